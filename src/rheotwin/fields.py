@@ -1,0 +1,35 @@
+"""The vocabulary of results: every solver reports the same quantity under the same name and unit.
+
+Vectors are stored with three components (zero-padded below 3D). Symmetric tensors are stored as
+(XX, YY, ZZ, XY, YZ, XZ), the order ParaView labels by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TENSOR_COMPONENTS = ("XX", "YY", "ZZ", "XY", "YZ", "XZ")
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """One nodal result: unit [SI], number of components, and what it means."""
+
+    name: str
+    unit: str
+    components: int
+    description: str
+
+
+NODE_FIELDS: dict[str, FieldSpec] = {
+    spec.name: spec
+    for spec in (
+        FieldSpec("displacement", "m", 3, "current minus rest position"),
+        FieldSpec("velocity", "m/s", 3, "velocity"),
+        FieldSpec("stress", "Pa", 6, "Cauchy stress averaged to nodes (edge forces averaged for particles)"),
+        FieldSpec("von_mises_stress", "Pa", 1, "von Mises equivalent of the nodal stress"),
+        FieldSpec("memory_stress", "Pa", 6, "the part of the stress held by relaxing internal variables"),
+        FieldSpec("contact_force", "N", 3, "force that rigid tools exert on the node"),
+    )
+}
+DEFAULT_FIELDS = tuple(NODE_FIELDS)
