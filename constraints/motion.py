@@ -1,0 +1,59 @@
+"""Piecewise motions over time, read by both backends and inside compiled loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@njit(cache=True)
+def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Array) -> None:
+    """Write the value of a piecewise motion at `time` [s] into `out`.
+
+    Between t_a and t_b with s = (t - t_a)/(t_b - t_a): value = a + (b - a) s, or with the cubic ease
+    s -> s^2 (3 - 2 s), which starts and stops each piece at zero rate. Constant outside the table.
+    """
+    last = times.shape[0] - 1
+    if time <= times[0]:
+        out[:] = values[0]
+        return
+    if time >= times[last]:
+        out[:] = values[last]
+        return
+    piece = np.searchsorted(times, time, side="right") - 1
+    share = (time - times[piece]) / (times[piece + 1] - times[piece])
+    if smooth:
+        share = share * share * (3.0 - 2.0 * share)
+    for component in range(out.shape[0]):
+        start = values[piece, component]
+        out[component] = start + share * (values[piece + 1, component] - start)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A table of values at increasing times [s]; linear or smooth in between."""
+
+    times: Array
+    values: Array
+    smooth: bool = False
+
+    def at(self, time: float) -> Array:
+        """Return the value at `time` [s]."""
+        out = np.empty(self.values.shape[1])
+        interpolate(self.times, self.values, self.smooth, time, out)
+        return out
+
+    @property
+    def moves(self) -> bool:
+        """Tell whether the motion is anything but zero all the time."""
+        return bool(np.any(self.values != 0.0))
+
+
+def at_rest(components: int) -> Motion:
+    """Return the motion that stays at zero."""
+    return Motion(np.zeros(1), np.zeros((1, components)))

@@ -1,0 +1,130 @@
+"""Rigid tools: signed distance and outward normal of a moving plane, sphere, cylinder or prism.
+
+A tool's pose is (dx, dy, dz, angle): a translation [m] and a rotation [rad] about its axis through its
+centre. Everything is three-dimensional; in 2D the third coordinate is zero and the axis is z.
+
+The gap of a point is positive outside the tool and the normal points from the tool to the point, so that a
+contact force of size lambda >= 0 acts on the body as +lambda n and on the tool as -lambda n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import Motion
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+PLANE, SPHERE, CYLINDER, PRISM = 0, 1, 2, 3
+CENTER, AXIS, REFERENCE, RADIUS, SIDES, GEOMETRY_SIZE = 0, 3, 6, 9, 10, 11
+
+
+@dataclass(frozen=True)
+class RigidTool:
+    """A rigid tool with its motion and the nodes that can touch it.
+
+    `geometry` packs centre (3) [m], axis (3), reference direction (3: the working face's normal of a plane or
+    bar, the first side's normal of a prism), radius [m] (inradius for a prism) and number of sides.
+    A bar is a plane whose candidates are the nodes under its footprint at rest: the papers' bar rule.
+    """
+
+    name: str
+    shape: int
+    geometry: Array
+    motion: Motion
+    candidates: Indices
+
+
+def pack_geometry(
+    *,
+    center: Array,
+    axis: Array | None = None,
+    reference: Array | None = None,
+    radius: float = 0.0,
+    sides: int = 0,
+) -> Array:
+    """Return the flat geometry vector of a tool; directions are normalised, 2D vectors padded with zero."""
+    geometry = np.zeros(GEOMETRY_SIZE)
+    geometry[CENTER : CENTER + len(center)] = center
+    unit_axis = np.array([0.0, 0.0, 1.0]) if axis is None else np.asarray(axis, float)
+    geometry[AXIS : AXIS + 3] = unit_axis / np.linalg.norm(unit_axis)
+    if reference is not None:
+        geometry[REFERENCE : REFERENCE + len(reference)] = reference / np.linalg.norm(reference)
+    geometry[RADIUS], geometry[SIDES] = radius, sides
+    return geometry
+
+
+@njit(cache=True)
+def _rotated_reference(geometry: Array, angle: float) -> tuple[float, float, float]:
+    """Rotate the reference direction r about the axis a: r cos + (a x r) sin + a (a.r)(1 - cos)."""
+    ax, ay, az = geometry[3], geometry[4], geometry[5]
+    rx, ry, rz = geometry[6], geometry[7], geometry[8]
+    if angle == 0.0:
+        return rx, ry, rz
+    c, s = np.cos(angle), np.sin(angle)
+    along = (ax * rx + ay * ry + az * rz) * (1.0 - c)
+    return (
+        rx * c + (ay * rz - az * ry) * s + ax * along,
+        ry * c + (az * rx - ax * rz) * s + ay * along,
+        rz * c + (ax * ry - ay * rx) * s + az * along,
+    )
+
+
+@njit(cache=True)
+def _prism_gap(
+    geometry: Array, angle: float, yx: float, yy: float, yz: float
+) -> tuple[float, float, float, float]:
+    """Return the largest side distance of an infinite regular prism, gap = max_k n_k.y - inradius."""
+    ax, ay, az = geometry[3], geometry[4], geometry[5]
+    ex, ey, ez = _rotated_reference(geometry, angle)
+    fx, fy, fz = ay * ez - az * ey, az * ex - ax * ez, ax * ey - ay * ex
+    p, q = yx * ex + yy * ey + yz * ez, yx * fx + yy * fy + yz * fz
+    best, c, s = -np.inf, 1.0, 0.0
+    sides = int(geometry[SIDES])
+    for side in range(sides):
+        turn = 2.0 * np.pi * side / sides
+        distance = p * np.cos(turn) + q * np.sin(turn)
+        if distance > best:
+            best, c, s = distance, np.cos(turn), np.sin(turn)
+    return best - geometry[RADIUS], c * ex + s * fx, c * ey + s * fy, c * ez + s * fz
+
+
+@njit(cache=True)
+def gap_and_normal(
+    shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float
+) -> tuple[float, float, float, float]:
+    """Return the gap [m] of the point (px, py, pz) to the tool in the given pose, and the outward normal."""
+    yx, yy, yz = px - geometry[0] - pose[0], py - geometry[1] - pose[1], pz - geometry[2] - pose[2]
+    if shape == PLANE:
+        nx, ny, nz = _rotated_reference(geometry, pose[3])
+        return yx * nx + yy * ny + yz * nz, nx, ny, nz
+    if shape == CYLINDER or shape == PRISM:
+        ax, ay, az = geometry[3], geometry[4], geometry[5]
+        along = yx * ax + yy * ay + yz * az
+        yx, yy, yz = yx - along * ax, yy - along * ay, yz - along * az
+        if shape == PRISM:
+            return _prism_gap(geometry, pose[3], yx, yy, yz)
+    distance = np.sqrt(yx * yx + yy * yy + yz * yz)
+    if distance == 0.0:
+        return -geometry[RADIUS], 0.0, 1.0, 0.0
+    return distance - geometry[RADIUS], yx / distance, yy / distance, yz / distance
+
+
+@njit(cache=True)
+def _gaps(shape: int, geometry: Array, pose: Array, points: Array, gaps: Array, normals: Array) -> None:
+    for k in range(points.shape[0]):
+        gap, nx, ny, nz = gap_and_normal(shape, geometry, pose, points[k, 0], points[k, 1], points[k, 2])
+        gaps[k] = gap
+        normals[k, 0], normals[k, 1], normals[k, 2] = nx, ny, nz
+
+
+def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array]:
+    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to the tool at `time` [s]."""
+    gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
+    _gaps(tool.shape, tool.geometry, tool.motion.at(time), points, gaps, normals)
+    return gaps, normals

@@ -1,0 +1,5 @@
+"""The finite-element backend: relaxation forms on scikit-fem, exponential midpoint in time."""
+
+from rheotwin.fem.solver import FemSolver
+
+__all__ = ["FemSolver"]

@@ -1,0 +1,122 @@
+"""Exact unilateral contact of a finite-element body with rigid tools, by Schur complement (no refactorising).
+
+One step's displacement is du = du_free + K^-1 N lambda. The columns of K^-1 that belong to touched nodes are
+computed once each and kept, so a step with contact costs a dense problem of the size of the contact zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.tools import RigidTool, tool_gaps
+from rheotwin.constraints.unilateral import solve_contact
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+ROUNDS = 12
+"""Rounds of adding newly touched nodes and turning the normals of curved tools."""
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """Touched pairs of one step: tool index, node, unit normal (n, 3) and multiplier [N] (at mid-step)."""
+
+    tool: Indices
+    node: Indices
+    normal: Array
+    multiplier: Array
+
+    @classmethod
+    def none(cls) -> Contacts:
+        """Return the empty set."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0))
+
+
+@dataclass
+class ContactSolver:
+    """Finds the contacts of a step; remembers compliance columns of nodes touched before."""
+
+    tools: tuple[RigidTool, ...]
+    dimension: int
+    solve: Callable[[Array], Array]
+    """Right-hand side on all components -> displacement, with held components kept at zero."""
+    size: int
+    _columns: dict[int, Array] = field(default_factory=dict)
+
+    def _column(self, node: int) -> Array:
+        """Return K^-1 restricted to the components of one node, (size, d)."""
+        if node not in self._columns:
+            block = np.zeros((self.size, self.dimension))
+            for component in range(self.dimension):
+                unit = np.zeros(self.size)
+                unit[node * self.dimension + component] = 1.0
+                block[:, component] = self.solve(unit)
+            self._columns[node] = block
+        return self._columns[node]
+
+    def _touched(self, positions: Array, end: float, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return (tool, node) pairs that penetrate at `positions` (N, 3), and those known already."""
+        pairs = set(known)
+        for index, tool in enumerate(self.tools):
+            gaps, _ = tool_gaps(tool, end, positions[tool.candidates])
+            pairs.update((index, int(node)) for node in tool.candidates[gaps < 0.0])
+        return sorted(pairs)
+
+    def step(self, start: Array, du_free: Array, end: float) -> tuple[Array, Contacts]:
+        """Return the displacement increment (size,) that keeps every tool out, and the contacts.
+
+        `start` (N, 3) are the positions before the step; gaps and normals are taken at the end of the step and
+        linearised again until the touched set and the normals of curved tools have settled.
+        """
+        du, contacts, pairs = du_free, Contacts.none(), []
+        for _ in range(ROUNDS):
+            positions = start + self._padded(du)
+            touched = self._touched(positions, end, set(pairs))
+            if not touched or (touched == pairs and self._settled(contacts, positions, end)):
+                break
+            pairs = touched
+            du, contacts = self._solve_pairs(pairs, start, positions, du_free, end)
+        active = contacts.multiplier > 0.0
+        return du, Contacts(
+            contacts.tool[active], contacts.node[active], contacts.normal[active], contacts.multiplier[active]
+        )
+
+    def _padded(self, du: Array) -> Array:
+        vectors = du.reshape(-1, self.dimension)
+        out = np.zeros((len(vectors), 3))
+        out[:, : self.dimension] = vectors
+        return out
+
+    def _settled(self, contacts: Contacts, positions: Array, end: float) -> bool:
+        """Tell whether active contacts touch to 1e-9 of their move and nothing penetrates more."""
+        gaps, _ = self._pair_gaps(contacts.tool, contacts.node, positions, end)
+        scale = 1e-10 * float(np.abs(positions).max())
+        active = contacts.multiplier > 0.0
+        return bool(np.all(gaps >= -scale) and np.all(np.abs(gaps[active]) <= scale))
+
+    def _pair_gaps(self, tool: Indices, node: Indices, positions: Array, end: float) -> tuple[Array, Array]:
+        gaps, normals = np.empty(len(node)), np.empty((len(node), 3))
+        for index in np.unique(tool):
+            chosen = tool == index
+            gaps[chosen], normals[chosen] = tool_gaps(self.tools[index], end, positions[node[chosen]])
+        return gaps, normals
+
+    def _solve_pairs(
+        self, pairs: list[tuple[int, int]], start: Array, positions: Array, du_free: Array, end: float
+    ) -> tuple[Array, Contacts]:
+        """Solve the contact problem of the given pairs, linearised at `positions`."""
+        tool, node = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
+        gaps, normals = self._pair_gaps(tool, node, positions, end)
+        d = self.dimension
+        columns = np.stack([self._column(int(n)) @ m[:d] for n, m in zip(node, normals, strict=True)], axis=1)
+        moved = self._padded(du_free) + start - positions
+        free_gaps = gaps + np.sum(normals * moved[node], axis=1)
+        rows = columns.reshape(-1, d, len(pairs))[node]
+        compliance = np.einsum("kdj,kd->kj", rows, normals[:, :d])
+        multipliers = solve_contact(0.5 * (compliance + compliance.T), free_gaps)
+        return du_free + columns @ multipliers, Contacts(tool, node, normals, multipliers)

@@ -1,0 +1,76 @@
+"""Meshes: shapes, files, orientation, quality, topology, identity; a mesh is a first-order scikit-fem mesh"""
+
+from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_grid
+from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.cylinder import cylinder
+from rheotwin.meshing.files import ImportedMesh, read_mesh, write_mesh
+from rheotwin.meshing.identity import mesh_hash
+from rheotwin.meshing.lshape import l_shape
+from rheotwin.meshing.orientation import check_elements, element_measures, oriented
+from rheotwin.meshing.quality import QualityReport, element_quality, quality_report
+from rheotwin.meshing.shapes import (
+    BoxShape,
+    CylinderShape,
+    GridShape,
+    LShape,
+    ShapeSpec,
+    SphereShape,
+    make_shape,
+)
+from rheotwin.meshing.sphere import ball, disc
+from rheotwin.meshing.summary import MeshSummary, summarise
+from rheotwin.meshing.topology import (
+    TetFaces,
+    TriangleEdges,
+    boundary_faces,
+    boundary_nodes,
+    element_edges,
+    lattice_edges,
+    tet_faces,
+    triangle_edge_signs,
+    truss_edges,
+)
+
+__all__ = [
+    "CELL_DIMENSION",
+    "BoxShape",
+    "CylinderShape",
+    "GridShape",
+    "ImportedMesh",
+    "LShape",
+    "Mesh",
+    "MeshSummary",
+    "QualityReport",
+    "ShapeSpec",
+    "SphereShape",
+    "TetFaces",
+    "TriangleEdges",
+    "ball",
+    "boundary_faces",
+    "boundary_nodes",
+    "build_mesh",
+    "cell_kind",
+    "check_elements",
+    "cylinder",
+    "disc",
+    "element_edges",
+    "element_measures",
+    "element_quality",
+    "hex_grid",
+    "l_shape",
+    "lattice_edges",
+    "line",
+    "make_shape",
+    "mesh_hash",
+    "oriented",
+    "quad_grid",
+    "quality_report",
+    "read_mesh",
+    "summarise",
+    "tet_faces",
+    "tet_grid",
+    "triangle_edge_signs",
+    "triangle_grid",
+    "truss_edges",
+    "write_mesh",
+]

@@ -1,0 +1,236 @@
+"""Mesh files: the one place that talks to meshio."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import meshio
+import numpy as np
+import numpy.typing as npt
+from skfem.io.meshio import HEX_MAPPING, INV_HEX_MAPPING
+
+from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.meshing.cells import CELL_DIMENSION, FloatArray, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.gmsh import mesh_geometry
+from rheotwin.meshing.groups import Indices, named_groups
+from rheotwin.meshing.orientation import check_elements, oriented
+
+KIND_OF_TYPE = {"line": "line", "triangle": "triangle", "quad": "quad", "tetra": "tet", "hexahedron": "hex"}
+TYPE_OF_KIND = {kind: cell_type for cell_type, kind in KIND_OF_TYPE.items()}
+WRITERS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".msh": ("gmsh", {}),
+    ".vtu": ("vtu", {}),
+    ".vtk": ("vtk", {}),
+    ".inp": ("abaqus", {}),
+    ".stl": ("stl", {}),
+    ".mesh": ("medit", {}),
+}
+"""Suffixes we write, with the meshio format and its options."""
+GROUP_FORMATS = (".inp",)
+"""Suffixes we write whose files keep named groups."""
+PREFERRED_READER = {".msh": "gmsh"}
+"""The reader to try first where several formats share a suffix."""
+UNSUPPORTED = (".xdmf", ".xmf")
+FLAT = 1e-9
+"""A coordinate that varies by less than this fraction of the size of the mesh counts as constant."""
+NAMED_POINTS = 5
+
+
+@dataclass(frozen=True)
+class ImportedMesh:
+    """A mesh from a file with its named groups: node indices per region, element indices per cell region."""
+
+    mesh: Mesh
+    regions: dict[str, Indices] = field(default_factory=dict)
+    cell_regions: dict[str, Indices] = field(default_factory=dict)
+
+
+def read_mesh(path: str | Path, *, drop_unused: bool = False) -> ImportedMesh:
+    """Read a mesh file of any suffix meshio reads, or a gmsh .geo geometry; coordinates are taken as [m].
+
+    Cells of the highest dimension make the body and must be of one first-order kind; a constant z (in 1D y
+    and z) is dropped. Simplices are oriented; degenerate or inverted elements are refused, and so are points
+    that no element uses unless `drop_unused`.
+    """
+    path = Path(path)
+    raw = _load(path)
+    cell_type, cells = _body_cells(raw, str(path))
+    kind = KIND_OF_TYPE[cell_type]
+    points = _flattened(np.asarray(raw.points, dtype=np.float64), cells, kind, str(path))
+    # points that only carry the geometry (arc centres) are gmsh's habit, not a fault of the file
+    kept = _used_points(cells, len(points), str(path), drop=drop_unused or path.suffix.lower() == ".geo")
+    renumber = np.full(len(points), -1)
+    renumber[kept] = np.arange(len(kept))
+    mesh = oriented(build_mesh(kind, points[kept].T, renumber[_library_order(cells, kind)].T))
+    check_elements(mesh, str(path))
+    nodes, elements = named_groups(raw, cell_type)
+    renumbered = {name: renumber[members] for name, members in nodes.items()}
+    regions = {name: members[members >= 0] for name, members in renumbered.items()}
+    return ImportedMesh(mesh, {name: members for name, members in regions.items() if len(members)}, elements)
+
+
+def write_mesh(
+    path: str | Path,
+    mesh: Mesh,
+    *,
+    regions: Mapping[str, npt.NDArray[np.integer]] | None = None,
+    cell_regions: Mapping[str, npt.NDArray[np.integer]] | None = None,
+) -> None:
+    """Write a mesh [m] in the format of the suffix, all or nothing; .inp files keep the named groups."""
+    path = Path(path)
+    kind, suffix = cell_kind(mesh), path.suffix.lower()
+    if suffix not in WRITERS:
+        raise RheotwinError(
+            f"{path}: cannot write a mesh with suffix '{suffix}'{nearest_name(suffix, WRITERS)}: "
+            f"use one of {', '.join(WRITERS)}"
+        )
+    if suffix == ".stl" and kind != "triangle":
+        raise RheotwinError(f"{path}: an STL file holds triangles only, not {kind} cells: use .vtu or .msh")
+    raw = _to_meshio(mesh, kind)
+    if suffix in GROUP_FORMATS:
+        raw.point_sets = {name: np.asarray(members) for name, members in (regions or {}).items()}
+        raw.cell_sets = {name: [np.asarray(members)] for name, members in (cell_regions or {}).items()}
+    _write_atomically(path, raw, *WRITERS[suffix])
+
+
+def readable_suffixes() -> list[str]:
+    """Return the suffixes that `read_mesh` understands."""
+    known = [suffix for suffix in meshio.extension_to_filetypes if suffix not in UNSUPPORTED]
+    return [".geo", *known]
+
+
+def _load(path: Path) -> Any:
+    """Return the meshio mesh of a file, or refuse it in one sentence."""
+    if path.is_dir():
+        raise RheotwinError(f"{path}: this is a folder: name a mesh file in it")
+    if not path.exists():
+        raise RheotwinError(f"{path}: no such mesh file")
+    suffix = path.suffix.lower()
+    if suffix not in readable_suffixes():
+        raise RheotwinError(
+            f"{path}: unknown mesh suffix '{suffix}'{nearest_name(suffix, readable_suffixes())}: "
+            "use .msh, .vtu, .vtk, .stl, .inp, .geo or another format meshio reads"
+        )
+    if suffix == ".geo":
+        with TemporaryDirectory() as folder:
+            meshed = Path(folder) / "geometry.msh"
+            mesh_geometry(path, meshed)
+            return _load(meshed)
+    formats = meshio.extension_to_filetypes[suffix]
+    reasons = []
+    for name in sorted(formats, key=lambda name: name != PREFERRED_READER.get(suffix)):
+        # a malformed file makes meshio's readers print, exit or raise anything at all
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                return meshio.read(path, file_format=name)
+        except (Exception, SystemExit) as error:
+            reasons.append(_reason(error))
+    raise RheotwinError(
+        f"{path}: cannot be read as {' or '.join(formats)}{reasons[0]}: check or export it again"
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """Return ' (what the reader said)' on one line, or nothing if it only gave up."""
+    said = " ".join(str(error).split())
+    if isinstance(error, SystemExit) or not said:
+        return ""
+    return f" ({said[:120].rstrip('.')})"
+
+
+def _body_cells(raw: Any, place: str) -> tuple[str, Indices]:
+    """Return type and cells (elements, vertices) of the highest dimension: one supported type only."""
+    blocks = [block for block in raw.cells if len(block.data)]
+    top = max((block.dim for block in blocks), default=0)
+    if top == 0 or len(raw.points) == 0:
+        raise RheotwinError(f"{place}: the mesh holds no elements, only {len(raw.points)} points")
+    types = sorted({block.type for block in blocks if block.dim == top})
+    unsupported = [name for name in types if name not in KIND_OF_TYPE]
+    if unsupported:
+        raise RheotwinError(
+            f"{place}: cells of type {', '.join(unsupported)} are not supported: "
+            f"export the mesh with first-order {', '.join(KIND_OF_TYPE)} cells"
+        )
+    if len(types) > 1:
+        raise RheotwinError(
+            f"{place}: the mesh mixes {' and '.join(types)} cells: use one kind for the whole body "
+            f"(for instance split all of them into {'triangles' if top == 2 else 'tetrahedra'})"
+        )
+    cells = np.concatenate([block.data for block in blocks if block.type == types[0]]).astype(np.int64)
+    if cells.min() < 0 or cells.max() >= len(raw.points):
+        raise RheotwinError(
+            f"{place}: an element refers to a point that is not in the file: export the mesh again"
+        )
+    return types[0], cells
+
+
+def _flattened(points: FloatArray, cells: Indices, kind: str, place: str) -> FloatArray:
+    """Return points (nodes, dimension) without constant surplus coordinates; refuse surfaces in space."""
+    dimension = CELL_DIMENSION[kind]
+    used = points[np.unique(cells)]
+    if not np.all(np.isfinite(used)):
+        raise RheotwinError(f"{place}: a point has a coordinate that is not a finite number: repair the file")
+    spread = np.ptp(used, axis=0)
+    if np.any(spread[dimension:] > FLAT * spread.max()):
+        raise RheotwinError(f"{place}: {_not_a_body(kind)}")
+    if points.shape[1] < dimension:
+        raise RheotwinError(f"{place}: {kind} cells need points with {dimension} coordinates")
+    return points[:, :dimension]
+
+
+def _not_a_body(kind: str) -> str:
+    if CELL_DIMENSION[kind] == 1:
+        return "lines in space are not a body: a 1D mesh lies along x, with y and z constant"
+    return (
+        f"a {kind} surface in space is not a body: fill it with tetrahedra (for instance with gmsh), "
+        "or give a 2D mesh of constant z"
+    )
+
+
+def _used_points(cells: Indices, count: int, place: str, *, drop: bool) -> Indices:
+    """Return the sorted points in use; refuse others unless they may be dropped."""
+    used = np.unique(cells).astype(np.int64)
+    unused = np.setdiff1d(np.arange(count), used, assume_unique=True)
+    if len(unused) and not drop:
+        more = ", ..." if len(unused) > NAMED_POINTS else ""
+        first = ", ".join(str(index) for index in unused[:NAMED_POINTS]) + more
+        raise RheotwinError(
+            f"{place}: {len(unused)} of {count} points belong to no element (indices {first}): "
+            "remove them, or drop them with drop_unused = true (--drop-unused)"
+        )
+    return used
+
+
+def _library_order(cells: Indices, kind: str) -> Indices:
+    """Return cells (elements, vertices) in scikit-fem's vertex order, which differs for hexahedra."""
+    return cells[:, INV_HEX_MAPPING[:8]] if kind == "hex" else cells
+
+
+def _to_meshio(mesh: Mesh, kind: str) -> Any:
+    """Return the meshio mesh, points padded to three coordinates (what most formats require)."""
+    points = np.zeros((mesh.p.shape[1], 3))
+    points[:, : mesh.p.shape[0]] = mesh.p.T
+    cells = mesh.t[HEX_MAPPING[:8]] if kind == "hex" else mesh.t
+    return meshio.Mesh(points, [(TYPE_OF_KIND[kind], np.ascontiguousarray(cells.T))])
+
+
+def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str, Any]) -> None:
+    """Write beside the target and rename, so that a failure leaves the target as it was."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            meshio.write(partial, raw, file_format=file_format, **options)
+        partial.replace(path)
+    except OSError as error:
+        raise RheotwinError(
+            f"{path}: cannot be written ({error.strerror or error}): choose a folder that can be written to"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -1,0 +1,51 @@
+"""Named groups of a mesh file: physical names of gmsh, node and element sets of Abaqus, and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Indices = npt.NDArray[np.int64]
+
+
+def named_groups(raw: Any, cell_type: str) -> tuple[dict[str, Indices], dict[str, Indices]]:
+    """Return node groups and element groups of a meshio mesh.
+
+    A group of cells of any kind (a boundary line, a surface, a part) names its nodes; a group holding cells
+    of `cell_type`, the kind the body is made of, names those elements too.
+    """
+    nodes: dict[str, list[Indices]] = {}
+    elements: dict[str, list[Indices]] = {}
+    first = 0
+    for block, cells in enumerate(raw.cells):
+        for name, members in _members(raw, block):
+            nodes.setdefault(name, []).append(np.asarray(cells.data)[members].ravel())
+            if cells.type == cell_type:
+                elements.setdefault(name, []).append(first + members)
+        first += len(cells.data) if cells.type == cell_type else 0
+    for name, members in raw.point_sets.items():
+        nodes.setdefault(name, []).append(np.asarray(members, dtype=np.int64).ravel())
+    return _merged(nodes), _merged(elements)
+
+
+def _members(raw: Any, block: int) -> Iterator[tuple[str, Indices]]:
+    """Yield (name, cells of one block) for its sets and its tagged physical groups."""
+    for name, sets in raw.cell_sets.items():
+        # gmsh repeats its physical groups as sets, beside bookkeeping sets of its own
+        if not name.startswith("gmsh:") and name not in raw.field_data and sets[block] is not None:
+            yield name, np.asarray(sets[block], dtype=np.int64)
+    if "gmsh:physical" not in raw.cell_data:
+        return
+    tags = np.asarray(raw.cell_data["gmsh:physical"][block])
+    dimension = raw.cells[block].dim
+    for name, (tag, group_dimension) in raw.field_data.items():
+        if group_dimension == dimension:
+            yield name, np.flatnonzero(tags == tag)
+
+
+def _merged(groups: dict[str, list[Indices]]) -> dict[str, Indices]:
+    merged = {name: np.unique(np.concatenate(parts)).astype(np.int64) for name, parts in groups.items()}
+    return {name: members for name, members in merged.items() if len(members)}

@@ -1,0 +1,168 @@
+"""How good the elements of a mesh are: shape quality, edge ratio, angles, measures, the worst by name."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rheotwin.meshing.cells import (
+    CELL_DIMENSION,
+    CORNERS,
+    EDGES,
+    SIMPLICES,
+    FloatArray,
+    Mesh,
+    cell_kind,
+)
+from rheotwin.meshing.orientation import MEASURE_NAME, MEASURE_UNIT, corner_frames, element_measures
+
+WORST_LISTED = 5
+SIMPLEX_TO_EQUILATERAL = {
+    1: np.eye(1),
+    2: np.linalg.inv(np.array([[1.0, 0.0], [0.5, np.sqrt(3.0) / 2.0]])),
+    3: np.linalg.inv(
+        np.array(
+            [[1.0, 0.0, 0.0], [0.5, np.sqrt(3.0) / 2.0, 0.0], [0.5, np.sqrt(3.0) / 6.0, np.sqrt(2.0 / 3.0)]]
+        )
+    ),
+}
+"""Inverse edge vectors of the equilateral simplex of unit edge: the ideal a simplex is measured against."""
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """Summary of element quality: quality and edge ratio in [0, 1], angles [deg], measures [m, m2 or m3].
+
+    Angles are those between edges in 2D and between faces in 3D; in 1D they are absent.
+    `worst` lists (element, quality) from the lowest quality upwards.
+    """
+
+    kind: str
+    elements: int
+    quality_min: float
+    quality_mean: float
+    edge_ratio_min: float
+    angle_min: float | None
+    angle_max: float | None
+    measure_min: float
+    measure_max: float
+    measure_total: float
+    worst: tuple[tuple[int, float], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self) | {
+            "worst": [{"element": element, "quality": value} for element, value in self.worst]
+        }
+
+    def as_text(self) -> str:
+        """Return a table for people."""
+        dimension = CELL_DIMENSION[self.kind]
+        name, unit = MEASURE_NAME[dimension], MEASURE_UNIT[dimension]
+        rows = [
+            ("quality (0..1)", f"min {self.quality_min:.4f}, mean {self.quality_mean:.4f}"),
+            ("edge ratio (0..1)", f"min {self.edge_ratio_min:.4f}"),
+            (
+                f"{name} [{unit}]",
+                f"total {self.measure_total:.6g}, {self.measure_min:.4g} to {self.measure_max:.4g}",
+            ),
+            ("worst elements", ", ".join(f"{element} ({value:.4f})" for element, value in self.worst)),
+        ]
+        if self.angle_min is not None and self.angle_max is not None:
+            label = "angle [deg]" if dimension == 2 else "dihedral angle [deg]"
+            rows.insert(2, (label, f"{self.angle_min:.1f} to {self.angle_max:.1f}"))
+        return "\n".join(f"{label:<21} {value}" for label, value in rows)
+
+
+def quality_report(mesh: Mesh) -> QualityReport:
+    """Return the quality summary of a mesh."""
+    quality, measures = element_quality(mesh), element_measures(mesh)
+    low, high = angle_range(mesh)
+    worst = np.argsort(quality, kind="stable")[:WORST_LISTED]
+    return QualityReport(
+        kind=cell_kind(mesh),
+        elements=len(quality),
+        quality_min=float(quality.min()),
+        quality_mean=float(quality.mean()),
+        edge_ratio_min=float(edge_ratios(mesh).min()),
+        angle_min=low,
+        angle_max=high,
+        measure_min=float(measures.min()),
+        measure_max=float(measures.max()),
+        measure_total=float(measures.sum()),
+        worst=tuple((int(element), float(quality[element])) for element in worst),
+    )
+
+
+def element_quality(mesh: Mesh) -> FloatArray:
+    """Return the mean-ratio quality of each element in [0, 1]: 1 is ideal, 0 degenerate or inverted.
+
+    q = d det(F)^(2/d) / |F|^2, with F the map from the ideal element: the equilateral simplex, or for quads
+    and hexahedra the unit square or cube at each corner, of which the worst counts.
+    """
+    kind = cell_kind(mesh)
+    if kind in SIMPLICES:
+        return _mean_ratio(np.matmul(SIMPLEX_TO_EQUILATERAL[CELL_DIMENSION[kind]], corner_frames(mesh, 0)))
+    return _over_corners(mesh)
+
+
+def edge_ratios(mesh: Mesh) -> FloatArray:
+    """Return shortest over longest edge of each element, in [0, 1]."""
+    ends = mesh.p[:, mesh.t[EDGES[cell_kind(mesh)].T]]
+    lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=0)
+    ratios: FloatArray = lengths.min(axis=0) / lengths.max(axis=0)
+    return ratios
+
+
+def angle_range(mesh: Mesh) -> tuple[float | None, float | None]:
+    """Return smallest and largest angle between edges (2D) or faces (3D) of all elements [deg]."""
+    kind = cell_kind(mesh)
+    if CELL_DIMENSION[kind] == 1:
+        return None, None
+    low, high = np.inf, -np.inf
+    for corner in range(len(CORNERS[kind])):
+        angles = _corner_angles(corner_frames(mesh, corner))
+        low, high = min(low, float(angles.min())), max(high, float(angles.max()))
+    return float(np.degrees(low)), float(np.degrees(high))
+
+
+def _mean_ratio(maps: FloatArray) -> FloatArray:
+    """Return d det^(2/d) / |F|^2 of square matrices (elements, d, d)."""
+    dimension = maps.shape[-1]
+    determinant = np.maximum(np.linalg.det(maps), 0.0)
+    squares = (maps**2).sum(axis=(1, 2))
+    ratio: FloatArray = dimension * determinant ** (2.0 / dimension) / np.where(squares > 0.0, squares, 1.0)
+    return np.minimum(ratio, 1.0)
+
+
+def _over_corners(mesh: Mesh) -> FloatArray:
+    corners = range(len(CORNERS[cell_kind(mesh)]))
+    worst: FloatArray = np.min([_mean_ratio(corner_frames(mesh, corner)) for corner in corners], axis=0)
+    return worst
+
+
+def _corner_angles(frames: FloatArray) -> FloatArray:
+    """Return the angles [rad] at a corner: between its two edges, or around each of its three edges."""
+    if frames.shape[1] == 2:
+        return _angle(frames[:, 0], frames[:, 1])
+    angles = []
+    for axis in range(3):
+        along = frames[:, axis] / np.linalg.norm(frames[:, axis], axis=1, keepdims=True)
+        first, second = (_across(frames[:, (axis + turn) % 3], along) for turn in (1, 2))
+        angles.append(_angle(first, second))
+    return np.concatenate(angles)
+
+
+def _across(vectors: FloatArray, along: FloatArray) -> FloatArray:
+    """Return vectors minus their part along unit vectors."""
+    across: FloatArray = vectors - (vectors * along).sum(axis=1, keepdims=True) * along
+    return across
+
+
+def _angle(first: FloatArray, second: FloatArray) -> FloatArray:
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    cosine = (first * second).sum(axis=1) / np.where(lengths > 0.0, lengths, 1.0)
+    angle: FloatArray = np.arccos(np.clip(cosine, -1.0, 1.0))
+    return angle

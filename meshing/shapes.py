@@ -1,0 +1,192 @@
+"""The shapes a scene can name, and the one entry that turns any of them into a mesh.
+
+Boxes, grids and L-shapes start with their lowest corner at the origin; cylinders stand with the centre of
+their base at the origin, spheres are centred there. In two dimensions a cylinder or a sphere is a disc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.meshing.box import Axis, hex_grid, line, quad_grid, tet_grid, triangle_grid
+from rheotwin.meshing.cells import CELL_DIMENSION, Mesh
+from rheotwin.meshing.cylinder import cylinder
+from rheotwin.meshing.lshape import l_shape
+from rheotwin.meshing.sphere import ball, disc
+from rheotwin.meshing.split import TET_PATTERNS, TRIANGLE_PATTERNS, require_pattern
+
+DEFAULT_CELL = {1: "line", 2: "triangle", 3: "tet"}
+"""Cell kind of a shape that names none, by dimension."""
+PATTERNS = {"triangle": TRIANGLE_PATTERNS, "tet": TET_PATTERNS}
+"""Splitting patterns by cell kind; the first is the default."""
+
+
+@dataclass(frozen=True)
+class BoxShape:
+    """A line, rectangle or box of `size` [m], divided evenly into `cells` per axis."""
+
+    size: Sequence[float]
+    cells: Sequence[int]
+    cell: str | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class GridShape:
+    """A tensor grid through given coordinates [m] per axis."""
+
+    coordinates: Sequence[Axis]
+    cell: str | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class CylinderShape:
+    """A solid cylinder along z: radius [m], height [m], `cells` across the diameter and along the axis.
+
+    With triangles or quads it is a disc; height and the second number of cells are then not needed.
+    """
+
+    radius: float
+    height: float | None = None
+    cells: Sequence[int] = (8, 8)
+    cell: str = "tet"
+
+
+@dataclass(frozen=True)
+class SphereShape:
+    """A ball of `radius` [m] with `cells` across its diameter; with triangles or quads it is a disc."""
+
+    radius: float
+    cells: int = 8
+    cell: str = "tet"
+
+
+@dataclass(frozen=True)
+class LShape:
+    """A box of `size` [m] whose corner block of largest x and y, `cut` = (cx, cy) [m], is removed.
+
+    In three dimensions the L in the x-y plane is extruded along z.
+    """
+
+    size: Sequence[float]
+    cells: Sequence[int]
+    cut: Sequence[float]
+    cell: str | None = None
+    pattern: str | None = None
+
+
+ShapeSpec: TypeAlias = BoxShape | GridShape | CylinderShape | SphereShape | LShape
+
+
+def make_shape(spec: ShapeSpec) -> Mesh:
+    """Return the mesh [m] of any shape."""
+    match spec:
+        case BoxShape():
+            return _box(spec)
+        case GridShape():
+            return _grid(spec.coordinates, spec.cell, spec.pattern)
+        case LShape():
+            return _l_shape(spec)
+        case CylinderShape():
+            return _cylinder(spec)
+        case SphereShape():
+            return _sphere(spec)
+
+
+def _box(spec: BoxShape) -> Mesh:
+    _require_positive("size", spec.size)
+    _require_counts(spec.cells, len(spec.size))
+    axes = [np.linspace(0.0, size, cells + 1) for size, cells in zip(spec.size, spec.cells, strict=True)]
+    return _grid(axes, spec.cell, spec.pattern)
+
+
+def _grid(coordinates: Sequence[Axis], cell: str | None, pattern: str | None) -> Mesh:
+    kind, split = _resolve(len(coordinates), cell, pattern)
+    match kind:
+        case "line":
+            return line(coordinates[0])
+        case "triangle":
+            return triangle_grid(coordinates[0], coordinates[1], pattern=split)
+        case "quad":
+            return quad_grid(coordinates[0], coordinates[1])
+        case "tet":
+            return tet_grid(coordinates[0], coordinates[1], coordinates[2], split=split)
+        case _:
+            return hex_grid(coordinates[0], coordinates[1], coordinates[2])
+
+
+def _l_shape(spec: LShape) -> Mesh:
+    _require_positive("size", spec.size)
+    _require_positive("cut", spec.cut)
+    _require_counts(spec.cells, len(spec.size))
+    kind, split = _resolve(len(spec.size), spec.cell, spec.pattern)
+    return l_shape(size=spec.size, cells=spec.cells, cut=spec.cut, cell=kind, pattern=split)
+
+
+def _cylinder(spec: CylinderShape) -> Mesh:
+    _require_positive("radius", [spec.radius])
+    if _round_dimension(spec.cell) == 2:
+        _require_counts(spec.cells[:1], 1)
+        return disc(radius=spec.radius, cells=spec.cells[0], cell=spec.cell)
+    if spec.height is None:
+        raise RheotwinError("a cylinder in three dimensions needs a height [m]")
+    _require_positive("height", [spec.height])
+    _require_counts(spec.cells, 2)
+    return cylinder(
+        radius=spec.radius, height=spec.height, cells=(spec.cells[0], spec.cells[1]), cell=spec.cell
+    )
+
+
+def _sphere(spec: SphereShape) -> Mesh:
+    _require_positive("radius", [spec.radius])
+    _require_counts([spec.cells], 1)
+    build = disc if _round_dimension(spec.cell) == 2 else ball
+    return build(radius=spec.radius, cells=spec.cells, cell=spec.cell)
+
+
+def _resolve(dimension: int, cell: str | None, pattern: str | None) -> tuple[str, str]:
+    """Return cell kind and splitting pattern, defaults filled in; refuse what does not fit the dimension."""
+    if dimension not in DEFAULT_CELL:
+        raise RheotwinError(f"a shape has 1, 2 or 3 dimensions, not {dimension}")
+    kind = DEFAULT_CELL[dimension] if cell is None else cell
+    allowed = [name for name, own in CELL_DIMENSION.items() if own == dimension]
+    if kind not in allowed:
+        raise RheotwinError(
+            f"cell '{kind}' does not fill a shape of dimension {dimension}{nearest_name(kind, allowed)}: "
+            f"use {' or '.join(allowed)}"
+        )
+    patterns = PATTERNS.get(kind, ())
+    if pattern is None:
+        return kind, patterns[0] if patterns else ""
+    if not patterns:
+        raise RheotwinError(f"pattern '{pattern}' does not apply to cell '{kind}': leave it out")
+    require_pattern(pattern, patterns)
+    return kind, pattern
+
+
+def _round_dimension(cell: str) -> int:
+    allowed = [name for name, dimension in CELL_DIMENSION.items() if dimension > 1]
+    if cell not in allowed:
+        raise RheotwinError(
+            f"cell '{cell}' does not fill a round shape{nearest_name(cell, allowed)}: "
+            "use triangle or quad (a disc), tet or hex"
+        )
+    return CELL_DIMENSION[cell]
+
+
+def _require_positive(name: str, values: Sequence[float]) -> None:
+    if not all(np.isfinite(value) and value > 0 for value in values):
+        raise RheotwinError(f"{name} of a shape must be positive [m], not {list(values)}")
+
+
+def _require_counts(cells: Sequence[int], dimension: int) -> None:
+    if len(cells) != dimension or not all(int(count) == count and count >= 1 for count in cells):
+        raise RheotwinError(
+            f"cells of a shape must be {dimension} whole number(s) of at least 1, not {list(cells)}"
+        )

@@ -1,0 +1,217 @@
+"""The compiled time loop of the truss.
+
+One step, spec section 6, in the order that keeps the scheme conditionally stable at any series viscosity:
+
+    (a)  z <- exp(-A h) z + (1 - exp(-A h))/A  ldot        every arm, exact for constant ldot
+    (b)  f = k (l - l0) + sum_a kappa_a z_a + eta ldot     tension positive: start +f e, end -f e
+    (c)  v += h F / m,   then held components and contact
+    (d)  x += h v
+
+Contact is the exact unilateral rule: where x + h v would enter a tool, the impulse m (-gap/h) n puts the node
+on the tool's surface at the end of the step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import interpolate
+from rheotwin.constraints.tools import gap_and_normal
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+CHECK_EVERY = 64
+"""Steps between two looks at whether the numbers are still sensible."""
+
+
+class Edges(NamedTuple):
+    """Edges and their networks; arm arrays are (arms, M)."""
+
+    start: Indices
+    end: Indices
+    rest_length: Array
+    stiffness: Array
+    viscosity: Array
+    arm_stiffness: Array
+    arm_decay: Array
+    arm_gain: Array
+
+
+class State(NamedTuple):
+    """What a step changes; vectors are (N, 3)."""
+
+    positions: Array
+    velocities: Array
+    arms: Array
+    force: Array
+    contact_force: Array
+    reaction: Array
+
+
+class Nodes(NamedTuple):
+    """Constant node data; `rest` (N, 3) [m], `weight` (N, 3) [N], `mass` (N,) [kg], `runaway` [m]."""
+
+    rest: Array
+    mass: Array
+    weight: Array
+    runaway: float
+
+
+class Tables(NamedTuple):
+    """Several motions packed one after the other: rows offset[k]:offset[k+1] belong to motion k."""
+
+    offset: Indices
+    times: Array
+    values: Array
+    smooth: NDArray[np.bool_]
+
+
+class Held(NamedTuple):
+    """Held components: node, component and the motion table each follows."""
+
+    node: Indices
+    component: Indices
+    motion: Indices
+    tables: Tables
+
+
+class Loads(NamedTuple):
+    """Nodal loads: node, share (n, 3) [N] and the factor table each follows."""
+
+    node: Indices
+    share: Array
+    motion: Indices
+    tables: Tables
+
+
+class Tools(NamedTuple):
+    """Rigid tools: shape, geometry, motion tables, and candidate nodes packed with offsets."""
+
+    shape: Indices
+    geometry: Array
+    tables: Tables
+    offset: Indices
+    candidate: Indices
+
+
+@njit(cache=True)
+def _table_value(tables: Tables, which: int, time: float, out: Array) -> None:
+    rows = slice(tables.offset[which], tables.offset[which + 1])
+    interpolate(tables.times[rows], tables.values[rows], tables.smooth[which], time, out)
+
+
+@njit(cache=True)
+def _edge_forces(edges: Edges, x: Array, v: Array, z: Array, force: Array) -> None:
+    """Advance the arms with the current velocities and scatter f e to both ends: (a) and (b)."""
+    arms = z.shape[0]
+    for edge in range(edges.start.shape[0]):
+        i, j = edges.start[edge], edges.end[edge]
+        dx, dy, dz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+        length = np.sqrt(dx * dx + dy * dy + dz * dz)
+        inverse = 1.0 / length
+        ex, ey, ez = dx * inverse, dy * inverse, dz * inverse
+        rate = (v[j, 0] - v[i, 0]) * ex + (v[j, 1] - v[i, 1]) * ey + (v[j, 2] - v[i, 2]) * ez
+        f = edges.stiffness[edge] * (length - edges.rest_length[edge]) + edges.viscosity[edge] * rate
+        for arm in range(arms):
+            state = edges.arm_decay[arm, edge] * z[arm, edge] + edges.arm_gain[arm, edge] * rate
+            z[arm, edge] = state
+            f += edges.arm_stiffness[arm, edge] * state
+        force[i, 0] += f * ex
+        force[i, 1] += f * ey
+        force[i, 2] += f * ez
+        force[j, 0] -= f * ex
+        force[j, 1] -= f * ey
+        force[j, 2] -= f * ez
+
+
+@njit(cache=True)
+def _apply_loads(loads: Loads, time: float, force: Array) -> None:
+    factor, current = np.empty(1), -1
+    for k in range(loads.node.shape[0]):
+        if loads.motion[k] != current:
+            current = loads.motion[k]
+            _table_value(loads.tables, current, time, factor)
+        for c in range(3):
+            force[loads.node[k], c] += factor[0] * loads.share[k, c]
+
+
+@njit(cache=True)
+def _hold(held: Held, nodes: Nodes, state: State, end: float, h: float) -> None:
+    """Put held components where their motion wants them at the end of the step; keep the force that took."""
+    target, current = np.empty(3), -1
+    for k in range(held.node.shape[0]):
+        node, c = held.node[k], held.component[k]
+        if held.motion[k] != current:
+            current = held.motion[k]
+            _table_value(held.tables, current, end, target)
+        wanted = (nodes.rest[node, c] + target[c] - state.positions[node, c]) / h
+        state.reaction[node, c] = nodes.mass[node] * (wanted - state.velocities[node, c]) / h
+        state.velocities[node, c] = wanted
+
+
+@njit(cache=True)
+def _contact(tools: Tools, nodes: Nodes, state: State, end: float, h: float) -> None:
+    """Keep candidate nodes out of every tool at the end of the step by an impulse along the tool's normal."""
+    x, v = state.positions, state.velocities
+    pose = np.empty(4)
+    for tool in range(tools.shape.shape[0]):
+        _table_value(tools.tables, tool, end, pose)
+        for k in range(tools.offset[tool], tools.offset[tool + 1]):
+            node = tools.candidate[k]
+            gap, nx, ny, nz = gap_and_normal(
+                tools.shape[tool],
+                tools.geometry[tool],
+                pose,
+                x[node, 0] + h * v[node, 0],
+                x[node, 1] + h * v[node, 1],
+                x[node, 2] + h * v[node, 2],
+            )
+            if gap < 0.0:
+                change = -gap / h
+                push = nodes.mass[node] * change / h
+                v[node, 0] += change * nx
+                v[node, 1] += change * ny
+                v[node, 2] += change * nz
+                state.contact_force[k, 0] = push * nx
+                state.contact_force[k, 1] = push * ny
+                state.contact_force[k, 2] = push * nz
+
+
+@njit(cache=True)
+def _runs_away(nodes: Nodes, x: Array) -> bool:
+    for node in range(x.shape[0]):
+        for c in range(3):
+            if not np.abs(x[node, c] - nodes.rest[node, c]) <= nodes.runaway:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    first: int, count: int, h: float, edges: Edges, state: State, nodes: Nodes, held: Held, loads: Loads, tools: Tools
+) -> int:
+    """Take `count` steps from step number `first`; stop early when a node runs away. Returns steps taken."""
+    x, v, force = state.positions, state.velocities, state.force
+    for step in range(first, first + count):
+        end = (step + 1) * h
+        force[:] = nodes.weight
+        _apply_loads(loads, step * h, force)
+        _edge_forces(edges, x, v, state.arms, force)
+        for node in range(x.shape[0]):
+            rate = h / nodes.mass[node]
+            for c in range(3):
+                v[node, c] += rate * force[node, c]
+        _hold(held, nodes, state, end, h)
+        state.contact_force[:] = 0.0
+        _contact(tools, nodes, state, end, h)
+        for node in range(x.shape[0]):
+            for c in range(3):
+                x[node, c] += h * v[node, c]
+        if step % CHECK_EVERY == 0 and _runs_away(nodes, x):
+            return step + 1 - first
+    return count

@@ -1,0 +1,87 @@
+"""Flatten a problem's supports, loads and tools into the plain arrays the compiled loop reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import Motion
+from rheotwin.particles.kernel import Held, Loads, Nodes, Tables, Tools
+from rheotwin.problem import Problem
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def padded(vectors: Array) -> Array:
+    """Return (n, d) vectors as (n, 3) with zeros."""
+    out = np.zeros((len(vectors), 3))
+    out[:, : vectors.shape[1]] = vectors
+    return out
+
+
+def pack_tables(motions: Sequence[Motion], components: int) -> Tables:
+    """Pack motions one after the other, their values padded to `components` columns."""
+    offset = np.zeros(len(motions) + 1, dtype=np.int64)
+    offset[1:] = np.cumsum([len(motion.times) for motion in motions])
+    values = np.zeros((int(offset[-1]), components))
+    times = np.zeros(int(offset[-1]))
+    for k, motion in enumerate(motions):
+        rows = slice(offset[k], offset[k + 1])
+        times[rows] = motion.times
+        values[rows, : motion.values.shape[1]] = motion.values
+    return Tables(offset, times, values, np.array([motion.smooth for motion in motions], dtype=np.bool_))
+
+
+def pack_nodes(problem: Problem, runaway: float) -> Nodes:
+    """Pack rest positions, masses and weights."""
+    return Nodes(
+        rest=padded(problem.points),
+        mass=problem.masses.copy(),
+        weight=padded(problem.masses[:, None] * problem.gravity),
+        runaway=runaway,
+    )
+
+
+def pack_held(problem: Problem) -> Held:
+    """Pack held components; in fewer than three dimensions the unused ones have no force and need no holding.
+
+    A component that several fixed supports name is held once, by the first.
+    """
+    rows, seen = [], set()
+    for motion, item in enumerate(problem.prescribed):
+        for component in item.components:
+            for node in item.nodes:
+                if (int(node), component) not in seen:
+                    seen.add((int(node), component))
+                    rows.append((int(node), component, motion))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    node, component, motion_index = (np.ascontiguousarray(column) for column in table.T)
+    return Held(node, component, motion_index, pack_tables([item.motion for item in problem.prescribed], 3))
+
+
+def pack_loads(problem: Problem) -> Loads:
+    """Pack nodal loads and their factors over time."""
+    counts = [len(load.nodes) for load in problem.loads]
+    return Loads(
+        node=np.concatenate([load.nodes for load in problem.loads] or [np.zeros(0)]).astype(np.int64),
+        share=np.concatenate([padded(load.shares) for load in problem.loads] or [np.zeros((0, 3))]),
+        motion=np.repeat(np.arange(len(counts)), counts).astype(np.int64),
+        tables=pack_tables([load.factor for load in problem.loads], 1),
+    )
+
+
+def pack_tools(problem: Problem) -> Tools:
+    """Pack tool shapes, motions and candidate nodes."""
+    tools = problem.tools
+    offset = np.zeros(len(tools) + 1, dtype=np.int64)
+    offset[1:] = np.cumsum([len(tool.candidates) for tool in tools])
+    return Tools(
+        shape=np.array([tool.shape for tool in tools], dtype=np.int64),
+        geometry=np.array([tool.geometry for tool in tools]).reshape(len(tools), -1),
+        tables=pack_tables([tool.motion for tool in tools], 4),
+        offset=offset,
+        candidate=np.concatenate([tool.candidates for tool in tools] or [np.zeros(0)]).astype(np.int64),
+    )

@@ -1,0 +1,53 @@
+"""The largest stable step of the semi-implicit scheme, from the spectrum of the body at rest.
+
+Spec section 6, R10: with the internal variable advanced first, a mode of stiffness k, viscosity c and mass m is
+stable while  (k/m) h^2 + 2 (c/m) h < 4.  The bound takes the largest eigenvalues of M^-1 K and M^-1 C separately.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import bsr_matrix, csr_matrix, diags
+from scipy.sparse.linalg import eigsh
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def edge_matrix(points: Array, edges: Indices, constants: Array) -> csr_matrix:
+    """Assemble sum_e c_e n n^T (x) [[1, -1], [-1, 1]] for node points (N, d)."""
+    count, dimension = points.shape
+    vectors = points[edges[:, 1]] - points[edges[:, 0]]
+    directions = vectors / np.linalg.norm(vectors, axis=1)[:, None]
+    blocks = constants[:, None, None] * directions[:, :, None] * directions[:, None, :]
+    i, j = edges.T
+    rows, columns = np.concatenate([i, j, i, j]), np.concatenate([i, j, j, i])
+    data = np.concatenate([blocks, blocks, -blocks, -blocks])
+    order = np.lexsort((columns, rows))
+    pointers = np.searchsorted(rows[order], np.arange(count + 1))
+    shape = (count * dimension, count * dimension)
+    return bsr_matrix((data[order], columns[order], pointers), shape=shape).tocsr()
+
+
+def largest_eigenvalue(matrix: csr_matrix, masses: Array, free: NDArray[np.bool_]) -> float:
+    """Return the largest eigenvalue of M^-1 K over the free components; masses per component [kg]."""
+    if matrix.nnz == 0 or not free.any() or np.all(matrix.data == 0.0):
+        return 0.0
+    scale = diags(1.0 / np.sqrt(masses[free]))
+    reduced = (scale @ matrix[free][:, free] @ scale).tocsr()
+    if reduced.shape[0] < 8:
+        return float(np.linalg.eigvalsh(reduced.toarray())[-1])
+    start = np.random.default_rng(0).standard_normal(reduced.shape[0])
+    return float(eigsh(reduced, k=1, which="LM", tol=1e-4, v0=start, return_eigenvectors=False)[0])
+
+
+def stable_step(stiffness_rate: float, viscosity_rate: float) -> float:
+    """Solve  a h^2 + 2 c h = 4  for h [s]; a = max eig M^-1 K [1/s^2], c = max eig M^-1 C [1/s].
+
+    >>> round(stable_step(4.0, 0.0), 12)
+    1.0
+    """
+    if stiffness_rate == 0.0:
+        return np.inf if viscosity_rate == 0.0 else 2.0 / viscosity_rate
+    return float((np.sqrt(viscosity_rate**2 + 4.0 * stiffness_rate) - viscosity_rate) / stiffness_rate)

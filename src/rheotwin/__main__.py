@@ -1,0 +1,74 @@
+"""The command line: one verb per file, loaded only when it is used.
+
+Exit codes: 0 done; 1 done but the result falls short; 2 the request cannot be carried out; 3 the run diverged;
+130 interrupted with ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from rheotwin import __version__
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
+
+VERBS = ("run", "compare", "mesh", "solvers", "schema", "view", "info")
+
+EPILOG = """exit codes:
+  0    done
+  1    done, but the result falls short of a bound you gave
+  2    the request cannot be carried out as stated (one sentence says where and why)
+  3    the run diverged; its record keeps everything before that
+  130  interrupted with ctrl-C; a run can be resumed with: rheotwin run --resume FOLDER"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with all verbs."""
+    parser = argparse.ArgumentParser(
+        prog="rheotwin",
+        description="Finite-element and particle models of soft rheological bodies, on one scene, compared.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"rheotwin {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name in VERBS:
+        module: Any = import_module(f"rheotwin.cli.{name}")
+        sub = verbs.add_parser(module.NAME, help=module.HELP, description=module.HELP)
+        module.add_arguments(sub)
+        sub.set_defaults(execute=module.execute)
+    return parser
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; user faults become one message without a traceback."""
+    args = build_parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = _show_warning
+            code = int(args.execute(args))
+            sys.stdout.flush()
+            return code
+    except RheotwinError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe went away: not our fault, and nothing more to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

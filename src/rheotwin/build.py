@@ -1,0 +1,254 @@
+"""From a scene to a problem: meshes are made or read, masses shared, selections resolved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import Motion, at_rest
+from rheotwin.constraints.tools import CYLINDER, PLANE, PRISM, SPHERE, RigidTool, pack_geometry
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing import (
+    boundary_faces,
+    boundary_nodes,
+    cell_kind,
+    check_elements,
+    element_measures,
+    make_shape,
+    read_mesh,
+)
+from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
+from rheotwin.scene import Scene
+from rheotwin.schedule import common_tick, plan
+from rheotwin.selection import nearest_node, select_nodes
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
+    """Return the scikit-fem mesh of a body, placed in the scene, and the named node groups of its file."""
+    body = scene.bodies[name]
+    place = f"bodies.{name}"
+    if body.shape == "file":
+        imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
+        mesh, regions = imported.mesh, imported.regions
+        points = mesh.p * body.scale
+    else:
+        mesh, regions = make_shape(body.shape_spec()), {}
+        points = mesh.p
+    if mesh.p.shape[0] != scene.dimension:
+        raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
+    moved = body.rotation_matrix(scene.dimension) @ points + np.asarray(body.placement(scene.dimension))[:, None]
+    mesh = replace(mesh, doflocs=np.ascontiguousarray(moved))
+    check_elements(mesh, place)
+    return mesh, regions
+
+
+def _nodal_masses(mesh: Any, total: float, sharing: str) -> Array:
+    """Share a total mass [kg] over the nodes: equally, or by element volume to its corners."""
+    count = mesh.p.shape[1]
+    if sharing == "equal":
+        return np.full(count, total / count)
+    measures = element_measures(mesh)
+    corners = mesh.t.shape[0]
+    weights = np.bincount(mesh.t.ravel(), weights=np.tile(measures / corners, corners), minlength=count)
+    return np.asarray(total * weights / measures.sum())
+
+
+def _tributary_shares(mesh: Any, chosen: Indices) -> Array:
+    """Return each chosen node's share of the chosen boundary area; equal shares where there is none."""
+    faces = boundary_faces(mesh)
+    inside = np.isin(faces, chosen).all(axis=1)
+    areas = _face_areas(mesh.p.T, faces[inside])
+    per_node = np.bincount(
+        faces[inside].ravel(), weights=np.repeat(areas / faces.shape[1], faces.shape[1]), minlength=mesh.p.shape[1]
+    )[chosen]
+    total = per_node.sum()
+    return per_node / total if total > 0.0 else np.full(len(chosen), 1.0 / len(chosen))
+
+
+def _face_areas(points: Array, faces: Indices) -> Array:
+    """Length of edges or area of triangles and (flat) quadrilaterals."""
+    if faces.shape[1] == 1:
+        return np.ones(len(faces))
+    corners = points[faces]
+    if faces.shape[1] == 2:
+        return np.asarray(np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1))
+    diagonals = corners[:, 2] - corners[:, 0], corners[:, -1] - corners[:, 1]
+    if faces.shape[1] == 3:
+        diagonals = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    return np.asarray(0.5 * np.linalg.norm(np.cross(*diagonals), axis=1))
+
+
+def _vector(values: Any, dimension: int) -> Array:
+    return np.asarray(values, dtype=float).reshape(-1)[:dimension]
+
+
+def _displacement_motion(motion: Any, dimension: int) -> Motion:
+    """Turn a scene motion (or none) into a displacement table (n, d) [m]."""
+    if motion is None:
+        return at_rest(dimension)
+    return Motion(np.array(motion.times), np.array(motion.displacement), motion.interpolation == "smooth")
+
+
+def _tool_motion(motion: Any, dimension: int) -> Motion:
+    """Turn a scene motion into a pose table (n, 4): displacement padded to 3D [m] and angle [rad]."""
+    if motion is None:
+        return at_rest(4)
+    poses = np.zeros((len(motion.times), 4))
+    poses[:, :dimension] = motion.displacement
+    if motion.angle is not None:
+        poses[:, 3] = motion.angle
+    return Motion(np.array(motion.times), poses, motion.interpolation == "smooth")
+
+
+_TOOL_SHAPES = {"bar": PLANE, "plane": PLANE, "sphere": SPHERE, "cylinder": CYLINDER, "prism": PRISM}
+
+
+def in_plane_axes(normal: Array) -> tuple[Array, Array]:
+    """Return two unit vectors spanning the plane across a 3D `normal`: x (or z) first, then the other."""
+    seed = np.array([1.0, 0.0, 0.0]) if abs(normal[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    first = seed - (seed @ normal) * normal
+    first /= np.linalg.norm(first)
+    return first, np.cross(normal, first)
+
+
+def _under_bar(tool: Any, points: Array, dimension: int) -> Indices:
+    """Indices of points (n, 3) in front of a bar's working face and within its footprint."""
+    normal = np.zeros(3)
+    normal[:dimension] = tool.normal
+    normal /= np.linalg.norm(normal)
+    center = np.zeros(3)
+    center[:dimension] = tool.center
+    relative = points - center
+    tolerance = 1e-9 * float(np.max(np.ptp(points, axis=0)))
+    inside = relative @ normal >= -tolerance
+    widths = np.atleast_1d(tool.width)
+    for axis, width in zip(bar_axes(normal, dimension), np.broadcast_to(widths, dimension - 1), strict=True):
+        inside &= np.abs(relative @ axis) <= 0.5 * width + tolerance
+    return np.flatnonzero(inside)
+
+
+def bar_axes(normal: Array, dimension: int) -> tuple[Array, ...]:
+    """Return the unit vectors along a bar's working face: none in 1D, one in 2D, two in 3D."""
+    if dimension == 1:
+        return ()
+    if dimension == 2:
+        return (np.array([-normal[1], normal[0], 0.0]),)
+    return in_plane_axes(normal)
+
+
+def tool_geometry(tool: Any, dimension: int) -> Array:
+    """Pack a scene tool's centre, axis, working direction and radius for the contact kernels."""
+    center = _vector(tool.center, dimension)
+    if tool.shape in ("bar", "plane"):
+        return pack_geometry(center=center, reference=_vector(tool.normal, dimension))
+    if tool.shape == "sphere":
+        return pack_geometry(center=center, radius=tool.radius)
+    axis = np.array([0.0, 0.0, 1.0]) if dimension < 3 else np.asarray(tool.axis, float)
+    if tool.shape == "cylinder":
+        return pack_geometry(center=center, axis=axis, radius=tool.radius)
+    unit = axis / np.linalg.norm(axis)
+    first, second = (np.eye(3)[0], np.eye(3)[1]) if dimension < 3 else in_plane_axes(unit)
+    reference = np.cos(tool.angle) * first + np.sin(tool.angle) * second
+    inradius = tool.radius * np.cos(np.pi / tool.sides)
+    return pack_geometry(center=center, axis=axis, reference=reference, radius=inradius, sides=tool.sides)
+
+
+def _tool(name: str, tool: Any, bodies: tuple[ProblemBody, ...], points: Array) -> RigidTool:
+    """Resolve a scene tool: only surface nodes of the bodies it acts on can touch it."""
+    dimension = points.shape[1]
+    wanted = set(tool.bodies) if tool.bodies is not None else {body.name for body in bodies}
+    surface = [body.first_node + boundary_nodes(body.mesh) for body in bodies if body.name in wanted]
+    candidates = np.concatenate(surface).astype(np.int64)
+    if tool.shape == "bar":
+        padded = np.zeros((len(candidates), 3))
+        padded[:, :dimension] = points[candidates]
+        candidates = candidates[_under_bar(tool, padded, dimension)]
+        if candidates.size == 0:
+            raise RheotwinError(
+                f"tools.{name}: no surface node lies in front of the bar within its width; "
+                "move `center`, turn `normal` towards the body or widen it"
+            )
+    return RigidTool(
+        name=name,
+        shape=_TOOL_SHAPES[tool.shape],
+        geometry=tool_geometry(tool, dimension),
+        motion=_tool_motion(tool.motion, dimension),
+        candidates=candidates,
+    )
+
+
+def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribed, ...]:
+    """Resolve supports and refuse a node component that two different motions claim."""
+    found: list[Prescribed] = []
+    owner: dict[tuple[int, int], Prescribed] = {}
+    for name, support in scene.supports.items():
+        body = bodies[support.body]
+        nodes = select_nodes(support.where, body.mesh.p.T, body.regions, f"supports.{name}.where") + body.first_node
+        components = tuple("xyz".index(axis) for axis in support.fix or "xyz"[: scene.dimension])
+        item = Prescribed(name, nodes, components, _displacement_motion(support.motion, scene.dimension))
+        for node in nodes:
+            for component in components:
+                other = owner.setdefault((int(node), component), item)
+                if other is not item and (other.motion.moves or item.motion.moves):
+                    raise RheotwinError(
+                        f"supports.{name}: node {node} component {'xyz'[component]} is already driven by "
+                        f"supports.{other.name}; let only one of them hold it"
+                    )
+        found.append(item)
+    return tuple(found)
+
+
+def _loads(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[NodalLoad, ...]:
+    found = []
+    for name, force in scene.forces.items():
+        body = bodies[force.body]
+        chosen = select_nodes(force.where, body.mesh.p.T, body.regions, f"forces.{name}.where")
+        shares = _tributary_shares(body.mesh, chosen)[:, None] * np.asarray(force.total)
+        times, factor = (force.times, force.factor) if force.times is not None else ((0.0,), (1.0,))
+        found.append(
+            NodalLoad(name, chosen + body.first_node, shares, Motion(np.array(times), np.array(factor)[:, None]))
+        )
+    return tuple(found)
+
+
+def build_problem(scene: Scene, case: str | None = None) -> Problem:
+    """Make a scene concrete; `case` picks one of its variants (default: the first, if there are any)."""
+    scene = scene.with_case(case)
+    bodies: list[ProblemBody] = []
+    masses: list[Array] = []
+    first = 0
+    for name, body in scene.bodies.items():
+        mesh, regions = body_mesh(scene, name)
+        volume = float(element_measures(mesh).sum()) * scene.cross_section
+        total = body.mass if body.mass is not None else body.density * volume
+        masses.append(_nodal_masses(mesh, total, body.mass_sharing))
+        bodies.append(ProblemBody(name, mesh, cell_kind(mesh), scene.law_for(name), first, total / volume, regions))
+        first += mesh.p.shape[1]
+    by_name = {body.name: body for body in bodies}
+    points = np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
+    return Problem(
+        scene=scene,
+        dimension=scene.dimension,
+        plane=scene.plane,
+        thickness=scene.cross_section,
+        bodies=tuple(bodies),
+        points=points,
+        masses=np.concatenate(masses),
+        gravity=np.asarray(scene.gravity, float),
+        prescribed=_prescribed(scene, by_name),
+        loads=_loads(scene, by_name),
+        tools=tuple(_tool(name, tool, tuple(bodies), points) for name, tool in scene.tools.items()),
+        probes={name: _probe_node(probe, by_name[probe.body]) for name, probe in scene.probes.items()},
+        tick=common_tick([stop.time for stop in plan(scene)], scene.duration),
+    )
+
+
+def _probe_node(probe: Any, body: ProblemBody) -> int:
+    return body.first_node + nearest_node(body.mesh.p.T, np.asarray(probe.at))
+

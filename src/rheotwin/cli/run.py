@@ -1,0 +1,140 @@
+"""`rheotwin run`: one scene, one solver, one record."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rheotwin.errors import RheotwinError
+
+if TYPE_CHECKING:
+    from rheotwin.loop import Outcome
+    from rheotwin.problem import Problem
+    from rheotwin.solver import Simulation
+
+NAME = "run"
+HELP = "run a scene with one solver and leave a record (VTK series, probes, manifest, checkpoint)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("scene", nargs="?", type=Path, help="scene file (TOML)")
+    parser.add_argument("--solver", default="fem", help="which solver (see `rheotwin solvers`); default: fem")
+    parser.add_argument("--case", help="which case of the scene; default: the first")
+    parser.add_argument("--output", type=Path, help="record folder; default: runs/SCENE-CASE-SOLVER")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing record")
+    parser.add_argument("--format", choices=("pvd", "vtkhdf"), default="pvd", help="series format; default: pvd")
+    add_set_argument(parser)
+    parser.add_argument("--resume", type=Path, metavar="FOLDER", help="continue an interrupted record")
+    add_quiet_arguments(parser)
+
+
+def add_set_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--set solver.option=value`."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SOLVER.OPTION=VALUE",
+        help="override an option of a solver, e.g. --set truss.step=1e-3 (repeatable)",
+    )
+
+
+def add_quiet_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare `--json` and `--quiet`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no remarks")
+
+
+def parse_settings(items: list[str]) -> dict[str, dict[str, Any]]:
+    """Turn `solver.option=value` items into option tables; values are read as TOML, bare words as text."""
+    tables: dict[str, dict[str, Any]] = {}
+    for item in items:
+        path, equals, text = item.partition("=")
+        solver, dot, option = path.strip().partition(".")
+        if not (equals and dot and solver and option):
+            raise RheotwinError(f"--set {item}: write SOLVER.OPTION=VALUE, for example truss.step=1e-3")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        tables.setdefault(solver, {})[option] = value
+    return tables
+
+
+def record_name(scene: Path, case: str | None, solver: str) -> Path:
+    """Return the default record folder of a run."""
+    return Path("runs") / "-".join(part for part in (scene.stem, case, solver) if part)
+
+
+def describe_start(problem: Problem, simulation: Simulation) -> str:
+    """Say in one or two lines what is about to run and how its step relates to the stable one."""
+    stable = simulation.stable_step
+    bound = "unconditionally stable" if stable == float("inf") else f"stable below {stable:.4g} s"
+    lines = [
+        f"{len(problem.points)} nodes, {problem.scene.duration:g} s in steps of {simulation.step_size:.4g} s ({bound})"
+    ]
+    for body, match in simulation.statistics().get("material_match", {}).items():
+        lines.append(f"body '{body}': springs match the law's stiffness to {100 * match['stiffness_misfit']:.0f} %")
+    return "\n".join(lines)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run or resume."""
+    from rheotwin.observers import Progress
+    from rheotwin.run import resume_run
+
+    if (args.scene is None) == (args.resume is None):
+        raise RheotwinError("run: name a scene file to run, or a record folder with --resume, and not both")
+
+    def announce(problem: Problem, simulation: Simulation) -> None:
+        if not args.quiet:
+            print(describe_start(problem, simulation), file=sys.stderr)
+
+    watchers = [] if args.quiet else [Progress("running")]
+    if args.resume is not None:
+        folder, outcome = args.resume, resume_run(args.resume, observers=watchers, announce=announce)
+    else:
+        folder, outcome = _run(args, watchers, announce)
+    _report(folder, outcome, as_json=args.json)
+    return outcome.exit_code
+
+
+def _run(args: argparse.Namespace, watchers: list[Any], announce: Any) -> tuple[Path, Outcome]:
+    from rheotwin.run import RunRequest, run_scene
+    from rheotwin.scene import load_scene
+
+    scene = load_scene(args.scene)
+    case = scene.with_case(args.case).case
+    folder = args.output or record_name(args.scene, case, args.solver)
+    settings = parse_settings(args.set)
+    strangers = sorted(set(settings) - {args.solver})
+    if strangers:
+        raise RheotwinError(f"--set {strangers[0]}.…: this run uses the solver '{args.solver}'; set its options only")
+    request = RunRequest(
+        scene=scene,
+        solver=args.solver,
+        folder=folder,
+        case=args.case,
+        options=settings.get(args.solver),
+        format=args.format,
+        overwrite=args.overwrite,
+    )
+    return folder, run_scene(request, observers=watchers, announce=announce)
+
+
+def _report(folder: Path, outcome: Outcome, *, as_json: bool) -> None:
+    """Print how it ended: JSON on standard output, or a sentence (faults go to standard error)."""
+    if as_json:
+        print(json.dumps({"folder": str(folder), **outcome.__dict__}, indent=2))
+        return
+    if outcome.status == "complete":
+        rate = outcome.steps / max(outcome.solve_seconds, 1e-9)
+        print(f"complete: {outcome.steps} steps in {outcome.loop_seconds:.2f} s ({rate:,.0f} steps/s); record: {folder}")
+        return
+    hint = f"; resume with: rheotwin run --resume {folder}" if outcome.status == "interrupted" else f"; record: {folder}"
+    print(f"{outcome.message}{hint}", file=sys.stderr)

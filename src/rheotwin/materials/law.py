@@ -1,0 +1,85 @@
+"""What every material law offers, and the functions that serve all of them."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rheotwin.errors import RheotwinError
+from rheotwin.materials.channel import Channel
+from rheotwin.materials.moduli import Moduli, Modulus
+from rheotwin.materials.network import EdgeNetwork
+
+
+@runtime_checkable
+class Law(Protocol):
+    """A frozen description of how stress follows strain, made of isotropic springs and dashpots.
+
+    `name` is the kebab-case word of scene files. `channel(modulus)` applies the 1D series and parallel rules
+    to that modulus of every part. When the Poisson ratios of the parts differ, only the eigen-moduli bulk and
+    shear make the true tensor series connection (E19); "young" is the 1D rule an edge uses, "lame" that of
+    the papers.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def parts(self) -> tuple[Moduli, ...]:
+        """All springs [Pa] and dashpots [Pa s] of the law."""
+        ...
+
+    def channel(self, modulus: Modulus) -> Channel:
+        """Relaxation function of one modulus [Pa]."""
+        ...
+
+
+def relaxation_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> NDArray[np.float64]:
+    """Regular part of the relaxation function [Pa] at times t [s] (the delta at 0 is left out)."""
+    return law.channel(modulus).relaxation(t)
+
+
+def creep_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> NDArray[np.float64]:
+    """Strain under unit step stress [1/Pa] at times t [s]."""
+    return law.channel(modulus).creep(t)
+
+
+def complex_modulus(law: Law, omega: ArrayLike, modulus: Modulus = "young") -> NDArray[np.complex128]:
+    """Storage + i loss modulus [Pa] at angular frequencies omega [rad/s]."""
+    return law.channel(modulus).complex_modulus(omega)
+
+
+def edge_network(law: Law, *, section: float = 1.0, length: float = 1.0) -> EdgeNetwork:
+    """1D network of an edge of that law, cross section [m2] and rest length [m], by the "young" channel."""
+    return EdgeNetwork.from_channel(law.channel("young"), section=section, length=length)
+
+
+def equal_poisson(law: Law) -> float | None:
+    """Poisson ratio shared by all parts, absent ones ignored; None if they differ or all are absent.
+
+    With one ratio every response is the scalar r_E(t) times an elastic solution.
+    """
+    ratios = [part.poisson for part in law.parts if not part.is_absent]
+    if ratios and all(math.isclose(ratio, ratios[0], rel_tol=1e-9, abs_tol=1e-12) for ratio in ratios):
+        return ratios[0]
+    return None
+
+
+def require_pairs(name: str, springs: tuple[Moduli, ...], dashpots: tuple[Moduli, ...]) -> None:
+    """Refuse a law whose springs and dashpots do not come in pairs."""
+    if len(springs) != len(dashpots):
+        raise RheotwinError(
+            f"law {name} has {len(springs)} springs and {len(dashpots)} dashpots: give one dashpot per spring"
+        )
+
+
+def require_present(name: str, **parts: Moduli) -> None:
+    """Refuse an absent part where a series would pass no stress at all."""
+    for role, part in parts.items():
+        if part.is_absent:
+            raise RheotwinError(
+                f"law {name}: the {role.replace('_', ' ')} is zero and in series, so no stress passes: "
+                "give it a positive young"
+            )

@@ -1,0 +1,65 @@
+"""Writes a row of numbers over time: tool and support forces, probed nodes, volumes, energies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rheotwin.meshing import element_measures
+from rheotwin.observers.protocol import Quiet, Watched
+from rheotwin.problem import Problem
+from rheotwin.record import RecordWriter
+from rheotwin.schedule import Stop
+
+MEASURE_UNITS = {1: "m", 2: "m2", 3: "m3"}
+
+
+def probe_columns(problem: Problem) -> dict[str, str]:
+    """Return every column of the probe table with its unit."""
+    axes = "xyz"[: problem.dimension]
+    columns = {"energy.kinetic": "J", "energy.stored": "J"}
+    columns |= {f"volume.{body.name}": MEASURE_UNITS[problem.dimension] for body in problem.bodies}
+    for tool in problem.tools:
+        columns |= {f"tool.{tool.name}.force_{axis}": "N" for axis in axes}
+        columns |= {f"tool.{tool.name}.displacement_{axis}": "m" for axis in axes}
+    for support in problem.prescribed:
+        columns |= {f"support.{support.name}.force_{axis}": "N" for axis in axes}
+    for probe in problem.probes:
+        columns |= {f"probe.{probe}.displacement_{axis}": "m" for axis in axes}
+        columns |= {f"probe.{probe}.velocity_{axis}": "m/s" for axis in axes}
+    return columns
+
+
+def probe_values(run: Watched) -> dict[str, float]:
+    """Return the current value of every column."""
+    problem, simulation = run.problem, run.simulation
+    axes = "xyz"[: problem.dimension]
+    energy = simulation.energy()
+    values = {f"energy.{name}": energy[name] for name in ("kinetic", "stored")}
+    for body in problem.bodies:
+        now = replace(body.mesh, doflocs=np.ascontiguousarray(simulation.positions[body.nodes].T))
+        values[f"volume.{body.name}"] = float(element_measures(now).sum())
+    for name, force in simulation.reactions().items():
+        values |= {f"{name}.force_{axis}": float(force[k]) for k, axis in enumerate(axes)}
+    for tool in problem.tools:
+        pose = tool.motion.at(simulation.time)
+        values |= {f"tool.{tool.name}.displacement_{axis}": float(pose[k]) for k, axis in enumerate(axes)}
+    for name, node in problem.probes.items():
+        moved = simulation.positions[node] - problem.points[node]
+        for k, axis in enumerate(axes):
+            values[f"probe.{name}.displacement_{axis}"] = float(moved[k])
+            values[f"probe.{name}.velocity_{axis}"] = float(simulation.velocities[node, k])
+    return values
+
+
+class Probes(Quiet):
+    """Feeds the record's probe table."""
+
+    def __init__(self, writer: RecordWriter) -> None:
+        self._writer = writer
+
+    def stop(self, run: Watched, stop: Stop) -> None:
+        """Write a row if one is planned."""
+        if stop.probe:
+            self._writer.write_probe_row(run.simulation.time, probe_values(run))

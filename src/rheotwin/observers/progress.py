@@ -1,0 +1,45 @@
+"""A progress bar on the terminal: share of the time done, time left, step rate."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+
+from rheotwin.observers.protocol import Quiet, Watched
+
+
+class Progress(Quiet):
+    """Draws on standard error, so that standard output stays clean; silent when that is no terminal."""
+
+    def __init__(self, label: str) -> None:
+        console = Console(stderr=True)
+        self._bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("t = {task.completed:.4g} / {task.total:.4g} s"),
+            TextColumn("{task.fields[rate]:>9} steps/s"),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._label = label
+        self._task = TaskID(0)
+
+    def start(self, run: Watched) -> None:
+        """Show the bar."""
+        self._begin, self._first_step = perf_counter(), run.simulation.step_count
+        self._task = self._bar.add_task(self._label, total=run.duration, completed=run.simulation.time, rate="")
+        self._bar.start()
+
+    def tick(self, run: Watched) -> None:
+        """Move the bar."""
+        rate = (run.simulation.step_count - self._first_step) / max(perf_counter() - self._begin, 1e-9)
+        self._bar.update(self._task, completed=run.simulation.time, rate=f"{rate:,.0f}")
+
+    def finish(self, run: Watched, *, status: str, message: str) -> None:
+        """Take the bar away."""
+        self._bar.stop()

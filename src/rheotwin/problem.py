@@ -1,0 +1,87 @@
+"""A scene made concrete: meshes, masses, held nodes, loads and tools, ready for any solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import Motion, at_rest
+from rheotwin.constraints.tools import RigidTool
+from rheotwin.materials import Law
+from rheotwin.scene import Scene
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ProblemBody:
+    """One body: its scikit-fem mesh, its law and where its nodes sit in the global numbering."""
+
+    name: str
+    mesh: Any
+    cell: str
+    law: Law
+    first_node: int
+    density: float
+    regions: dict[str, Indices]
+
+    @property
+    def nodes(self) -> slice:
+        """Global node numbers of the body."""
+        return slice(self.first_node, self.first_node + self.mesh.p.shape[1])
+
+
+@dataclass(frozen=True)
+class Prescribed:
+    """Nodes whose components follow a motion (zero for a fixed support); displacement values are (n, d) [m]."""
+
+    name: str
+    nodes: Indices
+    components: tuple[int, ...]
+    motion: Motion
+
+
+@dataclass(frozen=True)
+class NodalLoad:
+    """Dead forces: `shares` (n, d) [N] on `nodes`, times a factor that varies over time."""
+
+    name: str
+    nodes: Indices
+    shares: Array
+    factor: Motion
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything a solver needs, in SI units; node arrays run over all bodies one after the other."""
+
+    scene: Scene
+    dimension: int
+    plane: str
+    thickness: float
+    bodies: tuple[ProblemBody, ...]
+    points: Array
+    masses: Array
+    gravity: Array
+    prescribed: tuple[Prescribed, ...]
+    loads: tuple[NodalLoad, ...]
+    tools: tuple[RigidTool, ...]
+    probes: dict[str, int]
+    tick: float
+    """Largest time [s] that divides every planned output time: a step that divides it lands on all of them."""
+
+    def body_of(self, node: int) -> ProblemBody:
+        """Return the body a global node belongs to."""
+        return next(body for body in reversed(self.bodies) if node >= body.first_node)
+
+    @property
+    def extent(self) -> float:
+        """Diagonal of the bounding box of all bodies at rest [m]."""
+        return float(np.linalg.norm(np.ptp(self.points, axis=0)))
+
+
+__all__ = ["NodalLoad", "Prescribed", "Problem", "ProblemBody", "at_rest"]

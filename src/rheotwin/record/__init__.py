@@ -1,0 +1,50 @@
+"""Records: the folder every run leaves behind, and the way back from it."""
+
+from rheotwin.record.checkpoint import load_checkpoint
+from rheotwin.record.environment import current_environment
+from rheotwin.record.folder import check_output_folder
+from rheotwin.record.grid import CellKind, GridTopology, ToolSurface
+from rheotwin.record.manifest import (
+    SCHEMA_VERSION,
+    BodyInfo,
+    EnvironmentInfo,
+    FieldInfo,
+    Manifest,
+    MeshInfo,
+    SeriesFormat,
+    SolverInfo,
+    Status,
+    StepInfo,
+    describe_fields,
+    load_manifest,
+    save_manifest,
+)
+from rheotwin.record.reader import Record, open_record
+from rheotwin.record.vtu import array_units
+from rheotwin.record.writer import RecordWriter
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "BodyInfo",
+    "CellKind",
+    "EnvironmentInfo",
+    "FieldInfo",
+    "GridTopology",
+    "Manifest",
+    "MeshInfo",
+    "Record",
+    "RecordWriter",
+    "SeriesFormat",
+    "SolverInfo",
+    "Status",
+    "StepInfo",
+    "ToolSurface",
+    "array_units",
+    "check_output_folder",
+    "current_environment",
+    "describe_fields",
+    "load_checkpoint",
+    "load_manifest",
+    "open_record",
+    "save_manifest",
+]

@@ -1,0 +1,127 @@
+"""Reading a record, of either format, complete or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.record.checkpoint import load_checkpoint, newest_checkpoint
+from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME
+from rheotwin.record.grid import Floats, GridTopology, Ints
+from rheotwin.record.manifest import Manifest, load_manifest
+from rheotwin.record.probes import ProbeTable, read_probes
+from rheotwin.record.pvd_series import PvdSeriesReader
+from rheotwin.record.series import SeriesReader
+from rheotwin.record.vtkhdf import HdfSeriesReader
+
+if TYPE_CHECKING:
+    import pyvista
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run folder as it was when opened: what ran, its frames, its probes, its checkpoints."""
+
+    folder: Path
+    manifest: Manifest
+    series: SeriesReader
+
+    @property
+    def times(self) -> Floats:
+        """Times of the frames [s]."""
+        return self.series.times
+
+    def frame(self, index: int) -> pyvista.UnstructuredGrid:
+        """Return one frame as a grid at its current positions [m], with all fields."""
+        return self.series.grid(self._checked(index))
+
+    def tools(self, index: int) -> pyvista.PolyData | None:
+        """Return the rigid tools of one frame, None where none were stored."""
+        return self.series.tools(self._checked(index))
+
+    def positions(self, index: int) -> Floats:
+        """Return the current positions (N, 3) [m] of one frame."""
+        return self.series.positions(self._checked(index))
+
+    def field(self, name: str) -> Floats:
+        """Return one field over all frames (frames, N, components), in its unit of the manifest."""
+        known = self.manifest.fields
+        if name not in known:
+            raise RheotwinError(
+                f"{self.folder}: the record has no field '{name}'{nearest_name(name, known)}; "
+                f"it holds {', '.join(known)}"
+            )
+        values = np.empty((len(self.times), self.manifest.mesh.points, known[name].components))
+        for index in range(len(values)):
+            frame = self.series.values(index, name)
+            if frame.shape != values.shape[1:]:
+                raise RheotwinError(
+                    f"{self.folder}: frame {index} holds '{name}' as {frame.shape} where the manifest "
+                    f"announces {values.shape[1:]}; run the scene again"
+                )
+            values[index] = frame
+        return values
+
+    @cached_property
+    def rest_positions(self) -> Floats:
+        """Rest positions (N, 3) [m]: current positions minus displacement of the first frame."""
+        if "displacement" not in self.manifest.fields:
+            raise RheotwinError(
+                f"{self.folder}: rest positions need the field 'displacement'; add it to the scene's outputs"
+            )
+        return self.positions(0) - self.series.values(0, "displacement")
+
+    def topology(self) -> GridTopology:
+        """Return the cells with their kind and bodies, nodes in scikit-fem's order."""
+        self._checked(0)
+        return self.series.topology()
+
+    def cells(self) -> Ints:
+        """Return the cells (n_cells, nodes_per_cell), nodes in scikit-fem's order."""
+        return self.topology().cells
+
+    @property
+    def probes(self) -> dict[str, Floats]:
+        """Probe values over time by name; "time" is among them."""
+        return self._table.values
+
+    @property
+    def probe_units(self) -> dict[str, str]:
+        """Unit of each probe."""
+        return self._table.units
+
+    @property
+    def checkpoint_path(self) -> Path | None:
+        """The newest checkpoint that can be read, None if there is none."""
+        return newest_checkpoint(self.folder / CHECKPOINTS_FOLDER)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return the state of the newest readable checkpoint."""
+        path = self.checkpoint_path
+        if path is None:
+            raise RheotwinError(f"{self.folder}: there is no checkpoint to resume from; run the scene again")
+        return load_checkpoint(path)
+
+    @cached_property
+    def _table(self) -> ProbeTable:
+        return read_probes(self.folder / PROBES_NAME)
+
+    def _checked(self, index: int) -> int:
+        count = len(self.times)
+        if not -count <= index < count:
+            raise RheotwinError(f"{self.folder}: there is no frame {index}; the record holds {count}")
+        return index % count
+
+
+def open_record(folder: Path | str) -> Record:
+    """Open the record in `folder` for reading; it may still be running."""
+    folder = Path(folder)
+    manifest = load_manifest(folder)
+    series: SeriesReader
+    series = PvdSeriesReader(folder) if manifest.format == "pvd" else HdfSeriesReader(folder)
+    return Record(folder=folder, manifest=manifest, series=series)

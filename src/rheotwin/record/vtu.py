@@ -1,0 +1,206 @@
+"""One frame as a VTU file: raw appended and uncompressed, units and component names on every array.
+
+The points are the current positions, so ParaView shows the deformed bodies without any filter.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rheotwin.errors import RheotwinError
+from rheotwin.fields import TENSOR_COMPONENTS
+from rheotwin.record.grid import VTK_CELL_TYPES, Floats, GridTopology, topology_from_vtk
+from rheotwin.record.manifest import FieldInfo
+
+if TYPE_CHECKING:
+    import pyvista
+
+BODY_ARRAY = "body"
+TIME_ARRAY = "TimeValue"
+"""The name under which VTK looks for the time [s] of a file."""
+
+
+class FrameGrid:
+    """One VTK grid whose arrays are refilled in place for every frame."""
+
+    def __init__(self, topology: GridTopology, fields: Mapping[str, FieldInfo]) -> None:
+        from vtkmodules.vtkCommonCore import vtkPoints
+
+        self.grid = _vtk_cells(topology)
+        self._time, time = _wrapped(np.zeros(1), TIME_ARRAY, "s")
+        self._positions, positions = _wrapped(np.zeros((topology.points, 3)), "Points", "m")
+        self._points = vtkPoints()
+        self._points.SetData(positions)
+        self.grid.SetPoints(self._points)
+        self._body, body = _wrapped(topology.body.astype(np.int64), BODY_ARRAY, "1")
+        self.grid.GetCellData().AddArray(body)
+        self.grid.GetFieldData().AddArray(time)
+        self._values: dict[str, Floats] = {}
+        self._arrays = [time, positions]
+        for name, info in fields.items():
+            self._values[name], array = _wrapped(
+                np.zeros((topology.points, info.components)), name, info.unit
+            )
+            _name_components(array, info.components)
+            self.grid.GetPointData().AddArray(array)
+            self._arrays.append(array)
+
+    def fill(self, time: float, positions: Floats, fields: Mapping[str, Floats]) -> None:
+        """Set the time [s], the positions (N, 3) [m] and all fields (N, components)."""
+        self._time[0] = time
+        self._positions[...] = positions
+        for name, values in fields.items():
+            self._values[name][...] = values
+        for array in self._arrays:
+            array.Modified()
+        self._points.Modified()
+        self.grid.Modified()
+
+    def copy(self) -> pyvista.UnstructuredGrid:
+        """Return the frame as a pyvista grid of its own."""
+        import pyvista
+
+        own = pyvista.UnstructuredGrid()
+        own.deep_copy(self.grid)
+        return own
+
+
+class XmlWriter:
+    """VTK's XML writer for one data set, raw appended without compression; failures become OSError."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+        self._writer = self._new_writer()
+
+    def _new_writer(self) -> Any:
+        from vtkmodules import vtkIOXML
+
+        writer = getattr(vtkIOXML, f"vtkXML{self._data.GetClassName().removeprefix('vtk')}Writer")()
+        writer.SetInputData(self._data)
+        writer.SetDataModeToAppended()
+        writer.EncodeAppendedDataOff()
+        writer.SetCompressorTypeToNone()
+        writer.SetHeaderTypeToUInt64()
+        return writer
+
+    def write(self, path: Path) -> None:
+        """Write the data as it is now; VTK removes the file it could not finish."""
+        self._writer.SetFileName(str(path))
+        with quiet_vtk():
+            done = self._writer.Write()
+            code = self._writer.GetErrorCode()
+        if not done or code:
+            # VTK's writer would report this error again after every later failure.
+            self._writer = self._new_writer()
+            raise _os_error(code, path)
+
+
+def read_vtu(path: Path, *, only: str | None = None) -> pyvista.UnstructuredGrid:
+    """Read a frame, all of it or its points, cells and one named point array."""
+    import pyvista
+    from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
+
+    if not path.is_file():
+        raise RheotwinError(f"{path}: the frame is missing; resume or run the scene again")
+    reader = vtkXMLUnstructuredGridReader()
+    reader.SetFileName(str(path))
+    with quiet_vtk():
+        if only is not None:
+            reader.UpdateInformation()
+            reader.GetPointDataArraySelection().DisableAllArrays()
+            reader.GetPointDataArraySelection().EnableArray(only)
+        reader.Update()
+        broken = reader.GetErrorCode() or reader.GetOutput().GetNumberOfPoints() == 0
+    if broken:
+        raise RheotwinError(f"{path}: the frame is damaged; resume or run the scene again")
+    grid: pyvista.UnstructuredGrid = pyvista.wrap(reader.GetOutput())
+    return grid
+
+
+def topology_of(grid: pyvista.UnstructuredGrid) -> GridTopology:
+    """Return the topology stored in a frame, nodes in scikit-fem's order."""
+    cells = np.asarray(grid.cell_connectivity).reshape(grid.n_cells, -1)
+    return topology_from_vtk(
+        cells,
+        vtk_type=int(grid.celltypes[0]),
+        body=np.asarray(grid.cell_data[BODY_ARRAY]),
+        points=grid.n_points,
+    )
+
+
+def array_units(data: Any) -> dict[str, str]:
+    """Return the unit label of each point and cell array of a VTK data set that carries one."""
+    from vtkmodules.vtkCommonCore import vtkDataArray
+
+    units = {}
+    for attributes in (data.GetPointData(), data.GetCellData()):
+        for index in range(attributes.GetNumberOfArrays()):
+            information = attributes.GetArray(index).GetInformation()
+            if information.Has(vtkDataArray.UNITS_LABEL()):
+                units[attributes.GetArrayName(index)] = information.Get(vtkDataArray.UNITS_LABEL())
+    return units
+
+
+@contextmanager
+def quiet_vtk() -> Iterator[None]:
+    """Keep VTK from printing its own warnings: we raise one sentence instead."""
+    from vtkmodules.vtkCommonCore import vtkObject
+
+    shown = vtkObject.GetGlobalWarningDisplay()
+    vtkObject.GlobalWarningDisplayOff()
+    try:
+        yield
+    finally:
+        vtkObject.SetGlobalWarningDisplay(shown)
+
+
+def _vtk_cells(topology: GridTopology) -> Any:
+    from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkUnstructuredGrid
+
+    cells = topology.vtk_cells()
+    array = vtkCellArray()
+    array.SetData(cells.shape[1], _vtk_array(cells.ravel(), deep=True))
+    grid = vtkUnstructuredGrid()
+    grid.SetCells(VTK_CELL_TYPES[topology.cell_kind], array)
+    return grid
+
+
+def _vtk_array(values: Any, *, deep: bool) -> Any:
+    from vtkmodules.util import numpy_support
+
+    convert: Any = numpy_support.numpy_to_vtk
+    return convert(values, deep=deep)
+
+
+def _wrapped(values: Any, name: str, unit: str) -> tuple[Any, Any]:
+    """Return the numpy array and the VTK array, with name and unit, that shares its memory."""
+    from vtkmodules.vtkCommonCore import vtkDataArray
+
+    array = _vtk_array(values, deep=False)
+    array.SetName(name)
+    array.GetInformation().Set(vtkDataArray.UNITS_LABEL(), unit)
+    return values, array
+
+
+def _name_components(array: Any, components: int) -> None:
+    if components == len(TENSOR_COMPONENTS):
+        for index, name in enumerate(TENSOR_COMPONENTS):
+            array.SetComponentName(index, name)
+
+
+def _os_error(code: int, path: Path) -> OSError:
+    """Translate VTK's error code, which is errno below 20000, into an OSError."""
+    from vtkmodules.vtkCommonMisc import vtkErrorCode
+
+    if code == vtkErrorCode.OutOfDiskSpaceError:
+        code = errno.ENOSPC
+    if code >= vtkErrorCode.FirstVTKErrorCode or code <= 0:
+        return OSError(vtkErrorCode.GetStringFromErrorCode(code))
+    return OSError(code, os.strerror(code), str(path))

@@ -1,0 +1,198 @@
+"""One run from a scene to a record, and its continuation from a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+import rheotwin
+from rheotwin.build import build_problem
+from rheotwin.errors import RheotwinError
+from rheotwin.loop import Outcome, run_loop
+from rheotwin.meshing import mesh_hash
+from rheotwin.observers import Checkpoints, Frames, Observer, Probes, Watched, probe_columns
+from rheotwin.problem import Problem
+from rheotwin.record import (
+    BodyInfo,
+    GridTopology,
+    Manifest,
+    MeshInfo,
+    RecordWriter,
+    SeriesFormat,
+    SolverInfo,
+    StepInfo,
+    check_output_folder,
+    current_environment,
+    describe_fields,
+    load_checkpoint,
+    load_manifest,
+    open_record,
+)
+from rheotwin.registry import find_solver
+from rheotwin.scene import Scene
+from rheotwin.scene.bodies import FileBody
+from rheotwin.schedule import plan
+from rheotwin.solver import Simulation, Solver, start_simulation
+
+Announce = Callable[[Problem, Simulation], None]
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What to run: scene, solver, case, the solver's options, and where and how to write it."""
+
+    scene: Scene
+    solver: str
+    folder: Path
+    case: str | None = None
+    options: Mapping[str, Any] | None = None
+    format: SeriesFormat = "pvd"
+    overwrite: bool = False
+
+
+def solver_options(scene: Scene, solver: str, extra: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the scene's option table for a solver, overridden by `extra`."""
+    return {**scene.solvers.get(solver, {}), **(extra or {})}
+
+
+def _mesh_info(problem: Problem) -> MeshInfo:
+    """Describe the meshes; the hash covers all bodies in order."""
+    digest = sha256("".join(mesh_hash(body.mesh) for body in problem.bodies).encode()).hexdigest()
+    bodies = tuple(
+        BodyInfo(name=b.name, cell=b.cell, points=b.mesh.p.shape[1], cells=b.mesh.t.shape[1]) for b in problem.bodies
+    )
+    return MeshInfo(hash=digest, points=len(problem.points), cells=sum(b.cells for b in bodies), bodies=bodies)
+
+
+def grid_topology(problem: Problem) -> GridTopology:
+    """Return the cells of all bodies in one grid; bodies of different cell kinds are refused."""
+    kinds = sorted({body.cell for body in problem.bodies})
+    if len(kinds) > 1:
+        raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")
+    counts = [body.mesh.t.shape[1] for body in problem.bodies]
+    return GridTopology(
+        cells=np.concatenate([body.mesh.t.T.astype(np.int64) + body.first_node for body in problem.bodies]),
+        cell_kind=problem.bodies[0].cell,
+        body=np.repeat(np.arange(len(counts)), counts),
+        points=len(problem.points),
+    )
+
+
+def _solver_version(solver: Solver) -> str:
+    return str(getattr(solver, "version", rheotwin.__version__))
+
+
+def _scene_as_run(scene: Scene) -> dict[str, Any]:
+    """Return the scene's data with mesh files named absolutely, so that a record can be resumed from anywhere."""
+    data: dict[str, Any] = scene.model_dump(mode="json")
+    for name, body in scene.bodies.items():
+        if isinstance(body, FileBody):
+            data["bodies"][name]["path"] = str(scene.resolve(body.path).absolute())
+    return data
+
+
+def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: Simulation) -> Manifest:
+    stable = simulation.stable_step
+    return Manifest(
+        title=problem.scene.title,
+        scene=_scene_as_run(problem.scene),
+        case=problem.scene.case,
+        solver=SolverInfo(name=solver.name, version=_solver_version(solver), options=options.model_dump(mode="json")),
+        mesh=_mesh_info(problem),
+        step=StepInfo(size=simulation.step_size, stable=stable if np.isfinite(stable) else None),
+        statistics=simulation.statistics(),
+        environment=current_environment(),
+        fields=describe_fields(problem.scene.output.fields),
+        probes=probe_columns(problem),
+    )
+
+
+def run_scene(
+    request: RunRequest, *, observers: Sequence[Observer] = (), announce: Announce | None = None
+) -> Outcome:
+    """Run one scene with one solver into a record folder and return how it ended.
+
+    `announce` is called once everything is set up and nothing has been written yet.
+    """
+    check_output_folder(request.folder, overwrite=request.overwrite)
+    begin = perf_counter()
+    solver = find_solver(request.solver)
+    problem = build_problem(request.scene, request.case)
+    options = solver_options(request.scene, request.solver, request.options)
+    simulation, checked = start_simulation(solver, problem, options)
+    setup = perf_counter() - begin
+    grid = grid_topology(problem)
+    if announce is not None:
+        announce(problem, simulation)
+    writer = RecordWriter.create(
+        request.folder,
+        manifest=_manifest(problem, solver, checked, simulation),
+        grid=grid,
+        format=request.format,
+        overwrite=request.overwrite,
+    )
+    return _carry_out(problem, simulation, writer, observers, setup)
+
+
+def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
+    """Continue the record in `folder` from its newest checkpoint, bit for bit as if never stopped."""
+    record = open_record(folder)
+    manifest = load_manifest(folder)
+    if record.checkpoint_path is None:
+        raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
+    begin = perf_counter()
+    scene = Scene.model_validate(manifest.scene)
+    problem = build_problem(scene, None)
+    if _mesh_info(problem).hash != manifest.mesh.hash:
+        raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
+    solver = find_solver(manifest.solver.name)
+    simulation, _ = start_simulation(solver, problem, manifest.solver.options)
+    simulation.restore(load_checkpoint(record.checkpoint_path))
+    if announce is not None:
+        announce(problem, simulation)
+    writer = RecordWriter.resume(folder, time=simulation.time)
+    writer.update(status="running", message="")
+    return _carry_out(problem, simulation, writer, observers, perf_counter() - begin)
+
+
+def _carry_out(
+    problem: Problem, simulation: Simulation, writer: RecordWriter, observers: Sequence[Observer], setup: float
+) -> Outcome:
+    """Run the loop with the record's observers and close the manifest, however it ends."""
+    run = Watched(problem, simulation, problem.scene.duration)
+    everyone = [Frames(writer), Probes(writer), Checkpoints(writer), *observers]
+    with writer:
+        try:
+            outcome = run_loop(run, plan(problem.scene), everyone)
+        except RheotwinError as error:
+            _mark_failed(writer, str(error))
+            raise
+        writer.update(
+            status=outcome.status,
+            message=outcome.message,
+            step=writer.manifest.step.model_copy(update={"count": outcome.steps}),
+            timings={
+                "setup": setup + writer.manifest.timings.get("setup", 0.0),
+                "solve": outcome.solve_seconds + writer.manifest.timings.get("solve", 0.0),
+                "total": setup + outcome.loop_seconds + writer.manifest.timings.get("total", 0.0),
+            },
+        )
+    return outcome
+
+
+def _mark_failed(writer: RecordWriter, message: str) -> None:
+    """Say in the manifest that the run failed, if it can still be written at all."""
+    try:
+        writer.update(status="failed", message=message)
+    except RheotwinError:
+        return
+
+
+__all__ = ["RunRequest", "resume_run", "run_scene", "solver_options"]

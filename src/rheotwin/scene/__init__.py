@@ -1,0 +1,75 @@
+"""Scenes: what is simulated, read from TOML into frozen models, every number in SI units."""
+
+from rheotwin.scene.base import Axis, Dimension, SceneModel
+from rheotwin.scene.bodies import (
+    BodySpec,
+    BoxBody,
+    CylinderBody,
+    FileBody,
+    GridBody,
+    LShapeBody,
+    SphereBody,
+)
+from rheotwin.scene.cases import CaseSpec
+from rheotwin.scene.forces import ForceSpec
+from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
+from rheotwin.scene.laws import (
+    ElasticSpec,
+    LawSpec,
+    MaxwellSpec,
+    ThreeElementSpec,
+    VoigtSpec,
+)
+from rheotwin.scene.load import load_scene, parse_scene, scene_from_data
+from rheotwin.scene.motion import Motion, ToolMotion
+from rheotwin.scene.output import AdaptiveOutput, OutputSpec
+from rheotwin.scene.probes import ProbeSpec
+from rheotwin.scene.scene import Scene
+from rheotwin.scene.schema import scene_schema
+from rheotwin.scene.supports import SupportSpec
+from rheotwin.scene.tools import BarTool, CylinderTool, PlaneTool, PrismTool, SphereTool, ToolSpec
+from rheotwin.scene.units import Quantity, Units
+from rheotwin.scene.where import Ranges, Where
+
+__all__ = [
+    "AdaptiveOutput",
+    "Axis",
+    "BarTool",
+    "BodySpec",
+    "BoxBody",
+    "CaseSpec",
+    "CylinderBody",
+    "CylinderTool",
+    "Dimension",
+    "ElasticSpec",
+    "FileBody",
+    "ForceSpec",
+    "GeneralizedMaxwellSpec",
+    "GeneralizedVoigtSpec",
+    "GridBody",
+    "LShapeBody",
+    "LawSpec",
+    "MaxwellSpec",
+    "Motion",
+    "OutputSpec",
+    "PlaneTool",
+    "PrismTool",
+    "ProbeSpec",
+    "Quantity",
+    "Ranges",
+    "Scene",
+    "SceneModel",
+    "SphereBody",
+    "SphereTool",
+    "SupportSpec",
+    "ThreeElementSpec",
+    "ToolMotion",
+    "ToolSpec",
+    "Units",
+    "VoigtSpec",
+    "Where",
+    "load_scene",
+    "parse_scene",
+    "scene_from_data",
+    "scene_schema",
+]

@@ -1,0 +1,136 @@
+"""What every body of a scene has: place, law, mass; and the cells of the bodies we mesh ourselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import cos, sin
+from typing import Any, ClassVar, Literal
+
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
+
+from rheotwin.scene.base import Dimension, Name, SceneModel
+from rheotwin.scene.quantities import Point, PositiveDensity, PositiveMass
+from rheotwin.scene.rotation import Rotation, RotationPart
+
+Cell = Literal["line", "triangle", "quad", "tet", "hex"]
+Pattern = Literal["se-nw", "sw-ne", "alternating", "five", "six"]
+
+CELLS: dict[int, tuple[Cell, ...]] = {1: ("line",), 2: ("triangle", "quad"), 3: ("tet", "hex")}
+"""Cells that can fill a body of each dimension; the first is the default."""
+PATTERNS: dict[Cell, tuple[Pattern, ...]] = {
+    "triangle": ("se-nw", "sw-ne", "alternating"),
+    "tet": ("five", "six"),
+}
+"""Ways of splitting a grid into simplices; the first is the default."""
+
+
+class BodyBase(SceneModel):
+    """What every body has, whatever its shape."""
+
+    dimensions: ClassVar[tuple[Dimension, ...]] = (1, 2, 3)
+    """Dimensions of a scene in which the shape exists."""
+
+    law: Name
+    """Name of the law the body is made of."""
+    origin: Point = ()
+    """Where the shape's own origin is put in the scene; default: the scene's origin."""
+    rotation: RotationPart | None = None
+    """Turn about the shape's own origin: an angle in 2D, { axis = [..], angle = .. } in 3D."""
+    mass: PositiveMass | None = None
+    """Total mass; exactly one of mass and density."""
+    density: PositiveDensity | None = None
+    """Density; exactly one of mass and density."""
+    mass_sharing: Literal["volume", "equal"] = "volume"
+    """How the lumped mass reaches the nodes: by the volume around them, or the same for each."""
+
+    @model_validator(mode="after")
+    def _one_mass(self) -> BodyBase:
+        if (self.mass is None) == (self.density is None):
+            state = "neither is given" if self.mass is None else "both are given"
+            raise PydanticCustomError("mass", f"needs exactly one of `mass` and `density`; {state}")
+        return self
+
+    def placement(self, dimension: int) -> tuple[float, ...]:
+        """Return where the shape's origin is put [m], one entry for each dimension."""
+        return self.origin or (0.0,) * dimension
+
+    def rotation_matrix(self, dimension: int) -> Any:
+        """Return the rotation of the shape as an array (dimension, dimension)."""
+        import numpy as np
+
+        if self.rotation is None or dimension == 1:
+            return np.eye(dimension)
+        if isinstance(self.rotation, Rotation):
+            return np.array(self.rotation.matrix())
+        c, s = cos(self.rotation), sin(self.rotation)
+        return np.array([[c, -s], [s, c]])
+
+    def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""
+        shape = getattr(self, "shape", "body")
+        if dimension not in self.dimensions:
+            possible = " or ".join(f"{d}D" for d in self.dimensions)
+            yield "shape", f"'{shape}' does not exist in {dimension}D; it needs a {possible} scene"
+        if isinstance(self.rotation, Rotation) and dimension != 3:
+            yield (
+                "rotation",
+                "an axis is for 3D; a 2D body turns by a number, a 1D body cannot turn",
+            )
+        if isinstance(self.rotation, float) and self.rotation != 0.0 and dimension != 2:
+            yield (
+                "rotation",
+                "a number turns a 2D body; in 3D write { axis = [x, y, z], angle = .. }, in 1D nothing turns",
+            )
+
+    def completed(self, dimension: Dimension) -> BodyBase:
+        """Return the body with the defaults that depend on the dimension filled in."""
+        return self
+
+
+class CellBody(BodyBase):
+    """A body meshed by us: its cells are a choice."""
+
+    cell: Cell | None = None
+    """Kind of cell; default: line, triangle or tet after the dimension."""
+
+    def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""
+        yield from super().shape_faults(dimension)
+        if self.cell is not None and self.cell not in CELLS[dimension]:
+            yield (
+                "cell",
+                f"'{self.cell}' cells cannot fill a {dimension}D body; use {' or '.join(CELLS[dimension])}",
+            )
+
+    def completed(self, dimension: Dimension) -> CellBody:
+        """Return the body with its kind of cell filled in."""
+        return self.model_copy(update={"cell": self.cell or CELLS[dimension][0]})
+
+    def filled_cell(self) -> Cell:
+        """Return the kind of cell; known once the body is part of a scene."""
+        if self.cell is None:
+            raise ValueError("the kind of cell is known once the body is part of a scene")
+        return self.cell
+
+
+class GridLikeBody(CellBody):
+    """A body on a rectangular grid, whose rectangles or bricks are split by a pattern."""
+
+    pattern: Pattern | None = None
+    """How a grid is split: triangles se-nw, sw-ne or alternating; tets five or six. Default: se-nw, five."""
+
+    def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""
+        yield from super().shape_faults(dimension)
+        cell = self.cell or CELLS[dimension][0]
+        allowed = PATTERNS.get(cell, ())
+        if self.pattern is not None and self.pattern not in allowed:
+            remedy = f"use {', '.join(allowed)}" if allowed else "leave it out"
+            yield "pattern", f"'{self.pattern}' does not split a grid into {cell} cells; {remedy}"
+
+    def completed(self, dimension: Dimension) -> GridLikeBody:
+        """Return the body with its kind of cell and its pattern filled in."""
+        cell = self.cell or CELLS[dimension][0]
+        pattern = self.pattern or next(iter(PATTERNS.get(cell, ())), None)
+        return self.model_copy(update={"cell": cell, "pattern": pattern})

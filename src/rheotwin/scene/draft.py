@@ -1,0 +1,83 @@
+"""The usable part of a scene file that may have faults: each table is read on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from rheotwin.scene.base import Dimension
+from rheotwin.scene.bodies import BodySpec
+from rheotwin.scene.body import BodyBase
+from rheotwin.scene.cases import CaseSpec
+from rheotwin.scene.forces import ForceSpec
+from rheotwin.scene.output import OutputSpec
+from rheotwin.scene.probes import ProbeSpec
+from rheotwin.scene.quantities import PositiveTime
+from rheotwin.scene.supports import SupportSpec
+from rheotwin.scene.tools import ToolBase, ToolSpec
+
+_DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
+_DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
+_OUTPUT: TypeAdapter[OutputSpec] = TypeAdapter(OutputSpec)
+_ENTRIES: dict[str, TypeAdapter[Any]] = {
+    "bodies": TypeAdapter(BodySpec),
+    "supports": TypeAdapter(SupportSpec),
+    "tools": TypeAdapter(ToolSpec),
+    "forces": TypeAdapter(ForceSpec),
+    "probes": TypeAdapter(ProbeSpec),
+    "cases": TypeAdapter(CaseSpec),
+}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What could be read of a scene: names as written, tables that have no fault of their own."""
+
+    dimension: Dimension | None
+    duration: float | None
+    law_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    bodies: dict[str, BodyBase]
+    supports: dict[str, SupportSpec]
+    tools: dict[str, ToolBase]
+    forces: dict[str, ForceSpec]
+    probes: dict[str, ProbeSpec]
+    cases: dict[str, CaseSpec]
+    output: OutputSpec | None
+
+
+def _readable(adapter: TypeAdapter[Any], value: Any) -> Any:
+    """Return the validated value, or None if it has a fault (reported where the whole scene is read)."""
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        return None
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a table of the file, empty if it is missing or something else."""
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def draft_of(data: Mapping[str, Any]) -> Draft:
+    """Read as much as possible of the raw data of a scene."""
+    entries = {
+        section: {
+            name: model
+            for name, value in _table(data, section).items()
+            if (model := _readable(adapter, value)) is not None
+        }
+        for section, adapter in _ENTRIES.items()
+    }
+    return Draft(
+        dimension=_readable(_DIMENSION, data.get("dimension")),
+        duration=_readable(_DURATION, data.get("duration")),
+        law_names=tuple(_table(data, "laws")),
+        body_names=tuple(_table(data, "bodies")),
+        output=_readable(_OUTPUT, data.get("output", {})),
+        **entries,
+    )

@@ -1,0 +1,139 @@
+"""Material laws of a scene file: springs and dashpots in numbers, and the laws they stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
+from rheotwin.scene.moduli import (
+    ActingDashpotPart,
+    DashpotPart,
+    DashpotTable,
+    PoissonRatio,
+    SpringModuli,
+    acts,
+    check_pair,
+    dashpot_moduli,
+    make_moduli,
+    need_poisson,
+    poisson_of,
+)
+
+if TYPE_CHECKING:
+    from rheotwin.materials import Elastic, Maxwell, Moduli, ThreeElement, Voigt
+
+
+def _check_spring(law: SpringModuli, *, may_vanish: bool) -> None:
+    """Check the constants of a law's own spring, which may be absent only beside a dashpot."""
+    check_pair(law, young_alone=False)
+    if not may_vanish and not acts(law):
+        raise PydanticCustomError("stiffness", "needs a stiffness greater than 0")
+
+
+class ElasticSpec(SpringModuli):
+    """A spring: stress follows strain."""
+
+    model: Literal["elastic"]
+    """Kind of law."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> ElasticSpec:
+        _check_spring(self, may_vanish=False)
+        return self
+
+    def law(self) -> Elastic:
+        """Return the material law."""
+        from rheotwin.materials import Elastic
+
+        return Elastic(make_moduli(self, None))
+
+
+class _SpringAndDashpot(SpringModuli):
+    """A spring and one dashpot; how they are connected is up to the law."""
+
+    viscous_poisson: PoissonRatio | None = None
+    """Poisson's ratio of a viscosity given as a number; default: that of the spring."""
+
+    def _parts(self, viscosity: float | DashpotTable) -> tuple[Moduli, Moduli]:
+        return make_moduli(self, None), dashpot_moduli(viscosity, self._viscous_poisson())
+
+    def _viscous_poisson(self) -> float | None:
+        return self.viscous_poisson if self.viscous_poisson is not None else poisson_of(self)
+
+
+class VoigtSpec(_SpringAndDashpot):
+    """A spring and a dashpot side by side: returns to its shape, with delay."""
+
+    model: Literal["voigt"]
+    """Kind of law."""
+    viscosity: DashpotPart
+    """Viscosity of the dashpot beside the spring: a number, or a table of two constants."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> VoigtSpec:
+        _check_spring(self, may_vanish=True)
+        need_poisson(self.viscosity, self._viscous_poisson(), "`viscous_poisson`")
+        return self
+
+    def law(self) -> Voigt:
+        """Return the material law."""
+        from rheotwin.materials import Voigt
+
+        return Voigt(*self._parts(self.viscosity))
+
+
+class MaxwellSpec(_SpringAndDashpot):
+    """A spring and a dashpot in a row: flows, keeps every deformation that lasted (viscoplastic)."""
+
+    model: Literal["maxwell"]
+    """Kind of law."""
+    viscosity: ActingDashpotPart
+    """Viscosity of the dashpot in series with the spring: a number, or a table of two constants."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> MaxwellSpec:
+        _check_spring(self, may_vanish=False)
+        need_poisson(self.viscosity, self._viscous_poisson(), "`viscous_poisson`")
+        return self
+
+    def law(self) -> Maxwell:
+        """Return the material law."""
+        from rheotwin.materials import Maxwell
+
+        return Maxwell(*self._parts(self.viscosity))
+
+
+class ThreeElementSpec(_SpringAndDashpot):
+    """A Voigt unit in a row with a dashpot: part of the deformation comes back, part stays (rheological)."""
+
+    model: Literal["three-element"]
+    """Kind of law."""
+    voigt_viscosity: DashpotPart
+    """Viscosity c1 beside the spring: a number, or a table of two constants."""
+    series_viscosity: ActingDashpotPart
+    """Viscosity c2 in series with the Voigt unit: a number, or a table of two constants."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> ThreeElementSpec:
+        _check_spring(self, may_vanish=True)
+        for part in (self.voigt_viscosity, self.series_viscosity):
+            need_poisson(part, self._viscous_poisson(), "`viscous_poisson`")
+        return self
+
+    def law(self) -> ThreeElement:
+        """Return the material law."""
+        from rheotwin.materials import ThreeElement
+
+        spring, voigt_dashpot = self._parts(self.voigt_viscosity)
+        return ThreeElement(
+            spring, voigt_dashpot, dashpot_moduli(self.series_viscosity, self._viscous_poisson())
+        )
+
+
+LawSpec = Annotated[
+    ElasticSpec | VoigtSpec | MaxwellSpec | ThreeElementSpec | GeneralizedVoigtSpec | GeneralizedMaxwellSpec,
+    Field(discriminator="model"),
+]

@@ -1,0 +1,79 @@
+"""Reading scenes: from a file, from text, from the data of a record."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
+from rheotwin.scene.bodies import FileBody
+from rheotwin.scene.draft import draft_of
+from rheotwin.scene.faults import field_faults
+from rheotwin.scene.scene import Scene, draft_faults
+
+
+def _mesh_file_faults(data: Mapping[str, Any], base: Path) -> Iterator[Fault]:
+    """Yield the mesh files that are not there."""
+    for name, body in draft_of(data).bodies.items():
+        if isinstance(body, FileBody) and not (base / body.path).is_file():
+            yield Fault(f"bodies.{name}.path", f"there is no mesh file '{base / body.path}'")
+
+
+def scene_from_data(
+    data: Mapping[str, Any], *, base: Path | None = None, source: Path | None = None
+) -> Scene:
+    """Return the scene that raw data (of a TOML file or a record) describes; lists all its faults at once.
+
+    `base` is the folder mesh files are relative to (then they must be there), `source` the file for messages.
+    """
+    faults: list[Fault] = []
+    scene: Scene | None = None
+    try:
+        scene = Scene.model_validate(data)
+    except ValidationError as error:
+        faults += [*field_faults(error), *draft_faults(data)]
+    if base is not None:
+        faults += _mesh_file_faults(data, base)
+    if scene is None or faults:
+        raise InputFaults(str(source or "scene"), dict.fromkeys(faults))
+    return scene.located(base=base or Path(), source=source)
+
+
+def parse_scene(text: str, *, base: Path, source: Path | None = None) -> Scene:
+    """Return the scene written in TOML text; `base` is the folder its mesh files are relative to."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RheotwinError(f"{source or 'scene'}: not a TOML file: {_lowered(str(error))}") from error
+    return scene_from_data(data, base=base, source=source)
+
+
+def load_scene(path: str | Path) -> Scene:
+    """Return the scene of a TOML file, in SI units."""
+    file = Path(path)
+    return parse_scene(_text(file), base=file.parent, source=file)
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _text(file: Path) -> str:
+    """Return the text of a scene file, or say in one sentence why there is none."""
+    if file.is_dir():
+        raise RheotwinError(f"{file}: this is a folder; name the .toml file of a scene in it")
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        neighbours = [entry.name for entry in file.parent.glob("*.toml")] if file.parent.is_dir() else []
+        raise RheotwinError(
+            f"{file}: there is no such scene file{nearest_name(file.name, neighbours)}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise RheotwinError(f"{file}: not a TOML file: byte {error.start} is not UTF-8 text") from error
+    except OSError as error:
+        raise RheotwinError(f"{file}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,179 @@
+"""Isotropic pairs of constants of a spring or a dashpot, as written in a scene file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Discriminator, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from rheotwin.scene.base import Number, SceneModel
+from rheotwin.scene.quantities import (
+    Modulus,
+    NotNegativeModulus,
+    NotNegativeViscosity,
+    Viscosity,
+)
+
+if TYPE_CHECKING:
+    from rheotwin.materials import Moduli
+
+PAIRS = (("young", "poisson"), ("lame", "shear"), ("bulk", "shear"))
+CONSTANTS = ("young", "poisson", "lame", "shear", "bulk")
+
+
+def _compressible(poisson: float) -> float:
+    """Return a Poisson ratio a compressible isotropic law can have."""
+    if poisson >= 0.5:
+        raise PydanticCustomError(
+            "poisson",
+            "{poisson} is not possible here: 0.5 means incompressible and these laws are compressible; "
+            "allowed is more than -1 and less than 0.5",
+            {"poisson": poisson},
+        )
+    if poisson <= -1.0:
+        raise PydanticCustomError(
+            "poisson",
+            "{poisson} is not possible: allowed is more than -1 and less than 0.5",
+            {"poisson": poisson},
+        )
+    return poisson
+
+
+PoissonRatio = Annotated[Number, AfterValidator(_compressible)]
+
+
+def check_pair(part: Any, *, young_alone: bool, optional: bool = False) -> None:
+    """Refuse anything but one pair of constants that describe a stable isotropic body.
+
+    `young_alone`: the Poisson ratio may come from elsewhere; `optional`: no constants at all is fine.
+    """
+    given = tuple(name for name in CONSTANTS if getattr(part, name) is not None)
+    alone = young_alone and given in (("young",), ("poisson",) if optional else ("young",))
+    if not (set(given) in [set(pair) for pair in PAIRS] or alone or (optional and not given)):
+        pairs = "young and poisson, or lame and shear, or bulk and shear"
+        shown = ", ".join(given) if given else "none"
+        raise PydanticCustomError(
+            "pair", "needs exactly one pair of constants: " + pairs + f" (given: {shown})"
+        )
+    if part.lame is not None and part.lame + 2.0 / 3.0 * part.shear < 0.0:
+        raise PydanticCustomError("pair", "lame + 2/3 shear is the bulk constant and must not be negative")
+
+
+def make_moduli(part: Any, default_poisson: float | None) -> Moduli:
+    """Return the isotropic constants of a part [Pa or Pa s]; a part without constants is zero."""
+    from rheotwin.materials import Moduli
+
+    if part.lame is not None:
+        return Moduli.from_lame(part.lame, part.shear)
+    if part.bulk is not None:
+        return Moduli.from_bulk(part.bulk, part.shear)
+    poisson = part.poisson if part.poisson is not None else default_poisson
+    return Moduli.from_young(part.young or 0.0, 0.0 if poisson is None else poisson)
+
+
+def poisson_of(part: Any) -> float | None:
+    """Return the Poisson ratio of a part: given, or (3 K - 2 G) / (2 (3 K + G)); none without shear."""
+    if part.poisson is not None:
+        return float(part.poisson)
+    if not part.shear:
+        return None
+    bulk = part.bulk if part.bulk is not None else part.lame + 2.0 / 3.0 * part.shear
+    return float((3.0 * bulk - 2.0 * part.shear) / (2.0 * (3.0 * bulk + part.shear)))
+
+
+class SpringModuli(SceneModel):
+    """Elastic constants: exactly one pair out of (young, poisson), (lame, shear), (bulk, shear)."""
+
+    young: NotNegativeModulus | None = None
+    """Young's modulus E."""
+    poisson: PoissonRatio | None = None
+    """Poisson's ratio, more than -1 and less than 0.5."""
+    lame: Modulus | None = None
+    """Lame's first constant lambda."""
+    shear: NotNegativeModulus | None = None
+    """Shear modulus mu (the second Lame constant)."""
+    bulk: NotNegativeModulus | None = None
+    """Bulk modulus K = lame + 2/3 shear."""
+
+
+class SpringTable(SpringModuli):
+    """A spring written as a table; a Poisson ratio left out comes from the law."""
+
+    @model_validator(mode="after")
+    def _one_pair(self) -> SpringTable:
+        check_pair(self, young_alone=True)
+        return self
+
+
+class DashpotTable(SceneModel):
+    """Viscous constants written as a table: one pair, as for a spring; `poisson` may come from the law."""
+
+    young: NotNegativeViscosity | None = None
+    """Viscosity in tension (the viscous counterpart of Young's modulus)."""
+    poisson: PoissonRatio | None = None
+    """Viscous Poisson ratio, more than -1 and less than 0.5."""
+    lame: Viscosity | None = None
+    """Viscous counterpart of Lame's first constant."""
+    shear: NotNegativeViscosity | None = None
+    """Shear viscosity."""
+    bulk: NotNegativeViscosity | None = None
+    """Bulk viscosity."""
+
+    @model_validator(mode="after")
+    def _one_pair(self) -> DashpotTable:
+        check_pair(self, young_alone=True)
+        return self
+
+
+def number_or_table(value: Any) -> str:
+    """Tell the two ways of writing a part apart."""
+    return "table" if isinstance(value, dict | SceneModel) else "number"
+
+
+def acts(part: float | DashpotTable | SpringModuli) -> bool:
+    """Tell whether a part has any stiffness or resistance at all."""
+    return part > 0.0 if isinstance(part, float) else any((part.young, part.shear, part.bulk, part.lame))
+
+
+def _must_act(part: float | DashpotTable) -> float | DashpotTable:
+    """Refuse a part that could not carry any force."""
+    if not acts(part):
+        raise PydanticCustomError(
+            "acts", "must be greater than 0 (a part without any resistance carries no force)"
+        )
+    return part
+
+
+DashpotPart = Annotated[
+    Annotated[NotNegativeViscosity, Tag("number")] | Annotated[DashpotTable, Tag("table")],
+    Discriminator(number_or_table),
+]
+"""A viscosity: a number (in tension; with the law's `viscous_poisson`) or a table of constants."""
+ActingDashpotPart = Annotated[DashpotPart, AfterValidator(_must_act)]
+SpringPart = Annotated[
+    Annotated[NotNegativeModulus, Tag("number")] | Annotated[SpringTable, Tag("table")],
+    Discriminator(number_or_table),
+]
+"""A stiffness: a number (Young's modulus; with the law's `poisson`) or a table of constants."""
+
+
+def need_poisson(part: float | DashpotTable | SpringTable, poisson: float | None, remedy: str) -> None:
+    """Refuse a part in terms of Young's modulus whose Poisson ratio nobody names."""
+    young_alone = (
+        part.young is not None and part.poisson is None if not isinstance(part, float) else part != 0.0
+    )
+    if young_alone and poisson is None:
+        raise PydanticCustomError("poisson", f"a Poisson ratio is missing: give {remedy}")
+
+
+def dashpot_moduli(part: float | DashpotTable, poisson: float | None) -> Moduli:
+    """Return the viscous constants [Pa s] of a part; `poisson` serves where the part names none."""
+    table = part if isinstance(part, DashpotTable) else DashpotTable(young=part)
+    return make_moduli(table, poisson)
+
+
+def spring_moduli(part: float | SpringTable, poisson: float | None) -> Moduli:
+    """Return the elastic constants [Pa] of a part; `poisson` serves where the part names none."""
+    table = part if isinstance(part, SpringTable) else SpringTable(young=part)
+    return make_moduli(table, poisson)

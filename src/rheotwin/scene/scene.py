@@ -1,0 +1,204 @@
+"""The scene: bodies, laws, supports, tools, forces, duration and output of one simulation, in SI units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    JsonValue,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from rheotwin.errors import Fault, RheotwinError, nearest_name
+from rheotwin.scene.base import Dimension, Name, SceneModel
+from rheotwin.scene.bodies import BodySpec
+from rheotwin.scene.cases import CaseSpec
+from rheotwin.scene.checks import cross_faults
+from rheotwin.scene.draft import draft_of
+from rheotwin.scene.forces import ForceSpec
+from rheotwin.scene.laws import LawSpec
+from rheotwin.scene.output import OutputSpec
+from rheotwin.scene.probes import ProbeSpec
+from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime
+from rheotwin.scene.supports import SupportSpec
+from rheotwin.scene.tools import ToolSpec
+from rheotwin.scene.units import Units
+from rheotwin.scene.walk import to_si
+
+if TYPE_CHECKING:
+    from rheotwin.materials import Law
+
+CROSS = "across_tables"
+"""Error type of faults found across tables: their place is final."""
+_ONLY_IN = {"plane": 2, "thickness": 2, "section": 1}
+
+
+def _line_error(fault: Fault) -> InitErrorDetails:
+    """Turn a fault found across tables into a pydantic error at the same place."""
+    kind = PydanticCustomError(CROSS, "{message}", {"message": fault.message})
+    return InitErrorDetails(type=kind, loc=tuple(fault.place.split(".")), input=None)
+
+
+class Scene(SceneModel):
+    """One simulation, complete and checked; every number is in SI units, whatever the file used."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    """Version of this format."""
+    title: str = ""
+    """One line for reports and progress."""
+    dimension: Dimension
+    """1, 2 or 3."""
+    plane: Literal["strain", "stress"] = "strain"
+    """2D only: nothing moves out of the plane, or nothing presses out of it."""
+    thickness: PositiveLength = 1.0
+    """2D only: thickness out of the plane; default: 1 m."""
+    section: PositiveArea = 1.0
+    """1D only: area of the cross section; default: 1 m2."""
+    gravity: Acceleration = ()
+    """Acceleration of gravity, one component for each dimension; default: none."""
+    duration: PositiveTime
+    """How long is simulated."""
+    units: Units = Units()
+    """Units the numbers of this file are written in."""
+    laws: Annotated[dict[Name, LawSpec], Field(min_length=1)]
+    """Materials, by name."""
+    bodies: Annotated[dict[Name, BodySpec], Field(min_length=1)]
+    """Deformable bodies, by name."""
+    supports: dict[Name, SupportSpec] = Field(default_factory=dict)
+    """Held or driven nodes, by name."""
+    tools: dict[Name, ToolSpec] = Field(default_factory=dict)
+    """Rigid tools, by name."""
+    forces: dict[Name, ForceSpec] = Field(default_factory=dict)
+    """Forces, by name."""
+    probes: dict[Name, ProbeSpec] = Field(default_factory=dict)
+    """Nodes followed closely, by name."""
+    cases: dict[Name, CaseSpec] = Field(default_factory=dict)
+    """Variants of the scene, by name; the first is run unless another is asked for."""
+    case: Name | None = None
+    """The variant the bodies' laws stand for; default: the scene as written."""
+    output: OutputSpec = OutputSpec()
+    """What is written, and when."""
+    solvers: dict[Name, dict[str, JsonValue]] = Field(default_factory=dict)
+    """Options of solvers, by solver name, always in SI units; each solver checks its own."""
+
+    _source: Path | None = PrivateAttr(default=None)
+    _base: Path = PrivateAttr(default=Path())
+
+    @field_validator("gravity", "plane", "thickness", "section")
+    @classmethod
+    def _fits_dimension(cls, value: Any, info: ValidationInfo) -> Any:
+        dimension = info.data.get("dimension")
+        name = str(info.field_name)
+        if dimension is None:
+            return value
+        if name == "gravity" and value and len(value) != dimension:
+            raise PydanticCustomError(
+                "axes", f"needs {dimension} component(s) in a {dimension}D scene, has {len(value)}"
+            )
+        if name in _ONLY_IN and dimension != _ONLY_IN[name] and value not in (1.0, "strain"):
+            raise PydanticCustomError(
+                "dimension", f"is for {_ONLY_IN[name]}D scenes; this one is {dimension}D, leave it out"
+            )
+        return value
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _complete(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Check across tables, convert to SI, fill in what depends on dimension, duration or case."""
+        scene = handler(data)
+        if isinstance(data, cls):
+            return scene
+        if isinstance(data, Mapping):
+            faults = [_line_error(fault) for fault in scene._case_faults(draft_faults(data))]
+            if faults:
+                raise ValidationError.from_exception_data(cls.__name__, faults)
+        scene = to_si(scene, scene.units).model_copy(update={"units": Units()})
+        scene = scene._filled_in()
+        return scene if scene.case is None else scene.with_case(scene.case)
+
+    def _case_faults(self, faults: list[Fault]) -> list[Fault]:
+        if self.case is None or self.case in self.cases:
+            return faults
+        known = ", ".join(self.cases) or "none"
+        message = f"no case is named '{self.case}'{nearest_name(self.case, self.cases)}; cases here: {known}"
+        return [*faults, Fault("case", message)]
+
+    def _filled_in(self) -> Self:
+        """Return the scene with the defaults that depend on other entries."""
+        dimension = self.dimension
+        update: dict[str, Any] = {
+            "gravity": self.gravity or (0.0,) * dimension,
+            "bodies": {name: body.completed(dimension) for name, body in self.bodies.items()},
+            "supports": {name: support.completed(dimension) for name, support in self.supports.items()},
+            "output": self.output.completed(self.duration),
+        }
+        return self.model_copy(update=update)
+
+    @property
+    def source(self) -> Path | None:
+        """File the scene was read from, if it was."""
+        return self._source
+
+    @property
+    def cross_section(self) -> float:
+        """Factor from measure to volume of a mesh: section [m2] in 1D, thickness [m] in 2D, 1 in 3D."""
+        return {1: self.section, 2: self.thickness, 3: 1.0}[self.dimension]
+
+    @property
+    def case_names(self) -> tuple[str, ...]:
+        """Names of the variants, in the order of the file."""
+        return tuple(self.cases)
+
+    def located(self, *, base: Path, source: Path | None = None) -> Self:
+        """Return the scene knowing the folder its mesh files are relative to, and the file it came from."""
+        scene = self.model_copy()
+        scene._base, scene._source = base, source
+        return scene
+
+    def resolve(self, path: str | Path) -> Path:
+        """Return where a file named in the scene is: relative names start at the scene's own folder."""
+        return self._base / path
+
+    def with_case(self, name: str | None = None) -> Self:
+        """Return a variant: bodies have its laws and `case` names it.
+
+        Without a name it is the one already chosen, else the first; a scene without cases stays as it is.
+        """
+        chosen = name or self.case or next(iter(self.cases), None)
+        if chosen is None:
+            return self
+        laws = self._case(chosen).laws
+        bodies = {
+            key: body.model_copy(update={"law": laws.get(key, body.law)}) for key, body in self.bodies.items()
+        }
+        return self.model_copy(update={"bodies": bodies, "case": chosen})
+
+    def law_for(self, body: str, case: str | None = None) -> Law:
+        """Return the material law of a body, as the scene stands or in one of its cases."""
+        own = self.bodies[body].law
+        return self.laws[own if case is None else self._case(case).laws.get(body, own)].law()
+
+    def _case(self, name: str) -> CaseSpec:
+        if name not in self.cases:
+            known = ", ".join(self.cases) or "none: the scene has no cases"
+            place = "the scene" if self.source is None else str(self.source)
+            raise RheotwinError(f"{place}: no case '{name}'{nearest_name(name, self.cases)}; cases: {known}")
+        return self.cases[name]
+
+    def __eq__(self, other: object) -> bool:
+        """Scenes are equal when they describe the same simulation, wherever they were read from."""
+        return isinstance(other, Scene) and self.model_dump() == other.model_dump()
+
+
+def draft_faults(data: Mapping[str, Any]) -> list[Fault]:
+    """Return every fault across the tables of raw scene data, as far as it can be read."""
+    return list(cross_faults(draft_of(data)))

@@ -1,0 +1,71 @@
+"""When a run writes what: frames, probe rows and checkpoints as one ordered list of times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd
+
+from rheotwin.scene import Scene
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One planned time [s] and what is written there."""
+
+    time: float
+    frame: bool
+    probe: bool
+    checkpoint: bool
+
+
+def _regular(interval: float, duration: float) -> list[float]:
+    count = int(round(duration / interval, 9))
+    times = [interval * index for index in range(count + 1)]
+    return times if abs(times[-1] - duration) <= 1e-9 * duration else [*times, duration]
+
+
+def frame_times(scene: Scene) -> list[float]:
+    """Return the planned frame times [s]; with adaptive output, every time a frame may be written."""
+    output = scene.output
+    if output.times is not None:
+        return [time for time in output.times if time <= scene.duration * (1 + 1e-12)]
+    if output.adaptive is not None:
+        return _regular(output.adaptive.shortest, scene.duration)
+    return _regular(output.interval, scene.duration)
+
+
+def plan(scene: Scene) -> list[Stop]:
+    """Merge all planned times of a scene; the end of the run always has a frame and a probe row."""
+    output, duration = scene.output, scene.duration
+    frames = frame_times(scene)
+    probes = _regular(output.probe_interval, duration) if output.probe_interval else frames
+    checkpoints = _regular(output.checkpoint_interval, duration)[1:] if output.checkpoint_interval else []
+    kinds: dict[float, set[str]] = {}
+    for kind, times in (("frame", [*frames, duration]), ("probe", [*probes, duration]), ("checkpoint", checkpoints)):
+        for time in times:
+            kinds.setdefault(round(time, 12), set()).add(kind)
+    return [Stop(time, "frame" in kind, "probe" in kind, "checkpoint" in kind) for time, kind in sorted(kinds.items())]
+
+
+def common_tick(times: list[float], duration: float) -> float:
+    """Return the largest time that divides all `times`, or 0 if that would be below 1e-6 of the duration.
+
+    Decimal input is taken at its word: 0.1 is one tenth, so the divisor is computed on exact fractions.
+    """
+    fractions = [Fraction(str(time)) for time in times if time > 0.0]
+    denominator = 1
+    for fraction in fractions:
+        denominator = denominator * fraction.denominator // gcd(denominator, fraction.denominator)
+    whole = 0
+    for fraction in fractions:
+        whole = gcd(whole, fraction.numerator * (denominator // fraction.denominator))
+    tick = whole / denominator
+    return tick if tick >= 1e-6 * duration else 0.0
+
+
+def step_dividing(tick: float, wanted: float) -> float:
+    """Return the largest step not above `wanted` [s] that divides `tick`; `wanted` itself without a tick."""
+    if tick == 0.0:
+        return wanted
+    return tick / max(1, ceil(tick / wanted - 1e-9))

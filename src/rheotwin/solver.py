@@ -1,0 +1,146 @@
+"""What a solver is: a plug-in that says what it can do and turns a problem into a running simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
+
+from rheotwin.errors import Fault, InputFaults, nearest_name
+from rheotwin.problem import Problem
+
+Array = NDArray[np.float64]
+
+RUNAWAY = 100.0
+"""A node further from its rest position than this many body diagonals counts as diverged."""
+
+
+ALL_CELLS = frozenset({"line", "triangle", "quad", "tet", "hex"})
+ALL_LAWS = frozenset({"elastic", "voigt", "maxwell", "three-element", "generalized-voigt", "generalized-maxwell"})
+ALL_TOOLS = frozenset({"bar", "plane", "sphere", "cylinder", "prism"})
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a solver can do, in the words of the scene file."""
+
+    dimensions: frozenset[int]
+    cells: frozenset[str]
+    laws: frozenset[str]
+    tools: frozenset[str]
+    planes: frozenset[str] = frozenset({"strain", "stress"})
+
+    def shortfalls(self, problem: Problem) -> list[Fault]:
+        """List what the problem asks for beyond these capabilities, each with its place in the scene."""
+        scene = problem.scene
+        asked: list[tuple[str, Any, frozenset[Any]]] = [("dimension", problem.dimension, self.dimensions)]
+        if problem.dimension == 2:
+            asked.append(("plane", problem.plane, self.planes))
+        for body in problem.bodies:
+            asked.append((f"bodies.{body.name}.cell", body.cell, self.cells))
+            asked.append((f"laws of body {body.name}", body.law.name, self.laws))
+        asked.extend((f"tools.{name}.shape", tool.shape, self.tools) for name, tool in scene.tools.items())
+        return [
+            Fault(place, f"{value!r} is beyond this solver, which does {_listed(able)}")
+            for place, value, able in asked
+            if value not in able
+        ]
+
+
+def _listed(names: frozenset[Any]) -> str:
+    return ", ".join(str(name) for name in sorted(names)) or "none"
+
+
+@runtime_checkable
+class Simulation(Protocol):
+    """A running simulation of one problem.
+
+    `positions` and `velocities` are (N, d) in SI units, all bodies one after the other.
+    """
+
+    @property
+    def time(self) -> float:
+        """Time reached [s]."""
+
+    @property
+    def step_count(self) -> int:
+        """Number of steps taken since time zero."""
+
+    @property
+    def step_size(self) -> float:
+        """Length of a step [s]."""
+
+    @property
+    def stable_step(self) -> float:
+        """Largest stable step [s]; infinity for an unconditionally stable scheme."""
+
+    @property
+    def positions(self) -> Array:
+        """Current node positions [m]."""
+
+    @property
+    def velocities(self) -> Array:
+        """Current node velocities [m/s]."""
+
+    def advance(self, until: float, max_steps: int) -> None:
+        """Step towards `until` [s], landing on it, but take at most `max_steps` steps in this call."""
+
+    def fields(self) -> dict[str, Array]:
+        """Return the nodal results of `rheotwin.fields` as (N,) or (N, components)."""
+
+    def reactions(self) -> dict[str, Array]:
+        """Return the force [N] that the bodies exert on each tool and support, by name."""
+
+    def energy(self) -> dict[str, float]:
+        """Return energies [J], at least `kinetic` and `stored`."""
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what the manifest should tell about the set-up and the run (plain JSON values)."""
+
+    def save(self) -> dict[str, Array]:
+        """Return the complete state; restoring it continues bit for bit."""
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over a state that `save` returned."""
+
+
+class Solver(Protocol):
+    """A plug-in: a name, what it does, the options it takes, and how it starts."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    capabilities: ClassVar[Capabilities]
+    options: ClassVar[type[BaseModel]]
+
+    def start(self, problem: Problem, options: BaseModel) -> Simulation:
+        """Set up a simulation at time zero."""
+
+
+def checked_options(solver: Solver | type[Solver], raw: Mapping[str, Any]) -> BaseModel:
+    """Validate a solver's option table, listing every fault with its place."""
+    try:
+        return solver.options.model_validate(dict(raw))
+    except ValidationError as error:
+        known = list(solver.options.model_fields)
+        faults = []
+        for item in error.errors():
+            key = ".".join(str(part) for part in item["loc"])
+            if item["type"] == "extra_forbidden":
+                message = f"unknown option{nearest_name(key, known)}; allowed: {', '.join(sorted(known))}"
+            else:
+                message = item["msg"]
+            faults.append(Fault(f"solvers.{solver.name}.{key}", message))
+        raise InputFaults("solver options", faults) from None
+
+
+def start_simulation(solver: Solver, problem: Problem, raw_options: Mapping[str, Any]) -> tuple[Simulation, BaseModel]:
+    """Check options and capabilities, then start."""
+    options = checked_options(solver, raw_options)
+    shortfalls = solver.capabilities.shortfalls(problem)
+    if shortfalls:
+        raise InputFaults(f"solver {solver.name!r} cannot run this scene", shortfalls)
+    return solver.start(problem, options), options

@@ -1,0 +1,19 @@
+"""Small tensor algebra on (..., 6) symmetric tensors ordered (XX, YY, ZZ, XY, YZ, XZ)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+INDEX_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+"""Row and column of each stored component."""
+
+
+def von_mises(stress: Array) -> Array:
+    """Return sqrt(3/2 s:s) of the deviator s [Pa] for stresses (..., 6)."""
+    mean = stress[..., :3].mean(axis=-1, keepdims=True)
+    normal = np.sum((stress[..., :3] - mean) ** 2, axis=-1)
+    shear = np.sum(stress[..., 3:] ** 2, axis=-1)
+    return np.asarray(np.sqrt(1.5 * (normal + 2.0 * shear)))

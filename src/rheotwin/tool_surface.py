@@ -1,0 +1,127 @@
+"""The surfaces of rigid tools, for pictures and series: polygons in 2D, closed bodies in 3D."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.build import bar_axes
+from rheotwin.constraints.tools import AXIS, RADIUS, REFERENCE, RigidTool
+from rheotwin.problem import Problem
+from rheotwin.record import ToolSurface
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ROUND_CORNERS = 48
+"""Corners of a drawn circle."""
+
+
+@dataclass(frozen=True)
+class DrawnTool:
+    """A tool's surface at rest, relative to its centre: points (n, 3) [m] and padded faces."""
+
+    tool: RigidTool
+    points: Array
+    faces: Ints
+
+    def at(self, time: float) -> ToolSurface:
+        """Return the surface in the tool's pose at `time` [s]."""
+        pose = self.tool.motion.at(time)
+        moved = self.points @ rotation_about(self.tool.geometry[AXIS : AXIS + 3], pose[3]).T
+        return ToolSurface(self.tool.name, moved + self.tool.geometry[:3] + pose[:3], self.faces)
+
+
+def rotation_about(axis: Array, angle: float) -> Array:
+    """Return the rotation matrix cos I + sin [a]x + (1 - cos) a a^T about a unit axis."""
+    cross = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross)
+
+
+def drawn_tools(problem: Problem) -> list[DrawnTool]:
+    """Return the drawable surfaces of all tools of a problem (none in 1D)."""
+    if problem.dimension == 1:
+        return []
+    specs = problem.scene.tools
+    return [DrawnTool(tool, *_surface(specs[tool.name], tool, problem)) for tool in problem.tools]
+
+
+def _surface(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    draw = {"bar": _bar, "plane": _plane, "sphere": _sphere, "cylinder": _rod, "prism": _rod}[spec.shape]
+    return draw(spec, tool, problem)
+
+
+def _polygon(corners: Array) -> tuple[Array, Ints]:
+    return corners, np.array([len(corners), *range(len(corners))], dtype=np.int64)
+
+
+def _extruded(outline: Array, along: Array) -> tuple[Array, Ints]:
+    """Close an outline (n, 3), moved by `along`, into a prism with n sides and two lids."""
+    n = len(outline)
+    faces: list[int] = [n, *range(n - 1, -1, -1), n, *range(n, 2 * n)]
+    for k in range(n):
+        faces += [4, k, (k + 1) % n, n + (k + 1) % n, n + k]
+    return np.vstack([outline, outline + along]), np.array(faces, dtype=np.int64)
+
+
+def _slab(tool: RigidTool, widths: Array, height: float, dimension: int) -> tuple[Array, Ints]:
+    """Draw a working face with the given widths and a body of some height behind it."""
+    normal = tool.geometry[REFERENCE : REFERENCE + 3]
+    axes = bar_axes(normal, dimension)
+    back = -height * normal
+    first = 0.5 * widths[0] * axes[0]
+    if dimension == 2:
+        return _polygon(np.array([-first, first, first + back, -first + back]))
+    second = 0.5 * widths[1] * axes[1]
+    return _extruded(np.array([-first - second, first - second, first + second, -first + second]), back)
+
+
+def _bar(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    widths = np.broadcast_to(np.atleast_1d(spec.width), problem.dimension - 1)
+    return _slab(tool, widths, spec.drawn_height, problem.dimension)
+
+
+def _plane(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    widths = np.full(problem.dimension - 1, 1.6 * problem.extent)
+    return _slab(tool, widths, 0.03 * problem.extent, problem.dimension)
+
+
+def _ring(tool: RigidTool, radius: float, corners: int, start: Array) -> Array:
+    """Return corners of a regular polygon across the tool's axis, the first along `start`."""
+    axis = tool.geometry[AXIS : AXIS + 3]
+    first = start - (start @ axis) * axis
+    first /= np.linalg.norm(first)
+    turns = 2.0 * np.pi * np.arange(corners) / corners
+    second = np.cross(axis, first)
+    return np.asarray(radius * (np.cos(turns)[:, None] * first + np.sin(turns)[:, None] * second))
+
+
+def _across(axis: Array) -> Array:
+    return np.eye(3)[int(np.argmin(np.abs(axis)))]
+
+
+def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    if problem.dimension == 2:
+        return _polygon(_ring(tool, spec.radius, ROUND_CORNERS, np.array([1.0, 0.0, 0.0])))
+    import pyvista
+
+    ball = pyvista.Sphere(radius=spec.radius, theta_resolution=32, phi_resolution=24)
+    return np.asarray(ball.points, dtype=float), np.asarray(ball.faces, dtype=np.int64)
+
+
+def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    axis = tool.geometry[AXIS : AXIS + 3]
+    if spec.shape == "prism":
+        half = np.pi / spec.sides
+        start = rotation_about(axis, half) @ tool.geometry[REFERENCE : REFERENCE + 3]
+        outline = _ring(tool, float(tool.geometry[RADIUS]) / np.cos(half), spec.sides, start)
+    else:
+        outline = _ring(tool, spec.radius, ROUND_CORNERS, _across(axis))
+    if problem.dimension == 2:
+        return _polygon(outline)
+    along = np.abs(axis) @ np.ptp(problem.points, axis=0)
+    length = spec.length if spec.length is not None else 1.1 * along
+    return _extruded(outline - 0.5 * length * axis, length * axis)

@@ -1,0 +1,87 @@
+"""Tributary volumes, and reading a record into arrays."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.record import (
+    BodyInfo,
+    GridTopology,
+    Manifest,
+    MeshInfo,
+    RecordWriter,
+    SolverInfo,
+    StepInfo,
+    ToolSurface,
+    describe_fields,
+)
+from rheotwin.record import open_record
+from rheotwin.validation import tributary_weights, view_of
+
+SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 2, 0], [0, 2, 0]], dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("points", "cells", "kind", "expected"),
+    [
+        (np.array([[0, 0, 0], [2, 0, 0], [5, 0, 0]], float), [[0, 1], [1, 2]], "line", [1.0, 2.5, 1.5]),
+        (SQUARE, [[0, 1, 2], [0, 2, 3]], "triangle", [2 / 3, 1 / 3, 2 / 3, 1 / 3]),
+        (SQUARE, [[0, 1, 2, 3]], "quad", [0.5] * 4),
+        (np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float), [[0, 1, 2, 3]], "tet", [1 / 24] * 4),
+        (np.concatenate([SQUARE, SQUARE + [0, 0, 4]]), [[0, 1, 2, 3, 4, 5, 6, 7]], "hex", [1.0] * 8),
+    ],
+)
+def test_tributary_weights_share_each_cell_equally(points, cells, kind, expected) -> None:
+    np.testing.assert_allclose(tributary_weights(points, np.array(cells), kind), expected, rtol=1e-6)
+
+
+def write_record(folder: Path, times: list[float], *, last_shift: float = 0.25) -> Path:
+    manifest = Manifest(
+        solver=SolverInfo(name="fem"),
+        mesh=MeshInfo(hash="abc", points=4, cells=1, bodies=(BodyInfo(name="b", cell="quad", points=4, cells=1),)),
+        case="elastic",
+        step=StepInfo(size=0.5, count=len(times)),
+        timings={"solve": 2.0, "total": 3.0},
+        fields=describe_fields(("displacement", "velocity")),
+        probes={"volume.b": "m2"},
+    )
+    grid = GridTopology(cells=np.array([[0, 1, 2, 3]]), cell_kind="quad", body=np.zeros(1, int), points=4)
+    bar = ToolSurface("bar", SQUARE + [0, 2, 0], np.array([4, 0, 1, 2, 3]))
+    writer = RecordWriter.create(folder, manifest=manifest, grid=grid, format="pvd", overwrite=False)
+    for place, time in enumerate(times):
+        shift = np.zeros((4, 3))
+        shift[:, 0] = last_shift * place / max(len(times) - 1, 1)
+        writer.write_frame(time, SQUARE + shift, {"displacement": shift, "velocity": 2 * shift}, [bar])
+        writer.write_probe_row(time, {"volume.b": 2.0})
+    writer.close()
+    return folder
+
+
+def test_view_of_reads_a_record(tmp_path: Path) -> None:
+    view = view_of(open_record(write_record(tmp_path / "run", [0.0, 1.0])))
+    assert (view.label, view.solver, view.case, view.mesh_hash) == ("fem", "fem", "elastic", "abc")
+    assert (view.dimension, view.cost.wall_time, view.cost.steps, view.cost.step_size) == (2, 2.0, 2, 0.5)
+    np.testing.assert_allclose(view.times, [0.0, 1.0])
+    np.testing.assert_allclose(view.rest, SQUARE, atol=1e-12)
+    np.testing.assert_allclose(view.displacement[1, :, 0], 0.25)
+    assert view.velocity is not None
+    np.testing.assert_allclose(view.velocity[1, :, 0], 0.5)
+    np.testing.assert_allclose(view.node_weights, 0.5, rtol=1e-6)
+    np.testing.assert_allclose(view.probe_times, [0.0, 1.0])
+    np.testing.assert_allclose(view.probes["volume.b"], 2.0)
+    (tool,) = view.tools_at(1)
+    assert [len(cell) for cell in tool.cells()] == [4]
+
+
+def test_a_record_without_frames_is_refused(tmp_path: Path) -> None:
+    record = open_record(write_record(tmp_path / "run", []))
+    with pytest.raises(RheotwinError):
+        view_of(record)
+
+
+def test_non_finite_displacements_are_refused_with_their_time(tmp_path: Path) -> None:
+    record = open_record(write_record(tmp_path / "run", [0.0, 1.5], last_shift=float("nan")))
+    with pytest.raises(RheotwinError, match=r"not finite from t = 0 s|not finite from t = 1.5 s"):
+        view_of(record)

@@ -1,0 +1,39 @@
+"""Validation: metrics, comparison of records, and the report. It sees only records and arrays."""
+
+from rheotwin.validation.assess import compare
+from rheotwin.validation.comparison import Comparison, load_comparison
+from rheotwin.validation.metrics import (
+    bounce,
+    displacement_error,
+    force_curve_error,
+    held_force,
+    real_time_factor,
+    residual_displacement,
+    step_rate,
+    velocity_error,
+    volume_drift,
+)
+from rheotwin.validation.run_view import Cost, RunView, Surface, tributary_weights, view_of
+from rheotwin.validation.write import compare_records, write_comparison
+
+__all__ = [
+    "Comparison",
+    "Cost",
+    "RunView",
+    "Surface",
+    "bounce",
+    "compare",
+    "compare_records",
+    "displacement_error",
+    "force_curve_error",
+    "held_force",
+    "load_comparison",
+    "real_time_factor",
+    "residual_displacement",
+    "step_rate",
+    "tributary_weights",
+    "velocity_error",
+    "view_of",
+    "volume_drift",
+    "write_comparison",
+]

@@ -1,0 +1,273 @@
+"""Compare runs of one scene: group them by case, measure each against the case's reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rheotwin import __version__
+from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.validation import metrics, probe_columns, sentences
+from rheotwin.validation.comparison import (
+    CaseComparison,
+    CaseResidual,
+    Comparison,
+    ErrorHistory,
+    ForceError,
+    Ordering,
+    Provenance,
+    RunComparison,
+    RunCost,
+)
+from rheotwin.validation.run_view import RunView
+
+EXPECTED_ORDER = ("elastic", "rheological", "viscoplastic")
+"""Residual after release, smallest first: elastic returns, viscoplastic stays, rheological in between."""
+DEFAULT_REFERENCE = "fem"
+"""Reference when none is named, if it is among the runs."""
+
+
+def compare(views: Sequence[RunView], *, reference: str | None = None) -> Comparison:
+    """Compare runs of one scene; `reference` is a label or solver (default: fem, else the first run)."""
+    if not views:
+        raise RheotwinError("there is nothing to compare; name at least one record")
+    by_case = group_by_case(views)
+    cases = tuple(
+        _compare_case(case, runs, _reference_of(runs, reference, case)) for case, runs in by_case.items()
+    )
+    scene = _scene(views[0])
+    return Comparison(
+        title=str(scene.get("title") or views[0].manifest.get("title") or "Comparison"),
+        dimension=views[0].dimension,
+        duration=float(max(view.times[-1] for view in views)),
+        cases=cases,
+        orderings=_orderings(cases),
+        rheotwin_version=__version__,
+        scene=scene,
+    )
+
+
+def group_by_case(views: Sequence[RunView]) -> dict[str, tuple[RunView, ...]]:
+    """Return case -> its runs, both in the order given, except that the known cases lead in expected order.
+
+    Runs of one case that share a label are numbered: truss, truss-2.
+    """
+    names = list(dict.fromkeys(view.case or "default" for view in views))
+    names.sort(key=lambda name: EXPECTED_ORDER.index(name) if name in EXPECTED_ORDER else len(EXPECTED_ORDER))
+    return {name: _distinct([v for v in views if (v.case or "default") == name]) for name in names}
+
+
+def _distinct(views: Sequence[RunView]) -> tuple[RunView, ...]:
+    seen: dict[str, int] = {}
+    renamed = []
+    for view in views:
+        count = seen[view.label] = seen.get(view.label, 0) + 1
+        renamed.append(view if count == 1 else view.renamed(f"{view.label}-{count}"))
+    return tuple(renamed)
+
+
+def _reference_of(runs: Sequence[RunView], wanted: str | None, case: str) -> RunView:
+    name = wanted or DEFAULT_REFERENCE
+    for attribute in ("label", "solver"):
+        for run in runs:
+            if getattr(run, attribute) == name:
+                return run
+    if wanted is None:
+        return runs[0]
+    known = [run.label for run in runs]
+    raise RheotwinError(
+        f"reference '{wanted}' is not among the runs of case '{case}' ({', '.join(known)})"
+        f"{nearest_name(wanted, known)}"
+    )
+
+
+def _compare_case(case: str, runs: Sequence[RunView], reference: RunView) -> CaseComparison:
+    described = dict(_scene(reference).get("cases") or {}).get(case) or {}
+    return CaseComparison(
+        case=case,
+        description=str(dict(described).get("description") or ""),
+        reference=reference.label,
+        runs=tuple(_compare_run(run, reference) for run in runs),
+    )
+
+
+def _compare_run(run: RunView, reference: RunView) -> RunComparison:
+    is_reference = run is reference
+    obstacle = None if is_reference else pairing_obstacle(run, reference)
+    paired = not is_reference and obstacle is None
+    displacement = _history(run, reference, "displacement") if paired else None
+    velocity = _history(run, reference, "velocity") if paired else None
+    forces = _forces(run, reference)
+    residual = metrics.residual_displacement(run.times, run.displacement, run.node_weights)
+    cost = _cost(run, reference)
+    return RunComparison(
+        label=run.label,
+        solver=run.solver,
+        is_reference=is_reference,
+        displacement=displacement,
+        velocity=velocity,
+        forces=forces,
+        residual=residual,
+        bounce=_defined(metrics.bounce(residual)),
+        volume_drift={
+            body: _defined(metrics.volume_drift(run.probes[f"volume.{body}"]))
+            for body in probe_columns.bodies_with_volume(run.probes)
+        },
+        cost=cost,
+        notes=_notes(run, reference, obstacle),
+        sentence=sentences.run_sentence(
+            run.label, reference.label, displacement=displacement, forces=forces, ratio=cost.ratio
+        ),
+        provenance=_provenance(run),
+    )
+
+
+def pairing_obstacle(run: RunView, reference: RunView) -> str | None:
+    """Return in words why the nodes of two runs cannot be paired, None if they can."""
+    ends = f"'{run.label}' and '{reference.label}'"
+    if run.rest.shape != reference.rest.shape:
+        return (
+            f"{ends} have different meshes ({len(run.rest)} and {len(reference.rest)} nodes), "
+            "so displacements are not compared point by point; forces and residuals still are."
+        )
+    moved = np.abs(run.rest - reference.rest).max() > 1e-6 * max(np.ptp(reference.rest), 1e-300)
+    hashes = run.mesh_hash, reference.mesh_hash
+    # Equal hashes identify the mesh; without them equal rest positions have to do.
+    if moved or (None not in hashes and hashes[0] != hashes[1]):
+        return (
+            f"{ends} have different meshes (their mesh identities differ), "
+            "so displacements are not compared point by point; forces and residuals still are."
+        )
+    return None
+
+
+def _history(run: RunView, reference: RunView, name: str) -> ErrorHistory | None:
+    mine, theirs = getattr(run, name), getattr(reference, name)
+    if mine is None or theirs is None:
+        return None
+    common = metrics.common_times(run.times, reference.times)
+    error = metrics.field_error(
+        metrics.at_times(run.times, mine, common),
+        metrics.at_times(reference.times, theirs, common),
+        reference.node_weights,
+    )
+    if not np.isfinite(error).all():
+        return None
+    return ErrorHistory(
+        times=tuple(map(float, common)),
+        values=tuple(map(float, error)),
+        rms=metrics.root_mean_square(common, error),
+        largest=float(error.max()),
+        final=float(error[-1]),
+    )
+
+
+def _forces(run: RunView, reference: RunView) -> tuple[ForceError, ...]:
+    shared = set(probe_columns.force_sources(reference.probes))
+    found = []
+    for kind, name in probe_columns.force_sources(run.probes):
+        force = probe_columns.vector(run.probes, kind, name, "force")
+        error = None
+        if run is not reference and (kind, name) in shared:
+            theirs = probe_columns.vector(reference.probes, kind, name, "force")
+            error = _defined(metrics.force_curve_error(run.probe_times, force, reference.probe_times, theirs))
+        found.append(
+            ForceError(
+                kind=kind,
+                name=name,
+                peak=float(np.linalg.norm(force, axis=1).max()),
+                held=_defined(metrics.held_force(run.probe_times, force)),
+                error=error,
+            )
+        )
+    return tuple(found)
+
+
+def _cost(run: RunView, reference: RunView) -> RunCost:
+    wall, theirs = run.cost.wall_time, reference.cost.wall_time
+    simulated = float(run.times[-1] - run.times[0])
+    return RunCost(
+        wall_time=wall,
+        steps=run.cost.steps,
+        step_size=run.cost.step_size,
+        real_time_factor=_defined(metrics.real_time_factor(simulated, wall)),
+        step_rate=_defined(metrics.step_rate(run.cost.steps, wall)),
+        ratio=wall / theirs if wall and theirs else None,
+    )
+
+
+def _notes(run: RunView, reference: RunView, obstacle: str | None) -> tuple[str, ...]:
+    notes = [] if obstacle is None else [obstacle]
+    status = run.manifest.get("status", "complete")
+    if status != "complete":
+        notes.append(f"'{run.label}' is {status}: its record ends at t = {run.times[-1]:.4g} s.")
+    if differing := scene_differences(_scene(run), _scene(reference)):
+        notes.append(
+            f"'{run.label}' ran another scene than '{reference.label}': {', '.join(differing)} differ."
+        )
+    return tuple(notes)
+
+
+def scene_differences(scene: Mapping[str, Any], reference: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parts of two scenes that differ and bear on the mechanics."""
+    aside = {"title", "case", "cases", "solvers", "output", "schema"}
+    keys = sorted((set(scene) | set(reference)) - aside)
+    return tuple(key for key in keys if scene.get(key) != reference.get(key))
+
+
+def _orderings(cases: Sequence[CaseComparison]) -> tuple[Ordering, ...]:
+    labels = dict.fromkeys(run.label for case in cases for run in case.runs)
+    return tuple(_ordering(label, cases) for label in labels) if len(cases) > 1 else ()
+
+
+def _ordering(label: str, cases: Sequence[CaseComparison]) -> Ordering:
+    residuals = [
+        CaseResidual(case.case, run.residual.at_node, run.residual.rms, run.residual.oscillation)
+        for case in cases
+        for run in case.runs
+        if run.label == label
+    ]
+    residuals.sort(key=lambda item: item.at_node)
+    named = {item.case: item.at_node for item in residuals}
+    expected = tuple(case for case in EXPECTED_ORDER if case in named)
+    steps = [named[after] > named[before] for before, after in pairwise(expected)]
+    holds = all(steps) if steps else None
+    return Ordering(
+        label=label,
+        residuals=tuple(residuals),
+        expected=expected,
+        holds=holds,
+        sentence=sentences.ordering_sentence(label, residuals, holds=holds),
+    )
+
+
+def _provenance(run: RunView) -> Provenance:
+    manifest = run.manifest
+    solver = dict(manifest.get("solver") or {})
+    return Provenance(
+        rheotwin_version=manifest.get("rheotwin_version"),
+        solver_version=solver.get("version"),
+        status=manifest.get("status"),
+        created=manifest.get("created"),
+        mesh_hash=run.mesh_hash,
+        points=len(run.rest),
+        cells=len(run.cells),
+        cell_kind=run.cell_kind,
+        frames=len(run.times),
+        options=dict(solver.get("options") or {}),
+        statistics=dict(manifest.get("statistics") or {}),
+        timings=dict(manifest.get("timings") or {}),
+        environment=dict(manifest.get("environment") or {}),
+    )
+
+
+def _scene(view: RunView) -> dict[str, Any]:
+    return dict(view.manifest.get("scene") or {})
+
+
+def _defined(value: float) -> float | None:
+    return value if math.isfinite(value) else None

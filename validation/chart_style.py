@@ -1,0 +1,127 @@
+"""How plots look: one colour and line per solver everywhere, light SVG with real text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
+"""Okabe and Ito's colours, told apart with any colour vision; dark on white first."""
+DASHES = ("-", "--", "-.", ":")
+"""Line styles, so that lines differ in black and white too."""
+KNOWN = ("fem", "truss")
+"""Solvers that always have the first colours."""
+
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rheotwin",
+    "font.family": "sans-serif",
+    "font.size": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#666666",
+    "axes.labelcolor": "#222222",
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+    "figure.facecolor": "white",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.3,
+}
+
+
+@dataclass(frozen=True)
+class LineStyle:
+    """Colour and dashes of one label."""
+
+    colour: str
+    dashes: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A finished plot: file stem, caption, text alternative, inline SVG and PNG bytes."""
+
+    name: str
+    caption: str
+    alt: str
+    svg: str
+    png: bytes
+
+
+def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
+    """Return the style of each label: known solvers keep theirs, the others follow in order."""
+    ordered = [name for name in KNOWN if name in labels]
+    others = [name for name in labels if name not in KNOWN]
+    places = {name: KNOWN.index(name) for name in ordered}
+    places |= {name: len(KNOWN) + number for number, name in enumerate(others)}
+    return {
+        name: LineStyle(PALETTE[place % len(PALETTE)], DASHES[place % len(DASHES)])
+        for name, place in places.items()
+    }
+
+
+@contextmanager
+def chart(
+    name: str, caption: str, alt: str, *, size: tuple[float, float] = (4.4, 3.0)
+) -> Iterator[ChartDraft]:
+    """Yield a draft whose figure [inches] is drawn under the common style; its `plot` exists afterwards."""
+    with mpl.rc_context(_STYLE):
+        draft = ChartDraft(name, caption, alt, Figure(figsize=size, layout="constrained"))
+        yield draft
+        draft.finish()
+
+
+class ChartDraft:
+    """A plot in the making: draw on `figure`, then `plot` holds the result."""
+
+    def __init__(self, name: str, caption: str, alt: str, figure: Figure) -> None:
+        self.name, self.caption, self.alt, self.figure = name, caption, alt, figure
+        self.plot = Plot(name, caption, alt, "", b"")
+
+    def finish(self) -> None:
+        """Write the figure as inline SVG and PNG."""
+        svg = inline_svg(self.figure, self.alt)
+        # The layout stays as the first writing found it; finding it again would double the time.
+        self.figure.set_layout_engine("none")
+        self.plot = Plot(self.name, self.caption, self.alt, svg, _png(self.figure))
+
+
+def inline_svg(figure: Figure, alt: str) -> str:
+    """Return a figure as an SVG element for HTML: no prologue, no addresses, no size, an alternative text."""
+    stream = StringIO()
+    figure.savefig(stream, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    text = stream.getvalue()
+    text = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", text[text.index("<svg") :])
+    for size in ("width", "height"):
+        text = re.sub(rf'(<svg\b[^>]*?)\s{size}="[^"]*"', r"\1", text, count=1)
+    return text.replace("<svg", f'<svg role="img" aria-label={quoteattr(alt)}', 1)
+
+
+def with_own_ids(svg: str, prefix: str) -> str:
+    """Return an inline SVG whose ids start with `prefix`: figures on one page must not share them."""
+    marked = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    return re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", marked)
+
+
+def _png(figure: Figure) -> bytes:
+    stream = BytesIO()
+    figure.savefig(stream, format="png", dpi=150)
+    return stream.getvalue()

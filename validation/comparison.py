@@ -1,0 +1,169 @@
+"""A comparison as plain values: frozen, JSON-able, everything a report needs besides the fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from rheotwin.errors import RheotwinError
+from rheotwin.validation.metrics import Residual
+
+SCHEMA_VERSION = 1
+"""Version of the layout of comparison.json."""
+
+
+@dataclass(frozen=True)
+class ErrorHistory:
+    """A relative error [1] per instant [s], with its root mean square over time, maximum and last value."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+    rms: float
+    largest: float
+    final: float
+
+
+@dataclass(frozen=True)
+class ForceError:
+    """Relative L2 error over time [1] of the force of one tool or support; None against a zero reference.
+
+    `held` is the part of the largest force still there at the end [1]; `peak` the largest force [N].
+    """
+
+    kind: str
+    name: str
+    peak: float
+    held: float | None
+    error: float | None
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """Wall time of the solver [s], steps, step [s], speeds [1] and [1/s], cost over the reference's [1]."""
+
+    wall_time: float | None
+    steps: int | None
+    step_size: float | None
+    real_time_factor: float | None
+    step_rate: float | None
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers of a run come from."""
+
+    rheotwin_version: str | None
+    solver_version: str | None
+    status: str | None
+    created: str | None
+    mesh_hash: str | None
+    points: int
+    cells: int
+    cell_kind: str
+    frames: int
+    options: dict[str, Any] = field(default_factory=dict)
+    statistics: dict[str, Any] = field(default_factory=dict)
+    timings: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """One run of a case against the case's reference.
+
+    `displacement` and `velocity` are None for the reference and where nodes cannot be paired
+    (`notes` says why); residual and bounce are relative to the peak displacement [1].
+    """
+
+    label: str
+    solver: str
+    is_reference: bool
+    displacement: ErrorHistory | None
+    velocity: ErrorHistory | None
+    forces: tuple[ForceError, ...]
+    residual: Residual
+    bounce: float | None
+    volume_drift: dict[str, float | None]
+    cost: RunCost
+    notes: tuple[str, ...]
+    sentence: str
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
+class CaseComparison:
+    """All runs of one case; the reference is one of them."""
+
+    case: str
+    description: str
+    reference: str
+    runs: tuple[RunComparison, ...]
+
+
+@dataclass(frozen=True)
+class CaseResidual:
+    """Residual of a case [1], at the node that moved most and over the body, with its oscillation [1]."""
+
+    case: str
+    at_node: float
+    rms: float
+    oscillation: float
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """The cases of one solver from the smallest residual to the largest.
+
+    `expected` is the order the material laws promise, among the cases present; `holds` whether the
+    residuals follow it strictly, None when fewer than two of its cases were run.
+    """
+
+    label: str
+    residuals: tuple[CaseResidual, ...]
+    expected: tuple[str, ...]
+    holds: bool | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs of one scene, case by case."""
+
+    title: str
+    dimension: int
+    duration: float
+    cases: tuple[CaseComparison, ...]
+    orderings: tuple[Ordering, ...]
+    rheotwin_version: str
+    scene: dict[str, Any] = field(default_factory=dict)
+    schema_version: int = SCHEMA_VERSION
+
+    def to_json(self) -> str:
+        """Return the comparison as indented JSON; what is undefined is null."""
+        return _ADAPTER.dump_json(self, indent=2).decode()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the runs over all cases, in order of first appearance."""
+        return tuple(dict.fromkeys(run.label for case in self.cases for run in case.runs))
+
+
+_ADAPTER: TypeAdapter[Comparison] = TypeAdapter(Comparison)
+
+
+def load_comparison(path: Path) -> Comparison:
+    """Read a comparison.json; a missing or foreign file is one sentence."""
+    try:
+        return _ADAPTER.validate_json(path.read_bytes())
+    except OSError as error:
+        raise RheotwinError(
+            f"{path}: could not be read ({error.strerror}); name a comparison.json"
+        ) from error
+    except ValidationError as error:
+        raise RheotwinError(
+            f"{path}: not a comparison of schema {SCHEMA_VERSION}; write it again with `rheotwin compare`"
+        ) from error

@@ -1,0 +1,182 @@
+"""One comparison as one self-contained page: inline SVG, embedded pictures, nothing from the network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from rheotwin.validation.chart_style import Plot, line_styles, with_own_ids
+from rheotwin.validation.comparison import CaseComparison, Comparison, RunComparison
+from rheotwin.validation.pictures import PictureRow
+from rheotwin.validation.plots import colour_bar
+from rheotwin.validation.sentences import percent
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class BarredRow:
+    """A row of pictures; the colour bar stands below the last row that shares it."""
+
+    row: PictureRow
+    bar: Plot | None
+
+
+@dataclass(frozen=True)
+class CaseSection:
+    """What the page shows of one case."""
+
+    anchor: str
+    case: CaseComparison
+    plots: tuple[Plot, ...]
+    rows: tuple[BarredRow, ...]
+
+
+def render_report(
+    comparison: Comparison,
+    *,
+    overview: Sequence[Plot],
+    plots: Mapping[str, Sequence[Plot]],
+    pictures: Mapping[str, Sequence[PictureRow]],
+) -> str:
+    """Return the page; `plots` and `pictures` are keyed by case."""
+    sections = tuple(
+        CaseSection(
+            anchor=f"case-{slug(case.case)}",
+            case=case,
+            plots=tuple(plots.get(case.case, ())),
+            rows=with_bars(case.case, pictures.get(case.case, ())),
+        )
+        for case in comparison.cases
+    )
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            comparison=comparison,
+            overview=tuple(overview),
+            sections=sections,
+            style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+            colours={label: style.colour for label, style in line_styles(comparison.labels).items()},
+            limits=limits(comparison),
+            scene=json.dumps(comparison.scene, indent=2, default=str),
+        )
+    )
+
+
+def with_bars(case: str, rows: Sequence[PictureRow]) -> tuple[BarredRow, ...]:
+    """Give each last row of a shared colour scale its colour bar."""
+    barred = []
+    for place, row in enumerate(rows):
+        last = place + 1 == len(rows) or rows[place + 1].scale != row.scale
+        name = f"{slug(case)}-bar-{place}"
+        label = f"{row.scale.quantity} [m]"
+        bar = colour_bar(name, row.scale.colours, row.scale.value_range, label) if last else None
+        barred.append(BarredRow(row, bar))
+    return tuple(barred)
+
+
+def limits(comparison: Comparison) -> tuple[str, ...]:
+    """Return what the reader should know before trusting the numbers."""
+    solvers = {run.solver for case in comparison.cases for run in case.runs}
+    found = []
+    if "fem" in solvers:
+        found.append(
+            "The finite elements assume small strains and rotations: where the body turns or shears by more "
+            "than about a tenth, part of the difference between solvers is theirs."
+        )
+    if "truss" in solvers:
+        found.append(
+            "Springs follow rotations exactly, but a network of springs is tied to one Poisson ratio "
+            "(1/4 in 3D and plane strain, 1/3 in plane stress) whatever the law asks for: it cannot converge "
+            "to the same continuum where the law's ratio is another."
+        )
+    found.extend(material_matches(comparison))
+    found.append(
+        "A reference is another model, not the truth: an error here is a distance between two models on one "
+        "mesh. Wall times were measured on one machine, once."
+    )
+    return tuple(found)
+
+
+def material_matches(comparison: Comparison) -> tuple[str, ...]:
+    """Return the runs' own words on how their network matches the law (statistics `material_match`)."""
+    spoken = {
+        f"{run.label}, {case.case}: {describe(run.provenance.statistics['material_match'])}."
+        for case in comparison.cases
+        for run in case.runs
+        if run.provenance.statistics.get("material_match")
+    }
+    return tuple(sorted(spoken))
+
+
+def describe(value: Any) -> str:
+    """Return a small nested value as words: "modulus 0.96, poisson 0.25"."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{str(key).replace('_', ' ')} {describe(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(describe(item) for item in value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value).rstrip(".")
+
+
+def worst_force(run: RunComparison) -> float | None:
+    """Return the largest force error of a run [1], None if no force was compared."""
+    return max((force.error for force in run.forces if force.error is not None), default=None)
+
+
+def worst_drift(run: RunComparison) -> float | None:
+    """Return the largest volume drift over the bodies of a run [1]."""
+    return max((drift for drift in run.volume_drift.values() if drift is not None), default=None)
+
+
+def slug(text: str) -> str:
+    """Return text as an identifier for anchors and file names."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "unnamed"
+
+
+def number(value: float | int | None, unit: str = "") -> str:
+    """Return a number with three significant digits and its unit; a dash when there is none."""
+    if value is None:
+        return "-"
+    return f"{value:,.3g}{' ' if unit else ''}{unit}" if abs(value) < 1e5 else f"{value:.2e} {unit}".strip()
+
+
+def own_svg(plot: Plot, place: str) -> Markup:
+    """Return a plot's SVG with ids of its own in this place of the page."""
+    return Markup(with_own_ids(plot.svg, f"{slug(place)}-{slug(plot.name)}"))
+
+
+def embedded(png: bytes) -> str:
+    """Return a PNG as a data address."""
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "number": number,
+        "embedded": embedded,
+        "slug": slug,
+        "describe": describe,
+        "worst_force": worst_force,
+        "worst_drift": worst_drift,
+        "svg": own_svg,
+    }
+    return environment

@@ -1,0 +1,201 @@
+"""What validation sees of a run: plain arrays on the frame times, probes on their own times."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.errors import RheotwinError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Rigid tools as drawn: points (n, 3) [m] and padded cells [count, i, j, ...], lines where count is 2."""
+
+    name: str
+    points: Array
+    faces: NDArray[np.int64]
+
+    def cells(self) -> list[NDArray[np.int64]]:
+        """Return the node indices of each line or polygon."""
+        found, place = [], 0
+        while place < len(self.faces):
+            count = int(self.faces[place])
+            found.append(self.faces[place + 1 : place + 1 + count])
+            place += count + 1
+        return found
+
+
+def no_tools(frame: int) -> tuple[Surface, ...]:
+    """Return no tool surfaces, whatever the frame."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run cost: wall time of the solver [s], number of steps, step size [s]; None if not recorded."""
+
+    wall_time: float | None = None
+    steps: int | None = None
+    step_size: float | None = None
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run as arrays: F frames of N nodes, SI units, vectors with three components.
+
+    `times` (F,) [s], `displacement` (F, N, 3) [m], `velocity` (F, N, 3) [m/s] or None, `rest` (N, 3) [m],
+    `cells` (C, k) in VTK node order, `node_weights` (N,) tributary volume [m3, m2 or m],
+    `probes` column -> samples on `probe_times` [s], `tools_at(frame)` the rigid tools of a frame.
+    """
+
+    label: str
+    solver: str
+    case: str | None
+    times: Array
+    displacement: Array
+    rest: Array
+    cells: NDArray[np.int64]
+    cell_kind: str
+    node_weights: Array
+    velocity: Array | None = None
+    probe_times: Array = field(default_factory=lambda: np.zeros(0))
+    probes: Mapping[str, Array] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    cost: Cost = field(default_factory=Cost)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    tools_at: Callable[[int], tuple[Surface, ...]] = no_tools
+
+    @property
+    def dimension(self) -> int:
+        """Number of space dimensions the body fills: 1, 2 or 3."""
+        return {"line": 1, "triangle": 2, "quad": 2}.get(self.cell_kind, 3)
+
+    @property
+    def mesh_hash(self) -> str | None:
+        """Identity of the mesh, None if the run did not record it."""
+        return dict(self.manifest.get("mesh") or {}).get("hash")
+
+    def nearest_frame(self, time: float) -> int:
+        """Return the index of the frame nearest to `time` [s]."""
+        return int(np.argmin(np.abs(self.times - time)))
+
+    def renamed(self, label: str) -> RunView:
+        """Return the same run under another label."""
+        return dataclasses.replace(self, label=label)
+
+
+def tributary_weights(rest: Array, cells: NDArray[np.int64], cell_kind: str) -> Array:
+    """Return the volume each node stands for: w_n = sum over its cells of |cell| / nodes per cell.
+
+    [m3] for tets and hexes, [m2] for triangles and quads, [m] for lines.
+    """
+    sized = body_grid(rest, cells, cell_kind).compute_cell_sizes()
+    sizes = np.abs(np.asarray(sized.cell_data[_SIZE_NAME[cell_kind]], dtype=float))
+    share = np.repeat(sizes / cells.shape[1], cells.shape[1])
+    return np.bincount(cells.ravel(), weights=share, minlength=len(rest)).astype(float)
+
+
+_SIZE_NAME = {"line": "Length", "triangle": "Area", "quad": "Area", "tet": "Volume", "hex": "Volume"}
+_VTK_NAME = {"line": "LINE", "triangle": "TRIANGLE", "quad": "QUAD", "tet": "TETRA", "hex": "HEXAHEDRON"}
+
+
+def body_grid(points: Array, cells: NDArray[np.int64], cell_kind: str) -> Any:
+    """Return the pyvista grid of a body with `points` (N, 3) [m]."""
+    import pyvista
+
+    return pyvista.UnstructuredGrid({pyvista.CellType[_VTK_NAME[cell_kind]]: cells}, points)
+
+
+def view_of(record: Any, *, label: str | None = None) -> RunView:
+    """Read an opened record into arrays; `label` defaults to the solver's name.
+
+    A record without frames, with non-increasing times or with non-finite displacements is refused.
+    """
+    manifest = _as_dict(record.manifest)
+    solver = str(_as_dict(manifest.get("solver") or {}).get("name", "unknown"))
+    name = label or solver
+    times = np.asarray(record.times, dtype=float)
+    _check_times(name, times)
+    displacement = np.asarray(record.field("displacement"), dtype=float)
+    _check_finite(name, times, displacement)
+    rest = np.asarray(record.rest_positions, dtype=float)
+    topology = record.topology()
+    cells, kind = np.asarray(topology.vtk_cells(), dtype=np.int64), str(topology.cell_kind)
+    probes = {column: np.asarray(values, dtype=float) for column, values in record.probes.items()}
+    return RunView(
+        label=name,
+        solver=solver,
+        case=manifest.get("case"),
+        times=times,
+        displacement=displacement,
+        velocity=_optional_field(record, manifest, "velocity"),
+        rest=rest,
+        cells=cells,
+        cell_kind=kind,
+        node_weights=tributary_weights(rest, cells, kind),
+        probe_times=probes.pop("time", np.zeros(0)),
+        probes=probes,
+        units=dict(record.probe_units),
+        cost=_cost_of(manifest),
+        manifest=manifest,
+        tools_at=_tools_of(record),
+    )
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if hasattr(value, "model_dump"):
+        return dict(value.model_dump(mode="json"))
+    return dict(value)
+
+
+def _check_times(name: str, times: Array) -> None:
+    if times.size == 0:
+        raise RheotwinError(f"record '{name}': it holds no frames yet; let the run write at least one")
+    if np.any(np.diff(times) <= 0):
+        raise RheotwinError(
+            f"record '{name}': its frame times do not increase; run it again with --overwrite"
+        )
+
+
+def _check_finite(name: str, times: Array, displacement: Array) -> None:
+    bad = ~np.isfinite(displacement).all(axis=(1, 2))
+    if bad.any():
+        raise RheotwinError(
+            f"record '{name}': displacements are not finite from t = {times[np.argmax(bad)]:.6g} s on; "
+            "run it again with a smaller step"
+        )
+
+
+def _optional_field(record: Any, manifest: Mapping[str, Any], name: str) -> Array | None:
+    if name not in (manifest.get("fields") or {}):
+        return None
+    return np.asarray(record.field(name), dtype=float)
+
+
+def _cost_of(manifest: Mapping[str, Any]) -> Cost:
+    step, timings = _as_dict(manifest.get("step") or {}), _as_dict(manifest.get("timings") or {})
+    # Output is no part of a solver's cost: the stepping time counts where it was measured apart.
+    wall = next((timings[part] for part in ("solve", "total") if part in timings), None)
+    wall = sum(timings.values()) if wall is None and timings else wall
+    return Cost(wall_time=wall, steps=step.get("count"), step_size=step.get("size"))
+
+
+def _tools_of(record: Any) -> Callable[[int], tuple[Surface, ...]]:
+    def tools_at(frame: int) -> tuple[Surface, ...]:
+        data = record.tools(frame)
+        if data is None or data.n_points == 0:
+            return ()
+        faces = np.concatenate([np.asarray(data.lines), np.asarray(data.faces)]).astype(np.int64)
+        return (Surface("tools", np.asarray(data.points, dtype=float), faces),)
+
+    return tools_at

@@ -1,0 +1,61 @@
+"""The numbers in words: one sentence per run, one per solver over the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rheotwin.validation.comparison import CaseResidual, ErrorHistory, ForceError
+
+
+def percent(value: float | None) -> str:
+    """Return a ratio as percent with two significant digits: 0.1234 -> "12 %"."""
+    if value is None:
+        return "-"
+    number = 100.0 * value
+    if 0.0 < abs(number) < 0.1:
+        return "< 0.1 %"
+    digits = 0 if abs(number) >= 9.95 else 1
+    return f"{number:.{digits}f} %"
+
+
+def cost_phrase(ratio: float) -> str:
+    """Return a cost ratio in words: 1/7 of, about, or 3.2 times the reference's cost."""
+    if 2.0 / 3.0 <= ratio <= 1.5:
+        return "at about the same cost"
+    if ratio < 1.0:
+        inverse = 1.0 / ratio
+        return f"at 1/{inverse:.0f} of its cost" if inverse >= 2.0 else f"at {ratio:.2f} of its cost"
+    return f"at {ratio:.{1 if ratio < 10 else 0}f} times its cost"
+
+
+def run_sentence(
+    label: str,
+    reference: str,
+    *,
+    displacement: ErrorHistory | None,
+    forces: Sequence[ForceError],
+    ratio: float | None,
+) -> str:
+    """Return "truss: 12 % displacement error, 18 % force error against fem, at 1/7 of its cost."."""
+    if label == reference:
+        return f"{label}: the reference of this case."
+    parts = [] if displacement is None else [f"{percent(displacement.largest)} displacement error at worst"]
+    parts += [
+        f"{percent(force.error)} force error" + (f" on {force.name}" if len(forces) > 1 else "")
+        for force in forces
+        if force.error is not None
+    ]
+    compared = ", ".join(parts) if parts else "no quantity in common"
+    cost = "" if ratio is None else ", " + cost_phrase(ratio)
+    return f"{label}: {compared} against {reference}{cost}."
+
+
+def ordering_sentence(label: str, residuals: Sequence[CaseResidual], *, holds: bool | None) -> str:
+    """Return what part of its largest displacement each case keeps, smallest first, as promised or not."""
+    kept = [f"{item.case} keeps {percent(item.at_node)}" for item in residuals]
+    verdict = {
+        True: ": the order the laws promise",
+        False: ": not the order the laws promise",
+        None: "",
+    }[holds]
+    return f"{label}: {', '.join(kept)} of the largest displacement{verdict}."
