@@ -76,9 +76,7 @@ def _rotated_reference(geometry: Array, angle: float) -> tuple[float, float, flo
 
 
 @njit(cache=True)
-def _prism_gap(
-    geometry: Array, angle: float, yx: float, yy: float, yz: float
-) -> tuple[float, float, float, float]:
+def _prism_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> tuple[float, float, float, float]:
     """Return the largest side distance of an infinite regular prism, gap = max_k n_k.y - inradius."""
     ax, ay, az = geometry[3], geometry[4], geometry[5]
     ex, ey, ez = _rotated_reference(geometry, angle)
@@ -103,7 +101,7 @@ def gap_and_normal(
     if shape == PLANE:
         nx, ny, nz = _rotated_reference(geometry, pose[3])
         return yx * nx + yy * ny + yz * nz, nx, ny, nz
-    if shape == CYLINDER or shape == PRISM:
+    if shape in (CYLINDER, PRISM):
         ax, ay, az = geometry[3], geometry[4], geometry[5]
         along = yx * ax + yy * ay + yz * az
         yx, yy, yz = yx - along * ax, yy - along * ay, yz - along * az

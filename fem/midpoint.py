@@ -56,12 +56,14 @@ class BodyStep:
     @property
     def matrix(self) -> csr_matrix:
         """The left-hand side [N/m]."""
-        terms = zip(self.channels, self.system.terms, strict=True)
-        return (2.0 / self.h**2 * self.system.mass + sum(c.stiffness * t.matrix for c, t in terms)).tocsr()
+        matrix = 2.0 / self.h**2 * self.system.mass
+        for channel, term in zip(self.channels, self.system.terms, strict=True):
+            matrix = matrix + channel.stiffness * term.matrix
+        return matrix.tocsr()
 
     def history_force(self, u: Array, v: Array, memories: list[Array]) -> Array:
         """Return (2/h) M v - sum J (g_inf u + sum d w): everything on the right but the loads [N]."""
-        right = 2.0 / self.h * (self.system.mass @ v)
+        right: Array = 2.0 / self.h * (self.system.mass @ v)
         for channel, term, memory in zip(self.channels, self.system.terms, memories, strict=True):
             right -= term.matrix @ (channel.equilibrium * u + channel.mid_decay @ memory)
         return right
@@ -80,4 +82,5 @@ def prepare(system: BodySystem, h: float) -> BodyStep:
 
 def stress_state(term: Term, u: Array, v: Array, memory: Array) -> Array:
     """Return s = g_inf u + sum w + eta v of one term."""
-    return term.channel.equilibrium * u + memory.sum(axis=0) + term.channel.viscosity * v
+    state: Array = term.channel.equilibrium * u + memory.sum(axis=0) + term.channel.viscosity * v
+    return state

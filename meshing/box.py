@@ -58,12 +58,7 @@ def grid_points(*axes: Axis) -> FloatArray:
     """Return the points (dimension, nodes) [m] of a tensor grid, x fastest; axes must increase strictly."""
     for name, axis in zip("xyz", axes, strict=False):
         values = np.asarray(axis, dtype=np.float64)
-        if (
-            values.ndim != 1
-            or len(values) < 2
-            or not np.all(np.isfinite(values))
-            or np.any(np.diff(values) <= 0)
-        ):
+        if values.ndim != 1 or len(values) < 2 or not np.all(np.isfinite(values)) or np.any(np.diff(values) <= 0):
             raise RheotwinError(
                 f"grid coordinates along {name} must be at least two finite numbers, strictly increasing"
             )

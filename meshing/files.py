@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -127,19 +127,26 @@ def _load(path: Path) -> Any:
     for name in sorted(formats, key=lambda name: name != PREFERRED_READER.get(suffix)):
         # a malformed file makes meshio's readers print, exit or raise anything at all
         try:
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with _quietly():
                 return meshio.read(path, file_format=name)
         except (Exception, SystemExit) as error:
             reasons.append(_reason(error))
-    raise RheotwinError(
-        f"{path}: cannot be read as {' or '.join(formats)}{reasons[0]}: check or export it again"
-    )
+    raise RheotwinError(f"{path}: cannot be read as {' or '.join(formats)}{reasons[0]}: check or export it again")
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep meshio's messages and number warnings off the terminal: what matters becomes our one sentence."""
+    silence = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+    with silence[0], silence[1], np.errstate(all="ignore"):
+        yield
 
 
 def _reason(error: BaseException) -> str:
     """Return ' (what the reader said)' on one line, or nothing if it only gave up."""
     said = " ".join(str(error).split())
-    if isinstance(error, SystemExit) or not said:
+    # a bare key or exit status tells the user nothing
+    if isinstance(error, SystemExit | LookupError) or not said:
         return ""
     return f" ({said[:120].rstrip('.')})"
 
@@ -164,9 +171,7 @@ def _body_cells(raw: Any, place: str) -> tuple[str, Indices]:
         )
     cells = np.concatenate([block.data for block in blocks if block.type == types[0]]).astype(np.int64)
     if cells.min() < 0 or cells.max() >= len(raw.points):
-        raise RheotwinError(
-            f"{place}: an element refers to a point that is not in the file: export the mesh again"
-        )
+        raise RheotwinError(f"{place}: an element refers to a point that is not in the file: export the mesh again")
     return types[0], cells
 
 
@@ -224,7 +229,7 @@ def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str,
     """Write beside the target and rename, so that a failure leaves the target as it was."""
     partial = path.with_name(path.name + ".part")
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with _quietly():
             meshio.write(partial, raw, file_format=file_format, **options)
         partial.replace(path)
     except OSError as error:

@@ -20,9 +20,7 @@ def mesh_geometry(geometry: Path, target: Path) -> None:
     # the binding raises bare Exception, with the last message of its log
     except Exception as error:
         said = " ".join(str(error).split()) or "gmsh gives no reason"
-        raise RheotwinError(
-            f"{geometry}: gmsh cannot mesh this geometry ({said}): correct the file"
-        ) from error
+        raise RheotwinError(f"{geometry}: gmsh cannot mesh this geometry ({said}): correct the file") from error
     finally:
         gmsh.finalize()
 

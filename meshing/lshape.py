@@ -13,9 +13,7 @@ from rheotwin.meshing.cells import FloatArray, Mesh, build_mesh
 from rheotwin.meshing.split import hexes_to_tets, quads_to_triangles
 
 
-def l_shape(
-    *, size: Sequence[float], cells: Sequence[int], cut: Sequence[float], cell: str, pattern: str = ""
-) -> Mesh:
+def l_shape(*, size: Sequence[float], cells: Sequence[int], cut: Sequence[float], cell: str, pattern: str = "") -> Mesh:
     """Return an L of `size` [m] with the corner block `cut` = (cx, cy) [m] removed.
 
     The cells of an axis are shared between kept and cut length so that a grid line runs along the cut.

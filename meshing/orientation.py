@@ -98,6 +98,4 @@ def _fault(determinant: float) -> str:
 def _remedy(kind: str) -> str:
     if kind in SIMPLICES:
         return "move its vertices apart or remove it"
-    return (
-        "every corner must be convex and its vertices in positive order (counter-clockwise seen from above)"
-    )
+    return "every corner must be convex and its vertices in positive order (counter-clockwise seen from above)"

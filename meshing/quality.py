@@ -23,9 +23,7 @@ SIMPLEX_TO_EQUILATERAL = {
     1: np.eye(1),
     2: np.linalg.inv(np.array([[1.0, 0.0], [0.5, np.sqrt(3.0) / 2.0]])),
     3: np.linalg.inv(
-        np.array(
-            [[1.0, 0.0, 0.0], [0.5, np.sqrt(3.0) / 2.0, 0.0], [0.5, np.sqrt(3.0) / 6.0, np.sqrt(2.0 / 3.0)]]
-        )
+        np.array([[1.0, 0.0, 0.0], [0.5, np.sqrt(3.0) / 2.0, 0.0], [0.5, np.sqrt(3.0) / 6.0, np.sqrt(2.0 / 3.0)]])
     ),
 }
 """Inverse edge vectors of the equilateral simplex of unit edge: the ideal a simplex is measured against."""
@@ -53,9 +51,7 @@ class QualityReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return asdict(self) | {
-            "worst": [{"element": element, "quality": value} for element, value in self.worst]
-        }
+        return asdict(self) | {"worst": [{"element": element, "quality": value} for element, value in self.worst]}
 
     def as_text(self) -> str:
         """Return a table for people."""

@@ -138,9 +138,7 @@ def _cylinder(spec: CylinderShape) -> Mesh:
         raise RheotwinError("a cylinder in three dimensions needs a height [m]")
     _require_positive("height", [spec.height])
     _require_counts(spec.cells, 2)
-    return cylinder(
-        radius=spec.radius, height=spec.height, cells=(spec.cells[0], spec.cells[1]), cell=spec.cell
-    )
+    return cylinder(radius=spec.radius, height=spec.height, cells=(spec.cells[0], spec.cells[1]), cell=spec.cell)
 
 
 def _sphere(spec: SphereShape) -> Mesh:
@@ -187,6 +185,4 @@ def _require_positive(name: str, values: Sequence[float]) -> None:
 
 def _require_counts(cells: Sequence[int], dimension: int) -> None:
     if len(cells) != dimension or not all(int(count) == count and count >= 1 for count in cells):
-        raise RheotwinError(
-            f"cells of a shape must be {dimension} whole number(s) of at least 1, not {list(cells)}"
-        )
+        raise RheotwinError(f"cells of a shape must be {dimension} whole number(s) of at least 1, not {list(cells)}")

@@ -54,9 +54,7 @@ def quads_to_triangles(
     return _split(quads, SE_NW if pattern == "se-nw" else SW_NE)
 
 
-def hexes_to_tets(
-    hexes: npt.NDArray[np.integer], pattern: str, odd: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.integer]:
+def hexes_to_tets(hexes: npt.NDArray[np.integer], pattern: str, odd: npt.NDArray[np.bool_]) -> npt.NDArray[np.integer]:
     """Split hexahedra (8, M) into tets (4, 5M) or (4, 6M), those of a hexahedron next to each other.
 
     "five" is the parity-alternating split: every face diagonal joins even vertices, hence neighbours agree.

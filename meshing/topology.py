@@ -83,9 +83,7 @@ def tet_faces(mesh: Mesh) -> TetFaces:
     """Return the four outward oriented faces of each tet with the vertex opposite to each."""
     _require(mesh, "tet")
     faces = mesh.t[FACES["tet"]].transpose(2, 0, 1)
-    return TetFaces(
-        np.ascontiguousarray(faces, dtype=np.int32), np.ascontiguousarray(mesh.t.T, dtype=np.int32)
-    )
+    return TetFaces(np.ascontiguousarray(faces, dtype=np.int32), np.ascontiguousarray(mesh.t.T, dtype=np.int32))
 
 
 def boundary_faces(mesh: Mesh) -> IntArray:

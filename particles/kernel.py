@@ -1,9 +1,10 @@
-"""The compiled time loop of the truss.
+"""The compiled time loop of the truss: edges, and cells under pressure where the material asks for them.
 
 One step, spec section 6, in the order that keeps the scheme conditionally stable at any series viscosity:
 
     (a)  z <- exp(-A h) z + (1 - exp(-A h))/A  ldot        every arm, exact for constant ldot
     (b)  f = k (l - l0) + sum_a kappa_a z_a + eta ldot     tension positive: start +f e, end -f e
+         -p = K g + sum_a kappa_a z_a + eta gdot           g = V/V0 - 1 of a cell: corner force p dV/dx
     (c)  v += h F / m,   then held components and contact
     (d)  x += h v
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.motion import interpolate
 from rheotwin.constraints.tools import gap_and_normal
+from rheotwin.particles.cell_volume import volume_and_gradient
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -29,12 +31,14 @@ CHECK_EVERY = 64
 """Steps between two looks at whether the numbers are still sensible."""
 
 
-class Edges(NamedTuple):
-    """Edges and their networks; arm arrays are (arms, M)."""
+class Elements(NamedTuple):
+    """Edges (corners (M, 2), rest length) or cells (corners (nC, d+1), rest volume) with their networks.
 
-    start: Indices
-    end: Indices
-    rest_length: Array
+    Arm arrays are (arms, elements).
+    """
+
+    corners: Indices
+    rest: Array
     stiffness: Array
     viscosity: Array
     arm_stiffness: Array
@@ -47,7 +51,8 @@ class State(NamedTuple):
 
     positions: Array
     velocities: Array
-    arms: Array
+    edge_arms: Array
+    cell_arms: Array
     force: Array
     contact_force: Array
     reaction: Array
@@ -99,6 +104,15 @@ class Tools(NamedTuple):
     candidate: Indices
 
 
+class Boundary(NamedTuple):
+    """Everything that acts on nodes from outside."""
+
+    nodes: Nodes
+    held: Held
+    loads: Loads
+    tools: Tools
+
+
 @njit(cache=True)
 def _table_value(tables: Tables, which: int, time: float, out: Array) -> None:
     rows = slice(tables.offset[which], tables.offset[which + 1])
@@ -106,17 +120,17 @@ def _table_value(tables: Tables, which: int, time: float, out: Array) -> None:
 
 
 @njit(cache=True)
-def _edge_forces(edges: Edges, x: Array, v: Array, z: Array, force: Array) -> None:
+def _edge_forces(edges: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
     """Advance the arms with the current velocities and scatter f e to both ends: (a) and (b)."""
     arms = z.shape[0]
-    for edge in range(edges.start.shape[0]):
-        i, j = edges.start[edge], edges.end[edge]
+    for edge in range(edges.corners.shape[0]):
+        i, j = edges.corners[edge, 0], edges.corners[edge, 1]
         dx, dy, dz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
         length = np.sqrt(dx * dx + dy * dy + dz * dz)
         inverse = 1.0 / length
         ex, ey, ez = dx * inverse, dy * inverse, dz * inverse
         rate = (v[j, 0] - v[i, 0]) * ex + (v[j, 1] - v[i, 1]) * ey + (v[j, 2] - v[i, 2]) * ez
-        f = edges.stiffness[edge] * (length - edges.rest_length[edge]) + edges.viscosity[edge] * rate
+        f = edges.stiffness[edge] * (length - edges.rest[edge]) + edges.viscosity[edge] * rate
         for arm in range(arms):
             state = edges.arm_decay[arm, edge] * z[arm, edge] + edges.arm_gain[arm, edge] * rate
             z[arm, edge] = state
@@ -127,6 +141,29 @@ def _edge_forces(edges: Edges, x: Array, v: Array, z: Array, force: Array) -> No
         force[j, 0] -= f * ex
         force[j, 1] -= f * ey
         force[j, 2] -= f * ez
+
+
+@njit(cache=True)
+def _cell_forces(cells: Elements, x: Array, v: Array, z: Array, gradient: Array, force: Array) -> None:
+    """Advance the arms with the current volume rate and push the corners by the pressure: (a) and (b)."""
+    arms, corners = z.shape[0], cells.corners.shape[1]
+    for cell in range(cells.corners.shape[0]):
+        volume = volume_and_gradient(x, cells.corners[cell], gradient)
+        rate = 0.0
+        for corner in range(corners):
+            node = cells.corners[cell, corner]
+            for c in range(3):
+                rate += gradient[corner, c] * v[node, c]
+        rate /= cells.rest[cell]
+        tension = cells.stiffness[cell] * (volume / cells.rest[cell] - 1.0) + cells.viscosity[cell] * rate
+        for arm in range(arms):
+            state = cells.arm_decay[arm, cell] * z[arm, cell] + cells.arm_gain[arm, cell] * rate
+            z[arm, cell] = state
+            tension += cells.arm_stiffness[arm, cell] * state
+        for corner in range(corners):
+            node = cells.corners[cell, corner]
+            for c in range(3):
+                force[node, c] -= tension * gradient[corner, c]
 
 
 @njit(cache=True)
@@ -193,22 +230,25 @@ def _runs_away(nodes: Nodes, x: Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def advance(
-    first: int, count: int, h: float, edges: Edges, state: State, nodes: Nodes, held: Held, loads: Loads, tools: Tools
+    first: int, count: int, h: float, elements: tuple[Elements, Elements], state: State, boundary: Boundary
 ) -> int:
     """Take `count` steps from step number `first`; stop early when a node runs away. Returns steps taken."""
-    x, v, force = state.positions, state.velocities, state.force
+    edges, cells = elements
+    nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
+    gradient = np.zeros((4, 3))
     for step in range(first, first + count):
         end = (step + 1) * h
         force[:] = nodes.weight
-        _apply_loads(loads, step * h, force)
-        _edge_forces(edges, x, v, state.arms, force)
+        _apply_loads(boundary.loads, step * h, force)
+        _edge_forces(edges, x, v, state.edge_arms, force)
+        _cell_forces(cells, x, v, state.cell_arms, gradient, force)
         for node in range(x.shape[0]):
             rate = h / nodes.mass[node]
             for c in range(3):
                 v[node, c] += rate * force[node, c]
-        _hold(held, nodes, state, end, h)
+        _hold(boundary.held, nodes, state, end, h)
         state.contact_force[:] = 0.0
-        _contact(tools, nodes, state, end, h)
+        _contact(boundary.tools, nodes, state, end, h)
         for node in range(x.shape[0]):
             for c in range(3):
                 x[node, c] += h * v[node, c]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.motion import Motion
-from rheotwin.particles.kernel import Held, Loads, Nodes, Tables, Tools
+from rheotwin.particles.kernel import Boundary, Held, Loads, Nodes, Tables, Tools
 from rheotwin.problem import Problem
 
 Array = NDArray[np.float64]
@@ -50,23 +50,21 @@ def pack_held(problem: Problem) -> Held:
 
     A component that several fixed supports name is held once, by the first.
     """
-    rows, seen = [], set()
+    owner: dict[tuple[int, int], int] = {}
     for motion, item in enumerate(problem.prescribed):
         for component in item.components:
-            for node in item.nodes:
-                if (int(node), component) not in seen:
-                    seen.add((int(node), component))
-                    rows.append((int(node), component, motion))
-    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    node, component, motion_index = (np.ascontiguousarray(column) for column in table.T)
-    return Held(node, component, motion_index, pack_tables([item.motion for item in problem.prescribed], 3))
+            for node in item.nodes.tolist():
+                owner.setdefault((node, component), motion)
+    table = np.array([(*key, motion) for key, motion in owner.items()], dtype=np.int64).reshape(-1, 3)
+    node, held, motions = (np.ascontiguousarray(column) for column in table.T)
+    return Held(node, held, motions, pack_tables([item.motion for item in problem.prescribed], 3))
 
 
 def pack_loads(problem: Problem) -> Loads:
     """Pack nodal loads and their factors over time."""
     counts = [len(load.nodes) for load in problem.loads]
     return Loads(
-        node=np.concatenate([load.nodes for load in problem.loads] or [np.zeros(0)]).astype(np.int64),
+        node=np.concatenate([load.nodes for load in problem.loads] or [np.zeros(0, np.int64)]).astype(np.int64),
         share=np.concatenate([padded(load.shares) for load in problem.loads] or [np.zeros((0, 3))]),
         motion=np.repeat(np.arange(len(counts)), counts).astype(np.int64),
         tables=pack_tables([load.factor for load in problem.loads], 1),
@@ -83,5 +81,10 @@ def pack_tools(problem: Problem) -> Tools:
         geometry=np.array([tool.geometry for tool in tools]).reshape(len(tools), -1),
         tables=pack_tables([tool.motion for tool in tools], 4),
         offset=offset,
-        candidate=np.concatenate([tool.candidates for tool in tools] or [np.zeros(0)]).astype(np.int64),
+        candidate=np.concatenate([tool.candidates for tool in tools] or [np.zeros(0, np.int64)]).astype(np.int64),
     )
+
+
+def pack_boundary(problem: Problem, runaway: float) -> Boundary:
+    """Pack everything that acts on nodes from outside; `runaway` [m] is the excursion that counts as diverged."""
+    return Boundary(pack_nodes(problem, runaway), pack_held(problem), pack_loads(problem), pack_tools(problem))

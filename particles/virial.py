@@ -1,4 +1,4 @@
-"""Stress of a spring network, averaged to nodes.
+"""Stress of a network of edges and volume springs, averaged to nodes.
 
 Each edge gives half of its virial f l (e (x) e) to either end; divided by the node's share of the volume this is
 the exact stress of a uniformly stressed body at interior nodes.
@@ -36,4 +36,13 @@ def virial_stress(vectors: Array, tension: Array, edges: Indices, volumes: Array
         both = np.bincount(edges[:, 0], weights=product, minlength=len(volumes))
         both += np.bincount(edges[:, 1], weights=product, minlength=len(volumes))
         stress[:, column] = both / volumes
+    return stress
+
+
+def cell_stress(tension: Array, cells: Indices, rest_volume: Array, volumes: Array, dimension: int) -> Array:
+    """Return the isotropic stress of volume springs, averaged to nodes with the cells' volumes, (N, 6) [Pa]."""
+    shares = np.repeat(tension * rest_volume / (dimension + 1), dimension + 1)
+    nodal = np.bincount(cells.ravel(), weights=shares, minlength=len(volumes)) / volumes
+    stress = np.zeros((len(volumes), 6))
+    stress[:, :dimension] = nodal[:, None]
     return stress

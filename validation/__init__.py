@@ -14,7 +14,7 @@ from rheotwin.validation.metrics import (
     volume_drift,
 )
 from rheotwin.validation.run_view import Cost, RunView, Surface, tributary_weights, view_of
-from rheotwin.validation.write import compare_records, write_comparison
+from rheotwin.validation.write import compare_records, refuse_existing, write_comparison
 
 __all__ = [
     "Comparison",
@@ -29,6 +29,7 @@ __all__ = [
     "held_force",
     "load_comparison",
     "real_time_factor",
+    "refuse_existing",
     "residual_displacement",
     "step_rate",
     "tributary_weights",

@@ -36,9 +36,7 @@ def compare(views: Sequence[RunView], *, reference: str | None = None) -> Compar
     if not views:
         raise RheotwinError("there is nothing to compare; name at least one record")
     by_case = group_by_case(views)
-    cases = tuple(
-        _compare_case(case, runs, _reference_of(runs, reference, case)) for case, runs in by_case.items()
-    )
+    cases = tuple(_compare_case(case, runs, _reference_of(runs, reference, case)) for case, runs in by_case.items())
     scene = _scene(views[0])
     return Comparison(
         title=str(scene.get("title") or views[0].manifest.get("title") or "Comparison"),
@@ -80,8 +78,7 @@ def _reference_of(runs: Sequence[RunView], wanted: str | None, case: str) -> Run
         return runs[0]
     known = [run.label for run in runs]
     raise RheotwinError(
-        f"reference '{wanted}' is not among the runs of case '{case}' ({', '.join(known)})"
-        f"{nearest_name(wanted, known)}"
+        f"reference '{wanted}' is not among the runs of case '{case}' ({', '.join(known)}){nearest_name(wanted, known)}"
     )
 
 
@@ -206,9 +203,7 @@ def _notes(run: RunView, reference: RunView, obstacle: str | None) -> tuple[str,
     if status != "complete":
         notes.append(f"'{run.label}' is {status}: its record ends at t = {run.times[-1]:.4g} s.")
     if differing := scene_differences(_scene(run), _scene(reference)):
-        notes.append(
-            f"'{run.label}' ran another scene than '{reference.label}': {', '.join(differing)} differ."
-        )
+        notes.append(f"'{run.label}' ran another scene than '{reference.label}': {', '.join(differing)} differ.")
     return tuple(notes)
 
 
@@ -221,7 +216,7 @@ def scene_differences(scene: Mapping[str, Any], reference: Mapping[str, Any]) ->
 
 def _orderings(cases: Sequence[CaseComparison]) -> tuple[Ordering, ...]:
     labels = dict.fromkeys(run.label for case in cases for run in case.runs)
-    return tuple(_ordering(label, cases) for label in labels) if len(cases) > 1 else ()
+    return tuple(_ordering(label, cases) for label in labels)
 
 
 def _ordering(label: str, cases: Sequence[CaseComparison]) -> Ordering:

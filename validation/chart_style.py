@@ -73,15 +73,12 @@ def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
     places = {name: KNOWN.index(name) for name in ordered}
     places |= {name: len(KNOWN) + number for number, name in enumerate(others)}
     return {
-        name: LineStyle(PALETTE[place % len(PALETTE)], DASHES[place % len(DASHES)])
-        for name, place in places.items()
+        name: LineStyle(PALETTE[place % len(PALETTE)], DASHES[place % len(DASHES)]) for name, place in places.items()
     }
 
 
 @contextmanager
-def chart(
-    name: str, caption: str, alt: str, *, size: tuple[float, float] = (4.4, 3.0)
-) -> Iterator[ChartDraft]:
+def chart(name: str, caption: str, alt: str, *, size: tuple[float, float] = (4.4, 3.0)) -> Iterator[ChartDraft]:
     """Yield a draft whose figure [inches] is drawn under the common style; its `plot` exists afterwards."""
     with mpl.rc_context(_STYLE):
         draft = ChartDraft(name, caption, alt, Figure(figsize=size, layout="constrained"))

@@ -160,9 +160,7 @@ def load_comparison(path: Path) -> Comparison:
     try:
         return _ADAPTER.validate_json(path.read_bytes())
     except OSError as error:
-        raise RheotwinError(
-            f"{path}: could not be read ({error.strerror}); name a comparison.json"
-        ) from error
+        raise RheotwinError(f"{path}: could not be read ({error.strerror}); name a comparison.json") from error
     except ValidationError as error:
         raise RheotwinError(
             f"{path}: not a comparison of schema {SCHEMA_VERSION}; write it again with `rheotwin compare`"

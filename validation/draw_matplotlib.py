@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from io import BytesIO
 from typing import Any
 
@@ -55,7 +56,10 @@ def _draw_solid(figure: Figure, job: PictureJob) -> None:
     axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
     grid = body_grid(job.points, job.cells, job.cell_kind)
     grid.point_data["value"] = job.values
-    surface = grid.extract_geometry().triangulate()
+    with warnings.catch_warnings():
+        # The name of the default algorithm changes between pyvista versions; any of them serves here.
+        warnings.simplefilter("ignore")
+        surface = grid.extract_surface().triangulate()
     triangles = surface.regular_faces
     means = np.asarray(surface.point_data["value"])[triangles].mean(axis=1)
     boundary = Poly3DCollection(

@@ -38,6 +38,9 @@ def _add_body(plotter: Any, job: PictureJob) -> None:
     grid = body_grid(job.points, job.cells, job.cell_kind)
     grid.point_data["value"] = job.values
     lines = job.cell_kind == "line"
+    if lines:
+        # A dark seam, since the lightest colours of a thin line vanish on white.
+        plotter.add_mesh(grid.copy(), scalars=None, color=EDGE_COLOUR, line_width=12, lighting=False)
     plotter.add_mesh(
         grid,
         scalars="value",
@@ -48,6 +51,10 @@ def _add_body(plotter: Any, job: PictureJob) -> None:
         edge_color=EDGE_COLOUR,
         line_width=8 if lines else 1,
         lighting=not job.flat,
+        # Mostly ambient: shading gives depth but must not falsify the colour scale.
+        ambient=0.62,
+        diffuse=0.5,
+        specular=0.0,
     )
     if lines:
         plotter.add_mesh(job.points, color=EDGE_COLOUR, point_size=9, render_points_as_spheres=True)

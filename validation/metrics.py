@@ -80,9 +80,7 @@ def root_mean_square(times: Array, values: ArrayLike) -> float:
     return float(np.sqrt(time_mean(times, np.square(values))))
 
 
-def force_curve_error(
-    times: ArrayLike, force: ArrayLike, ref_times: ArrayLike, reference: ArrayLike
-) -> float:
+def force_curve_error(times: ArrayLike, force: ArrayLike, ref_times: ArrayLike, reference: ArrayLike) -> float:
     """Return sqrt(integral |f - f_ref|^2 dt / integral |f_ref|^2 dt) [1], forces (F, components) [N].
 
     Both curves are read on the reference's times within the common span, by linear interpolation.

@@ -84,9 +84,7 @@ def load_jobs(folder: Path) -> list[PictureJob]:
                 bounds=tuple(item["bounds"]),
                 size=tuple(item["size"]),
                 tools=tuple(
-                    Surface(
-                        name, arrays[f"{number}.tool.{place}.points"], arrays[f"{number}.tool.{place}.faces"]
-                    )
+                    Surface(name, arrays[f"{number}.tool.{place}.points"], arrays[f"{number}.tool.{place}.faces"])
                     for place, name in enumerate(item["tools"])
                 ),
             )

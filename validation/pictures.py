@@ -121,9 +121,7 @@ def plan_case(case: CaseComparison, runs: Sequence[RunView]) -> tuple[PlannedRow
     paired = {run.label for run in case.runs if run.displacement is not None}
     return (
         *_displacement_rows(case.case, runs, instants, camera),
-        *_distance_rows(
-            case.case, [run for run in runs if run.label in paired], reference, instants[1:], camera
-        ),
+        *_distance_rows(case.case, [run for run in runs if run.label in paired], reference, instants[1:], camera),
     )
 
 

@@ -55,9 +55,7 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
                     continue
                 height, swing = 100.0 * found[0].at_node, 100.0 * found[0].oscillation
                 x = number + (place - (len(labels) - 1) / 2) * width
-                axes.bar(
-                    x, height, 0.92 * width, color=styles[label].colour, label=label if number == 0 else None
-                )
+                axes.bar(x, height, 0.92 * width, color=styles[label].colour, label=label if number == 0 else None)
                 if swing > 0.5:
                     axes.errorbar(x, height, yerr=swing, color="#222222", capsize=3, linewidth=1)
                 axes.annotate(
@@ -69,6 +67,7 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
                     fontsize=9,
                 )
         axes.set_xticks(range(len(cases)), [case.case for case in cases])
+        axes.set_xlim(-0.75, len(cases) - 0.25)
         axes.set_ylabel("residual displacement [% of peak]")
         axes.margins(y=0.12)
         axes.set_ylim(bottom=0.0)
@@ -117,8 +116,7 @@ def _curves(
 ) -> Plot:
     """Draw labelled lines (label, x, y) into one plot."""
     ends = "; ".join(
-        f"{label}: from {y[0]:.3g} to {y[-1]:.3g}, range {y.min():.3g} to {y.max():.3g}"
-        for label, _, y in lines
+        f"{label}: from {y[0]:.3g} to {y[-1]:.3g}, range {y.min():.3g} to {y.max():.3g}" for label, _, y in lines
     )
     with chart(name, caption, f"{caption}, {axis_labels[1]} against {axis_labels[0]}. {ends}.") as draft:
         axes: Any = draft.figure.subplots()
@@ -139,13 +137,9 @@ def _force_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Plo
         chosen = [run for run in runs if (kind, source) in probe_columns.force_sources(run.probes)]
         forces = [probe_columns.vector(run.probes, kind, source, "force") for run in chosen]
         axis = probe_columns.main_axis(np.concatenate(forces))
-        lines = [
-            (run.label, run.probe_times, force[:, axis]) for run, force in zip(chosen, forces, strict=True)
-        ]
+        lines = [(run.label, run.probe_times, force[:, axis]) for run, force in zip(chosen, forces, strict=True)]
         labels = ("time [s]", f"force on {source}, {probe_columns.AXES[axis]} [N]")
-        plots.append(
-            _curves(f"{case}-force-{source}", f"{case}: force on {kind} {source}", labels, lines, styles)
-        )
+        plots.append(_curves(f"{case}-force-{source}", f"{case}: force on {kind} {source}", labels, lines, styles))
     return plots
 
 
@@ -183,9 +177,7 @@ def _energy_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Pl
         lines = [(run.label, run.probe_times, run.probes[column]) for run in runs if column in run.probes]
         if lines:
             labels = ("time [s]", f"{quantity} energy [J]")
-            plots.append(
-                _curves(f"{case}-energy-{quantity}", f"{case}: {quantity} energy", labels, lines, styles)
-            )
+            plots.append(_curves(f"{case}-energy-{quantity}", f"{case}: {quantity} energy", labels, lines, styles))
     return plots
 
 

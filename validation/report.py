@@ -95,9 +95,9 @@ def limits(comparison: Comparison) -> tuple[str, ...]:
         )
     if "truss" in solvers:
         found.append(
-            "Springs follow rotations exactly, but a network of springs is tied to one Poisson ratio "
-            "(1/4 in 3D and plane strain, 1/3 in plane stress) whatever the law asks for: it cannot converge "
-            "to the same continuum where the law's ratio is another."
+            "Springs follow rotations exactly, but springs alone are tied to one Poisson ratio (1/4 in 3D and "
+            "plane strain, 1/3 in plane stress) whatever the law asks for; terms that keep area or volume relieve "
+            "this in part. A mesh with one diagonal per square makes them stiffer along it, and the body leans."
         )
     found.extend(material_matches(comparison))
     found.append(
@@ -109,13 +109,12 @@ def limits(comparison: Comparison) -> tuple[str, ...]:
 
 def material_matches(comparison: Comparison) -> tuple[str, ...]:
     """Return the runs' own words on how their network matches the law (statistics `material_match`)."""
-    spoken = {
-        f"{run.label}, {case.case}: {describe(run.provenance.statistics['material_match'])}."
-        for case in comparison.cases
-        for run in case.runs
-        if run.provenance.statistics.get("material_match")
-    }
-    return tuple(sorted(spoken))
+    cases: dict[tuple[str, str], list[str]] = {}
+    for case in comparison.cases:
+        for run in case.runs:
+            if match := run.provenance.statistics.get("material_match"):
+                cases.setdefault((run.label, describe(match)), []).append(case.case)
+    return tuple(f"Material of {label} ({', '.join(names)}): {words}." for (label, words), names in cases.items())
 
 
 def describe(value: Any) -> str:
@@ -148,7 +147,8 @@ def number(value: float | int | None, unit: str = "") -> str:
     """Return a number with three significant digits and its unit; a dash when there is none."""
     if value is None:
         return "-"
-    return f"{value:,.3g}{' ' if unit else ''}{unit}" if abs(value) < 1e5 else f"{value:.2e} {unit}".strip()
+    whole = 1e3 <= abs(value) < 1e7
+    return (f"{value:,.0f}" if whole else f"{value:.3g}") + (f" {unit}" if unit else "")
 
 
 def own_svg(plot: Plot, place: str) -> Markup:

@@ -162,9 +162,7 @@ def _check_times(name: str, times: Array) -> None:
     if times.size == 0:
         raise RheotwinError(f"record '{name}': it holds no frames yet; let the run write at least one")
     if np.any(np.diff(times) <= 0):
-        raise RheotwinError(
-            f"record '{name}': its frame times do not increase; run it again with --overwrite"
-        )
+        raise RheotwinError(f"record '{name}': its frame times do not increase; run it again with --overwrite")
 
 
 def _check_finite(name: str, times: Array, displacement: Array) -> None:

@@ -12,9 +12,9 @@ def percent(value: float | None) -> str:
     if value is None:
         return "-"
     number = 100.0 * value
-    if 0.0 < abs(number) < 0.1:
+    if 0.0 < abs(number) < 0.05:
         return "< 0.1 %"
-    digits = 0 if abs(number) >= 9.95 else 1
+    digits = 0 if abs(number) >= 9.95 or number == 0.0 else 1
     return f"{number:.{digits}f} %"
 
 

@@ -82,8 +82,7 @@ def _filled_aside(folder: Path) -> Iterator[Path]:
             shutil.rmtree(aside, ignore_errors=True)
     except OSError as error:
         raise RheotwinError(
-            f"could not write the comparison to {folder}: {error.strerror}; "
-            "free space or choose another folder"
+            f"could not write the comparison to {folder}: {error.strerror}; free space or choose another folder"
         ) from error
 
 

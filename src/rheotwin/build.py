@@ -61,11 +61,13 @@ def _nodal_masses(mesh: Any, total: float, sharing: str) -> Array:
 
 def _tributary_shares(mesh: Any, chosen: Indices) -> Array:
     """Return each chosen node's share of the chosen boundary area; equal shares where there is none."""
-    faces = boundary_faces(mesh)
+    faces = boundary_faces(mesh).astype(np.int64)
     inside = np.isin(faces, chosen).all(axis=1)
     areas = _face_areas(mesh.p.T, faces[inside])
     per_node = np.bincount(
-        faces[inside].ravel(), weights=np.repeat(areas / faces.shape[1], faces.shape[1]), minlength=mesh.p.shape[1]
+        faces[inside].ravel(),
+        weights=np.repeat(areas / faces.shape[1], faces.shape[1]),
+        minlength=mesh.p.shape[1],
     )[chosen]
     total = per_node.sum()
     return per_node / total if total > 0.0 else np.full(len(chosen), 1.0 / len(chosen))
@@ -226,10 +228,11 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     for name, body in scene.bodies.items():
         mesh, regions = body_mesh(scene, name)
         volume = float(element_measures(mesh).sum()) * scene.cross_section
-        total = body.mass if body.mass is not None else body.density * volume
+        total = body.mass if body.mass is not None else float(body.density or 0.0) * volume
         masses.append(_nodal_masses(mesh, total, body.mass_sharing))
         bodies.append(ProblemBody(name, mesh, cell_kind(mesh), scene.law_for(name), first, total / volume, regions))
         first += mesh.p.shape[1]
+    _require_one_cell_kind(bodies)
     by_name = {body.name: body for body in bodies}
     points = np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
     return Problem(
@@ -249,6 +252,11 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     )
 
 
+def _require_one_cell_kind(bodies: list[ProblemBody]) -> None:
+    kinds = sorted({body.cell for body in bodies})
+    if len(kinds) > 1:
+        raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")
+
+
 def _probe_node(probe: Any, body: ProblemBody) -> int:
     return body.first_node + nearest_node(body.mesh.p.T, np.asarray(probe.at))
-

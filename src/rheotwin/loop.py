@@ -23,7 +23,6 @@ from rheotwin.solver import RUNAWAY
 CHUNK_SECONDS = 0.1
 
 
-
 @dataclass(frozen=True)
 class Outcome:
     """How a run ended: status, a sentence, an exit code, and what it cost."""

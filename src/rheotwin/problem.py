@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.motion import Motion, at_rest
+from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.materials import Law
 from rheotwin.scene import Scene
@@ -71,8 +72,8 @@ class Problem:
     loads: tuple[NodalLoad, ...]
     tools: tuple[RigidTool, ...]
     probes: dict[str, int]
-    tick: float
-    """Largest time [s] that divides every planned output time: a step that divides it lands on all of them."""
+    tick: Fraction
+    """Largest time [s] that divides every planned output time (0: none): a step that divides it lands on all."""
 
     def body_of(self, node: int) -> ProblemBody:
         """Return the body a global node belongs to."""
@@ -82,6 +83,3 @@ class Problem:
     def extent(self) -> float:
         """Diagonal of the bounding box of all bodies at rest [m]."""
         return float(np.linalg.norm(np.ptp(self.points, axis=0)))
-
-
-__all__ = ["NodalLoad", "Prescribed", "Problem", "ProblemBody", "at_rest"]

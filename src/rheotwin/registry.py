@@ -27,16 +27,24 @@ def _outside_entry_points() -> dict[str, EntryPoint]:
 
 def _load_outside(point: EntryPoint) -> Solver | None:
     if point.name in BUILT_IN:
-        warnings.warn(f"solver plug-in '{point.name}' ({point.value}) has the name of a built-in solver: ignored", stacklevel=3)
+        warnings.warn(
+            f"solver plug-in '{point.name}' ({point.value}) has the name of a built-in solver: ignored",
+            stacklevel=3,
+        )
         return None
     try:
         solver = cast(Solver, point.load()())
-        missing = [part for part in ("name", "description", "capabilities", "options", "start") if not hasattr(solver, part)]
+        missing = [
+            part for part in ("name", "description", "capabilities", "options", "start") if not hasattr(solver, part)
+        ]
         if missing:
             raise TypeError(f"it lacks {', '.join(missing)}")
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        warnings.warn(f"solver plug-in '{point.name}' ({point.value}) could not be loaded ({reason}): ignored", stacklevel=3)
+        warnings.warn(
+            f"solver plug-in '{point.name}' ({point.value}) could not be loaded ({reason}): ignored",
+            stacklevel=3,
+        )
         return None
     return solver
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import BaseModel
@@ -21,6 +21,7 @@ from rheotwin.observers import Checkpoints, Frames, Observer, Probes, Watched, p
 from rheotwin.problem import Problem
 from rheotwin.record import (
     BodyInfo,
+    CellKind,
     GridTopology,
     Manifest,
     MeshInfo,
@@ -39,7 +40,7 @@ from rheotwin.registry import find_solver
 from rheotwin.scene import Scene
 from rheotwin.scene.bodies import FileBody
 from rheotwin.schedule import plan
-from rheotwin.solver import Simulation, Solver, start_simulation
+from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options
 
 Announce = Callable[[Problem, Simulation], None]
 
@@ -72,14 +73,11 @@ def _mesh_info(problem: Problem) -> MeshInfo:
 
 
 def grid_topology(problem: Problem) -> GridTopology:
-    """Return the cells of all bodies in one grid; bodies of different cell kinds are refused."""
-    kinds = sorted({body.cell for body in problem.bodies})
-    if len(kinds) > 1:
-        raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")
+    """Return the cells of all bodies in one grid."""
     counts = [body.mesh.t.shape[1] for body in problem.bodies]
     return GridTopology(
         cells=np.concatenate([body.mesh.t.T.astype(np.int64) + body.first_node for body in problem.bodies]),
-        cell_kind=problem.bodies[0].cell,
+        cell_kind=cast(CellKind, problem.bodies[0].cell),
         body=np.repeat(np.arange(len(counts)), counts),
         points=len(problem.points),
     )
@@ -114,27 +112,31 @@ def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: 
     )
 
 
-def run_scene(
-    request: RunRequest, *, observers: Sequence[Observer] = (), announce: Announce | None = None
-) -> Outcome:
+def check_request(request: RunRequest) -> tuple[Problem, Solver, BaseModel]:
+    """Raise for everything that can be known to be wrong before a run; return its problem, solver and options."""
+    check_output_folder(request.folder, overwrite=request.overwrite)
+    solver = find_solver(request.solver)
+    options = checked_options(solver, solver_options(request.scene, request.solver, request.options))
+    problem = build_problem(request.scene, request.case)
+    check_capabilities(solver, problem)
+    return problem, solver, options
+
+
+def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
     """Run one scene with one solver into a record folder and return how it ended.
 
     `announce` is called once everything is set up and nothing has been written yet.
     """
-    check_output_folder(request.folder, overwrite=request.overwrite)
     begin = perf_counter()
-    solver = find_solver(request.solver)
-    problem = build_problem(request.scene, request.case)
-    options = solver_options(request.scene, request.solver, request.options)
-    simulation, checked = start_simulation(solver, problem, options)
+    problem, solver, options = check_request(request)
+    simulation = solver.start(problem, options)
     setup = perf_counter() - begin
-    grid = grid_topology(problem)
     if announce is not None:
         announce(problem, simulation)
     writer = RecordWriter.create(
         request.folder,
-        manifest=_manifest(problem, solver, checked, simulation),
-        grid=grid,
+        manifest=_manifest(problem, solver, options, simulation),
+        grid=grid_topology(problem),
         format=request.format,
         overwrite=request.overwrite,
     )
@@ -153,7 +155,7 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     if _mesh_info(problem).hash != manifest.mesh.hash:
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
     solver = find_solver(manifest.solver.name)
-    simulation, _ = start_simulation(solver, problem, manifest.solver.options)
+    simulation = solver.start(problem, checked_options(solver, manifest.solver.options))
     simulation.restore(load_checkpoint(record.checkpoint_path))
     if announce is not None:
         announce(problem, simulation)
@@ -163,7 +165,11 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
 
 
 def _carry_out(
-    problem: Problem, simulation: Simulation, writer: RecordWriter, observers: Sequence[Observer], setup: float
+    problem: Problem,
+    simulation: Simulation,
+    writer: RecordWriter,
+    observers: Sequence[Observer],
+    setup: float,
 ) -> Outcome:
     """Run the loop with the record's observers and close the manifest, however it ends."""
     run = Watched(problem, simulation, problem.scene.duration)
@@ -195,4 +201,4 @@ def _mark_failed(writer: RecordWriter, message: str) -> None:
         return
 
 
-__all__ = ["RunRequest", "resume_run", "run_scene", "solver_options"]
+__all__ = ["RunRequest", "check_request", "resume_run", "run_scene", "solver_options"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, gcd
+from math import ceil, gcd, lcm
 
 from rheotwin.scene import Scene
 
@@ -32,7 +32,7 @@ def frame_times(scene: Scene) -> list[float]:
         return [time for time in output.times if time <= scene.duration * (1 + 1e-12)]
     if output.adaptive is not None:
         return _regular(output.adaptive.shortest, scene.duration)
-    return _regular(output.interval, scene.duration)
+    return _regular(output.interval or scene.duration, scene.duration)
 
 
 def plan(scene: Scene) -> list[Stop]:
@@ -42,30 +42,39 @@ def plan(scene: Scene) -> list[Stop]:
     probes = _regular(output.probe_interval, duration) if output.probe_interval else frames
     checkpoints = _regular(output.checkpoint_interval, duration)[1:] if output.checkpoint_interval else []
     kinds: dict[float, set[str]] = {}
-    for kind, times in (("frame", [*frames, duration]), ("probe", [*probes, duration]), ("checkpoint", checkpoints)):
+    for kind, times in (
+        ("frame", [*frames, duration]),
+        ("probe", [*probes, duration]),
+        ("checkpoint", checkpoints),
+    ):
         for time in times:
             kinds.setdefault(round(time, 12), set()).add(kind)
     return [Stop(time, "frame" in kind, "probe" in kind, "checkpoint" in kind) for time, kind in sorted(kinds.items())]
 
 
-def common_tick(times: list[float], duration: float) -> float:
+def common_tick(times: list[float], duration: float) -> Fraction:
     """Return the largest time that divides all `times`, or 0 if that would be below 1e-6 of the duration.
 
     Decimal input is taken at its word: 0.1 is one tenth, so the divisor is computed on exact fractions.
+
+    >>> common_tick([0.5, 0.75, 3.0], 3.0)
+    Fraction(1, 4)
     """
     fractions = [Fraction(str(time)) for time in times if time > 0.0]
-    denominator = 1
-    for fraction in fractions:
-        denominator = denominator * fraction.denominator // gcd(denominator, fraction.denominator)
-    whole = 0
-    for fraction in fractions:
-        whole = gcd(whole, fraction.numerator * (denominator // fraction.denominator))
-    tick = whole / denominator
-    return tick if tick >= 1e-6 * duration else 0.0
+    denominator = lcm(*(fraction.denominator for fraction in fractions))
+    whole = gcd(*(fraction.numerator * (denominator // fraction.denominator) for fraction in fractions))
+    tick = Fraction(whole, denominator)
+    return tick if tick >= 1e-6 * duration else Fraction(0)
 
 
-def step_dividing(tick: float, wanted: float) -> float:
-    """Return the largest step not above `wanted` [s] that divides `tick`; `wanted` itself without a tick."""
-    if tick == 0.0:
-        return wanted
-    return tick / max(1, ceil(tick / wanted - 1e-9))
+def step_dividing(tick: Fraction, wanted: float) -> Fraction:
+    """Return the largest step not above `wanted` [s] that divides `tick`; `wanted` itself without a tick.
+
+    As a fraction, so that step number n stands at exactly n steps: no time drifts by rounding.
+
+    >>> step_dividing(Fraction(1, 2), 0.3)
+    Fraction(1, 4)
+    """
+    if tick == 0:
+        return Fraction(wanted)
+    return tick / max(1, ceil(float(tick) / wanted - 1e-9))

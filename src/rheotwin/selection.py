@@ -51,7 +51,9 @@ def _on_side(side: str, points: Array, tolerance: float, place: str) -> Indices:
     dimension = points.shape[1]
     axis = {"x": 0, "y": 1, "last": dimension - 1}[axis_name]
     if (axis_name == "y" and dimension != 3) or (axis_name == "last" and dimension == 1):
-        raise RheotwinError(f"{place}: side '{side}' does not exist in {dimension}D; use one of the other sides or a box")
+        raise RheotwinError(
+            f"{place}: side '{side}' does not exist in {dimension}D; use one of the other sides or a box"
+        )
     coordinate = points[:, axis]
     target = coordinate.max() if end else coordinate.min()
     return np.flatnonzero(np.abs(coordinate - target) <= tolerance)

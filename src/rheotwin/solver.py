@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from rheotwin.errors import Fault, InputFaults, nearest_name
+from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.problem import Problem
 
 Array = NDArray[np.float64]
@@ -137,10 +137,18 @@ def checked_options(solver: Solver | type[Solver], raw: Mapping[str, Any]) -> Ba
         raise InputFaults("solver options", faults) from None
 
 
-def start_simulation(solver: Solver, problem: Problem, raw_options: Mapping[str, Any]) -> tuple[Simulation, BaseModel]:
-    """Check options and capabilities, then start."""
-    options = checked_options(solver, raw_options)
+def check_capabilities(solver: Solver, problem: Problem) -> None:
+    """Refuse a problem that asks for more than the solver can do, saying what it can."""
     shortfalls = solver.capabilities.shortfalls(problem)
     if shortfalls:
-        raise InputFaults(f"solver {solver.name!r} cannot run this scene", shortfalls)
-    return solver.start(problem, options), options
+        raise InputFaults(f"solver '{solver.name}' cannot run this scene", shortfalls)
+
+
+def check_same_step(state: Mapping[str, Array], step_size: float) -> None:
+    """Refuse a checkpoint that was written with another step: continuing would not be the same run."""
+    written = float(state["step_size"])
+    if written != step_size:
+        raise RheotwinError(
+            f"checkpoint: it was written with a step of {written!r} s but this run uses {step_size!r} s; "
+            "resume with the options of the original run"
+        )

@@ -71,7 +71,7 @@ def _slab(tool: RigidTool, widths: Array, height: float, dimension: int) -> tupl
     """Draw a working face with the given widths and a body of some height behind it."""
     normal = tool.geometry[REFERENCE : REFERENCE + 3]
     axes = bar_axes(normal, dimension)
-    back = -height * normal
+    back: Array = -height * normal
     first = 0.5 * widths[0] * axes[0]
     if dimension == 2:
         return _polygon(np.array([-first, first, first + back, -first + back]))

@@ -116,7 +116,5 @@ def test_a_million_tets_take_less_than_two_seconds() -> None:
 
 @pytest.mark.parametrize("axis", [[0.0], [0.0, 0.0], [1.0, 0.5], [0.0, np.nan], [[0.0, 1.0]]])
 def test_axes_that_do_not_increase_are_refused(axis: list[float]) -> None:
-    with pytest.raises(
-        RheotwinError, match="along y must be at least two finite numbers, strictly increasing"
-    ):
+    with pytest.raises(RheotwinError, match="along y must be at least two finite numbers, strictly increasing"):
         quad_grid([0.0, 1.0], axis)

@@ -21,9 +21,7 @@ from rheotwin.meshing import (
 
 def test_measures_of_single_elements() -> None:
     assert element_measures(build_mesh("line", [[1.0, 3.5]], [[0], [1]])) == pytest.approx([2.5])
-    assert element_measures(build_mesh("triangle", [[0, 2, 0], [0, 0, 3]], [[0], [1], [2]])) == pytest.approx(
-        [3.0]
-    )
+    assert element_measures(build_mesh("triangle", [[0, 2, 0], [0, 0, 3]], [[0], [1], [2]])) == pytest.approx([3.0])
     corner = build_mesh("tet", [[0, 1, 0, 0], [0, 0, 2, 0], [0, 0, 0, 3]], [[0], [1], [2], [3]])
     assert element_measures(corner) == pytest.approx([1.0])
 
@@ -37,9 +35,7 @@ def test_measure_of_a_skewed_quad_is_the_shoelace_area() -> None:
 def test_measure_of_a_sheared_brick_is_its_determinant() -> None:
     brick = hex_grid([0, 1], [0, 1], [0, 1])
     shear = np.array([[2.0, 0.3, 0.1], [0.0, 1.0, 0.4], [0.2, 0.0, 0.7]])
-    assert element_measures(build_mesh("hex", shear @ brick.p, brick.t)) == pytest.approx(
-        [np.linalg.det(shear)]
-    )
+    assert element_measures(build_mesh("hex", shear @ brick.p, brick.t)) == pytest.approx([np.linalg.det(shear)])
 
 
 @pytest.mark.parametrize("cell", ["triangle", "tet"])

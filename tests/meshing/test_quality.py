@@ -23,9 +23,7 @@ EQUILATERAL = build_mesh("triangle", [[0, 1, 0.5], [0, 0, np.sqrt(0.75)]], [[0],
 REGULAR_TET = build_mesh("tet", [[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]], [[0], [2], [1], [3]])
 
 
-@pytest.mark.parametrize(
-    ("mesh", "angle"), [(EQUILATERAL, 60.0), (REGULAR_TET, np.degrees(np.arccos(1.0 / 3.0)))]
-)
+@pytest.mark.parametrize(("mesh", "angle"), [(EQUILATERAL, 60.0), (REGULAR_TET, np.degrees(np.arccos(1.0 / 3.0)))])
 def test_ideal_simplices_have_quality_one(mesh: Mesh, angle: float) -> None:
     report = quality_report(mesh)
     assert report.quality_min == pytest.approx(1.0, abs=1e-14)
@@ -52,9 +50,7 @@ def test_right_isosceles_triangle() -> None:
 def test_stretched_rectangle_and_brick() -> None:
     # d det^(2/d) / |F|^2 with sides 1 and a: 2 a / (1 + a^2), and 3 a^(2/3) / (2 + a^2) in 3D
     assert element_quality(quad_grid([0, 4], [0, 1])) == pytest.approx([8.0 / 17.0])
-    assert element_quality(hex_grid([0, 4], [0, 1], [0, 1])) == pytest.approx(
-        [3.0 * 4.0 ** (2.0 / 3.0) / 18.0]
-    )
+    assert element_quality(hex_grid([0, 4], [0, 1], [0, 1])) == pytest.approx([3.0 * 4.0 ** (2.0 / 3.0) / 18.0])
 
 
 def test_central_and_corner_tets_of_the_five_split() -> None:
@@ -64,9 +60,7 @@ def test_central_and_corner_tets_of_the_five_split() -> None:
 
 
 def test_inverted_element_has_quality_zero() -> None:
-    assert element_quality(build_mesh("triangle", [[0, 1, 0], [0, 0, 1]], [[0], [2], [1]])) == pytest.approx(
-        [0.0]
-    )
+    assert element_quality(build_mesh("triangle", [[0, 1, 0], [0, 0, 1]], [[0], [2], [1]])) == pytest.approx([0.0])
 
 
 def test_worst_elements_come_first_and_lines_have_no_angles() -> None:

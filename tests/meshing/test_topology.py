@@ -58,9 +58,7 @@ def test_element_edges_are_those_of_the_library(solid_mesh: Mesh) -> None:
     edges = element_edges(solid_mesh)
     assert edges.dtype == np.int32
     assert np.all(edges[:, 0] < edges[:, 1])
-    assert {tuple(edge) for edge in edges.tolist()} == {
-        tuple(edge) for edge in np.sort(library, axis=0).T.tolist()
-    }
+    assert {tuple(edge) for edge in edges.tolist()} == {tuple(edge) for edge in np.sort(library, axis=0).T.tolist()}
     assert len(np.unique(edges, axis=0)) == len(edges)
 
 
@@ -101,9 +99,7 @@ def test_tet_faces_look_away_from_the_opposite_vertex(
 def test_lattice_of_a_grid_is_the_26_neighbourhood() -> None:
     mesh = make_shape(BoxShape((2.0, 3.0, 2.0), (2, 3, 2), cell="hex"))
     near = {
-        (i, j)
-        for i, j in combinations(range(mesh.p.shape[1]), 2)
-        if np.abs(mesh.p[:, i] - mesh.p[:, j]).max() < 1.5
+        (i, j) for i, j in combinations(range(mesh.p.shape[1]), 2) if np.abs(mesh.p[:, i] - mesh.p[:, j]).max() < 1.5
     }
     assert {tuple(edge) for edge in lattice_edges(mesh).tolist()} == near
 

@@ -1,4 +1,4 @@
-"""A small block of tetrahedra whose fields are known at every time: u = t (x, 2y, 3z), stress = t (1, ..., 6)."""
+"""A small block of tetrahedra with known fields: displacement = t (x, 2y, 3z), stress = t (1, ..., 6)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_file_in_the_way_is_named(start: Callable[..., RecordWriter], tmp_path
     (tmp_path / "run").write_text("a file")
     with pytest.raises(RheotwinError, match="is a file, not a folder"):
         start()
-    with pytest.raises(RheotwinError, match="could not create the record .*Not a directory"):
+    with pytest.raises(RheotwinError, match=r"could not create the record .*Not a directory"):
         start(tmp_path / "run" / "deeper")
     assert (tmp_path / "run").read_text() == "a file"
 

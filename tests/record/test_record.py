@@ -18,6 +18,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.record import GridTopology, Manifest, RecordWriter, array_units, describe_fields, open_record
 
 TIMES = (0.0, 0.1, 0.2, 0.30000000000000004)
+KINDS = (("frame", "vtu"), ("tools", "vtp"))
 Start = Callable[..., RecordWriter]
 WriteFrames = Callable[..., None]
 FrameAt = Callable[[float], Any]
@@ -85,9 +86,9 @@ def test_frames_of_both_formats_carry_the_same(
         assert grid.field_data["TimeValue"] == [TIMES[index]]
         assert array_units(grid) == {**{n: f.unit for n, f in manifest.fields.items()}, "body": "1"}
         assert grid.GetPointData().GetArray("stress").GetComponentName(3) == "XY"
-        assert grid.volume == pytest.approx(
-            np.prod(1.0 + TIMES[index] * np.array([1.0, 2.0, 3.0])), rel=1e-12
-        )
+        # The map x -> x + t (x, 2y, 3z) stretches the unit cube to (1 + t) (1 + 2t) (1 + 3t).
+        volume = np.abs(grid.compute_cell_sizes()["Volume"]).sum()
+        assert volume == pytest.approx(np.prod(1.0 + TIMES[index] * np.arange(1.0, 4.0)), rel=1e-12)
 
 
 def test_the_record_is_readable_while_it_is_written(
@@ -118,12 +119,12 @@ def test_resume_drops_what_is_later_and_continues(
     writer = RecordWriter.resume(folder, time=0.2 - 1e-14)
     assert_frames(folder, frame_at, TIMES[:3])
     assert open_record(folder).probes["time"].tolist() == list(TIMES[:3])
+    left = {path.name for path in folder.glob("frames/*")}
+    assert left in (set(), {f"{kind}-00000{i}.{end}" for i in range(3) for kind, end in KINDS})
     write_frames(writer, (0.2, 0.25, 0.5))
     writer.close()
     assert_frames(folder, frame_at, (0.0, 0.1, 0.2, 0.25, 0.5))
     assert open_record(folder).probes["time"].tolist() == [0.0, 0.1, 0.2, 0.25, 0.5]
-    frames = folder / "frames"
-    assert not frames.exists() or len(list(frames.glob("*.vtu"))) == 5
 
 
 def test_resumed_record_equals_the_uninterrupted_one(
@@ -152,7 +153,8 @@ from rheotwin.record import *
 cells = np.array([[0, 1, 2, 3]])
 grid = GridTopology(cells=cells, cell_kind="tet", body=np.zeros(1, dtype=np.int64), points=4)
 manifest = Manifest(solver=SolverInfo(name="s"), mesh=MeshInfo(hash="", points=4, cells=1), probes={"p": "N"})
-writer = RecordWriter.create(Path(sys.argv[1]), manifest=manifest, grid=grid, format=sys.argv[2], overwrite=False)
+folder, kind = Path(sys.argv[1]), sys.argv[2]
+writer = RecordWriter.create(folder, manifest=manifest, grid=grid, format=kind, overwrite=False)
 for i in itertools.count():
     fields = {name: np.full((4, f.components), float(i)) for name, f in manifest.fields.items()}
     writer.write_frame(float(i), np.eye(4, 3) + i, fields, [])
@@ -254,7 +256,7 @@ def test_missing_series_is_one_sentence(start: Start, folder: Path) -> None:
     start().close()
     for name in ("series.pvd", "series.vtkhdf"):
         (folder / name).unlink(missing_ok=True)
-    with pytest.raises(RheotwinError, match="series is missing|series.* is missing"):
+    with pytest.raises(RheotwinError, match=r"series is missing"):
         open_record(folder)
 
 

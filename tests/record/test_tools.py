@@ -40,7 +40,9 @@ def test_a_change_of_tools_is_followed(tmp_path: Path, bar: ToolSurface) -> None
     writer.write(tmp_path / "0.vtp", 0.0, [bar])
     writer.write(tmp_path / "1.vtp", 0.1, [bar, plate("second", 1.0)])
     assert read_tools(tmp_path / "0.vtp").n_points == 4
-    assert read_tools(tmp_path / "1.vtp").n_points == 8
+    changed = read_tools(tmp_path / "1.vtp")
+    assert (changed.n_points, changed.n_cells) == (8, 5)
+    assert list(changed.field_data["tool_names"]) == ["bar", "second"]
 
 
 def test_surfaces_of_pyvista_are_taken_as_they_are(tmp_path: Path) -> None:

@@ -90,7 +90,12 @@ def make_run() -> Callable[..., RunView]:
     return pressed_block
 
 
-@pytest.fixture
-def press_runs() -> list[RunView]:
+@pytest.fixture(scope="module")
+def module_press_runs() -> list[RunView]:
     scales = {"fem": 1.0, "truss": 0.88}
     return [pressed_block(solver, case, scale=scales[solver]) for case in RESIDUALS for solver in scales]
+
+
+@pytest.fixture
+def press_runs(module_press_runs: list[RunView]) -> list[RunView]:
+    return list(module_press_runs)

@@ -31,7 +31,13 @@ def test_orderings_state_the_residuals_and_whether_the_promise_holds(press_runs)
     assert [item.case for item in fem.residuals] == ["elastic", "rheological", "viscoplastic"]
     assert [item.at_node for item in truss.residuals] == pytest.approx([0.0, 0.45, 0.9], abs=1e-12)
     assert fem.holds is True
-    assert "elastic keeps 0.0 %, rheological keeps 45 %, viscoplastic keeps 90 %" in fem.sentence
+    assert "elastic keeps 0 %, rheological keeps 45 %, viscoplastic keeps 90 %" in fem.sentence
+
+
+def test_a_single_case_states_its_residual_without_a_verdict(make_run) -> None:
+    (ordering,) = compare([make_run("fem", "rheological")]).orderings
+    assert ordering.holds is None
+    assert ordering.sentence == "fem: rheological keeps 45 % of the largest displacement."
 
 
 def test_a_broken_order_is_said(press_runs) -> None:

@@ -16,8 +16,8 @@ from rheotwin.record import (
     StepInfo,
     ToolSurface,
     describe_fields,
+    open_record,
 )
-from rheotwin.record import open_record
 from rheotwin.validation import tributary_weights, view_of
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 2, 0], [0, 2, 0]], dtype=float)
@@ -30,7 +30,12 @@ SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 2, 0], [0, 2, 0]], dtype=float)
         (SQUARE, [[0, 1, 2], [0, 2, 3]], "triangle", [2 / 3, 1 / 3, 2 / 3, 1 / 3]),
         (SQUARE, [[0, 1, 2, 3]], "quad", [0.5] * 4),
         (np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float), [[0, 1, 2, 3]], "tet", [1 / 24] * 4),
-        (np.concatenate([SQUARE, SQUARE + [0, 0, 4]]), [[0, 1, 2, 3, 4, 5, 6, 7]], "hex", [1.0] * 8),
+        (
+            np.concatenate([SQUARE, SQUARE + np.array([0, 0, 4])]),
+            [[0, 1, 2, 3, 4, 5, 6, 7]],
+            "hex",
+            [1.0] * 8,
+        ),
     ],
 )
 def test_tributary_weights_share_each_cell_equally(points, cells, kind, expected) -> None:
@@ -48,7 +53,7 @@ def write_record(folder: Path, times: list[float], *, last_shift: float = 0.25) 
         probes={"volume.b": "m2"},
     )
     grid = GridTopology(cells=np.array([[0, 1, 2, 3]]), cell_kind="quad", body=np.zeros(1, int), points=4)
-    bar = ToolSurface("bar", SQUARE + [0, 2, 0], np.array([4, 0, 1, 2, 3]))
+    bar = ToolSurface("bar", SQUARE + np.array([0, 2, 0]), np.array([4, 0, 1, 2, 3]))
     writer = RecordWriter.create(folder, manifest=manifest, grid=grid, format="pvd", overwrite=False)
     for place, time in enumerate(times):
         shift = np.zeros((4, 3))

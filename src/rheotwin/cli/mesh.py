@@ -27,15 +27,11 @@ class NamedMesh:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the verb."""
-    parser.add_argument(
-        "source", metavar="FILE_OR_SCENE", type=Path, help="mesh file, .geo geometry or scene (.toml)"
-    )
+    parser.add_argument("source", metavar="FILE_OR_SCENE", type=Path, help="mesh file, .geo geometry or scene (.toml)")
     parser.add_argument("--to", metavar="OUT", type=Path, help="write the mesh in the format of this suffix")
     parser.add_argument("--body", metavar="NAME", help="look at this body of a scene only")
     parser.add_argument("--drop-unused", action="store_true", help="drop points that no element uses")
-    parser.add_argument(
-        "--min-quality", metavar="Q", type=float, help="exit code 1 if an element is below Q (0..1)"
-    )
+    parser.add_argument("--min-quality", metavar="Q", type=float, help="exit code 1 if an element is below Q (0..1)")
     parser.add_argument("--overwrite", action="store_true", help="let --to replace an existing file")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
@@ -50,8 +46,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.to is not None:
         _convert(meshes, args.to)
     summaries = [
-        summarise(item.name, item.mesh, regions=item.regions, cell_regions=item.cell_regions)
-        for item in meshes
+        summarise(item.name, item.mesh, regions=item.regions, cell_regions=item.cell_regions) for item in meshes
     ]
     poor = [
         summary
@@ -87,9 +82,7 @@ def _file_mesh(args: argparse.Namespace) -> list[NamedMesh]:
     from rheotwin.meshing import read_mesh
 
     if args.body is not None:
-        raise RheotwinError(
-            f"--body {args.body}: {args.source} is a mesh file, not a scene: leave --body out"
-        )
+        raise RheotwinError(f"--body {args.body}: {args.source} is a mesh file, not a scene: leave --body out")
     imported = read_mesh(args.source, drop_unused=args.drop_unused)
     return [NamedMesh(args.source.name, imported.mesh, imported.regions, imported.cell_regions)]
 
@@ -99,9 +92,7 @@ def _scene_meshes(args: argparse.Namespace) -> list[NamedMesh]:
     from rheotwin.scene import load_scene
 
     if args.drop_unused:
-        raise RheotwinError(
-            "--drop-unused is for mesh files: in a scene write drop_unused = true in the body's table"
-        )
+        raise RheotwinError("--drop-unused is for mesh files: in a scene write drop_unused = true in the body's table")
     scene = load_scene(args.source)
     names = list(scene.bodies)
     if args.body is not None:

@@ -134,7 +134,11 @@ def _report(folder: Path, outcome: Outcome, *, as_json: bool) -> None:
         return
     if outcome.status == "complete":
         rate = outcome.steps / max(outcome.solve_seconds, 1e-9)
-        print(f"complete: {outcome.steps} steps in {outcome.loop_seconds:.2f} s ({rate:,.0f} steps/s); record: {folder}")
+        print(
+            f"complete: {outcome.steps} steps in {outcome.loop_seconds:.2f} s ({rate:,.0f} steps/s); record: {folder}"
+        )
         return
-    hint = f"; resume with: rheotwin run --resume {folder}" if outcome.status == "interrupted" else f"; record: {folder}"
+    hint = (
+        f"; resume with: rheotwin run --resume {folder}" if outcome.status == "interrupted" else f"; record: {folder}"
+    )
     print(f"{outcome.message}{hint}", file=sys.stderr)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rheotwin.errors import RheotwinError
 from rheotwin.record.grid import Ints, ToolSurface
-from rheotwin.record.vtu import TIME_ARRAY, XmlWriter, quiet_vtk
+from rheotwin.record.vtu import TIME_ARRAY, XmlWriter, quiet_vtk, set_unit
 
 if TYPE_CHECKING:
     import pyvista
@@ -35,6 +35,7 @@ class ToolWriter:
             self._writer = XmlWriter(self._data)
             self._faces = faces
         self._data.points = np.concatenate([np.asarray(tool.points, dtype=np.float64) for tool in tools])
+        set_unit(self._data.GetPoints().GetData(), "m")
         self._data.field_data[TIME_ARRAY] = np.array([time])
         self._writer.write(path)
 
@@ -60,6 +61,7 @@ def tool_polydata(tools: Sequence[ToolSurface]) -> pyvista.PolyData:
     data.faces = np.asarray(faces, dtype=np.int64)
     # VTK numbers the cells of a surface lines first, then polygons.
     data.cell_data[TOOL_ARRAY] = np.asarray(owners[0] + owners[1], dtype=np.int64)
+    set_unit(data.GetCellData().GetArray(TOOL_ARRAY), "1")
     data.field_data[TOOL_NAMES] = [tool.name for tool in tools]
     return data
 

@@ -135,6 +135,13 @@ def topology_of(grid: pyvista.UnstructuredGrid) -> GridTopology:
     )
 
 
+def set_unit(array: Any, unit: str) -> None:
+    """Label a VTK array with its unit, as ParaView shows it."""
+    from vtkmodules.vtkCommonCore import vtkDataArray
+
+    array.GetInformation().Set(vtkDataArray.UNITS_LABEL(), unit)
+
+
 def array_units(data: Any) -> dict[str, str]:
     """Return the unit label of each point and cell array of a VTK data set that carries one."""
     from vtkmodules.vtkCommonCore import vtkDataArray
@@ -181,11 +188,9 @@ def _vtk_array(values: Any, *, deep: bool) -> Any:
 
 def _wrapped(values: Any, name: str, unit: str) -> tuple[Any, Any]:
     """Return the numpy array and the VTK array, with name and unit, that shares its memory."""
-    from vtkmodules.vtkCommonCore import vtkDataArray
-
     array = _vtk_array(values, deep=False)
     array.SetName(name)
-    array.GetInformation().Set(vtkDataArray.UNITS_LABEL(), unit)
+    set_unit(array, unit)
     return values, array
 
 

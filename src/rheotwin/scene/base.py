@@ -22,6 +22,4 @@ Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 class SceneModel(BaseModel):
     """One table of a scene file; attribute docstrings become the descriptions of the JSON schema."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, serialize_by_alias=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, serialize_by_alias=True)

@@ -66,9 +66,7 @@ class CylinderBody(CellBody):
         """Return what the mesher needs."""
         from rheotwin.meshing.shapes import CylinderShape
 
-        return CylinderShape(
-            radius=self.radius, height=self.height, cells=self.cells, cell=self.filled_cell()
-        )
+        return CylinderShape(radius=self.radius, height=self.height, cells=self.cells, cell=self.filled_cell())
 
 
 class SphereBody(CellBody):
@@ -117,9 +115,7 @@ class LShapeBody(GridLikeBody):
         """Return what the mesher needs."""
         from rheotwin.meshing.shapes import LShape
 
-        return LShape(
-            size=self.size, cells=self.cells, cut=self.cut, cell=self.filled_cell(), pattern=self.pattern
-        )
+        return LShape(size=self.size, cells=self.cells, cut=self.cut, cell=self.filled_cell(), pattern=self.pattern)
 
 
 class FileBody(BodyBase):

@@ -51,6 +51,12 @@ class BodyBase(SceneModel):
             raise PydanticCustomError("mass", f"needs exactly one of `mass` and `density`; {state}")
         return self
 
+    def total_mass(self, volume: float) -> float:
+        """Return the mass [kg] of the body when it fills `volume` [m3]."""
+        if self.mass is not None:
+            return self.mass
+        return (self.density or 0.0) * volume
+
     def placement(self, dimension: int) -> tuple[float, ...]:
         """Return where the shape's origin is put [m], one entry for each dimension."""
         return self.origin or (0.0,) * dimension

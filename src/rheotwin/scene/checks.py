@@ -17,9 +17,7 @@ def _missing(place: str, kind: str, name: str, known: tuple[str, ...]) -> Iterat
     """Yield a fault if a name does not exist."""
     if name not in known:
         exist = ", ".join(known) or "none"
-        yield Fault(
-            place, f"no {kind} is named '{name}'{nearest_name(name, known)}; {kind} names here: {exist}"
-        )
+        yield Fault(place, f"no {kind} is named '{name}'{nearest_name(name, known)}; {kind} names here: {exist}")
 
 
 def _placed(place: str, faults: Iterable[tuple[str, str]]) -> Iterator[Fault]:
@@ -74,8 +72,7 @@ def dimension_faults(draft: Draft, dimension: Dimension) -> Iterator[Fault]:
     for section, entries in tables.items():
         for name, entry in entries.items():
             found = (
-                (".".join(str(part) for part in place), message)
-                for place, message in axis_faults(entry, dimension)
+                (".".join(str(part) for part in place), message) for place, message in axis_faults(entry, dimension)
             )
             yield from _placed(f"{section}.{name}", found)
     for name, body in draft.bodies.items():

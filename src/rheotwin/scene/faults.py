@@ -39,7 +39,8 @@ def _members(annotation: Any) -> tuple[Any, ...]:
     if get_origin(annotation) is Annotated:
         return _members(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        return tuple(member for member in get_args(annotation) if member is not type(None))
+        members = tuple(member for member in get_args(annotation) if member is not type(None))
+        return members if len(members) > 1 else _members(members[0])
     return (annotation,)
 
 
@@ -132,11 +133,7 @@ def _kind_key(here: Any, error: ErrorDetails) -> Fault:
     key = str(error["ctx"]["discriminator"]).strip("'")
     allowed = [str(tag) for member in _members(here) for tag in sorted(_tags(member))]
     if error["type"] == "union_tag_not_found":
-        value = error["input"]
-        wrong = (
-            "missing" if isinstance(value, dict) else f"must be a table with this key, not {_shown(value)}"
-        )
-        return Fault(key, f"{wrong}; use {_either(allowed)}")
+        return Fault(key, f"missing; use {_either(allowed)}")
     return Fault(key, _not_allowed(error["ctx"]["tag"], ", ".join(f"'{name}'" for name in allowed)))
 
 

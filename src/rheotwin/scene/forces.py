@@ -29,18 +29,14 @@ class ForceSpec(SceneModel):
 
     @field_validator("factor")
     @classmethod
-    def _one_for_each_time(
-        cls, factor: tuple[float, ...] | None, info: ValidationInfo
-    ) -> tuple[float, ...] | None:
+    def _one_for_each_time(cls, factor: tuple[float, ...] | None, info: ValidationInfo) -> tuple[float, ...] | None:
         check_lengths(factor, info)
         return factor
 
     @model_validator(mode="after")
     def _both_or_neither(self) -> ForceSpec:
         if (self.times is None) != (self.factor is None):
-            raise PydanticCustomError(
-                "factor", "needs `times` and `factor` together, or neither for a constant force"
-            )
+            raise PydanticCustomError("factor", "needs `times` and `factor` together, or neither for a constant force")
         return self
 
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:

@@ -89,9 +89,7 @@ class GeneralizedVoigtSpec(SceneModel):
         _check_units(self)
         for index, unit in enumerate(self.units):
             if not unit.has_spring() and not unit.has_dashpot():
-                raise PydanticCustomError(
-                    "unit", f"units.{index} has neither stiffness nor viscosity; give one"
-                )
+                raise PydanticCustomError("unit", f"units.{index} has neither stiffness nor viscosity; give one")
         return self
 
     def law(self) -> GeneralizedVoigt:
@@ -122,9 +120,7 @@ class GeneralizedMaxwellSpec(SceneModel):
         _check_units(self)
         for index, unit in enumerate(self.units):
             if not unit.has_spring() or not unit.has_dashpot():
-                raise PydanticCustomError(
-                    "unit", f"units.{index} needs a stiffness and a viscosity greater than 0"
-                )
+                raise PydanticCustomError("unit", f"units.{index} needs a stiffness and a viscosity greater than 0")
         if self.equilibrium is not None:
             need_poisson(self.equilibrium, self.poisson, "`poisson`")
         if self.viscosity is not None:

@@ -128,9 +128,7 @@ class ThreeElementSpec(_SpringAndDashpot):
         from rheotwin.materials import ThreeElement
 
         spring, voigt_dashpot = self._parts(self.voigt_viscosity)
-        return ThreeElement(
-            spring, voigt_dashpot, dashpot_moduli(self.series_viscosity, self._viscous_poisson())
-        )
+        return ThreeElement(spring, voigt_dashpot, dashpot_moduli(self.series_viscosity, self._viscous_poisson()))
 
 
 LawSpec = Annotated[

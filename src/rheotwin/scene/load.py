@@ -23,9 +23,7 @@ def _mesh_file_faults(data: Mapping[str, Any], base: Path) -> Iterator[Fault]:
             yield Fault(f"bodies.{name}.path", f"there is no mesh file '{base / body.path}'")
 
 
-def scene_from_data(
-    data: Mapping[str, Any], *, base: Path | None = None, source: Path | None = None
-) -> Scene:
+def scene_from_data(data: Mapping[str, Any], *, base: Path | None = None, source: Path | None = None) -> Scene:
     """Return the scene that raw data (of a TOML file or a record) describes; lists all its faults at once.
 
     `base` is the folder mesh files are relative to (then they must be there), `source` the file for messages.
@@ -70,9 +68,7 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         neighbours = [entry.name for entry in file.parent.glob("*.toml")] if file.parent.is_dir() else []
-        raise RheotwinError(
-            f"{file}: there is no such scene file{nearest_name(file.name, neighbours)}"
-        ) from error
+        raise RheotwinError(f"{file}: there is no such scene file{nearest_name(file.name, neighbours)}") from error
     except UnicodeDecodeError as error:
         raise RheotwinError(f"{file}: not a TOML file: byte {error.start} is not UTF-8 text") from error
     except OSError as error:

@@ -53,9 +53,7 @@ def check_pair(part: Any, *, young_alone: bool, optional: bool = False) -> None:
     if not (set(given) in [set(pair) for pair in PAIRS] or alone or (optional and not given)):
         pairs = "young and poisson, or lame and shear, or bulk and shear"
         shown = ", ".join(given) if given else "none"
-        raise PydanticCustomError(
-            "pair", "needs exactly one pair of constants: " + pairs + f" (given: {shown})"
-        )
+        raise PydanticCustomError("pair", "needs exactly one pair of constants: " + pairs + f" (given: {shown})")
     if part.lame is not None and part.lame + 2.0 / 3.0 * part.shear < 0.0:
         raise PydanticCustomError("pair", "lame + 2/3 shear is the bulk constant and must not be negative")
 
@@ -139,9 +137,7 @@ def acts(part: float | DashpotTable | SpringModuli) -> bool:
 def _must_act(part: float | DashpotTable) -> float | DashpotTable:
     """Refuse a part that could not carry any force."""
     if not acts(part):
-        raise PydanticCustomError(
-            "acts", "must be greater than 0 (a part without any resistance carries no force)"
-        )
+        raise PydanticCustomError("acts", "must be greater than 0 (a part without any resistance carries no force)")
     return part
 
 
@@ -160,9 +156,7 @@ SpringPart = Annotated[
 
 def need_poisson(part: float | DashpotTable | SpringTable, poisson: float | None, remedy: str) -> None:
     """Refuse a part in terms of Young's modulus whose Poisson ratio nobody names."""
-    young_alone = (
-        part.young is not None and part.poisson is None if not isinstance(part, float) else part != 0.0
-    )
+    young_alone = part.young is not None and part.poisson is None if not isinstance(part, float) else part != 0.0
     if young_alone and poisson is None:
         raise PydanticCustomError("poisson", f"a Poisson ratio is missing: give {remedy}")
 

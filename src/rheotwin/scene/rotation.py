@@ -25,9 +25,7 @@ class Rotation(SceneModel):
         c, s, (x, y, z) = cos(self.angle), sin(self.angle), self.axis
         skew = ((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0))
         a = self.axis
-        return tuple(
-            tuple(c * (i == j) + s * skew[i][j] + (1.0 - c) * a[i] * a[j] for j in range(3)) for i in range(3)
-        )
+        return tuple(tuple(c * (i == j) + s * skew[i][j] + (1.0 - c) * a[i] * a[j] for j in range(3)) for i in range(3))
 
 
 RotationPart = Annotated[

@@ -177,9 +177,7 @@ class Scene(SceneModel):
         if chosen is None:
             return self
         laws = self._case(chosen).laws
-        bodies = {
-            key: body.model_copy(update={"law": laws.get(key, body.law)}) for key, body in self.bodies.items()
-        }
+        bodies = {key: body.model_copy(update={"law": laws.get(key, body.law)}) for key, body in self.bodies.items()}
         return self.model_copy(update={"bodies": bodies, "case": chosen})
 
     def law_for(self, body: str, case: str | None = None) -> Law:

@@ -45,8 +45,7 @@ class BarTool(ToolBase):
     normal: Direction
     """Direction its working face looks in: towards the body."""
     width: Annotated[
-        Annotated[PositiveLength, Tag("number")]
-        | Annotated[tuple[PositiveLength, PositiveLength], Tag("list")],
+        Annotated[PositiveLength, Tag("number")] | Annotated[tuple[PositiveLength, PositiveLength], Tag("list")],
         Discriminator(_number_or_list),
     ]
     """Extent of the working face; in 3D a number for a square or [first, second] along its two axes."""
@@ -125,6 +124,4 @@ class PrismTool(RoundTool):
     """Length it is drawn with; default: as long as the bodies are wide."""
 
 
-ToolSpec = Annotated[
-    BarTool | PlaneTool | SphereTool | CylinderTool | PrismTool, Field(discriminator="shape")
-]
+ToolSpec = Annotated[BarTool | PlaneTool | SphereTool | CylinderTool | PrismTool, Field(discriminator="shape")]

@@ -103,9 +103,7 @@ class Quantity:
             factor *= units.base(kind) ** exponent
         return factor
 
-    def __get_pydantic_json_schema__(
-        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Show the unit to editors as `x-unit`."""
         schema: dict[str, Any] = handler(core_schema)
         return {**schema, "x-unit": self.unit}

@@ -39,9 +39,7 @@ class Ranges(SceneModel):
             raise PydanticCustomError("ranges", "needs at least one of x, y, z = [smallest, largest]")
         for axis, (low, high) in given.items():
             if low > high:
-                raise PydanticCustomError(
-                    "ranges", f"{axis} runs from {low} down to {high}; put the smaller first"
-                )
+                raise PydanticCustomError("ranges", f"{axis} runs from {low} down to {high}; put the smaller first")
         return self
 
 
@@ -62,9 +60,7 @@ class Where(SceneModel):
         given = [choice for choice in CHOICES if getattr(self, choice) is not None]
         if len(given) != 1:
             shown = ", ".join(given) if given else "none"
-            raise PydanticCustomError(
-                "where", f"needs exactly one of side, box, region, nearest (given: {shown})"
-            )
+            raise PydanticCustomError("where", f"needs exactly one of side, box, region, nearest (given: {shown})")
         return self
 
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:

@@ -1,13 +1,14 @@
-"""Edge constants from continuum moduli, so that a truss and a finite-element body claim the same material.
+"""Edge and volume constants from continuum moduli, so that a truss and a finite-element body claim one material.
 
 The springs of one element of volume V, with directions n_a, lengths l_a and stiffness k_a, store
 1/2 sum_a k_a l_a^2 (n_a . eps n_a)^2: they are a material with the stiffness tensor
 
-    C_springs = (1/V) sum_a k_a l_a^2  m_a m_a^T,     m_a = n_a (x) n_a in Mandel notation.
+    C_springs = (1/V) sum_a k_a l_a^2  m_a m_a^T  [+ K i i^T],     m_a = n_a (x) n_a in Mandel notation.
 
 The k_a >= 0 minimise |C_springs - C|^2 (Frobenius) plus a small ridge that shares equally what the fit leaves
 open. Central forces obey Cauchy's relation C_1122 = C_1212: Poisson's ratio is tied to 1/4 in 3D and in plane
-strain (1/3 in plane stress), so any other material leaves a misfit, which is reported, not hidden.
+strain (1/3 in plane stress). A volume spring K >= 0 per simplex (i: unit tensor) lifts that bond for larger
+ratios. What no choice can reach is a misfit, which is reported, not hidden.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
-class EdgeMatch:
-    """Unique edges (M, 2), their stiffness for a unit Young's modulus [m, times thickness], and the misfit."""
+class ElementMatch:
+    """Unique edges (M, 2) and constants for a unit Young's modulus, and how well they match.
+
+    `stiffness` (M,) sums l_a-weighted springs of all elements around an edge [m^(d-2)];
+    `volume_modulus` (cells,) is K of each element [1].
+    """
 
     edges: Indices
     stiffness: Array
+    volume_modulus: Array
     misfit: float
     """Volume-averaged |C_springs - C| / |C|, of the body as a whole (element errors may cancel)."""
     element_misfit: float
@@ -61,19 +67,25 @@ def isotropic_stiffness(poisson: float, dimension: int, plane: str) -> Array:
     return lame * np.outer(trace, trace) + 2.0 * shear * np.eye(size)
 
 
-def _fit(vectors: Array, volume: float, target: Array) -> tuple[Array, Array]:
-    """Fit one element; `vectors` (E, d) are its edges. Returns k for unit E and the stiffness reached."""
+def _fit(vectors: Array, volume: float, target: Array, volume_term: bool) -> tuple[Array, float, Array]:
+    """Fit one element; `vectors` (E, d) are its edges. Returns k and K for unit E and the stiffness reached."""
     lengths = np.linalg.norm(vectors, axis=1)
     modes = mandel(vectors / lengths[:, None])
-    scale = lengths**2 / volume
-    basis = (modes[:, :, None] * modes[:, None, :]).reshape(len(lengths), -1).T
-    ridge = np.sqrt(RIDGE) * np.eye(len(lengths))
-    weights, _ = nnls(np.vstack([basis, ridge]), np.concatenate([target.ravel(), np.zeros(len(lengths))]))
-    return weights / scale, (basis @ weights).reshape(target.shape)
+    columns = [np.outer(mode, mode).ravel() for mode in modes]
+    if volume_term:
+        unit = mandel(np.eye(vectors.shape[1])).sum(axis=0)
+        columns.append(np.outer(unit, unit).ravel())
+    basis = np.stack(columns, axis=1)
+    ridge = np.sqrt(RIDGE) * np.eye(basis.shape[1])
+    weights, _ = nnls(np.vstack([basis, ridge]), np.concatenate([target.ravel(), np.zeros(len(ridge))]))
+    modulus = float(weights[-1]) if volume_term else 0.0
+    return weights[: len(lengths)] * volume / lengths**2, modulus, (basis @ weights).reshape(target.shape)
 
 
-def match_edges(points: Array, cells: Indices, measures: Array, poisson: float, plane: str) -> EdgeMatch:
-    """Fit the edges of all elements; `points` (N, d), `cells` (nC, corners), `measures` [m^d].
+def match_elements(
+    points: Array, cells: Indices, measures: Array, poisson: float, plane: str, *, volume_term: bool
+) -> ElementMatch:
+    """Fit all elements; `points` (N, d), `cells` (nC, corners), `measures` [m^d].
 
     All vertex pairs of an element are edges: the sides of a simplex, the full lattice of a box cell.
     Congruent elements (up to translation) are fitted once.
@@ -86,18 +98,18 @@ def match_edges(points: Array, cells: Indices, measures: Array, poisson: float, 
     _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     kind = kind.reshape(-1)
     target = isotropic_stiffness(poisson, dimension, plane)
-    fits = [_fit(vectors[c], measures[c], target) for c in first]
-    stiffness = np.array([k for k, _ in fits])[kind]
-    reached = np.array([c for _, c in fits])[kind]
+    fits = [_fit(vectors[c], measures[c], target, volume_term) for c in first]
+    stiffness, modulus, reached = (np.array(part)[kind] for part in zip(*fits, strict=True))
     norm = np.linalg.norm(target)
     mean = np.average(reached, axis=0, weights=measures)
     single = np.linalg.norm((reached - target).reshape(len(cells), -1), axis=1) / norm
     ends = np.sort(cells[:, pairs].reshape(-1, 2), axis=1)
     edges, owner = np.unique(ends, axis=0, return_inverse=True)
     total = np.bincount(owner.reshape(-1), weights=stiffness.ravel(), minlength=len(edges))
-    return EdgeMatch(
+    return ElementMatch(
         edges=edges.astype(np.int64),
         stiffness=total,
+        volume_modulus=modulus,
         misfit=float(np.linalg.norm(mean - target) / norm),
         element_misfit=float(np.average(single, weights=measures)),
     )

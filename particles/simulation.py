@@ -1,0 +1,215 @@
+"""A truss on its way: state, results, energy and checkpoints around the compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from rheotwin.errors import RheotwinError
+from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.kernel import Elements, State, advance
+from rheotwin.particles.network import Constants, build_network, network_stable_step
+from rheotwin.particles.packing import pack_boundary, padded
+from rheotwin.particles.virial import cell_stress, nodal_volumes, virial_stress
+from rheotwin.problem import Problem
+from rheotwin.schedule import step_dividing
+from rheotwin.solver import RUNAWAY, check_same_step
+from rheotwin.tensors import von_mises
+
+Array = NDArray[np.float64]
+
+
+class TrussOptions(BaseModel):
+    """Options of the truss solver."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: float | None = Field(default=None, gt=0.0, description="step [s]; default: `safety` times the stable step")
+    safety: float = Field(default=0.5, gt=0.0, le=1.0, description="share of the stable step used by default")
+    volume_term: bool = Field(
+        default=True, description="volume springs in simplices, for Poisson ratios springs alone cannot have"
+    )
+    unstable: Literal["refuse", "substep"] = Field(
+        default="refuse", description="what to do with a step above the stable one"
+    )
+
+
+class TrussSimulation:
+    """Positions and velocities are (N, 3), arm states (arms, elements); everything else is constant."""
+
+    def __init__(self, problem: Problem, options: TrussOptions) -> None:
+        self._problem = problem
+        rest = padded(problem.points)
+        self._network = network = build_network(problem, volume_term=options.volume_term)
+        self.stable_step = network_stable_step(problem, network, rest)
+        self._step = _chosen_step(problem, options, self.stable_step)
+        self.step_size = float(self._step)
+        self.step_count = 0
+        self._boundary = pack_boundary(problem, RUNAWAY * problem.extent)
+        self._edges = kernel_elements(network.edges, network.rest_length, network.edge_constants, self.step_size)
+        self._cells = kernel_elements(network.cells, network.rest_volume, network.cell_constants, self.step_size)
+        self._state = State(
+            positions=rest.copy(),
+            velocities=np.zeros_like(rest),
+            edge_arms=np.zeros_like(self._edges.arm_stiffness),
+            cell_arms=np.zeros_like(self._cells.arm_stiffness),
+            force=np.zeros_like(rest),
+            contact_force=np.zeros((len(self._boundary.tools.candidate), 3)),
+            reaction=np.zeros_like(rest),
+        )
+        self._nodal_volumes = nodal_volumes(problem)
+
+    @property
+    def time(self) -> float:
+        """Time reached [s]."""
+        return float(self._step * self.step_count)
+
+    @property
+    def positions(self) -> Array:
+        """Current node positions (N, d) [m]."""
+        return self._state.positions[:, : self._problem.dimension]
+
+    @property
+    def velocities(self) -> Array:
+        """Current node velocities (N, d) [m/s]."""
+        return self._state.velocities[:, : self._problem.dimension]
+
+    def advance(self, until: float, max_steps: int) -> None:
+        """Step towards `until` [s], at most `max_steps` steps."""
+        wanted = round(until / self.step_size) - self.step_count
+        count = max(0, min(wanted, max_steps))
+        elements = (self._edges, self._cells)
+        self.step_count += advance(self.step_count, count, self.step_size, elements, self._state, self._boundary)
+
+    def _edge_tension(self) -> tuple[Array, Array, Array]:
+        """Return edge vectors (M, 3) [m], tension of the relaxing arms and total tension [N]."""
+        x, v = self._state.positions, self._state.velocities
+        start, end = self._network.edges.T
+        vectors = x[end] - x[start]
+        lengths = np.linalg.norm(vectors, axis=1)
+        rates = np.sum((v[end] - v[start]) * vectors, axis=1) / lengths
+        extension = lengths - self._network.rest_length
+        memory, total = _response(self._network.edge_constants, self._state.edge_arms, extension, rates)
+        return vectors, memory, total
+
+    def _cell_tension(self) -> tuple[Array, Array]:
+        """Return the arms' share of each cell's tension (minus its pressure) and all of it [Pa m^(3-d)]."""
+        network = self._network
+        volumes, gradients = cell_volumes(self._state.positions, network.cells)
+        rates = np.einsum("cak,cak->c", gradients, self._state.velocities[network.cells]) / network.rest_volume
+        strain = volumes / network.rest_volume - 1.0
+        return _response(network.cell_constants, self._state.cell_arms, strain, rates)
+
+    def _stresses(self) -> tuple[Array, Array]:
+        """Return the memory stress and the whole stress, averaged to nodes (N, 6) [Pa]."""
+        vectors, *edge = self._edge_tension()
+        network, volumes = self._network, self._nodal_volumes
+        memory, total = (
+            virial_stress(vectors, tension, network.edges, volumes)
+            + cell_stress(pull, network.cells, network.rest_volume, volumes, self._problem.dimension)
+            for tension, pull in zip(edge, self._cell_tension(), strict=True)
+        )
+        return memory, total
+
+    def fields(self) -> dict[str, Array]:
+        """Return the nodal results under their common names."""
+        memory, stress = self._stresses()
+        contact = np.zeros_like(self._state.positions)
+        np.add.at(contact, self._boundary.tools.candidate, self._state.contact_force)
+        return {
+            "displacement": self._state.positions - self._boundary.nodes.rest,
+            "velocity": self._state.velocities.copy(),
+            "stress": stress,
+            "von_mises_stress": von_mises(stress),
+            "memory_stress": memory,
+            "contact_force": contact,
+        }
+
+    def reactions(self) -> dict[str, Array]:
+        """Return the force (d,) [N] the bodies exert on each tool and support."""
+        dimension, offset = self._problem.dimension, self._boundary.tools.offset
+        found = {
+            f"tool.{tool.name}": -self._state.contact_force[offset[k] : offset[k + 1], :dimension].sum(axis=0)
+            for k, tool in enumerate(self._problem.tools)
+        }
+        for item in self._problem.prescribed:
+            force = np.zeros(dimension)
+            force[list(item.components)] = -self._state.reaction[np.ix_(item.nodes, np.array(item.components))].sum(axis=0)
+            found[f"support.{item.name}"] = force
+        return found
+
+    def energy(self) -> dict[str, float]:
+        """Return kinetic and stored energy [J]: m v^2/2 and (k dd^2 + sum kappa z^2)/2 of edges and cells."""
+        network, state = self._network, self._state
+        lengths = np.linalg.norm(state.positions[network.edges[:, 1]] - state.positions[network.edges[:, 0]], axis=1)
+        volumes, _ = cell_volumes(state.positions, network.cells)
+        stored = _stored(network.edge_constants, state.edge_arms, lengths - network.rest_length, 1.0)
+        stored += _stored(
+            network.cell_constants, state.cell_arms, volumes / network.rest_volume - 1.0, network.rest_volume
+        )
+        kinetic = 0.5 * np.sum(self._boundary.nodes.mass[:, None] * state.velocities**2)
+        return {"kinetic": float(kinetic), "stored": stored}
+
+    def statistics(self) -> dict[str, Any]:
+        """Return the size of the truss and how well its elements match the law."""
+        return {
+            "scheme": "semi-implicit Euler, internal variables first",
+            "edges": len(self._network.edges),
+            "volume_cells": len(self._network.cells),
+            "material_match": self._network.matches,
+        }
+
+    def save(self) -> dict[str, Array]:
+        """Return the complete state."""
+        state = {name: array.copy() for name, array in self._state._asdict().items()}
+        return state | {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over a saved state."""
+        check_same_step(state, self.step_size)
+        for name, array in self._state._asdict().items():
+            array[...] = state[name]
+        self.step_count = int(state["step_count"])
+
+
+def _response(constants: Constants, arms: Array, strain: Array, rate: Array) -> tuple[Array, Array]:
+    """Return the arms' share sum kappa z and all of it: k strain + sum kappa z + eta rate."""
+    memory = np.sum(constants.arm_stiffness * arms, axis=0)
+    return memory, constants.stiffness * strain + memory + constants.viscosity * rate
+
+
+def _stored(constants: Constants, arms: Array, strain: Array, measure: Array | float) -> float:
+    """Return the energy [J] in the springs: 1/2 (k strain^2 + sum kappa z^2) times the measure."""
+    density = constants.stiffness * strain**2 + np.sum(constants.arm_stiffness * arms**2, axis=0)
+    return float(0.5 * np.sum(density * measure))
+
+
+def _chosen_step(problem: Problem, options: TrussOptions, stable: float) -> Fraction:
+    """Return the step: as asked or a share of the stable one, rounded down to divide the output times."""
+    wanted = options.step if options.step is not None else options.safety * min(stable, problem.scene.duration)
+    if wanted > stable:
+        if options.unstable == "refuse":
+            raise RheotwinError(
+                f"solvers.truss.step: {wanted:.6g} s is above the stable step of {stable:.6g} s; "
+                f'choose at most {0.9 * stable:.3g}, leave it out, or set unstable = "substep"'
+            )
+        wanted = options.safety * stable
+    return step_dividing(problem.tick, wanted)
+
+
+def kernel_elements(corners: NDArray[np.int64], rest: Array, constants: Constants, h: float) -> Elements:
+    """Precompute exp(-A h) and (1 - exp(-A h))/A of every arm for step `h` [s]."""
+    return Elements(
+        corners=np.ascontiguousarray(corners),
+        rest=rest,
+        stiffness=constants.stiffness,
+        viscosity=constants.viscosity,
+        arm_stiffness=constants.arm_stiffness,
+        arm_decay=np.exp(-constants.arm_rate * h),
+        arm_gain=-np.expm1(-constants.arm_rate * h) / constants.arm_rate,
+    )

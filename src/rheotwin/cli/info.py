@@ -1,0 +1,95 @@
+"""`rheotwin info`: what a record or a scene holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rheotwin.errors import RheotwinError
+
+if TYPE_CHECKING:
+    from rheotwin.record import Record
+    from rheotwin.scene import Scene
+
+NAME = "info"
+HELP = "describe a record folder or a scene file"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("path", type=Path, help="record folder or scene file")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Describe a record (folder) or a scene (file)."""
+    if args.path.is_dir():
+        from rheotwin.record import open_record
+
+        about = _record(open_record(args.path))
+    elif args.path.exists():
+        from rheotwin.scene import load_scene
+
+        about = _scene(load_scene(args.path))
+    else:
+        raise RheotwinError(f"{args.path}: there is no such record folder or scene file")
+    print(json.dumps(about, indent=2) if args.json else _text(about))
+    return 0
+
+
+def _record(record: Record) -> dict[str, Any]:
+    manifest = record.manifest
+    times = record.times
+    return {
+        "title": manifest.title,
+        "status": manifest.status,
+        "message": manifest.message,
+        "solver": manifest.solver.name,
+        "case": manifest.case,
+        "options": manifest.solver.options,
+        "nodes": manifest.mesh.points,
+        "cells": manifest.mesh.cells,
+        "frames": len(times),
+        "last_time_s": float(times[-1]) if len(times) else None,
+        "step_s": manifest.step.size,
+        "stable_step_s": manifest.step.stable,
+        "steps": manifest.step.count,
+        "timings_s": manifest.timings,
+        "statistics": manifest.statistics,
+        "fields": {name: field.unit for name, field in manifest.fields.items()},
+        "probes": manifest.probes,
+        "format": manifest.format,
+        "created": manifest.created,
+        "rheotwin_version": manifest.rheotwin_version,
+    }
+
+
+def _scene(scene: Scene) -> dict[str, Any]:
+    return {
+        "title": scene.title,
+        "dimension": scene.dimension,
+        "duration_s": scene.duration,
+        "bodies": {name: f"{body.shape}, law {body.law}" for name, body in scene.bodies.items()},
+        "laws": {name: law.model for name, law in scene.laws.items()},
+        "tools": {name: tool.shape for name, tool in scene.tools.items()},
+        "supports": list(scene.supports),
+        "forces": list(scene.forces),
+        "cases": {name: case.description for name, case in scene.cases.items()},
+        "solver_options": scene.solvers,
+    }
+
+
+def _text(about: dict[str, Any]) -> str:
+    return "\n".join(
+        f"{key.replace('_', ' '):16s} {_line(value)}" for key, value in about.items() if value not in ("", None, {}, [])
+    )
+
+
+def _line(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {_line(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,76 @@
+"""Looking at a record with pyvista: one picture, or a window with a time slider."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rheotwin.errors import RheotwinError
+
+if TYPE_CHECKING:
+    import pyvista
+
+    from rheotwin.record import Record
+
+TOOL_COLOR = "#8a8f98"
+
+
+def _add_frame(plotter: pyvista.Plotter, record: Record, index: int, field: str, label: str, top: float) -> None:
+    """Draw the bodies of one frame, coloured by the magnitude of a field, and the tools."""
+    grid = record.frame(index)
+    values = np.asarray(grid.point_data[field], dtype=float)
+    grid.point_data[label] = np.linalg.norm(values, axis=1) if values.ndim > 1 else values
+    plotter.add_mesh(grid, scalars=label, clim=(0.0, top), show_edges=True, cmap="viridis", name="bodies", line_width=1)
+    tools = record.tools(index)
+    if tools is not None:
+        plotter.add_mesh(tools, color=TOOL_COLOR, opacity=0.6, name="tools")
+    plotter.add_text(f"t = {record.times[index]:.4g} s", font_size=10, name="time")
+
+
+def _largest(record: Record, field: str) -> float:
+    return float(np.linalg.norm(record.field(field), axis=-1).max()) or 1.0
+
+
+def _place_camera(plotter: pyvista.Plotter, record: Record) -> None:
+    if record.manifest.scene.get("dimension") == 3:
+        plotter.view_isometric()
+    else:
+        plotter.view_xy()
+
+
+def save_picture(record: Record, path: Path, *, field: str, label: str, frame: int) -> None:
+    """Render one frame off-screen into a PNG file."""
+    import pyvista
+
+    plotter = pyvista.Plotter(off_screen=True, window_size=[1200, 800])
+    _add_frame(plotter, record, frame % len(record.times), field, label, _largest(record, field))
+    _place_camera(plotter, record)
+    try:
+        plotter.screenshot(str(path))
+    except OSError as error:
+        raise RheotwinError(f"{path}: could not write the picture: {error.strerror or error}") from error
+    finally:
+        plotter.close()
+
+
+def show(record: Record, *, field: str, label: str, frame: int | None) -> None:
+    """Open a window; without a fixed frame a slider runs through time."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise RheotwinError("view: there is no display; add --screenshot FILE.png to write a picture instead")
+    import pyvista
+
+    plotter = pyvista.Plotter(title=record.manifest.title or "Rheotwin")
+    top, last = _largest(record, field), len(record.times) - 1
+
+    def draw(value: float) -> None:
+        _add_frame(plotter, record, round(value), field, label, top)
+
+    draw(last if frame is None else frame % (last + 1))
+    if frame is None and last > 0:
+        plotter.add_slider_widget(draw, (0, last), value=last, title="frame", fmt="%.0f")
+    _place_camera(plotter, record)
+    plotter.show()

@@ -1,0 +1,250 @@
+"""Mesh files: a round trip per format, named groups, and every bad file refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import meshio
+import numpy as np
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing import (
+    BoxShape,
+    SphereShape,
+    build_mesh,
+    cell_kind,
+    element_measures,
+    make_shape,
+    mesh_hash,
+    read_mesh,
+    write_mesh,
+)
+
+SPECS = {
+    "line": BoxShape((1.1,), (3,)),
+    "triangle": SphereShape(0.7, 4, "triangle"),
+    "quad": BoxShape((1.0, 2.0), (3, 4), cell="quad"),
+    "tet": SphereShape(0.7, 4, "tet"),
+    "hex": SphereShape(0.7, 3, "hex"),
+}
+SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+CUBE = np.vstack([SQUARE, SQUARE + np.array([0, 0, 1])])
+
+
+def save(folder: Path, points: Any, cells: Any, name: str = "mesh.vtu", **extra: Any) -> Path:
+    path = folder / name
+    meshio.write(path, meshio.Mesh(np.asarray(points, dtype=float), cells, **extra))
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".msh", ".vtu", ".vtk", ".inp", ".mesh"])
+@pytest.mark.parametrize("kind", list(SPECS))
+def test_round_trip_is_exact(tmp_path: Path, kind: str, suffix: str) -> None:
+    """All these formats keep 64-bit coordinates (or 17 digits): the identity survives."""
+    mesh = make_shape(SPECS[kind])
+    write_mesh(tmp_path / f"body{suffix}", mesh)
+    assert mesh_hash(read_mesh(tmp_path / f"body{suffix}").mesh) == mesh_hash(mesh)
+    assert [path.name for path in tmp_path.iterdir()] == [f"body{suffix}"]
+
+
+def test_stl_round_trip_keeps_the_triangles(tmp_path: Path) -> None:
+    """STL stores corners, not nodes: numbering is lost, the triangles are not."""
+    mesh = make_shape(SPECS["triangle"])
+    write_mesh(tmp_path / "disc.stl", mesh)
+    again = read_mesh(tmp_path / "disc.stl").mesh
+    assert again.p.shape == mesh.p.shape
+    assert element_measures(again) == pytest.approx(element_measures(mesh), rel=1e-12)
+    for axis in range(2):
+        corners = (np.sort(found.p[axis, found.t], axis=0) for found in (again, mesh))
+        assert next(corners) == pytest.approx(next(corners), abs=1e-12)
+
+
+def test_groups_survive_the_abaqus_round_trip(tmp_path: Path) -> None:
+    mesh = make_shape(BoxShape((1.0, 1.0), (2, 2), cell="quad"))
+    write_mesh(
+        tmp_path / "body.inp",
+        mesh,
+        regions={"floor": np.array([0, 1, 2])},
+        cell_regions={"soft": np.array([1, 3])},
+    )
+    imported = read_mesh(tmp_path / "body.inp")
+    assert imported.regions["floor"].tolist() == [0, 1, 2]
+    assert imported.cell_regions["soft"].tolist() == [1, 3]
+    assert imported.regions["soft"].tolist() == sorted(set(mesh.t[:, [1, 3]].ravel().tolist()))
+
+
+def test_physical_groups_of_gmsh_become_regions(tmp_path: Path) -> None:
+    raw = meshio.Mesh(
+        CUBE[:5],
+        [("triangle", [[0, 1, 2]]), ("tetra", [[0, 1, 2, 4], [0, 2, 3, 4]])],
+        cell_data={
+            "gmsh:physical": [np.array([7]), np.array([1, 2])],
+            "gmsh:geometrical": [np.array([1]), np.array([1, 2])],
+        },
+        field_data={"wall": np.array([7, 2]), "soft": np.array([1, 3]), "hard": np.array([2, 3])},
+    )
+    meshio.write(tmp_path / "body.msh", raw, file_format="gmsh22")
+    imported = read_mesh(tmp_path / "body.msh")
+    assert cell_kind(imported.mesh) == "tet"
+    assert {name: nodes.tolist() for name, nodes in imported.regions.items()} == {
+        "wall": [0, 1, 2],
+        "soft": [0, 1, 2, 4],
+        "hard": [0, 2, 3, 4],
+    }
+    assert {name: cells.tolist() for name, cells in imported.cell_regions.items()} == {
+        "soft": [0],
+        "hard": [1],
+    }
+
+
+def test_reversed_simplices_are_oriented(tmp_path: Path) -> None:
+    path = save(tmp_path, CUBE[[0, 1, 3, 4]], [("tetra", [[0, 2, 1, 3]])])
+    assert element_measures(read_mesh(path).mesh) == pytest.approx([1.0 / 6.0])
+
+
+def test_constant_z_is_dropped_whatever_its_value(tmp_path: Path) -> None:
+    path = save(tmp_path, SQUARE + np.array([0, 0, 5]), [("quad", [[0, 1, 2, 3]])])
+    assert read_mesh(path).mesh.p.shape == (2, 4)
+
+
+def test_blocks_of_one_kind_are_joined_and_lower_cells_ignored(tmp_path: Path) -> None:
+    path = save(
+        tmp_path,
+        SQUARE,
+        [("triangle", [[0, 1, 2]]), ("line", [[0, 1]]), ("triangle", [[0, 2, 3]])],
+        name="m.vtk",
+    )
+    assert read_mesh(path).mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
+
+
+def test_element_groups_count_through_all_blocks_of_the_kind(tmp_path: Path) -> None:
+    raw = meshio.Mesh(
+        SQUARE,
+        [("triangle", [[0, 1, 2]]), ("line", [[0, 1]]), ("triangle", [[0, 2, 3]])],
+        cell_data={
+            "gmsh:physical": [np.array([1]), np.array([3]), np.array([2])],
+            "gmsh:geometrical": [np.array([1]), np.array([3]), np.array([2])],
+        },
+        field_data={"low": np.array([1, 2]), "high": np.array([2, 2]), "edge": np.array([3, 1])},
+    )
+    meshio.write(tmp_path / "plate.msh", raw, file_format="gmsh22")
+    imported = read_mesh(tmp_path / "plate.msh")
+    assert imported.cell_regions["high"].tolist() == [1]
+    assert imported.regions["edge"].tolist() == [0, 1]
+
+
+def test_unused_points_are_named_or_dropped(tmp_path: Path) -> None:
+    points = np.insert(np.vstack([SQUARE, np.full((6, 3), 9.0)]), 0, [[8.0, 8.0, 0.0]], axis=0)
+    path = save(tmp_path, points, [("triangle", [[1, 2, 3], [1, 3, 4]])], point_sets={"top": [3, 4, 9]}, name="m.inp")
+    with pytest.raises(RheotwinError, match=r"7 of 11 points belong to no element \(indices 0, 5, 6, 7, 8, \.\.\.\)"):
+        read_mesh(path)
+    imported = read_mesh(path, drop_unused=True)
+    assert np.array_equal(imported.mesh.p.T, SQUARE[:, :2])
+    assert imported.mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
+    assert imported.regions["top"].tolist() == [2, 3]
+
+
+WARPED = SQUARE + np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0.5], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("points", "cells", "sentence"),
+    [
+        (SQUARE, [("triangle", [[0, 1, 2]]), ("quad", [[0, 1, 2, 3]])], "mixes quad and triangle cells"),
+        (
+            CUBE,
+            [("tetra", [[0, 1, 3, 4]]), ("hexahedron", [list(range(8))])],
+            "mixes hexahedron and tetra cells",
+        ),
+        (CUBE[:6], [("wedge", [[0, 1, 2, 3, 4, 5]])], "cells of type wedge are not supported: export"),
+        (CUBE[:6], [("triangle6", [[0, 1, 2, 3, 4, 5]])], "cells of type triangle6 are not supported"),
+        (WARPED, [("triangle", [[0, 1, 2], [0, 2, 3]])], "a triangle surface in space is not a body"),
+        (WARPED, [("quad", [[0, 1, 2, 3]])], "a quad surface in space is not a body"),
+        (SQUARE, [("line", [[0, 1], [1, 2], [2, 3]])], "lines in space are not a body"),
+        (SQUARE, [("vertex", [[0], [1], [2], [3]])], "holds no elements, only 4 points"),
+        (SQUARE * np.nan, [("quad", [[0, 1, 2, 3]])], "not a finite number"),
+        (
+            SQUARE * [1, 0, 1],
+            [("triangle", [[0, 1, 2], [0, 2, 3]])],
+            "triangle element 0 .*degenerate, its area is 0",
+        ),
+        (SQUARE, [("quad", [[0, 3, 2, 1]])], "quad element 0 is inverted, its area is -1 m2"),
+        (
+            CUBE,
+            [("hexahedron", [[4, 5, 6, 7, 0, 1, 2, 3]])],
+            "hex element 0 is inverted, its volume is -1 m3",
+        ),
+    ],
+)
+def test_meshes_that_are_not_a_body_are_refused(tmp_path: Path, points: Any, cells: Any, sentence: str) -> None:
+    path = save(tmp_path, points, cells)
+    with pytest.raises(RheotwinError, match=sentence) as caught:
+        read_mesh(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_surface_in_an_stl_file_is_not_a_body(tmp_path: Path) -> None:
+    faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]
+    path = save(tmp_path, CUBE[[0, 1, 3, 4]], [("triangle", faces)], name="skin.stl")
+    with pytest.raises(RheotwinError, match="triangle surface in space is not a body: fill it with tetrahedra"):
+        read_mesh(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("missing.vtu", None, "no such mesh file"),
+        ("folder", ..., "this is a folder"),
+        ("body.vtuu", "", r"unknown mesh suffix '.vtuu' \(did you mean '.vtu'\?\): use .msh"),
+        ("body", "", "unknown mesh suffix ''"),
+        ("body.xdmf", "", "unknown mesh suffix '.xdmf'"),
+        ("body.vtu", "this is not XML", "cannot be read as vtu"),
+        ("body.msh", "garbage\n", "cannot be read as ansys or gmsh"),
+        ("body.vtk", "", "cannot be read as vtk"),
+        ("body.inp", "*NODE\n1, zero, one\n", "cannot be read as abaqus"),
+        ("body.stl", "solid nothing\nendsolid\n", "body.stl: "),
+    ],
+)
+def test_files_that_cannot_be_read(
+    tmp_path: Path, name: str, content: Any, sentence: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    if content is ...:
+        path.mkdir()
+    elif content is not None:
+        path.write_text(content)
+    with pytest.raises(RheotwinError, match=sentence) as caught:
+        read_mesh(path)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_refused_writes_leave_nothing_behind(tmp_path: Path) -> None:
+    mesh = make_shape(SPECS["quad"])
+    for name, sentence in (
+        ("body.stl", "holds triangles only"),
+        ("body.vtx", "cannot write a mesh with suffix '.vtx'"),
+    ):
+        with pytest.raises(RheotwinError, match=sentence):
+            write_mesh(tmp_path / name, mesh)
+    with pytest.raises(RheotwinError, match="cannot be written"):
+        write_mesh(tmp_path / "absent" / "body.vtu", mesh)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "body.vtu"
+    path.write_text("old")
+
+    def full_disk(partial: Path, *_: Any, **__: Any) -> None:
+        Path(partial).write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(meshio, "write", full_disk)
+    with pytest.raises(RheotwinError, match="No space left on device"):
+        write_mesh(path, build_mesh("line", [[0.0, 1.0]], [[0], [1]]))
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["body.vtu"]
