@@ -73,7 +73,8 @@ class ContactSolver:
         `start` (N, 3) are the positions before the step; gaps and normals are taken at the end of the step and
         linearised again until the touched set and the normals of curved tools have settled.
         """
-        du, contacts, pairs = du_free, Contacts.none(), []
+        du, contacts = du_free, Contacts.none()
+        pairs: list[tuple[int, int]] = []
         for _ in range(ROUNDS):
             positions = start + self._padded(du)
             touched = self._touched(positions, end, set(pairs))

@@ -26,7 +26,8 @@ def volume_and_gradient(x: Array, cell: Indices, gradient: Array) -> float:
         for k in range(3):
             p, q = x[cell[(k + 1) % 3]], x[cell[(k + 2) % 3]]
             gradient[k, 0], gradient[k, 1], gradient[k, 2] = 0.5 * (p[1] - q[1]), 0.5 * (q[0] - p[0]), 0.0
-        return 0.5 * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+        area: float = 0.5 * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+        return area
     d = x[cell[3]]
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3

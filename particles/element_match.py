@@ -99,13 +99,16 @@ def match_elements(
     kind = kind.reshape(-1)
     target = isotropic_stiffness(poisson, dimension, plane)
     fits = [_fit(vectors[c], measures[c], target, volume_term) for c in first]
-    stiffness, modulus, reached = (np.array(part)[kind] for part in zip(*fits, strict=True))
+    stiffness = np.array([fit[0] for fit in fits])[kind]
+    modulus = np.array([fit[1] for fit in fits])[kind]
+    reached = np.array([fit[2] for fit in fits])[kind]
     norm = np.linalg.norm(target)
     mean = np.average(reached, axis=0, weights=measures)
     single = np.linalg.norm((reached - target).reshape(len(cells), -1), axis=1) / norm
     ends = np.sort(cells[:, pairs].reshape(-1, 2), axis=1)
     edges, owner = np.unique(ends, axis=0, return_inverse=True)
-    total = np.bincount(owner.reshape(-1), weights=stiffness.ravel(), minlength=len(edges))
+    total = np.zeros(len(edges))
+    np.add.at(total, owner.reshape(-1), stiffness.ravel())
     return ElementMatch(
         edges=edges.astype(np.int64),
         stiffness=total,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.motion import Motion
+from rheotwin.constraints.tools import GEOMETRY_SIZE
 from rheotwin.particles.kernel import Boundary, Held, Loads, Nodes, Tables, Tools
 from rheotwin.problem import Problem
 
@@ -78,7 +79,7 @@ def pack_tools(problem: Problem) -> Tools:
     offset[1:] = np.cumsum([len(tool.candidates) for tool in tools])
     return Tools(
         shape=np.array([tool.shape for tool in tools], dtype=np.int64),
-        geometry=np.array([tool.geometry for tool in tools]).reshape(len(tools), -1),
+        geometry=np.array([tool.geometry for tool in tools]).reshape(len(tools), GEOMETRY_SIZE),
         tables=pack_tables([tool.motion for tool in tools], 4),
         offset=offset,
         candidate=np.concatenate([tool.candidates for tool in tools] or [np.zeros(0, np.int64)]).astype(np.int64),

@@ -139,7 +139,9 @@ class TrussSimulation:
         }
         for item in self._problem.prescribed:
             force = np.zeros(dimension)
-            force[list(item.components)] = -self._state.reaction[np.ix_(item.nodes, np.array(item.components))].sum(axis=0)
+            force[list(item.components)] = -self._state.reaction[np.ix_(item.nodes, np.array(item.components))].sum(
+                axis=0
+            )
             found[f"support.{item.name}"] = force
         return found
 

@@ -97,7 +97,12 @@ def limits(comparison: Comparison) -> tuple[str, ...]:
         found.append(
             "Springs follow rotations exactly, but springs alone are tied to one Poisson ratio (1/4 in 3D and "
             "plane strain, 1/3 in plane stress) whatever the law asks for; terms that keep area or volume relieve "
-            "this in part. A mesh with one diagonal per square makes them stiffer along it, and the body leans."
+            "this in part."
+        )
+    if "truss" in solvers and comparison.dimension == 2:
+        found.append(
+            "Under large strain, springs on triangles whose diagonals all run one way let the body lean to one side; "
+            "diagonals that alternate do not."
         )
     found.extend(material_matches(comparison))
     found.append(

@@ -228,7 +228,7 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     for name, body in scene.bodies.items():
         mesh, regions = body_mesh(scene, name)
         volume = float(element_measures(mesh).sum()) * scene.cross_section
-        total = body.mass if body.mass is not None else float(body.density or 0.0) * volume
+        total = body.total_mass(volume)
         masses.append(_nodal_masses(mesh, total, body.mass_sharing))
         bodies.append(ProblemBody(name, mesh, cell_kind(mesh), scene.law_for(name), first, total / volume, regions))
         first += mesh.p.shape[1]

@@ -37,8 +37,7 @@ from rheotwin.record import (
     open_record,
 )
 from rheotwin.registry import find_solver
-from rheotwin.scene import Scene
-from rheotwin.scene.bodies import FileBody
+from rheotwin.scene import FileBody, Scene, scene_from_data
 from rheotwin.schedule import plan
 from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options
 
@@ -150,7 +149,7 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     if record.checkpoint_path is None:
         raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
     begin = perf_counter()
-    scene = Scene.model_validate(manifest.scene)
+    scene = scene_from_data(manifest.scene, base=folder)
     problem = build_problem(scene, None)
     if _mesh_info(problem).hash != manifest.mesh.hash:
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")

@@ -100,7 +100,7 @@ def _ring(tool: RigidTool, radius: float, corners: int, start: Array) -> Array:
 
 
 def _across(axis: Array) -> Array:
-    return np.eye(3)[int(np.argmin(np.abs(axis)))]
+    return np.asarray(np.eye(3)[int(np.argmin(np.abs(axis)))])
 
 
 def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rheotwin.errors import RheotwinError
 
 if TYPE_CHECKING:
-    import pyvista
-
     from rheotwin.record import Record
 
 TOOL_COLOR = "#8a8f98"
 
 
-def _add_frame(plotter: pyvista.Plotter, record: Record, index: int, field: str, label: str, top: float) -> None:
+def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str, top: float) -> None:
     """Draw the bodies of one frame, coloured by the magnitude of a field, and the tools."""
     grid = record.frame(index)
     values = np.asarray(grid.point_data[field], dtype=float)
@@ -35,7 +33,7 @@ def _largest(record: Record, field: str) -> float:
     return float(np.linalg.norm(record.field(field), axis=-1).max()) or 1.0
 
 
-def _place_camera(plotter: pyvista.Plotter, record: Record) -> None:
+def _place_camera(plotter: Any, record: Record) -> None:
     if record.manifest.scene.get("dimension") == 3:
         plotter.view_isometric()
     else:
@@ -63,7 +61,7 @@ def show(record: Record, *, field: str, label: str, frame: int | None) -> None:
         raise RheotwinError("view: there is no display; add --screenshot FILE.png to write a picture instead")
     import pyvista
 
-    plotter = pyvista.Plotter(title=record.manifest.title or "Rheotwin")
+    plotter: Any = pyvista.Plotter(title=record.manifest.title or "Rheotwin")
     top, last = _largest(record, field), len(record.times) - 1
 
     def draw(value: float) -> None:

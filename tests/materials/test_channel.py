@@ -196,8 +196,7 @@ def test_complex_modulus_is_the_fourier_integral(omega: float) -> None:
         return float(channel.relaxation(t)) - 1.5
 
     cosine, sine = (
-        quad(decaying, 0, np.inf, weight=weight, wvar=omega, epsabs=1e-12, limlst=400)[0]
-        for weight in ("cos", "sin")
+        quad(decaying, 0, np.inf, weight=weight, wvar=omega, epsabs=1e-12, limlst=400)[0] for weight in ("cos", "sin")
     )
     expected = 1.5 + 1j * omega * (cosine - 1j * sine + 0.7)
     assert channel.complex_modulus(omega) == pytest.approx(expected, rel=1e-9)

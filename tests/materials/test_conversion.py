@@ -19,9 +19,7 @@ def test_two_units_in_closed_form() -> None:
     assert bank.equilibrium == pytest.approx(1 / (1 / k1 + 1 / k2), rel=1e-14)
     assert bank.viscosity == pytest.approx(1 / (1 / b1 + 1 / b2), rel=1e-14)
     assert bank.times == pytest.approx(((b1 + b2) / (k1 + k2),), rel=1e-12)
-    assert bank.strengths == pytest.approx(
-        ((k1 * b2 - k2 * b1) ** 2 / ((b1 + b2) ** 2 * (k1 + k2)),), rel=1e-12
-    )
+    assert bank.strengths == pytest.approx(((k1 * b2 - k2 * b1) ** 2 / ((b1 + b2) ** 2 * (k1 + k2)),), rel=1e-12)
     found = (bank.equilibrium, bank.viscosity, 1 / bank.times[0], bank.strengths[0])
     assert found == pytest.approx((6.666667, 27.27273, 1 / 11, 1.763085), rel=5e-7)
 

@@ -123,9 +123,7 @@ def test_zero_and_negative_lame_components() -> None:
 
 def test_elastic_bulk_with_relaxing_shear() -> None:
     """The dough preset: a bulk spring beside a shear-only Maxwell arm."""
-    law = GeneralizedMaxwell(
-        (Moduli.from_bulk(0, 4),), (Moduli.from_bulk(0, 8),), equilibrium=Moduli.from_bulk(100, 0)
-    )
+    law = GeneralizedMaxwell((Moduli.from_bulk(0, 4),), (Moduli.from_bulk(0, 8),), equilibrium=Moduli.from_bulk(100, 0))
     assert law.channel("bulk") == Channel.elastic(100)
     assert law.channel("shear") == Channel.maxwell(4, 8)
     assert equal_poisson(law) is None

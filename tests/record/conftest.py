@@ -114,9 +114,7 @@ def start(
     """Create a record in each format."""
 
     def create(folder: Path = tmp_path / "run", *, overwrite: bool = False) -> RecordWriter:
-        return RecordWriter.create(
-            folder, manifest=manifest, grid=topology, format=series_format, overwrite=overwrite
-        )
+        return RecordWriter.create(folder, manifest=manifest, grid=topology, format=series_format, overwrite=overwrite)
 
     return create
 

@@ -20,9 +20,7 @@ ARRAYS = hnp.arrays(
 
 
 @given(state=st.dictionaries(st.sampled_from(["file", "a/b", "schema_version", "x"]), ARRAYS))
-def test_arrays_come_back_bit_for_bit(
-    tmp_path_factory: pytest.TempPathFactory, state: dict[str, np.ndarray]
-) -> None:
+def test_arrays_come_back_bit_for_bit(tmp_path_factory: pytest.TempPathFactory, state: dict[str, np.ndarray]) -> None:
     path = save_checkpoint(tmp_path_factory.mktemp("c"), 1, state)
     loaded = load_checkpoint(path)
     assert loaded.keys() == state.keys()

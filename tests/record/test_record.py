@@ -215,9 +215,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_the_frames(
     assert_frames(folder, frame_at, TIMES)
 
 
-def test_a_full_disk_under_each_file_names_it(
-    start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_under_each_file_names_it(start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = start()
 
     def full(*_: object, **__: object) -> None:
@@ -263,9 +261,7 @@ def test_missing_series_is_one_sentence(start: Start, folder: Path) -> None:
 def test_pvd_opens_in_pyvista_with_bodies_and_tools(
     tmp_path: Path, manifest: Manifest, topology: GridTopology, write_frames: WriteFrames, frame_at: FrameAt
 ) -> None:
-    writer = RecordWriter.create(
-        tmp_path / "r", manifest=manifest, grid=topology, format="pvd", overwrite=False
-    )
+    writer = RecordWriter.create(tmp_path / "r", manifest=manifest, grid=topology, format="pvd", overwrite=False)
     write_frames(writer)
     reader = pyvista.get_reader(tmp_path / "r" / "series.pvd")
     assert reader.time_values == list(TIMES)

@@ -1,5 +1,6 @@
 """The page: what it says without a browser, and that a browser can show it."""
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -82,6 +83,8 @@ def test_limits_are_stated_for_the_solvers_that_ran(press_runs) -> None:
     assert any("Poisson ratio" in sentence for sentence in both)
     assert "Material of truss (elastic, rheological, viscoplastic): poisson 0.25." in both
     assert not any("Poisson ratio" in sentence for sentence in alone)
+    flat, solid = compare(press_runs), dataclasses.replace(compare(press_runs), dimension=3)
+    assert [any("diagonals" in sentence for sentence in limits(found)) for found in (flat, solid)] == [True, False]
 
 
 def test_words_for_values() -> None:

@@ -33,18 +33,13 @@ class Channel:
     def __post_init__(self) -> None:
         if len(self.strengths) != len(self.times):
             raise RheotwinError(
-                f"a channel has {len(self.strengths)} strengths and {len(self.times)} times: "
-                "give one time per strength"
+                f"a channel has {len(self.strengths)} strengths and {len(self.times)} times: give one time per strength"
             )
         if not all(map(math.isfinite, (self.equilibrium, *self.strengths, self.viscosity))):
-            raise RheotwinError(
-                "a channel holds a modulus or viscosity that is not finite: give finite values"
-            )
+            raise RheotwinError("a channel holds a modulus or viscosity that is not finite: give finite values")
         for time in self.times:
             if not 0 < time < math.inf:
-                raise RheotwinError(
-                    f"relaxation time {time:g} s is not positive and finite: give a positive time"
-                )
+                raise RheotwinError(f"relaxation time {time:g} s is not positive and finite: give a positive time")
 
     @classmethod
     def elastic(cls, k: float) -> Channel:
@@ -89,8 +84,7 @@ class Channel:
         """
         if len(strengths) != len(times):
             raise RheotwinError(
-                f"a Prony series has {len(strengths)} strengths and {len(times)} times: "
-                "give one time per strength"
+                f"a Prony series has {len(strengths)} strengths and {len(times)} times: give one time per strength"
             )
         arms = [(float(g), float(tau)) for g, tau in zip(strengths, times, strict=True) if tau != 0]
         springs = math.fsum(g for g, tau in arms if tau == math.inf)
@@ -111,9 +105,7 @@ class Channel:
         if min(*chain.ks, *chain.bs) < 0:
             return cls.voigt_chain([-k for k in ks], [-b for b in bs]).scaled(-1.0)
         bank = spectrum_of_chain(chain)
-        return cls(
-            bank.equilibrium, tuple(bank.strengths.tolist()), tuple(bank.times.tolist()), bank.viscosity
-        )
+        return cls(bank.equilibrium, tuple(bank.strengths.tolist()), tuple(bank.times.tolist()), bank.viscosity)
 
     @property
     def is_zero(self) -> bool:

@@ -31,8 +31,7 @@ def maxwell_bank_to_voigt_chain(channel: Channel) -> VoigtChain:
     for lower, upper in pairwise(chain.rates):
         if upper - lower < INDISTINGUISHABLE * lower:
             raise RheotwinError(
-                f"two Voigt units share the rate k/b = {lower:g} 1/s and cannot be told apart: "
-                "use one unit less"
+                f"two Voigt units share the rate k/b = {lower:g} 1/s and cannot be told apart: use one unit less"
             )
     return chain
 
@@ -51,6 +50,4 @@ def _require_invertible(channel: Channel) -> None:
     times = sorted(channel.times)
     for shorter, longer in pairwise(times):
         if longer - shorter <= SAME_TIME * longer:
-            raise RheotwinError(
-                f"two arms of the bank share the relaxation time {longer:g} s: merge them into one arm"
-            )
+            raise RheotwinError(f"two arms of the bank share the relaxation time {longer:g} s: merge them into one arm")

@@ -45,7 +45,5 @@ class GeneralizedMaxwell:
         """Relaxation function of one modulus [Pa]."""
         pairs = zip(self.springs, self.dashpots, strict=True)
         arms = (Channel.maxwell(spring.value(modulus), dashpot.value(modulus)) for spring, dashpot in pairs)
-        beside = Channel.voigt(
-            *(part.value(modulus) if part else 0.0 for part in (self.equilibrium, self.dashpot))
-        )
+        beside = Channel.voigt(*(part.value(modulus) if part else 0.0 for part in (self.equilibrium, self.dashpot)))
         return reduce(add, arms, beside)

@@ -27,9 +27,7 @@ class Moduli:
     def __post_init__(self) -> None:
         _require_finite(lame=self.lame, shear=self.shear)
         if self.shear < 0:
-            raise RheotwinError(
-                f"shear = {self.shear:g} is negative: choose zero (absent part) or a positive value"
-            )
+            raise RheotwinError(f"shear = {self.shear:g} is negative: choose zero (absent part) or a positive value")
         if self.bulk < 0:
             raise RheotwinError(
                 f"lame = {self.lame:g} with shear = {self.shear:g} makes the bulk modulus lame + 2/3 shear "
@@ -44,22 +42,15 @@ class Moduli:
         """
         _require_finite(young=young, poisson=poisson)
         if young < 0:
-            raise RheotwinError(
-                f"young = {young:g} is negative: choose zero (absent part) or a positive value"
-            )
+            raise RheotwinError(f"young = {young:g} is negative: choose zero (absent part) or a positive value")
         if poisson >= 0.5:
             reason = "is incompressible" if poisson == 0.5 else "is beyond incompressible"
             raise RheotwinError(
-                f"poisson = {poisson:g} {reason}; this law is compressible, choose less than 0.5 "
-                "(for example 0.45)"
+                f"poisson = {poisson:g} {reason}; this law is compressible, choose less than 0.5 (for example 0.45)"
             )
         if poisson <= -1:
-            raise RheotwinError(
-                f"poisson = {poisson:g} is not above -1: choose between -1 and 0.5, ends excluded"
-            )
-        return cls(
-            lame=young * poisson / ((1 + poisson) * (1 - 2 * poisson)), shear=young / (2 * (1 + poisson))
-        )
+            raise RheotwinError(f"poisson = {poisson:g} is not above -1: choose between -1 and 0.5, ends excluded")
+        return cls(lame=young * poisson / ((1 + poisson) * (1 - 2 * poisson)), shear=young / (2 * (1 + poisson)))
 
     @classmethod
     def from_lame(cls, lame: float, shear: float) -> Moduli:
@@ -111,8 +102,7 @@ class Moduli:
         if modulus not in get_args(Modulus):
             known = get_args(Modulus)
             raise RheotwinError(
-                f"no modulus is called '{modulus}'{nearest_name(modulus, known)}: "
-                f"choose one of {', '.join(known)}"
+                f"no modulus is called '{modulus}'{nearest_name(modulus, known)}: choose one of {', '.join(known)}"
             )
         return float(getattr(self, modulus))
 

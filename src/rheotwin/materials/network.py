@@ -39,6 +39,4 @@ class EdgeNetwork:
         """Arm states [m] after a step h [s] of constant rate [m/s]: z exp(-A h) + ldot (1 - exp(-A h))/A."""
         rates = np.array(self.arm_rate)
         decayed = np.exp(-rates * step) * np.asarray(arms, dtype=float)
-        return np.asarray(
-            decayed - np.expm1(-rates * step) / rates * np.asarray(rate, dtype=float)[..., None]
-        )
+        return np.asarray(decayed - np.expm1(-rates * step) / rates * np.asarray(rate, dtype=float)[..., None])

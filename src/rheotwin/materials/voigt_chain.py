@@ -24,13 +24,10 @@ class VoigtChain:
     def __post_init__(self) -> None:
         if len(self.ks) != len(self.bs) or not self.ks:
             raise RheotwinError(
-                f"a Voigt chain has {len(self.ks)} springs and {len(self.bs)} dashpots: "
-                "give one of each per unit"
+                f"a Voigt chain has {len(self.ks)} springs and {len(self.bs)} dashpots: give one of each per unit"
             )
         if not all(math.isfinite(value) for value in (*self.ks, *self.bs)):
-            raise RheotwinError(
-                "a Voigt chain holds a spring or dashpot that is not finite: give finite values"
-            )
+            raise RheotwinError("a Voigt chain holds a spring or dashpot that is not finite: give finite values")
         if min(*self.ks, *self.bs) < 0 < max(*self.ks, *self.bs):
             raise RheotwinError(
                 "the units of a series have constants of both signs, so they do not relax (a Lame "
@@ -53,9 +50,7 @@ class VoigtChain:
         J(t) = sum_i (1 - exp(-k_i t/b_i))/k_i; t/b for a free dashpot, 1/k for a free spring
         """
         if self.is_broken:
-            raise RheotwinError(
-                "a part that passes no stress has no creep function: give it a spring or a dashpot"
-            )
+            raise RheotwinError("a part that passes no stress has no creep function: give it a spring or a dashpot")
         times = np.asarray(t, dtype=float)
         elapsed = np.maximum(times, 0.0)
         strain = sum(

@@ -32,7 +32,7 @@ class Progress(Quiet):
     def start(self, run: Watched) -> None:
         """Show the bar."""
         self._begin, self._first_step = perf_counter(), run.simulation.step_count
-        self._task = self._bar.add_task(self._label, total=run.duration, completed=run.simulation.time, rate="")
+        self._task = self._bar.add_task(self._label, total=run.duration, rate="")
         self._bar.start()
 
     def tick(self, run: Watched) -> None:

@@ -54,8 +54,7 @@ def writing(target: Path, *, record: Path) -> Iterator[None]:
     except OSError as error:
         remedy = _REMEDIES.get(error.errno or 0, "repair this")
         raise RheotwinError(
-            f"could not write {target}: {why(error)}; "
-            f"{remedy} and resume with `rheotwin run --resume {record}`"
+            f"could not write {target}: {why(error)}; {remedy} and resume with `rheotwin run --resume {record}`"
         ) from error
 
 

@@ -43,13 +43,9 @@ def check_output_folder(folder: Path, *, overwrite: bool) -> None:
         if not any(folder.iterdir()):
             return
     if not looks_like_record(folder):
-        raise RheotwinError(
-            f"{folder} is not empty and is not a record of Rheotwin; choose another output folder"
-        )
+        raise RheotwinError(f"{folder} is not empty and is not a record of Rheotwin; choose another output folder")
     if not overwrite:
-        raise RheotwinError(
-            f"{folder} already holds a record; choose another output folder or add --overwrite"
-        )
+        raise RheotwinError(f"{folder} already holds a record; choose another output folder or add --overwrite")
 
 
 @contextmanager

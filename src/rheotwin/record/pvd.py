@@ -16,11 +16,7 @@ from xml.sax.saxutils import quoteattr
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
 
-_HEAD = (
-    '<?xml version="1.0"?>\n'
-    '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n'
-    "  <Collection>\n"
-)
+_HEAD = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n  <Collection>\n'
 _TAIL = "  </Collection>\n</VTKFile>\n"
 
 
@@ -34,10 +30,7 @@ class PvdEntry:
 
     def xml(self) -> str:
         """Return the entry as its line of XML; the time is written so that it reads back bit for bit."""
-        return (
-            f'    <DataSet timestep="{self.time!r}" group="" part="{self.part}" '
-            f"file={quoteattr(self.file)}/>\n"
-        )
+        return f'    <DataSet timestep="{self.time!r}" group="" part="{self.part}" file={quoteattr(self.file)}/>\n'
 
 
 class PvdIndex:

@@ -53,9 +53,7 @@ class PvdSeriesWriter:
         kept = [e for e in read_pvd(folder / PVD_NAME) if e.time <= time + time_tolerance(time)]
         frames = [entry for entry in kept if entry.part == BODIES_PART]
         if not frames:
-            raise RheotwinError(
-                f"{folder}: no frame up to t = {time:.6g} s to resume from; run the scene again"
-            )
+            raise RheotwinError(f"{folder}: no frame up to t = {time:.6g} s to resume from; run the scene again")
         topology = topology_of(read_vtu(folder / frames[0].file))
         with atomic.writing(folder / PVD_NAME, record=folder):
             write_pvd(folder / PVD_NAME, kept)
@@ -67,9 +65,7 @@ class PvdSeriesWriter:
         """Time [s] of the last frame, None before the first."""
         return self._last_time
 
-    def write(
-        self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]
-    ) -> None:
+    def write(self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]) -> None:
         """Add the frame at `time` [s]."""
         entries = [PvdEntry(time, BODIES_PART, f"{FRAMES_FOLDER}/frame-{self._count:06d}.vtu")]
         with atomic.writing(self._folder / entries[0].file, record=self._folder):
@@ -119,9 +115,7 @@ class PvdSeriesReader:
         """Return one field (N, components) of one frame."""
         grid = read_vtu(self._path(index), only=name)
         if name not in grid.point_data:
-            raise RheotwinError(
-                f"{self._path(index)}: the frame lacks the field '{name}'; run the scene again"
-            )
+            raise RheotwinError(f"{self._path(index)}: the frame lacks the field '{name}'; run the scene again")
         return np.array(grid.point_data[name], dtype=np.float64).reshape(grid.n_points, -1)
 
     def grid(self, index: int) -> pyvista.UnstructuredGrid:

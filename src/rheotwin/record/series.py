@@ -19,9 +19,7 @@ class SeriesWriter(Protocol):
         """Time [s] of the last frame, None before the first."""
         ...
 
-    def write(
-        self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]
-    ) -> None:
+    def write(self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]) -> None:
         """Add the frame at `time` [s]; afterwards the series on disk is complete up to it."""
         ...
 

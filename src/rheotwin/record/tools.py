@@ -93,6 +93,4 @@ def _cells(tool: ToolSurface) -> list[Ints]:
 
 
 def _same(first: tuple[Ints, ...], second: tuple[Ints, ...]) -> bool:
-    return len(first) == len(second) and all(
-        a is b or np.array_equal(a, b) for a, b in zip(first, second, strict=True)
-    )
+    return len(first) == len(second) and all(a is b or np.array_equal(a, b) for a, b in zip(first, second, strict=True))

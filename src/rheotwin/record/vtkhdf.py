@@ -86,9 +86,7 @@ class HdfSeriesWriter:
         """Time [s] of the last frame, None before the first."""
         return float(self._times[self._count - 1]) if self._count else None
 
-    def write(
-        self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]
-    ) -> None:
+    def write(self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]) -> None:
         """Add the frame at `time` [s]; the tools are left out."""
         with self._guarded():
             atomic.reserve(self._path, self._end(), self._frame_bytes + _MARGIN)
@@ -175,9 +173,7 @@ class HdfSeriesReader:
     def grid(self, index: int) -> pyvista.UnstructuredGrid:
         """Return one frame with everything on it."""
         values = {name: self.values(index, name) for name in self._units}
-        info = {
-            name: FieldInfo(unit=unit, components=values[name].shape[1]) for name, unit in self._units.items()
-        }
+        info = {name: FieldInfo(unit=unit, components=values[name].shape[1]) for name, unit in self._units.items()}
         frame = FrameGrid(self._topology, info)
         frame.fill(float(self._times[index]), self.positions(index), values)
         return frame.copy()
@@ -200,9 +196,7 @@ class HdfSeriesReader:
             with _open(self._path, "r") as file:
                 yield file[_ROOT]
         except (OSError, KeyError, ValueError, RuntimeError) as error:
-            raise RheotwinError(
-                f"{self._path}: the series is damaged ({error}); run the scene again"
-            ) from error
+            raise RheotwinError(f"{self._path}: the series is damaged ({error}); run the scene again") from error
 
 
 def _open(path: Path, mode: str) -> Any:

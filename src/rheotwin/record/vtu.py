@@ -45,9 +45,7 @@ class FrameGrid:
         self._values: dict[str, Floats] = {}
         self._arrays = [time, positions]
         for name, info in fields.items():
-            self._values[name], array = _wrapped(
-                np.zeros((topology.points, info.components)), name, info.unit
-            )
+            self._values[name], array = _wrapped(np.zeros((topology.points, info.components)), name, info.unit)
             _name_components(array, info.components)
             self.grid.GetPointData().AddArray(array)
             self._arrays.append(array)
