@@ -20,6 +20,8 @@ Indices = NDArray[np.int64]
 
 ROUNDS = 12
 """Rounds of adding newly touched nodes and turning the normals of curved tools."""
+HELD = 1e-12
+"""Share of the largest compliance below which a node counts as held along its contact normal."""
 
 
 @dataclass(frozen=True)
@@ -119,5 +121,10 @@ class ContactSolver:
         free_gaps = gaps + np.sum(normals * moved[node], axis=1)
         rows = columns.reshape(-1, d, len(pairs))[node]
         compliance = np.einsum("kdj,kd->kj", rows, normals[:, :d])
-        multipliers = solve_contact(0.5 * (compliance + compliance.T), free_gaps)
-        return du_free + columns @ multipliers, Contacts(tool, node, normals, multipliers)
+        # A node that its support holds along the normal cannot give way: there the support wins over the tool.
+        own = np.diag(compliance)
+        movable = np.flatnonzero(own > HELD * own.max())
+        square = compliance[np.ix_(movable, movable)]
+        multipliers = solve_contact(0.5 * (square + square.T), free_gaps[movable])
+        contacts = Contacts(tool[movable], node[movable], normals[movable], multipliers)
+        return du_free + columns[:, movable] @ multipliers, contacts

@@ -80,7 +80,7 @@ def prepare(system: BodySystem, h: float) -> BodyStep:
     return BodyStep(system, tuple(channel_step(term.channel, h) for term in system.terms), h)
 
 
-def stress_state(term: Term, u: Array, v: Array, memory: Array) -> Array:
-    """Return s = g_inf u + sum w + eta v of one term."""
-    state: Array = term.channel.equilibrium * u + memory.sum(axis=0) + term.channel.viscosity * v
+def stress_state(term: Term, u: Array, rate: Array, memory: Array) -> Array:
+    """Return s = g_inf u + sum w + eta u' of one term."""
+    state: Array = term.channel.equilibrium * u + memory.sum(axis=0) + term.channel.viscosity * rate
     return state

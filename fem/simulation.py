@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from scipy.sparse import block_diag
+from scipy.sparse import block_diag, csc_matrix, csr_matrix, diags, issparse
+from scipy.sparse.linalg import spsolve
 
 from rheotwin.fem.contact import Contacts, ContactSolver
 from rheotwin.fem.linear import factorise
@@ -58,9 +59,11 @@ class FemSimulation:
         self._free = np.flatnonzero(~self._held)
         self._held_columns = matrix[self._free][:, np.flatnonzero(self._held)]
         self._factor = factorise(matrix[self._free][:, self._free], options.linear_solver)
+        self._solve_mass = _mass_solver(self._mass, self._free, options)
+        self._weight = self._mass @ np.tile(problem.gravity, len(problem.points))
         self._contact = ContactSolver(problem.tools, self._dimension, self._solve_free, problem.points.size)
         self._contacts = Contacts.none()
-        self._u, self._v, self._acceleration = (np.zeros(problem.points.size) for _ in range(3))
+        self._u, self._v, self._rate, self._acceleration = (np.zeros(problem.points.size) for _ in range(4))
         self._memories = [
             [np.zeros((len(c.gain), body.system.mass.shape[0])) for c in body.channels] for body in self._bodies
         ]
@@ -110,7 +113,7 @@ class FemSimulation:
 
     def _loads(self, time: float) -> Array:
         """Return weight and applied forces [N] at `time` [s]."""
-        force = self._problem.masses[:, None] * self._problem.gravity
+        force = self._weight.reshape(-1, self._dimension).copy()
         for load in self._problem.loads:
             np.add.at(force, load.nodes, load.factor.at(time)[0] * load.shares)
         return np.asarray(force).ravel()
@@ -134,17 +137,13 @@ class FemSimulation:
         self._update(du)
 
     def _update(self, du: Array) -> None:
-        """Accept an increment: u, v and w move on; held and touching components take their tool's velocity.
+        """Accept an increment: u, v and w move on, and the rate du/h of this step is kept for forces and stresses.
 
-        Without that the midpoint rule would reflect the velocity of a stopped node for ever (v, -v, v, ...); with
-        it, impact is inelastic, as it is for a rigid tool on a soft body.
+        The midpoint velocity 2 du/h - v of a stiff viscous mode alternates about du/h (v, -v, v, ...), so forces
+        that used it would alternate too; du/h is the velocity the scheme itself put into the viscous stress.
         """
-        velocity = 2.0 * du / self.step_size - self._v
-        velocity[self._held] = du[self._held] / self.step_size
-        d = self._dimension
-        for node, normal in zip(self._contacts.node, self._contacts.normal[:, :d], strict=True):
-            rows = slice(node * d, node * d + d)
-            velocity[rows] += normal * (normal @ (du[rows] / self.step_size - velocity[rows]))
+        self._rate = du / self.step_size
+        velocity = self._after_impulses(2.0 * self._rate - self._v)
         self._acceleration = (velocity - self._v) / self.step_size
         self._u += du
         self._v = velocity
@@ -152,34 +151,61 @@ class FemSimulation:
             body.update_memories(du[rows], memories)
         self.step_count += 1
 
+    def _after_impulses(self, velocity: Array) -> Array:
+        """Return v' with held and touching components at the rate of what holds them: M (v' - v) = N p.
+
+        The impulses p act on those components alone, so the momentum of the others is balanced for any mass
+        matrix. Without them the midpoint rule would reflect the velocity of a stopped node for ever; with them,
+        impact is inelastic, as it is for a rigid tool on a soft body.
+        """
+        change = np.where(self._held, self._rate - velocity, 0.0)
+        velocity = velocity + change - self._solve_mass(self._mass @ change)
+        if len(self._contacts.node):
+            normals = self._contact_normals()
+            response = self._solve_mass(normals)
+            missing = normals.T @ (self._rate - velocity)
+            velocity = velocity + response @ spsolve(csc_matrix(normals.T @ response), missing)
+        return np.asarray(velocity)
+
+    def _contact_normals(self) -> csc_matrix:
+        """Return N (size, contacts): each contact's normal on the free components of its node."""
+        d, count = self._dimension, len(self._contacts.node)
+        rows = self._contacts.node[:, None] * d + np.arange(d)
+        values = np.where(self._held[rows], 0.0, self._contacts.normal[:, :d])
+        columns = np.repeat(np.arange(count), d)
+        return csc_matrix((values.ravel(), (rows.ravel(), columns)), shape=(self._u.size, count))
+
     def _padded(self, vectors: Array) -> Array:
         out = np.zeros((len(vectors), 3))
         out[:, : self._dimension] = vectors
         return out
 
     def _residual(self) -> Array:
-        """Return M a + f_int - f_ext (N, d) [N] at the end of the step: what supports and tools exert."""
+        """Return M a + f_int - f_ext (N d,) [N] at the end of the step: what supports and tools exert."""
         residual = self._mass @ self._acceleration - self._loads(self.time)
         for body, rows, memories in self._parts():
             for term, memory in zip(body.system.terms, memories, strict=True):
-                residual[rows] += term.matrix @ stress_state(term, self._u[rows], self._v[rows], memory)
-        return np.asarray(residual).reshape(-1, self._dimension)
+                residual[rows] += term.matrix @ stress_state(term, self._u[rows], self._rate[rows], memory)
+        return np.asarray(residual)
 
     def _contact_forces(self) -> Array:
-        """Return the force (n, 3) [N] of each contact on its node: the residual along the normal, never pulling."""
-        normals = self._contacts.normal
-        size = np.sum(self._residual()[self._contacts.node] * normals[:, : self._dimension], axis=1)
-        return np.asarray(np.maximum(size, 0.0)[:, None] * normals)
+        """Return the force (n, 3) [N] of each contact on its node: N p = residual on free components, p >= 0."""
+        if not len(self._contacts.node):
+            return np.zeros((0, 3))
+        normals = self._contact_normals()
+        sizes = spsolve(csc_matrix(normals.T @ normals), normals.T @ self._residual())
+        return np.asarray(np.maximum(sizes, 0.0)[:, None] * self._contacts.normal)
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support."""
-        residual, forces, found = self._residual(), self._contact_forces(), {}
+        forces, found = self._contact_forces()[:, : self._dimension], {}
+        held = self._residual().reshape(-1, self._dimension)
+        np.subtract.at(held, self._contacts.node, forces)
         for index, tool in enumerate(self._problem.tools):
-            chosen = forces[self._contacts.tool == index, : self._dimension]
-            found[f"tool.{tool.name}"] = -chosen.sum(axis=0)
+            found[f"tool.{tool.name}"] = -forces[self._contacts.tool == index].sum(axis=0)
         for item in self._problem.prescribed:
             force = np.zeros(self._dimension)
-            force[list(item.components)] = -residual[np.ix_(item.nodes, np.array(item.components))].sum(axis=0)
+            force[list(item.components)] = -held[np.ix_(item.nodes, np.array(item.components))].sum(axis=0)
             found[f"support.{item.name}"] = force
         return found
 
@@ -199,7 +225,9 @@ class FemSimulation:
         for body, rows, memories in self._parts():
             nodes = slice(rows.start // self._dimension, rows.stop // self._dimension)
             for term, memory in zip(body.system.terms, memories, strict=True):
-                state = memory.sum(axis=0) if memory_only else stress_state(term, self._u[rows], self._v[rows], memory)
+                state = (
+                    memory.sum(axis=0) if memory_only else stress_state(term, self._u[rows], self._rate[rows], memory)
+                )
                 stress[nodes] += (body.system.strain @ state).reshape(-1, 6) @ term.stress_map.T
         return stress
 
@@ -230,6 +258,7 @@ class FemSimulation:
         state = {
             "u": self._u,
             "v": self._v,
+            "rate": self._rate,
             "acceleration": self._acceleration,
             "contact_tool": self._contacts.tool,
             "contact_node": self._contacts.node,
@@ -245,7 +274,7 @@ class FemSimulation:
         """Take over a saved state."""
         check_same_step(state, self.step_size)
         self._u, self._v = np.array(state["u"]), np.array(state["v"])
-        self._acceleration = np.array(state["acceleration"])
+        self._rate, self._acceleration = np.array(state["rate"]), np.array(state["acceleration"])
         self._contacts = Contacts(
             tool=np.array(state["contact_tool"], dtype=np.int64),
             node=np.array(state["contact_node"], dtype=np.int64),
@@ -255,3 +284,21 @@ class FemSimulation:
         for b, memories in enumerate(self._memories):
             self._memories[b] = [np.array(state[f"memory_{b}_{k}"]) for k in range(len(memories))]
         self.step_count = int(state["step_count"])
+
+
+def _mass_solver(mass: csr_matrix, free: NDArray[np.int64], options: FemOptions) -> Callable[[Any], Any]:
+    """Return the map from impulses [N s] to velocity changes [m/s] of the free components, held ones at rest."""
+    if options.mass == "lumped":
+        inverse = np.zeros(mass.shape[0])
+        inverse[free] = 1.0 / mass.diagonal()[free]
+        lumped = diags(inverse)
+        return lambda impulse: lumped @ impulse
+    factor = factorise(mass[free][:, free], options.linear_solver)
+
+    def solve(impulse: Any) -> Array:
+        dense = impulse.toarray() if issparse(impulse) else impulse
+        change = np.zeros_like(dense)
+        change[free] = factor.solve(dense[free])
+        return change
+
+    return solve

@@ -15,43 +15,60 @@ Indices = NDArray[np.int64]
 
 
 @njit(cache=True)
-def volume_and_gradient(x: Array, cell: Indices, gradient: Array) -> float:
-    """Return the signed area (3 corners, in the xy plane) or volume (4 corners) and its gradient (corners, 3).
+def triangle_frame(x: Array, i: int, j: int, k: int) -> tuple[float, float, float, float, float]:
+    """Return the signed area A = (b - a) x (c - a)/2 in the xy plane and its gradients at the corners j and k.
 
-    2D: A = (b - a) x (c - a) / 2.   3D: V = e1 . (e2 x e3) / 6 with e the edges leaving corner a.
+    The gradient at corner i is minus their sum.
     """
-    a, b, c = x[cell[0]], x[cell[1]], x[cell[2]]
-    gradient[0] = 0.0
-    if cell.shape[0] == 3:
-        for k in range(3):
-            p, q = x[cell[(k + 1) % 3]], x[cell[(k + 2) % 3]]
-            gradient[k, 0], gradient[k, 1], gradient[k, 2] = 0.5 * (p[1] - q[1]), 0.5 * (q[0] - p[0]), 0.0
-        area: float = 0.5 * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
-        return area
-    d = x[cell[3]]
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        gradient[1, k] = ((c[i] - a[i]) * (d[j] - a[j]) - (c[j] - a[j]) * (d[i] - a[i])) / 6.0
-        gradient[2, k] = ((d[i] - a[i]) * (b[j] - a[j]) - (d[j] - a[j]) * (b[i] - a[i])) / 6.0
-        gradient[3, k] = ((b[i] - a[i]) * (c[j] - a[j]) - (b[j] - a[j]) * (c[i] - a[i])) / 6.0
-        gradient[0, k] = -gradient[1, k] - gradient[2, k] - gradient[3, k]
-    volume = 0.0
-    for k in range(3):
-        volume += (b[k] - a[k]) * gradient[1, k]
-    return volume
+    bx, by, cx, cy = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[k, 0] - x[i, 0], x[k, 1] - x[i, 1]
+    return 0.5 * (bx * cy - by * cx), 0.5 * cy, -0.5 * cx, -0.5 * by, 0.5 * bx
 
 
 @njit(cache=True)
-def all_volumes(x: Array, cells: Indices, volumes: Array, gradients: Array) -> None:
-    """Fill signed volumes (nC,) and gradients (nC, corners, 3) of all cells at positions (N, 3)."""
+def tet_frame(
+    x: Array, i: int, j: int, k: int, m: int
+) -> tuple[float, float, float, float, float, float, float, float, float, float]:
+    """Return the signed volume V = a . (b x c)/6, a, b, c leaving corner i, and its gradients at j, k and m.
+
+    The gradient at corner i is minus their sum.
+    """
+    ax, ay, az = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+    bx, by, bz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
+    cx, cy, cz = x[m, 0] - x[i, 0], x[m, 1] - x[i, 1], x[m, 2] - x[i, 2]
+    jx, jy, jz = (by * cz - bz * cy) / 6.0, (bz * cx - bx * cz) / 6.0, (bx * cy - by * cx) / 6.0
+    kx, ky, kz = (cy * az - cz * ay) / 6.0, (cz * ax - cx * az) / 6.0, (cx * ay - cy * ax) / 6.0
+    mx, my, mz = (ay * bz - az * by) / 6.0, (az * bx - ax * bz) / 6.0, (ax * by - ay * bx) / 6.0
+    return ax * jx + ay * jy + az * jz, jx, jy, jz, kx, ky, kz, mx, my, mz
+
+
+@njit(cache=True)
+def _fill(x: Array, cells: Indices, volumes: Array, gradients: Array) -> None:
     for cell in range(cells.shape[0]):
-        volumes[cell] = volume_and_gradient(x, cells[cell], gradients[cell])
+        c, g = cells[cell], gradients[cell]
+        if cells.shape[1] == 3:
+            volumes[cell], g[1, 0], g[1, 1], g[2, 0], g[2, 1] = triangle_frame(x, c[0], c[1], c[2])
+        else:
+            (
+                volumes[cell],
+                g[1, 0],
+                g[1, 1],
+                g[1, 2],
+                g[2, 0],
+                g[2, 1],
+                g[2, 2],
+                g[3, 0],
+                g[3, 1],
+                g[3, 2],
+            ) = tet_frame(x, c[0], c[1], c[2], c[3])
+        for corner in range(1, cells.shape[1]):
+            for axis in range(3):
+                g[0, axis] -= g[corner, axis]
 
 
 def cell_volumes(x: Array, cells: Indices) -> tuple[Array, Array]:
-    """Return signed volumes (nC,) [m^d] and gradients (nC, corners, 3) [m^(d-1)]."""
+    """Return signed areas or volumes (nC,) [m^d] and gradients (nC, corners, 3) [m^(d-1)] at positions (N, 3)."""
     volumes, gradients = np.empty(len(cells)), np.zeros((*cells.shape, 3))
-    all_volumes(x, cells, volumes, gradients)
+    _fill(x, cells, volumes, gradients)
     return volumes, gradients
 
 

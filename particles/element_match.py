@@ -19,12 +19,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+from scipy.sparse import csr_matrix
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-RIDGE = 1e-6
-"""Weight of the ridge relative to the fit: only large enough to single out one of equally good fits."""
+RIDGE = 1e-10
+"""Weight of the ridge relative to the fit: singles out one of equally good fits, softens by as much, no more."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class ElementMatch:
 
     edges: Indices
     stiffness: Array
+    node_share: csr_matrix
+    """Part (N, M) of an edge that belongs to a node: its elements' parts of the stiffness, shared by their corners."""
     volume_modulus: Array
     misfit: float
     """Volume-averaged |C_springs - C| / |C|, of the body as a whole (element errors may cancel)."""
@@ -82,6 +85,15 @@ def _fit(vectors: Array, volume: float, target: Array, volume_term: bool) -> tup
     return weights[: len(lengths)] * volume / lengths**2, modulus, (basis @ weights).reshape(target.shape)
 
 
+def _node_share(cells: Indices, owner: Indices, stiffness: Array, total: Array, nodes: int) -> csr_matrix:
+    """Spread each element's part k_ce/k_e of its edges equally over its corners; `owner` (nC, pairs) names edges."""
+    part = np.divide(stiffness, total[owner], out=np.zeros_like(stiffness), where=total[owner] > 0.0)
+    corners, pairs = cells.shape[1], owner.shape[1]
+    rows, columns = np.repeat(cells, pairs, axis=1), np.tile(owner, corners)
+    values = np.tile(part / corners, corners)
+    return csr_matrix((values.ravel(), (rows.ravel(), columns.ravel())), shape=(nodes, len(total)))
+
+
 def match_elements(
     points: Array, cells: Indices, measures: Array, poisson: float, plane: str, *, volume_term: bool
 ) -> ElementMatch:
@@ -107,11 +119,12 @@ def match_elements(
     single = np.linalg.norm((reached - target).reshape(len(cells), -1), axis=1) / norm
     ends = np.sort(cells[:, pairs].reshape(-1, 2), axis=1)
     edges, owner = np.unique(ends, axis=0, return_inverse=True)
-    total = np.zeros(len(edges))
-    np.add.at(total, owner.reshape(-1), stiffness.ravel())
+    owner = owner.reshape(cells.shape[0], -1)
+    total = np.bincount(owner.ravel(), weights=stiffness.ravel(), minlength=len(edges))
     return ElementMatch(
         edges=edges.astype(np.int64),
         stiffness=total,
+        node_share=_node_share(cells, owner, stiffness, total, len(points)),
         volume_modulus=modulus,
         misfit=float(np.linalg.norm(mean - target) / norm),
         element_misfit=float(np.average(single, weights=measures)),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import block_diag, csr_matrix
 
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
@@ -45,13 +46,15 @@ class TrussNetwork:
     edges: Indices
     rest_length: Array
     edge_constants: Constants
+    node_share: csr_matrix
+    """Part (N, M) of each edge that belongs to each node, for averages over nodes."""
     cells: Indices
     rest_volume: Array
     cell_constants: Constants
     matches: dict[str, dict[str, Any]]
 
 
-def _poisson(body: ProblemBody) -> float:
+def first_poisson(body: ProblemBody) -> float:
     """Poisson ratio of the law's first part: edges have one ratio, whatever the other parts say."""
     return next(part.poisson for part in body.law.parts if not part.is_absent)
 
@@ -63,7 +66,7 @@ def _has_volume_term(body: ProblemBody) -> bool:
 def _match(body: ProblemBody, plane: str, volume_term: bool) -> ElementMatch:
     points, cells = body.mesh.p.T, body.mesh.t.T.astype(np.int64)
     wanted = volume_term and _has_volume_term(body)
-    return match_elements(points, cells, element_measures(body.mesh), _poisson(body), plane, volume_term=wanted)
+    return match_elements(points, cells, element_measures(body.mesh), first_poisson(body), plane, volume_term=wanted)
 
 
 def _report(match: ElementMatch, channel: Channel, body: ProblemBody) -> dict[str, Any]:
@@ -71,7 +74,7 @@ def _report(match: ElementMatch, channel: Channel, body: ProblemBody) -> dict[st
         "edges": len(match.edges),
         "volume_cells": int(np.count_nonzero(match.volume_modulus)),
         "arms_per_element": len(channel.times),
-        "poisson_of_law": _poisson(body),
+        "poisson_of_law": first_poisson(body),
         "stiffness_misfit": match.misfit,
         "element_stiffness_misfit": match.element_misfit,
     }
@@ -114,6 +117,7 @@ def build_network(problem: Problem, *, volume_term: bool) -> TrussNetwork:
         edges=edges,
         rest_length=np.linalg.norm(vectors, axis=1),
         edge_constants=_stack(channels, [m.stiffness * problem.thickness for m in matches]),
+        node_share=block_diag([m.node_share for m in matches], format="csr"),
         cells=np.concatenate(cells),
         rest_volume=np.concatenate([element_measures(b.mesh)[k] for b, k in zip(bodies, kept, strict=True)]),
         cell_constants=_stack(

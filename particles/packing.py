@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import GEOMETRY_SIZE
 from rheotwin.particles.kernel import Boundary, Held, Loads, Nodes, Tables, Tools
+from rheotwin.particles.network import free_components
 from rheotwin.problem import Problem
 
 Array = NDArray[np.float64]
@@ -37,9 +38,10 @@ def pack_tables(motions: Sequence[Motion], components: int) -> Tables:
 
 
 def pack_nodes(problem: Problem, runaway: float) -> Nodes:
-    """Pack rest positions, masses and weights."""
+    """Pack rest positions, free components, masses and weights."""
     return Nodes(
         rest=padded(problem.points),
+        free=padded(free_components(problem).reshape(problem.points.shape).astype(float)),
         mass=problem.masses.copy(),
         weight=padded(problem.masses[:, None] * problem.gravity),
         runaway=runaway,

@@ -9,13 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.sparse import diags
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.kernel import Elements, State, advance
 from rheotwin.particles.network import Constants, build_network, network_stable_step
 from rheotwin.particles.packing import pack_boundary, padded
-from rheotwin.particles.virial import cell_stress, nodal_volumes, virial_stress
+from rheotwin.particles.virial import averaging, edge_virial, isotropic, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import step_dividing
 from rheotwin.solver import RUNAWAY, check_same_step
@@ -62,7 +63,10 @@ class TrussSimulation:
             contact_force=np.zeros((len(self._boundary.tools.candidate), 3)),
             reaction=np.zeros_like(rest),
         )
-        self._nodal_volumes = nodal_volumes(problem)
+        volumes = nodal_volumes(problem)
+        self._edge_average = diags(1.0 / volumes) @ network.node_share
+        self._cell_average = averaging(network.cells, network.rest_volume, volumes)
+        self._out_of_plane = out_of_plane_ratio(problem)
 
     @property
     def time(self) -> float:
@@ -91,8 +95,8 @@ class TrussSimulation:
         x, v = self._state.positions, self._state.velocities
         start, end = self._network.edges.T
         vectors = x[end] - x[start]
-        lengths = np.linalg.norm(vectors, axis=1)
-        rates = np.sum((v[end] - v[start]) * vectors, axis=1) / lengths
+        lengths = np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
+        rates = np.einsum("ek,ek->e", v[end] - v[start], vectors) / lengths
         extension = lengths - self._network.rest_length
         memory, total = _response(self._network.edge_constants, self._state.edge_arms, extension, rates)
         return vectors, memory, total
@@ -108,12 +112,13 @@ class TrussSimulation:
     def _stresses(self) -> tuple[Array, Array]:
         """Return the memory stress and the whole stress, averaged to nodes (N, 6) [Pa]."""
         vectors, *edge = self._edge_tension()
-        network, volumes = self._network, self._nodal_volumes
         memory, total = (
-            virial_stress(vectors, tension, network.edges, volumes)
-            + cell_stress(pull, network.cells, network.rest_volume, volumes, self._problem.dimension)
+            self._edge_average @ edge_virial(vectors, tension)
+            + isotropic(self._cell_average @ pull, self._problem.dimension)
             for tension, pull in zip(edge, self._cell_tension(), strict=True)
         )
+        for stress in (memory, total):
+            stress[:, 2] += self._out_of_plane * (stress[:, 0] + stress[:, 1])
         return memory, total
 
     def fields(self) -> dict[str, Array]:
@@ -132,23 +137,21 @@ class TrussSimulation:
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support."""
-        dimension, offset = self._problem.dimension, self._boundary.tools.offset
+        dimension, offset, held = self._problem.dimension, self._boundary.tools.offset, self._boundary.held
         found = {
             f"tool.{tool.name}": -self._state.contact_force[offset[k] : offset[k + 1], :dimension].sum(axis=0)
             for k, tool in enumerate(self._problem.tools)
         }
-        for item in self._problem.prescribed:
-            force = np.zeros(dimension)
-            force[list(item.components)] = -self._state.reaction[np.ix_(item.nodes, np.array(item.components))].sum(
-                axis=0
-            )
-            found[f"support.{item.name}"] = force
-        return found
+        supports = np.zeros((len(self._problem.prescribed), dimension))
+        np.add.at(supports, (held.motion, held.component), -self._state.reaction[held.node, held.component])
+        names = (f"support.{item.name}" for item in self._problem.prescribed)
+        return found | dict(zip(names, supports, strict=True))
 
     def energy(self) -> dict[str, float]:
         """Return kinetic and stored energy [J]: m v^2/2 and (k dd^2 + sum kappa z^2)/2 of edges and cells."""
         network, state = self._network, self._state
-        lengths = np.linalg.norm(state.positions[network.edges[:, 1]] - state.positions[network.edges[:, 0]], axis=1)
+        vectors = state.positions[network.edges[:, 1]] - state.positions[network.edges[:, 0]]
+        lengths = np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
         volumes, _ = cell_volumes(state.positions, network.cells)
         stored = _stored(network.edge_constants, state.edge_arms, lengths - network.rest_length, 1.0)
         stored += _stored(

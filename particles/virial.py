@@ -1,15 +1,18 @@
 """Stress of a network of edges and volume springs, averaged to nodes.
 
-Each edge gives half of its virial f l (e (x) e) to either end; divided by the node's share of the volume this is
-the exact stress of a uniformly stressed body at interior nodes.
+The stress of an element is the virial f l (e (x) e) of its parts of the edges over its volume, plus the tension of
+its volume spring; the stress at a node is the average over the elements around it, weighted with their volumes. So
+it is exact at every node of a uniformly stressed body, and the same average the finite elements report.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from rheotwin.meshing import element_measures
+from rheotwin.particles.network import first_poisson
 from rheotwin.problem import Problem
 from rheotwin.tensors import INDEX_PAIRS
 
@@ -27,22 +30,33 @@ def nodal_volumes(problem: Problem) -> Array:
     return volumes * problem.thickness
 
 
-def virial_stress(vectors: Array, tension: Array, edges: Indices, volumes: Array) -> Array:
-    """Return sum over a node's edges of f l e (x) e / (2 V) as (N, 6) [Pa]; edge vectors are (M, 3) [m]."""
-    scale = 0.5 * tension / np.linalg.norm(vectors, axis=1)
-    stress = np.empty((len(volumes), 6))
+def averaging(elements: Indices, weights: Array, volumes: Array) -> csr_matrix:
+    """Return the matrix (N, elements) that gives each corner an equal part of `weights`, per nodal volume."""
+    corners = elements.shape[1]
+    rows, columns = elements.ravel(), np.repeat(np.arange(len(elements)), corners)
+    values = np.repeat(weights / corners, corners) / volumes[rows]
+    return csr_matrix((values, (rows, columns)), shape=(len(volumes), len(elements)))
+
+
+def edge_virial(vectors: Array, tension: Array) -> Array:
+    """Return f l (e (x) e) of each edge, (M, 6) [N m]; edge vectors are (M, 3) [m]."""
+    scale = tension / np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
+    virial = np.empty((len(vectors), 6))
     for column, (a, b) in enumerate(INDEX_PAIRS):
-        product = scale * vectors[:, a] * vectors[:, b]
-        both = np.bincount(edges[:, 0], weights=product, minlength=len(volumes))
-        both += np.bincount(edges[:, 1], weights=product, minlength=len(volumes))
-        stress[:, column] = both / volumes
+        virial[:, column] = scale * vectors[:, a] * vectors[:, b]
+    return virial
+
+
+def isotropic(tension: Array, dimension: int) -> Array:
+    """Return tension times the unit tensor of the plane or space, (nC, 6)."""
+    stress = np.zeros((len(tension), 6))
+    stress[:, :dimension] = tension[:, None]
     return stress
 
 
-def cell_stress(tension: Array, cells: Indices, rest_volume: Array, volumes: Array, dimension: int) -> Array:
-    """Return the isotropic stress of volume springs, averaged to nodes with the cells' volumes, (N, 6) [Pa]."""
-    shares = np.repeat(tension * rest_volume / (dimension + 1), dimension + 1)
-    nodal = np.bincount(cells.ravel(), weights=shares, minlength=len(volumes)) / volumes
-    stress = np.zeros((len(volumes), 6))
-    stress[:, :dimension] = nodal[:, None]
-    return stress
+def out_of_plane_ratio(problem: Problem) -> Array:
+    """Return s_zz/(s_xx + s_yy) at the nodes (N,): Poisson's ratio in plane strain, 0 elsewhere."""
+    if problem.dimension != 2 or problem.plane == "stress":
+        return np.zeros(len(problem.points))
+    counts = [body.mesh.p.shape[1] for body in problem.bodies]
+    return np.repeat([first_poisson(body) for body in problem.bodies], counts)

@@ -39,7 +39,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.field not in record.manifest.fields:
         known = record.manifest.fields
         raise RheotwinError(
-            f"--field: the record has no field {args.field!r}{nearest_name(args.field, known)}; it has {', '.join(known)}"
+            f"--field: the record has no field {args.field!r}{nearest_name(args.field, known)}; "
+            f"it has {', '.join(known)}"
         )
     unit = NODE_FIELDS[args.field].unit
     label = f"{args.field.replace('_', ' ')} [{unit}]"

@@ -1,0 +1,147 @@
+"""What the house costs: the run loop around a kernel, writing records, importing the package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.side_by_side import Ratio, seconds
+from rheotwin.build import build_problem
+from rheotwin.loop import run_loop
+from rheotwin.observers import Watched
+from rheotwin.problem import Problem
+from rheotwin.record import open_record
+from rheotwin.registry import find_solver
+from rheotwin.run import RunRequest, run_scene
+from rheotwin.scene import Scene, parse_scene
+from rheotwin.schedule import plan
+from rheotwin.solver import Simulation, checked_options
+
+PLATE = """
+schema = 1
+dimension = 2
+duration = {duration}
+[laws.dough]
+model = "three-element"
+young = 1000.0
+poisson = 0.3
+voigt_viscosity = 20.0
+series_viscosity = 2000.0
+[bodies.plate]
+shape = "box"
+size = [2.4, 1.3]
+cells = [24, 13]
+law = "dough"
+density = 1000.0
+[supports.bottom]
+body = "plate"
+where = {{ side = "bottom" }}
+[forces.pull]
+body = "plate"
+where = {{ side = "top" }}
+total = [0.0, 50.0]
+[output]
+interval = 10.0
+"""
+
+BLOCK = """
+schema = 1
+dimension = 3
+duration = {duration}
+[laws.dough]
+model = "three-element"
+young = 20000.0
+poisson = 0.3
+voigt_viscosity = 200.0
+series_viscosity = 20000.0
+[bodies.block]
+shape = "box"
+size = [0.16, 0.16, 0.16]
+cells = [16, 16, 16]
+law = "dough"
+density = 1000.0
+[supports.bottom]
+body = "block"
+where = {{ side = "bottom" }}
+[tools.bar]
+shape = "bar"
+center = [0.08, 0.08, 0.16]
+normal = [0.0, 0.0, -1.0]
+width = 0.06
+[tools.bar.motion]
+times = [0.0, {duration}]
+displacement = [[0.0, 0.0, 0.0], [0.0, 0.0, -0.02]]
+[output]
+interval = {interval}
+"""
+
+
+def _scene(text: str, **values: float) -> Scene:
+    return parse_scene(text.format(**values), base=Path())
+
+
+def _started(problem: Problem) -> Simulation:
+    solver = find_solver("truss")
+    return solver.start(problem, checked_options(solver, {}))
+
+
+def loop_overhead() -> Ratio:
+    """Run the same steps through the run loop (no observers) and in one call of the kernel."""
+    scene = _scene(PLATE, duration=1000.0)
+    problem = build_problem(scene)
+    simulation = _started(problem)
+    start = simulation.save()
+    edges = simulation.statistics()["edges"]
+
+    def bare() -> None:
+        simulation.restore(start)
+        simulation.advance(scene.duration, 10**9)
+
+    def looped() -> None:
+        simulation.restore(start)
+        run_loop(Watched(problem, simulation, scene.duration), plan(scene), [])
+
+    spent = seconds({"bare": bare, "looped": looped}, rounds=11)
+    steps = simulation.step_count
+    detail = f"{edges} edges, {steps} steps, {1e6 * spent['bare'] / steps:.2f} us a step bare"
+    return Ratio("run loop around the kernel, share of its time", spent["looped"] / spent["bare"] - 1.0, 0.02, detail)
+
+
+def record_writing(format_name: str) -> Ratio:
+    """Run 100 frames of 20,480 tets and time what observers spend on writing."""
+    scene = _scene(BLOCK, duration=1.0, interval=0.01)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "record"
+        begin = perf_counter()
+        outcome = run_scene(RunRequest(scene=scene, solver="truss", folder=target, format=format_name))  # type: ignore[arg-type]
+        total = perf_counter() - begin
+        record = open_record(target)
+        cells, frames = record.manifest.mesh.cells, len(record.times)
+    writing = outcome.loop_seconds - outcome.solve_seconds
+    detail = f"{frames} frames of {cells} tets, {outcome.steps} steps, {1e3 * writing / frames:.1f} ms a frame"
+    return Ratio(f"record writing ({format_name}), share of the run", writing / total, 0.10, detail)
+
+
+def import_time() -> list[Ratio]:
+    """Import the package and ask for help in fresh interpreters; bounds are seconds."""
+    found = []
+    for name, command in (
+        ("import rheotwin [s]", [sys.executable, "-c", "import rheotwin"]),
+        ("rheotwin --help [s]", [sys.executable, "-m", "rheotwin", "--help"]),
+    ):
+        empty = [sys.executable, "-c", "pass"]
+        times = seconds({"it": lambda c=command: _quiet(c), "empty": lambda e=empty: _quiet(e)})  # type: ignore[misc]
+        found.append(Ratio(name, times["it"], 0.3, f"an empty interpreter takes {times['empty']:.3f} s"))
+    return found
+
+
+def _quiet(command: list[str]) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def measure() -> list[Ratio]:
+    """Measure everything."""
+    return [loop_overhead(), record_writing("pvd"), record_writing("vtkhdf"), *import_time()]

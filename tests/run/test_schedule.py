@@ -1,0 +1,120 @@
+"""Planned times: what is written when, on decimal times that no step may miss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from math import isclose
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rheotwin.scene import Scene
+from rheotwin.schedule import Stop, common_tick, frame_times, plan, step_dividing
+
+decimals = st.integers(1, 10**6).map(lambda number: number / 1000)
+
+
+def test_frames_probes_and_checkpoints_merge_into_one_list(scene_with: Callable[..., Scene]) -> None:
+    changes = {"output.interval": 0.2, "output.probe_interval": 0.1, "output.checkpoint_interval": 0.3}
+    assert plan(scene_with(changes)) == [
+        Stop(0.0, frame=True, probe=True, checkpoint=False),
+        Stop(0.1, frame=False, probe=True, checkpoint=False),
+        Stop(0.2, frame=True, probe=True, checkpoint=False),
+        Stop(0.3, frame=False, probe=True, checkpoint=True),
+        Stop(0.4, frame=True, probe=True, checkpoint=True),
+    ]
+
+
+def test_rows_follow_the_frames_unless_they_have_their_own_rhythm(scene_with: Callable[..., Scene]) -> None:
+    stops = plan(scene_with({"output": {"times": [0.05, 0.3]}}))
+    assert [(stop.time, stop.frame, stop.probe) for stop in stops] == [
+        (0.05, True, True),
+        (0.3, True, True),
+        (0.4, True, True),
+    ]
+
+
+def test_without_a_rhythm_there_are_fifty_frames(scene_with: Callable[..., Scene]) -> None:
+    times = frame_times(scene_with({"output": {}}))
+    assert times == pytest.approx([0.008 * index for index in range(51)])
+
+
+def test_an_interval_that_does_not_divide_the_duration_ends_with_a_shorter_one(
+    scene_with: Callable[..., Scene],
+) -> None:
+    stops = plan(scene_with({"output": {"interval": 0.15}}))
+    assert [stop.time for stop in stops] == [0.0, 0.15, 0.3, 0.4]
+
+
+def test_adaptive_output_plans_every_time_a_frame_may_be_due(scene_with: Callable[..., Scene]) -> None:
+    adaptive = {"shortest": 0.1, "longest": 0.3, "change": 1e-3}
+    assert frame_times(scene_with({"output": {"adaptive": adaptive}})) == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
+
+
+@given(duration=decimals, frames=st.integers(1, 40), rows=st.integers(1, 40), saved=decimals)
+def test_a_plan_increases_strictly_and_ends_with_a_frame_and_a_row(
+    duration: float, frames: int, rows: int, saved: float
+) -> None:
+    output = {
+        "interval": duration / frames,
+        "probe_interval": duration / rows,
+        "checkpoint_interval": saved,
+    }
+    scene = Scene.model_validate(
+        {
+            "schema": 1,
+            "dimension": 1,
+            "duration": duration,
+            "laws": {"gel": {"model": "elastic", "young": 1.0, "poisson": 0.0}},
+            "bodies": {"rod": {"shape": "box", "size": [1.0], "cells": [1], "law": "gel", "mass": 1.0}},
+            "output": output,
+        }
+    )
+    stops = plan(scene)
+    times = [stop.time for stop in stops]
+    # two times that should coincide may differ by rounding only, and rounding to 1e-12 s makes them one
+    assert all(after - before > 1e-6 for before, after in pairwise(times))
+    assert stops[0].time == 0.0 and not stops[0].checkpoint
+    assert stops[-1].frame and stops[-1].probe and isclose(times[-1], duration, rel_tol=1e-12)
+    assert sum(stop.frame for stop in stops) == frames + 1
+    assert sum(stop.probe for stop in stops) == rows + 1
+
+
+@given(times=st.lists(decimals, min_size=1, max_size=6))
+def test_the_tick_divides_every_time_and_nothing_larger_does(times: list[float]) -> None:
+    tick = common_tick(times, max(times))
+    if tick == 0:
+        # it is given up only below a millionth of the run; these times are whole thousandths
+        assert max(times) > 1e-3 / 1e-6
+        return
+    multiples = [Fraction(str(time)) / tick for time in times]
+    assert all(multiple.denominator == 1 for multiple in multiples)
+    assert not any(all((m / factor).denominator == 1 for m in multiples) for factor in (2, 3, 5, 7, 11, 13))
+
+
+def test_times_without_a_common_measure_have_no_tick() -> None:
+    assert common_tick([1.0, 0.123456789012], 1.0) == 0
+    assert common_tick([0.1, 0.30000000000000004], 1.0) == 0  # binary noise is not taken for a decimal
+    assert common_tick([0.0, 0.1, 0.25], 1.0) == Fraction(1, 20)
+
+
+@given(
+    tick=st.fractions(min_value="0.001", max_value=1000, max_denominator=1000),
+    wanted=st.floats(1e-6, 1e6),
+)
+def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wanted: float) -> None:
+    step = step_dividing(tick, wanted)
+    count = tick / step
+    assert count.denominator == 1
+    assert float(step) <= wanted * (1 + 1e-8)
+    if count > 1:
+        assert float(tick / (count - 1)) > wanted
+
+
+def test_a_step_of_exactly_a_share_of_the_tick_is_kept() -> None:
+    # 0.1/0.001 is not 100 in floating point; the step must not become a hundred-and-first
+    assert step_dividing(Fraction(1, 10), 0.001) == Fraction(1, 1000)
+    assert step_dividing(Fraction(0), 0.3) == Fraction(0.3)

@@ -1,0 +1,91 @@
+"""Selections of nodes: sides, boxes, regions, the nearest node; and the sentence when there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing import BoxShape, make_shape
+from rheotwin.scene import Where
+from rheotwin.selection import nearest_node, select_nodes
+
+LINE, FLAT, SOLID = (
+    np.ascontiguousarray(make_shape(BoxShape(size, cells)).p.T)
+    for size, cells in (((3.0,), (3,)), ((3.0, 2.0), (3, 2)), ((3.0, 2.0, 1.0), (3, 2, 1)))
+)
+
+
+def select(points: np.ndarray, regions: dict[str, Any] | None = None, **where: Any) -> np.ndarray:
+    return select_nodes(Where.model_validate(where), points, regions or {}, "supports.floor.where")
+
+
+@pytest.mark.parametrize(
+    ("points", "side", "axis", "value"),
+    [
+        (LINE, "left", 0, 0.0),
+        (LINE, "right", 0, 3.0),
+        (FLAT, "left", 0, 0.0),
+        (FLAT, "right", 0, 3.0),
+        (FLAT, "bottom", 1, 0.0),
+        (FLAT, "top", 1, 2.0),
+        (SOLID, "left", 0, 0.0),
+        (SOLID, "right", 0, 3.0),
+        (SOLID, "front", 1, 0.0),
+        (SOLID, "back", 1, 2.0),
+        (SOLID, "bottom", 2, 0.0),
+        (SOLID, "top", 2, 1.0),
+    ],
+)
+def test_a_side_is_all_nodes_on_that_end_of_the_bounding_box(
+    points: np.ndarray, side: str, axis: int, value: float
+) -> None:
+    chosen = select(points, side=side)
+    assert chosen.tolist() == np.flatnonzero(points[:, axis] == value).tolist()
+    assert len(chosen) > 0
+
+
+@pytest.mark.parametrize(("points", "side"), [(LINE, "top"), (LINE, "front"), (FLAT, "back")])
+def test_a_side_of_another_dimension_is_refused(points: np.ndarray, side: str) -> None:
+    with pytest.raises(RheotwinError, match=rf"^supports.floor.where: side '{side}' does not exist in .D; use"):
+        select(points, side=side)
+
+
+def test_a_box_holds_its_borders_and_leaves_missing_axes_free() -> None:
+    chosen = select(SOLID, box={"x": [1.0, 2.0], "z": [1.0, 1.0]})
+    inside = (SOLID[:, 0] >= 1.0) & (SOLID[:, 0] <= 2.0) & (SOLID[:, 2] == 1.0)
+    assert chosen.tolist() == np.flatnonzero(inside).tolist()
+    assert len(chosen) == 2 * 3
+
+
+def test_the_border_of_a_box_forgives_rounding_and_no_more() -> None:
+    # the tolerance is 1e-9 of the largest extent, 3
+    assert len(select(FLAT, box={"y": [2.0 + 2e-9, 5.0]})) == 4
+    with pytest.raises(RheotwinError, match="selects no node"):
+        select(FLAT, box={"y": [2.0 + 4e-9, 5.0]})
+
+
+def test_nearest_is_one_node() -> None:
+    chosen = select(FLAT, nearest=[2.2, 0.9])
+    assert FLAT[chosen].tolist() == [[2.0, 1.0]]
+    assert nearest_node(SOLID, np.array([9.0, 9.0, 9.0])) == int(np.argmax(SOLID.sum(axis=1)))
+
+
+def test_a_region_is_a_named_group_of_the_mesh_file() -> None:
+    regions = {"skin": np.array([1, 4]), "core": np.array([2])}
+    assert select(FLAT, regions, region="skin").tolist() == [1, 4]
+    with pytest.raises(RheotwinError, match=r"where: no region 'skn' \(did you mean 'skin'\?\); known regions: core"):
+        select(FLAT, regions, region="skn")
+    with pytest.raises(RheotwinError, match="known regions: none: only mesh files with named groups have regions"):
+        select(FLAT, region="skin")
+
+
+def test_an_empty_selection_says_where_the_body_is() -> None:
+    with pytest.raises(RheotwinError) as caught:
+        select(FLAT, box={"x": [7.0, 8.0]})
+    assert str(caught.value) == (
+        "supports.floor.where: selects no node; the body spans [0.0, 0.0] to [3.0, 2.0] [m]; "
+        "move the selection into it"
+    )
