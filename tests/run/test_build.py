@@ -137,12 +137,16 @@ def test_supports_at_rest_and_supports_of_other_components_may_meet(problem_with
     assert wall.motion.at(0.2).tolist() == [0.05, 0.0]
 
 
-def test_a_bar_touches_the_nodes_in_front_of_its_face(problem_with: Build) -> None:
+def test_a_bar_can_touch_the_surface_nodes_in_front_of_its_face_and_within_its_width(problem_with: Build) -> None:
     problem = problem_with()
-    touched = problem.points[problem.tools[0].candidates]
-    assert sorted(map(tuple, touched.tolist())) == pytest.approx([(0.05, 0.1), (0.1, 0.1), (0.15, 0.1)]) or sorted(
-        map(tuple, touched[touched[:, 1] > 0.05].tolist())
-    ) == pytest.approx([(0.05, 0.1), (0.1, 0.1), (0.15, 0.1)])
+    x, y = problem.points.T
+    surface = (x == 0.0) | (x == 0.2) | (y == 0.0) | (y == 0.1)
+    # the bar is centred at x = 0.1 and 0.1 wide; its borders count
+    below = (np.abs(x - 0.1) < 0.0501) & surface
+    assert problem.tools[0].candidates.tolist() == np.flatnonzero(below).tolist()
+    # a bar within the block, looking down, has only the lower side in front of it
+    lower = problem_with({"tools.bar.center": [0.1, 0.05]})
+    assert lower.tools[0].candidates.tolist() == np.flatnonzero(below & (y == 0.0)).tolist()
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.7])

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import isclose
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheotwin.scene import Scene
@@ -54,14 +54,15 @@ def test_adaptive_output_plans_every_time_a_frame_may_be_due(scene_with: Callabl
     assert frame_times(scene_with({"output": {"adaptive": adaptive}})) == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
 
 
-@given(duration=decimals, frames=st.integers(1, 40), rows=st.integers(1, 40), saved=decimals)
+@settings(max_examples=40, deadline=None)
+@given(duration=decimals, frames=st.integers(1, 40), rows=st.integers(1, 40), saved=st.integers(1, 40))
 def test_a_plan_increases_strictly_and_ends_with_a_frame_and_a_row(
-    duration: float, frames: int, rows: int, saved: float
+    duration: float, frames: int, rows: int, saved: int
 ) -> None:
     output = {
         "interval": duration / frames,
         "probe_interval": duration / rows,
-        "checkpoint_interval": saved,
+        "checkpoint_interval": 1.1 * duration / saved,
     }
     scene = Scene.model_validate(
         {
@@ -88,7 +89,7 @@ def test_the_tick_divides_every_time_and_nothing_larger_does(times: list[float])
     tick = common_tick(times, max(times))
     if tick == 0:
         # it is given up only below a millionth of the run; these times are whole thousandths
-        assert max(times) > 1e-3 / 1e-6
+        assert max(times) >= 1e-3 / 1e-6
         return
     multiples = [Fraction(str(time)) / tick for time in times]
     assert all(multiple.denominator == 1 for multiple in multiples)

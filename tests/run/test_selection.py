@@ -86,6 +86,5 @@ def test_an_empty_selection_says_where_the_body_is() -> None:
     with pytest.raises(RheotwinError) as caught:
         select(FLAT, box={"x": [7.0, 8.0]})
     assert str(caught.value) == (
-        "supports.floor.where: selects no node; the body spans [0.0, 0.0] to [3.0, 2.0] [m]; "
-        "move the selection into it"
+        "supports.floor.where: selects no node; the body spans [0.0, 0.0] to [3.0, 2.0] [m]; move the selection into it"
     )

@@ -1,0 +1,71 @@
+# Two commands: `make demo` runs a comparison and prints where its report is; `make test` runs all tests.
+# Both set up their own virtual environment; they need Python 3.11 or newer, make and pip, nothing else.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$p; break; }; done)
+VENV ?= .venv
+CHECK_VENV ?= .venv-check
+BIN := $(VENV)/bin
+CHECK_BIN := $(CHECK_VENV)/bin
+PYTEST_WORKERS ?= 2
+DEMO_OUTPUT ?= runs/demo
+
+.PHONY: demo test check quality wheel-check bench clean
+
+demo: $(VENV)/.ready
+	$(BIN)/rheotwin compare scenes/bar-press-2d.toml --output $(DEMO_OUTPUT) --overwrite
+
+test: $(VENV)/.ready-test
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope
+
+check: quality wheel-check
+
+# Style, types and the built package. Types are checked on an ordinary installation, because mypy silently
+# skips what an editable one hides from it; the script asserts how many files were looked at.
+quality: $(CHECK_VENV)/.ready
+	$(CHECK_BIN)/ruff check .
+	$(CHECK_BIN)/ruff format --check .
+	$(CHECK_BIN)/python .ci/types.py
+
+wheel-check: $(CHECK_VENV)/.ready
+	$(CHECK_BIN)/python .ci/installed.py
+	$(CHECK_BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m "not packaging"
+
+bench: $(VENV)/.ready
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) $(CHECK_VENV) build dist *.egg-info
+
+define make_venv
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; name one with PYTHON=/path/to/python" >&2; exit 2; }
+	$(PYTHON) -m venv $(1) || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv $(1); }
+	$(1)/bin/python -m pip install --quiet --upgrade pip
+endef
+
+$(VENV)/bin/python:
+	$(call make_venv,$(VENV))
+
+$(VENV)/.ready: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.ready-test: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@touch $@
+
+# The wheel is built anew whenever a source file changed, and installed like any user would.
+SOURCES := $(shell git ls-files src fem particles constraints meshing validation pyproject.toml 2>/dev/null)
+
+$(CHECK_VENV)/.ready: $(SOURCES)
+	@test -x $(CHECK_BIN)/python || $(MAKE) --no-print-directory $(CHECK_VENV)/bin/python
+	rm -rf build dist
+	$(CHECK_BIN)/python -m pip install --quiet "build>=1.2"
+	$(CHECK_BIN)/python -m build --outdir dist . >/dev/null
+	$(CHECK_BIN)/python -m pip install --quiet "$$(ls dist/*.whl)[test,check]"
+	$(CHECK_BIN)/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	@touch $@
+
+$(CHECK_VENV)/bin/python:
+	$(call make_venv,$(CHECK_VENV))

@@ -1,0 +1,176 @@
+"""Small scenes for the finite-element solver, and the laws they are made of."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.build import build_problem
+from rheotwin.constraints import Motion
+from rheotwin.fem import FemSolver
+from rheotwin.problem import Prescribed, Problem
+from rheotwin.scene import scene_from_data
+from rheotwin.solver import Simulation, checked_options
+
+Data = dict[str, Any]
+
+LAWS: dict[str, Data] = {
+    "elastic": {"model": "elastic", "young": 300.0, "poisson": 0.35},
+    "voigt": {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 60.0},
+    "maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 500.0},
+    "three-element": {
+        "model": "three-element",
+        "young": 30.0,
+        "poisson": 0.35,
+        "voigt_viscosity": 20.0,
+        "series_viscosity": 500.0,
+    },
+    "generalized-voigt": {
+        "model": "generalized-voigt",
+        "units": [
+            {"young": 300.0, "poisson": 0.35},
+            {"young": 100.0, "poisson": 0.35, "viscosity": 80.0},
+            {"young": 40.0, "poisson": 0.35, "viscosity": 400.0},
+        ],
+    },
+    "generalized-maxwell": {
+        "model": "generalized-maxwell",
+        "arms": [
+            {"young": 150.0, "poisson": 0.35, "viscosity": 40.0},
+            {"young": 80.0, "poisson": 0.35, "viscosity": 400.0},
+        ],
+        "equilibrium": {"young": 20.0, "poisson": 0.35},
+        "dashpot": {"viscosity": 15.0, "poisson": 0.35},
+    },
+}
+
+
+@pytest.fixture(params=list(LAWS))
+def any_law(request: pytest.FixtureRequest) -> Data:
+    return dict(LAWS[request.param])
+
+
+@pytest.fixture
+def laws() -> dict[str, Data]:
+    return {name: dict(law) for name, law in LAWS.items()}
+
+
+@pytest.fixture
+def scene() -> Callable[..., Data]:
+    """Return scene data with one box body `block`; keywords of the body and of the scene itself are told apart."""
+
+    def build(law: Data, *, size: list[float], cells: list[int], duration: float = 10.0, **more: Any) -> Data:
+        keys = ("cell", "pattern", "mass", "density", "mass_sharing", "origin", "rotation")
+        body = {key: more.pop(key) for key in keys if key in more}
+        if not {"mass", "density"} & set(body):
+            body["density"] = 1e-12
+        return {
+            "schema": 1,
+            "dimension": len(size),
+            "duration": duration,
+            "laws": {"stuff": law},
+            "bodies": {"block": {"shape": "box", "size": size, "cells": cells, "law": "stuff", **body}},
+            "output": {"interval": duration},
+            **more,
+        }
+
+    return build
+
+
+@pytest.fixture
+def problem_of() -> Callable[[Data], Problem]:
+    return lambda data: build_problem(scene_from_data(data))
+
+
+@pytest.fixture
+def start() -> Callable[..., Simulation]:
+    """Start the solver on scene data or on a problem."""
+
+    def begin(what: Data | Problem, **options: Any) -> Simulation:
+        problem = what if isinstance(what, Problem) else build_problem(scene_from_data(what))
+        return FemSolver().start(problem, checked_options(FemSolver, options))
+
+    return begin
+
+
+@pytest.fixture
+def run_to() -> Callable[[Simulation, float], None]:
+    return lambda simulation, time: simulation.advance(time, 10**9)
+
+
+@pytest.fixture
+def step_once() -> Callable[[Simulation], None]:
+    return lambda simulation: simulation.advance(simulation.time + 2.0 * simulation.step_size, 1)
+
+
+@pytest.fixture
+def with_state() -> Callable[..., None]:
+    """Overwrite parts of a simulation's state, such as u or v."""
+
+    def overwrite(simulation: Simulation, **arrays: Any) -> None:
+        simulation.restore(simulation.save() | {name: np.asarray(array) for name, array in arrays.items()})
+
+    return overwrite
+
+
+@pytest.fixture
+def distorted() -> Callable[..., Problem]:
+    """Move the inner nodes of a one-body problem by random amounts up to a share of the spacing."""
+
+    def move(problem: Problem, *, spacing: float, share: float = 0.2, seed: int = 7) -> Problem:
+        body, points = problem.bodies[0], problem.points.copy()
+        inner = np.ones(len(points), dtype=bool)
+        inner[body.mesh.boundary_nodes() if points.shape[1] > 1 else [0, -1]] = False
+        points[inner] += share * spacing * np.random.default_rng(seed).uniform(-1, 1, (inner.sum(), points.shape[1]))
+        mesh = replace(body.mesh, doflocs=np.ascontiguousarray(points.T))
+        return replace(problem, points=points, bodies=(replace(body, mesh=mesh),))
+
+    return move
+
+
+@pytest.fixture
+def driven_boundary() -> Callable[..., Problem]:
+    """Let every boundary node follow x -> x + gradient x t up to the end of the scene."""
+
+    def drive(problem: Problem, gradient: np.ndarray) -> Problem:
+        nodes, duration = problem.bodies[0].mesh.boundary_nodes(), problem.scene.duration
+        components = tuple(range(problem.dimension))
+        held = (
+            Prescribed(
+                f"node-{node}",
+                np.array([node]),
+                components,
+                Motion(
+                    np.array([0.0, duration]),
+                    np.array([np.zeros(len(components)), duration * gradient @ problem.points[node]]),
+                ),
+            )
+            for node in nodes
+        )
+        return replace(problem, prescribed=tuple(held))
+
+    return drive
+
+
+@pytest.fixture
+def press(scene: Callable[..., Data]) -> Callable[..., Data]:
+    """The papers' pressing scene without inertia: 16 x 6 squares of 5, a bar of width 20 goes down 10 in 10 s."""
+
+    def build(law: Data, pattern: str = "se-nw", mass: float = 1e-12) -> Data:
+        motion = {"times": [0.0, 10.0, 20.0], "displacement": [[0.0, 0.0], [0.0, -10.0], [0.0, 0.0]]}
+        bar = {"shape": "bar", "center": [40.0, 30.0], "normal": [0.0, -1.0], "width": 20.0, "motion": motion}
+        return scene(
+            law,
+            size=[80.0, 30.0],
+            cells=[16, 6],
+            pattern=pattern,
+            mass=mass,
+            mass_sharing="equal",
+            duration=20.0,
+            supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+            tools={"bar": bar},
+        )
+
+    return build
