@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _HOMES: dict[str, str] = {
     "Problem": "rheotwin.problem",
-    "build_problem": "rheotwin.problem",
+    "build_problem": "rheotwin.build",
     "Scene": "rheotwin.scene",
     "load_scene": "rheotwin.scene",
     "Record": "rheotwin.record",

@@ -87,8 +87,8 @@ class _Clock:
     solve: float = 0.0
     chunk: int = 16
 
-    def advance(self, run: Watched, until: float) -> None:
-        """Take one chunk of steps and adapt the size of the next."""
+    def advance(self, run: Watched, until: float) -> bool:
+        """Take one chunk of steps and adapt the size of the next; return whether any was left to take."""
         begin, steps = perf_counter(), run.simulation.step_count
         run.simulation.advance(until, self.chunk)
         spent = perf_counter() - begin
@@ -98,6 +98,12 @@ class _Clock:
             self.chunk *= 2
         elif spent > 3.0 * CHUNK_SECONDS:
             self.chunk = max(1, self.chunk // 2)
+        return taken > 0
+
+
+def _passed(run: Watched, time: float) -> bool:
+    """Return whether `time` [s] lies behind; what is due at the very time a run was stopped is still to be done."""
+    return run.simulation.time > time + 0.5 * run.simulation.step_size
 
 
 def _reached(run: Watched, time: float) -> bool:
@@ -114,10 +120,12 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
     with _interrupt_flag() as flag:
         try:
             for stop in stops:
-                if resumed and _reached(run, stop.time):
+                if resumed and _passed(run, stop.time):
                     continue
                 while not _reached(run, stop.time) and not flag.raised:
-                    clock.advance(run, stop.time)
+                    # A time halfway between two steps may round to neither: no step taken means as near as it gets.
+                    if not clock.advance(run, stop.time):
+                        break
                     check_finite(run)
                     for observer in observers:
                         observer.tick(run)

@@ -17,7 +17,7 @@ from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
 from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import mesh_hash
-from rheotwin.observers import Checkpoints, Frames, Observer, Probes, Watched, probe_columns
+from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
 from rheotwin.problem import Problem
 from rheotwin.record import (
     BodyInfo,
@@ -25,6 +25,7 @@ from rheotwin.record import (
     GridTopology,
     Manifest,
     MeshInfo,
+    Record,
     RecordWriter,
     SeriesFormat,
     SolverInfo,
@@ -158,9 +159,16 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     simulation.restore(load_checkpoint(record.checkpoint_path))
     if announce is not None:
         announce(problem, simulation)
+    last = _last_frame(record, simulation.time) if scene.output.adaptive is not None else None
     writer = RecordWriter.resume(folder, time=simulation.time)
     writer.update(status="running", message="")
-    return _carry_out(problem, simulation, writer, observers, perf_counter() - begin)
+    return _carry_out(problem, simulation, writer, observers, perf_counter() - begin, last_frame=last)
+
+
+def _last_frame(record: Record, time: float) -> LastFrame | None:
+    """Return the last frame up to `time` [s]: what adaptive output compares with."""
+    kept = np.flatnonzero(record.times <= time * (1.0 + 1e-12))
+    return LastFrame(float(record.times[kept[-1]]), record.positions(int(kept[-1]))) if kept.size else None
 
 
 def _carry_out(
@@ -169,15 +177,20 @@ def _carry_out(
     writer: RecordWriter,
     observers: Sequence[Observer],
     setup: float,
+    *,
+    last_frame: LastFrame | None = None,
 ) -> Outcome:
     """Run the loop with the record's observers and close the manifest, however it ends."""
     run = Watched(problem, simulation, problem.scene.duration)
-    everyone = [Frames(writer), Probes(writer), Checkpoints(writer), *observers]
+    everyone = [Frames(writer, last_frame), Probes(writer), Checkpoints(writer), *observers]
     with writer:
         try:
             outcome = run_loop(run, plan(problem.scene), everyone)
         except RheotwinError as error:
             _mark_failed(writer, str(error))
+            raise
+        except Exception as error:
+            _mark_failed(writer, f"{type(error).__name__}: {error}")
             raise
         writer.update(
             status=outcome.status,

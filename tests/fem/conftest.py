@@ -37,12 +37,13 @@ LAWS: dict[str, Data] = {
     },
     "generalized-maxwell": {
         "model": "generalized-maxwell",
-        "arms": [
+        "units": [
             {"young": 150.0, "poisson": 0.35, "viscosity": 40.0},
             {"young": 80.0, "poisson": 0.35, "viscosity": 400.0},
         ],
-        "equilibrium": {"young": 20.0, "poisson": 0.35},
-        "dashpot": {"viscosity": 15.0, "poisson": 0.35},
+        "equilibrium": 20.0,
+        "viscosity": 15.0,
+        "poisson": 0.35,
     },
 }
 

@@ -1,9 +1,9 @@
 """Observers of a run: progress, frames, probes, checkpoints."""
 
 from rheotwin.observers.checkpoints import Checkpoints
-from rheotwin.observers.frames import Frames
+from rheotwin.observers.frames import Frames, LastFrame
 from rheotwin.observers.probes import Probes, probe_columns
 from rheotwin.observers.progress import Progress
 from rheotwin.observers.protocol import Observer, Quiet, Watched
 
-__all__ = ["Checkpoints", "Frames", "Observer", "Probes", "Progress", "Quiet", "Watched", "probe_columns"]
+__all__ = ["Checkpoints", "Frames", "LastFrame", "Observer", "Probes", "Progress", "Quiet", "Watched", "probe_columns"]

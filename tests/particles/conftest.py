@@ -1,0 +1,119 @@
+"""Small scenes in code: a block of one material, with whatever supports, tools and forces a test needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import meshio
+import numpy as np
+import pytest
+
+from rheotwin.build import build_problem
+from rheotwin.particles import TrussSolver
+from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.problem import Problem
+from rheotwin.scene import scene_from_data
+from rheotwin.solver import checked_options
+
+MAKERS: dict[str, dict[str, Any]] = {
+    "elastic": {"model": "elastic", "young": 12.0},
+    "voigt": {"model": "voigt", "young": 12.0, "viscosity": 0.6},
+    "maxwell": {"model": "maxwell", "young": 12.0, "viscosity": 4.0},
+    "three-element": {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0},
+    "generalized-voigt": {
+        "model": "generalized-voigt",
+        "units": [{"young": 12.0, "viscosity": 1.0}, {"young": 30.0}, {"viscosity": 20.0}],
+    },
+    "generalized-maxwell": {
+        "model": "generalized-maxwell",
+        "units": [{"young": 5.0, "viscosity": 1.0}, {"young": 3.0, "viscosity": 9.0}],
+        "equilibrium": 4.0,
+        "viscosity": 0.2,
+    },
+}
+
+
+@pytest.fixture(params=list(MAKERS))
+def law(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Every law in turn, all parts with Poisson's ratio 0.35 (volume springs are needed)."""
+    return {**MAKERS[request.param], "poisson": 0.35}
+
+
+@pytest.fixture
+def laws() -> dict[str, dict[str, Any]]:
+    return {name: {**maker, "poisson": 0.35} for name, maker in MAKERS.items()}
+
+
+@pytest.fixture
+def make_problem() -> Callable[..., Problem]:
+    """Build a box of one law; `body` overrides its entries, `scene` those of the whole scene."""
+
+    def build(dimension: int, law: dict[str, Any], *, body: dict[str, Any] | None = None, **scene: Any) -> Problem:
+        box = {
+            "shape": "box",
+            "size": [3.0, 2.0, 2.0][:dimension],
+            "cells": [3, 2, 2][:dimension],
+            "law": "stuff",
+            "density": 1.0,
+        }
+        data: dict[str, Any] = {"schema": 1, "dimension": dimension, "duration": 1.0, "laws": {"stuff": law}}
+        data |= {"bodies": {"block": {k: v for k, v in (box | (body or {})).items() if v is not None}}, **scene}
+        data.setdefault("output", {"interval": data["duration"]})
+        base = data.pop("base", None)
+        return build_problem(scene_from_data(data, base=base))
+
+    return build
+
+
+@pytest.fixture
+def start() -> Callable[..., TrussSimulation]:
+    """Start the truss on a problem."""
+
+    def begin(problem: Problem, **options: Any) -> TrussSimulation:
+        solver = TrussSolver()
+        return solver.start(problem, checked_options(solver, options))
+
+    return begin
+
+
+@pytest.fixture
+def advance_by() -> Callable[[TrussSimulation, int], None]:
+    """Take exactly so many steps."""
+
+    def take(simulation: TrussSimulation, steps: int) -> None:
+        wanted = simulation.step_count + steps
+        simulation.advance(wanted * simulation.step_size, steps)
+        assert simulation.step_count == wanted
+
+    return take
+
+
+@pytest.fixture
+def put() -> Callable[..., None]:
+    """Overwrite parts of a simulation's state; positions and velocities may be (N, d)."""
+
+    def overwrite(simulation: TrussSimulation, **values: Any) -> None:
+        state = simulation.save()
+        for name, value in values.items():
+            if name in ("positions", "velocities"):
+                state[name][:, : np.shape(value)[1]] = value
+            else:
+                state[name][...] = value
+        simulation.restore(state)
+
+    return overwrite
+
+
+@pytest.fixture
+def equilateral(tmp_path: Path) -> dict[str, Any]:
+    """Return body entries of a parallelogram of 6 x 5 cells of two equilateral triangles each, sides 1."""
+    columns, rows = 7, 6
+    i, j = (grid.ravel() for grid in np.meshgrid(np.arange(columns), np.arange(rows)))
+    points = np.stack([i + 0.5 * j, 0.5 * np.sqrt(3.0) * j, 0.0 * i], axis=1)
+    first = np.array([r * columns + c for r in range(rows - 1) for c in range(columns - 1)])
+    lower = np.stack([first, first + 1, first + columns], axis=1)
+    upper = np.stack([first + 1, first + columns + 1, first + columns], axis=1)
+    meshio.Mesh(points, [("triangle", np.concatenate([lower, upper]))]).write(tmp_path / "equilateral.vtu")
+    return {"shape": "file", "path": str(tmp_path / "equilateral.vtu"), "size": None, "cells": None}
