@@ -41,18 +41,18 @@ clean:
 define make_venv
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; name one with PYTHON=/path/to/python" >&2; exit 2; }
 	$(PYTHON) -m venv $(1) || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv $(1); }
-	$(1)/bin/python -m pip install --quiet --upgrade pip
+	$(1)/bin/python -m pip install -qq --upgrade pip
 endef
 
 $(VENV)/bin/python:
 	$(call make_venv,$(VENV))
 
 $(VENV)/.ready: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install -qq --editable .
 	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	$(BIN)/python -m pip install -qq --editable ".[test]"
 	@touch $@
 
 # The wheel is built anew whenever a source file changed, and installed like any user would.
@@ -61,10 +61,10 @@ SOURCES := $(shell git ls-files src fem particles constraints meshing validation
 $(CHECK_VENV)/.ready: $(SOURCES)
 	@test -x $(CHECK_BIN)/python || $(MAKE) --no-print-directory $(CHECK_VENV)/bin/python
 	rm -rf build dist
-	$(CHECK_BIN)/python -m pip install --quiet "build>=1.2"
+	$(CHECK_BIN)/python -m pip install -qq "build>=1.2"
 	$(CHECK_BIN)/python -m build --outdir dist . >/dev/null
-	$(CHECK_BIN)/python -m pip install --quiet "$$(ls dist/*.whl)[test,check]"
-	$(CHECK_BIN)/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(CHECK_BIN)/python -m pip install -qq "$$(ls dist/*.whl)[test,check]"
+	$(CHECK_BIN)/python -m pip install -qq --force-reinstall --no-deps dist/*.whl
 	@touch $@
 
 $(CHECK_VENV)/bin/python:

@@ -113,7 +113,7 @@ class TrussSimulation:
         """Return the memory stress and the whole stress, averaged to nodes (N, 6) [Pa]."""
         vectors, *edge = self._edge_tension()
         memory, total = (
-            self._edge_average @ edge_virial(vectors, tension)
+            self._edge_average @ edge_virial(vectors, self._network.rest_length, tension)
             + isotropic(self._cell_average @ pull, self._problem.dimension)
             for tension, pull in zip(edge, self._cell_tension(), strict=True)
         )

@@ -48,6 +48,6 @@ def stable_step(stiffness_rate: float, viscosity_rate: float) -> float:
     >>> round(stable_step(4.0, 0.0), 12)
     1.0
     """
-    if stiffness_rate == 0.0:
-        return np.inf if viscosity_rate == 0.0 else 2.0 / viscosity_rate
-    return float((np.sqrt(viscosity_rate**2 + 4.0 * stiffness_rate) - viscosity_rate) / stiffness_rate)
+    if stiffness_rate == 0.0 and viscosity_rate == 0.0:
+        return np.inf
+    return float(4.0 / (viscosity_rate + np.sqrt(viscosity_rate**2 + 4.0 * stiffness_rate)))

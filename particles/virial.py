@@ -1,7 +1,7 @@
 """Stress of a network of edges and volume springs, averaged to nodes.
 
-The stress of an element is the virial f l (e (x) e) of its parts of the edges over its volume, plus the tension of
-its volume spring; the stress at a node is the average over the elements around it, weighted with their volumes. So
+The stress of an element is the virial f l0 (e (x) e) of its parts of the edges over its rest volume, plus the tension
+of its volume spring: engineering stress in the directions the edges have now, so a bar reports force per section. The stress at a node is the average over the elements around it, weighted with their volumes. So
 it is exact at every node of a uniformly stressed body, and the same average the finite elements report.
 """
 
@@ -38,9 +38,9 @@ def averaging(elements: Indices, weights: Array, volumes: Array) -> csr_matrix:
     return csr_matrix((values, (rows, columns)), shape=(len(volumes), len(elements)))
 
 
-def edge_virial(vectors: Array, tension: Array) -> Array:
-    """Return f l (e (x) e) of each edge, (M, 6) [N m]; edge vectors are (M, 3) [m]."""
-    scale = tension / np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
+def edge_virial(vectors: Array, rest_length: Array, tension: Array) -> Array:
+    """Return f l0 (e (x) e) of each edge, (M, 6) [N m]; edge vectors are (M, 3) [m]."""
+    scale = tension * rest_length / np.einsum("ek,ek->e", vectors, vectors)
     virial = np.empty((len(vectors), 6))
     for column, (a, b) in enumerate(INDEX_PAIRS):
         virial[:, column] = scale * vectors[:, a] * vectors[:, b]

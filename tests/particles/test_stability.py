@@ -68,9 +68,10 @@ def test_heavier_nodes_are_slower() -> None:
 
 
 def test_stable_step_solves_its_bound() -> None:
+    """Also where the viscosity dominates, where the textbook root of the quadratic cancels to nothing."""
     for a, c in ((3.0, 0.5), (0.0, 2.0), (5.0, 0.0), (1e-8, 1e4)):
         h = stable_step(a, c)
-        assert a * h**2 + 2.0 * c * h == pytest.approx(4.0, rel=1e-7)
+        assert a * h**2 + 2.0 * c * h == pytest.approx(4.0, rel=1e-12)
     assert stable_step(0.0, 0.0) == np.inf
 
 
@@ -109,8 +110,7 @@ def test_runs_diverge_where_predicted(
         put(simulation, velocities=kick)
         simulation.advance(2000 * simulation.step_size, 2000)
         with np.errstate(all="ignore"):
-            drift = kick.mean(axis=0) * simulation.time
-            excursion = np.abs(simulation.positions - problem.points - drift).max()
+            excursion = np.abs(simulation.positions - problem.points).max()
         return not excursion < 1e-5
 
     monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(1, 1000))
