@@ -1,8 +1,9 @@
 """Stress of a network of edges and volume springs, averaged to nodes.
 
 The stress of an element is the virial f l0 (e (x) e) of its parts of the edges over its rest volume, plus the tension
-of its volume spring: engineering stress in the directions the edges have now, so a bar reports force per section. The stress at a node is the average over the elements around it, weighted with their volumes. So
-it is exact at every node of a uniformly stressed body, and the same average the finite elements report.
+of its volume spring: engineering stress in the directions the edges have now, so a bar reports force per section.
+The stress at a node is the average over the elements around it, weighted with their volumes. So it is exact at every
+node of a uniformly stressed body, and the same average the finite elements report.
 """
 
 from __future__ import annotations

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +25,15 @@ def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str,
     grid = record.frame(index)
     values = np.asarray(grid.point_data[field], dtype=float)
     grid.point_data[label] = np.linalg.norm(values, axis=1) if values.ndim > 1 else values
-    plotter.add_mesh(grid, scalars=label, clim=(0.0, top), show_edges=True, cmap="viridis", name="bodies", line_width=1)
+    plotter.add_mesh(
+        grid,
+        scalars=label,
+        clim=(0.0, top),
+        cmap="viridis",
+        show_edges=True,
+        name="bodies",
+        scalar_bar_args={"position_x": 0.2, "width": 0.6, "fmt": "%.3g", "n_labels": 4},
+    )
     tools = record.tools(index)
     if tools is not None:
         plotter.add_mesh(tools, color=TOOL_COLOR, opacity=0.6, name="tools")
@@ -41,18 +52,39 @@ def _place_camera(plotter: Any, record: Record) -> None:
 
 
 def save_picture(record: Record, path: Path, *, field: str, label: str, frame: int) -> None:
-    """Render one frame off-screen into a PNG file."""
+    """Render one frame off-screen into a PNG file.
+
+    In a process of its own: where there is no OpenGL at all, VTK does not raise but crashes.
+    """
+    if not path.parent.is_dir():
+        raise RheotwinError(f"{path}: could not write the picture: there is no folder {path.parent}")
+    with tempfile.TemporaryDirectory() as aside:
+        picture = Path(aside) / "picture.png"
+        task = [str(record.folder), str(picture), field, label, str(frame)]
+        done = subprocess.run([sys.executable, "-m", __name__, *task], capture_output=True, check=False)
+        if done.returncode or not picture.is_file():
+            raise RheotwinError(
+                f"view: could not render off-screen (the renderer ended with {done.returncode}); install OpenGL's "
+                "EGL or OSMesa library, or open the record's series in ParaView"
+            )
+        try:
+            shutil.move(picture, path)
+        except OSError as error:
+            raise RheotwinError(f"{path}: could not write the picture: {error.strerror or error}") from error
+
+
+def _render(folder: str, path: str, field: str, label: str, frame: str) -> None:
+    """Render one frame; the arguments are those of a command line."""
     import pyvista
 
+    from rheotwin.record import open_record
+
+    record = open_record(Path(folder))
     plotter = pyvista.Plotter(off_screen=True, window_size=[1200, 800])
-    _add_frame(plotter, record, frame % len(record.times), field, label, _largest(record, field))
+    _add_frame(plotter, record, int(frame) % len(record.times), field, label, _largest(record, field))
     _place_camera(plotter, record)
-    try:
-        plotter.screenshot(str(path))
-    except OSError as error:
-        raise RheotwinError(f"{path}: could not write the picture: {error.strerror or error}") from error
-    finally:
-        plotter.close()
+    plotter.screenshot(path)
+    plotter.close()
 
 
 def show(record: Record, *, field: str, label: str, frame: int | None) -> None:
@@ -72,3 +104,7 @@ def show(record: Record, *, field: str, label: str, frame: int | None) -> None:
         plotter.add_slider_widget(draw, (0, last), value=last, title="frame", fmt="%.0f")
     _place_camera(plotter, record)
     plotter.show()
+
+
+if __name__ == "__main__":
+    _render(*sys.argv[1:])

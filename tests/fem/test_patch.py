@@ -151,7 +151,8 @@ def test_lame_split_relaxes_each_constant(patch: Callable[..., Any]) -> None:
     found = simulation.fields()["stress"]
     np.testing.assert_allclose(found, np.tile(components(expected), (len(found), 1)), atol=1e-9)
     other = patch(UNEQUAL["maxwell"], "triangle")[1].fields()["stress"]
-    assert np.abs(found - other).max() > 0.01 * np.abs(other).max()
+    mean, series = (np.mean(stress[:, :3]) for stress in (found, other))
+    assert abs(mean - series) > 0.05 * abs(series)
 
 
 def test_plane_stress_needs_one_poisson_ratio(patch: Callable[..., Any]) -> None:
