@@ -26,10 +26,10 @@ check: quality wheel-check
 quality: $(CHECK_VENV)/.ready
 	$(CHECK_BIN)/ruff check .
 	$(CHECK_BIN)/ruff format --check .
-	$(CHECK_BIN)/python .ci/types.py
+	$(CHECK_BIN)/python .ci/check_types.py
 
 wheel-check: $(CHECK_VENV)/.ready
-	$(CHECK_BIN)/python .ci/installed.py
+	$(CHECK_BIN)/python .ci/check_installed.py
 	$(CHECK_BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m "not packaging"
 
 bench: $(VENV)/.ready

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 def solve_contact(compliance: Array, gap: Array) -> Array:
     """Return the multipliers lambda [N] of the contact problem for compliance S [m/N] and free gaps [m]."""
+    if gap.size == 0:
+        return np.zeros(0)
     try:
         factor = cholesky(compliance, lower=True)
     except LinAlgError:

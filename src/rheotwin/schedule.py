@@ -77,4 +77,4 @@ def step_dividing(tick: Fraction, wanted: float) -> Fraction:
     """
     if tick == 0:
         return Fraction(wanted)
-    return tick / max(1, ceil(float(tick) / wanted - 1e-9))
+    return tick / max(1, ceil(float(tick) / wanted * (1.0 - 1e-9)))

@@ -76,7 +76,7 @@ def _slab(tool: RigidTool, widths: Array, height: float, dimension: int) -> tupl
     if dimension == 2:
         return _polygon(np.array([-first, first, first + back, -first + back]))
     second = 0.5 * widths[1] * axes[1]
-    return _extruded(np.array([-first - second, first - second, first + second, -first + second]), back)
+    return _extruded(np.array([-first - second, -first + second, first + second, first - second]), back)
 
 
 def _bar(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:

@@ -55,6 +55,10 @@ def test_open_contacts_carry_nothing() -> None:
     np.testing.assert_array_equal(solve_contact(np.eye(3), np.array([0.1, 0.0, 5.0])), np.zeros(3))
 
 
+def test_no_contact_is_a_problem_too() -> None:
+    assert solve_contact(np.zeros((0, 0)), np.zeros(0)).shape == (0,)
+
+
 def test_one_contact_closes_its_gap() -> None:
     assert solve_contact(np.array([[0.5]]), np.array([-2.0]))[0] == pytest.approx(4.0, rel=1e-15)
 

@@ -20,9 +20,9 @@ from rheotwin.run import resume_run
 Run = Callable[..., tuple[Path, Any]]
 PLANNED = 0.05
 """All times of the scene are multiples of this [s]."""
-ADAPTIVE = {
-    "output": {"adaptive": {"shortest": 0.01, "longest": 0.13, "change": 1.7e-3}, "checkpoint_interval": 0.17}
-}
+ADAPTIVE = {"output": {"adaptive": {"shortest": 0.01, "longest": 0.13, "change": 1.7e-3}, "checkpoint_interval": 0.17}}
+# A step of 1/2000 s makes 100 steps between two planned times, so that the loop looks up in between, too.
+FINE = {"solvers.fem.step": 5e-4, "solvers.truss.step": 5e-4}
 
 
 class CtrlC(Quiet):
@@ -68,10 +68,6 @@ def assert_same_record(left: Path, right: Path) -> None:
         assert np.asarray(values).tobytes() == np.asarray(other[key]).tobytes(), key
 
 
-# A step of 1/2000 s makes 100 steps between two planned times, so that the loop looks up in between, too.
-FINE = {"solvers.fem.step": 5e-4, "solvers.truss.step": 5e-4}
-
-
 @pytest.mark.parametrize("on_planned_time", [True, False], ids=["on a planned time", "between planned times"])
 def test_interrupted_and_resumed_equals_uninterrupted(
     run: Run, solver: str, series_format: str, on_planned_time: bool
@@ -98,7 +94,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(
 def test_adaptive_frames_do_not_depend_on_where_a_run_was_stopped(
     run: Run, solver: str, series_format: str, on_planned_time: bool
 ) -> None:
-    changes = {**ADAPTIVE, "solvers.fem.step": 1e-4, "solvers.truss.step": 1e-4}
+    changes = {**ADAPTIVE, **FINE}
     whole, _ = run(solver, changes, name="whole", format=series_format)
     assert 6 < len(open_record(whole).times) < 35, "neither every planned time nor only the longest interval"
     ctrl_c = CtrlC(0.125, on_planned_time=True, rhythm=0.01)
@@ -167,7 +163,7 @@ def test_a_checkpoint_of_another_step_is_refused(run: Run, tmp_path: Path, solve
     assert '"step": 0.001' in text
     (folder / "manifest.json").write_text(text.replace('"step": 0.001', '"step": 0.0005'))
     before = (folder / "probes.csv").read_bytes()
-    with pytest.raises(RheotwinError, match="written with a step of 0.001 s but this run uses 0.0005 s"):
+    with pytest.raises(RheotwinError, match=r"written with a step of 0\.001 s but this run uses 0\.0005 s"):
         resume_run(folder)
     assert (folder / "probes.csv").read_bytes() == before
     assert load_manifest(folder).status == "complete"

@@ -77,7 +77,7 @@ def test_a_plan_increases_strictly_and_ends_with_a_frame_and_a_row(
     stops = plan(scene)
     times = [stop.time for stop in stops]
     # two times that should coincide may differ by rounding only, and rounding to 1e-12 s makes them one
-    assert all(after - before > 1e-6 for before, after in pairwise(times))
+    assert all(after - before > 1e-5 * duration for before, after in pairwise(times))
     assert stops[0].time == 0.0 and not stops[0].checkpoint
     assert stops[-1].frame and stops[-1].probe and isclose(times[-1], duration, rel_tol=1e-12)
     assert sum(stop.frame for stop in stops) == frames + 1
@@ -89,7 +89,7 @@ def test_the_tick_divides_every_time_and_nothing_larger_does(times: list[float])
     tick = common_tick(times, max(times))
     if tick == 0:
         # it is given up only below a millionth of the run; these times are whole thousandths
-        assert max(times) >= 1e-3 / 1e-6
+        assert max(times) > 0.999e-3 / 1e-6
         return
     multiples = [Fraction(str(time)) / tick for time in times]
     assert all(multiple.denominator == 1 for multiple in multiples)
@@ -112,7 +112,7 @@ def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wa
     assert count.denominator == 1
     assert float(step) <= wanted * (1 + 1e-8)
     if count > 1:
-        assert float(tick / (count - 1)) > wanted
+        assert float(tick / (count - 1)) > wanted * (1 - 1e-12)
 
 
 def test_a_step_of_exactly_a_share_of_the_tick_is_kept() -> None:
