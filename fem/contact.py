@@ -40,26 +40,38 @@ class Contacts:
 
 
 @dataclass
-class ContactSolver:
-    """Finds the contacts of a step; remembers compliance columns of nodes touched before."""
+class NodeColumns:
+    """Columns of an inverse matrix that belong to single nodes, computed once each and kept."""
 
-    tools: tuple[RigidTool, ...]
-    dimension: int
     solve: Callable[[Array], Array]
-    """Right-hand side on all components -> displacement, with held components kept at zero."""
+    """Right-hand side on all components -> solution, with held components kept at zero."""
+    dimension: int
     size: int
-    _columns: dict[int, Array] = field(default_factory=dict)
+    _kept: dict[int, Array] = field(default_factory=dict)
 
     def _column(self, node: int) -> Array:
-        """Return K^-1 restricted to the components of one node, (size, d)."""
-        if node not in self._columns:
+        """Return the inverse restricted to the components of one node, (size, d)."""
+        if node not in self._kept:
             block = np.zeros((self.size, self.dimension))
             for component in range(self.dimension):
                 unit = np.zeros(self.size)
                 unit[node * self.dimension + component] = 1.0
                 block[:, component] = self.solve(unit)
-            self._columns[node] = block
-        return self._columns[node]
+            self._kept[node] = block
+        return self._kept[node]
+
+    def along(self, nodes: Indices, normals: Array) -> Array:
+        """Return the answer (size, n) to a unit load on each node along its normal (n, 3)."""
+        pairs = zip(nodes, normals[:, : self.dimension], strict=True)
+        return np.stack([self._column(int(node)) @ normal for node, normal in pairs], axis=1)
+
+
+@dataclass(frozen=True)
+class ContactSolver:
+    """Finds the contacts of a step from the columns of K^-1."""
+
+    tools: tuple[RigidTool, ...]
+    columns: NodeColumns
 
     def _touched(self, positions: Array, end: float, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return (tool, node) pairs that penetrate at `positions` (N, 3), and those known already."""
@@ -90,13 +102,13 @@ class ContactSolver:
         )
 
     def _padded(self, du: Array) -> Array:
-        vectors = du.reshape(-1, self.dimension)
-        out = np.zeros((len(vectors), 3))
-        out[:, : self.dimension] = vectors
+        d = self.columns.dimension
+        out = np.zeros((len(du) // d, 3))
+        out[:, :d] = du.reshape(-1, d)
         return out
 
     def _settled(self, contacts: Contacts, positions: Array, end: float) -> bool:
-        """Tell whether active contacts touch to 1e-9 of their move and nothing penetrates more."""
+        """Tell whether active contacts touch to 1e-10 of the positions and nothing penetrates more."""
         gaps, _ = self._pair_gaps(contacts.tool, contacts.node, positions, end)
         scale = 1e-10 * float(np.abs(positions).max())
         active = contacts.multiplier > 0.0
@@ -115,8 +127,7 @@ class ContactSolver:
         """Solve the contact problem of the given pairs, linearised at `positions`."""
         tool, node = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
         gaps, normals = self._pair_gaps(tool, node, positions, end)
-        d = self.dimension
-        columns = np.stack([self._column(int(n)) @ m[:d] for n, m in zip(node, normals, strict=True)], axis=1)
+        d, columns = self.columns.dimension, self.columns.along(node, normals)
         moved = self._padded(du_free) + start - positions
         free_gaps = gaps + np.sum(normals * moved[node], axis=1)
         rows = columns.reshape(-1, d, len(pairs))[node]

@@ -16,6 +16,9 @@ from rheotwin.errors import RheotwinError
 Array = NDArray[np.float64]
 Choice = Literal["auto", "splu", "pardiso"]
 
+PARDISO_PAYS = 10_000
+"""Unknowns above which pardiso is the faster one; below, starting it costs more than SuperLU's whole solve."""
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -26,8 +29,8 @@ class Factor:
 
 
 def factorise(matrix: csr_matrix, choice: Choice = "auto") -> Factor:
-    """Factorise; `auto` takes pardiso when the extra is installed, else SuperLU with a symmetric ordering."""
-    if choice in ("auto", "pardiso"):
+    """Factorise; `auto` takes pardiso for large systems when it is installed, else SuperLU, symmetrically ordered."""
+    if choice == "pardiso" or (choice == "auto" and matrix.shape[0] > PARDISO_PAYS):
         pardiso = _pardiso(matrix)
         if pardiso is not None:
             return pardiso

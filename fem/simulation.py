@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from scipy.sparse import block_diag, csc_matrix, csr_matrix, diags, issparse
+from scipy.sparse import block_diag, csc_matrix, csr_matrix, diags
 from scipy.sparse.linalg import spsolve
 
-from rheotwin.fem.contact import Contacts, ContactSolver
+from rheotwin.fem.contact import Contacts, ContactSolver, NodeColumns
 from rheotwin.fem.linear import factorise
 from rheotwin.fem.midpoint import BodyStep, prepare, stress_state
 from rheotwin.fem.system import body_system
@@ -60,8 +60,11 @@ class FemSimulation:
         self._held_columns = matrix[self._free][:, np.flatnonzero(self._held)]
         self._factor = factorise(matrix[self._free][:, self._free], options.linear_solver)
         self._solve_mass = _mass_solver(self._mass, self._free, options)
+        self._mass_columns = NodeColumns(self._solve_mass, self._dimension, problem.points.size)
+        self._lumped = options.mass == "lumped"
         self._weight = self._mass @ np.tile(problem.gravity, len(problem.points))
-        self._contact = ContactSolver(problem.tools, self._dimension, self._solve_free, problem.points.size)
+        columns = NodeColumns(self._solve_free, self._dimension, problem.points.size)
+        self._contact = ContactSolver(problem.tools, columns)
         self._contacts = Contacts.none()
         self._u, self._v, self._rate, self._acceleration = (np.zeros(problem.points.size) for _ in range(4))
         self._memories = [
@@ -162,7 +165,10 @@ class FemSimulation:
         velocity = velocity + change - self._solve_mass(self._mass @ change)
         if len(self._contacts.node):
             normals = self._contact_normals()
-            response = self._solve_mass(normals)
+            touched = self._contacts
+            response = (
+                self._solve_mass(normals) if self._lumped else self._mass_columns.along(touched.node, touched.normal)
+            )
             missing = normals.T @ (self._rate - velocity)
             velocity = velocity + response @ spsolve(csc_matrix(normals.T @ response), missing)
         return np.asarray(velocity)
@@ -295,10 +301,9 @@ def _mass_solver(mass: csr_matrix, free: NDArray[np.int64], options: FemOptions)
         return lambda impulse: lumped @ impulse
     factor = factorise(mass[free][:, free], options.linear_solver)
 
-    def solve(impulse: Any) -> Array:
-        dense = impulse.toarray() if issparse(impulse) else impulse
-        change = np.zeros_like(dense)
-        change[free] = factor.solve(dense[free])
+    def solve(impulse: Array) -> Array:
+        change = np.zeros_like(impulse)
+        change[free] = factor.solve(impulse[free])
         return change
 
     return solve

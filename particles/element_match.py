@@ -27,6 +27,9 @@ Indices = NDArray[np.int64]
 RIDGE = 1e-10
 """Weight of the ridge relative to the fit: singles out one of equally good fits, softens by as much, no more."""
 
+NEGLIGIBLE = 1e-8
+"""A weight below this share of the largest is left over from the ridge and rounding: no spring is needed there."""
+
 
 @dataclass(frozen=True)
 class ElementMatch:
@@ -81,6 +84,7 @@ def _fit(vectors: Array, volume: float, target: Array, volume_term: bool) -> tup
     basis = np.stack(columns, axis=1)
     ridge = np.sqrt(RIDGE) * np.eye(basis.shape[1])
     weights, _ = nnls(np.vstack([basis, ridge]), np.concatenate([target.ravel(), np.zeros(len(ridge))]))
+    weights[weights < NEGLIGIBLE * weights.max()] = 0.0
     modulus = float(weights[-1]) if volume_term else 0.0
     return weights[: len(lengths)] * volume / lengths**2, modulus, (basis @ weights).reshape(target.shape)
 
@@ -120,7 +124,8 @@ def match_elements(
     ends = np.sort(cells[:, pairs].reshape(-1, 2), axis=1)
     edges, owner = np.unique(ends, axis=0, return_inverse=True)
     owner = owner.reshape(cells.shape[0], -1)
-    total = np.bincount(owner.ravel(), weights=stiffness.ravel(), minlength=len(edges))
+    total: Array = np.zeros(len(edges))
+    np.add.at(total, owner.ravel(), stiffness.ravel())
     return ElementMatch(
         edges=edges.astype(np.int64),
         stiffness=total,

@@ -114,6 +114,15 @@ class Tools(NamedTuple):
     candidate: Indices
 
 
+class Push(NamedTuple):
+    """Scratch of one step's contact: tool poses, accumulated pushes [m/s] >= 0, nodes to look at, nodes pushed."""
+
+    poses: Array
+    pressed: Array
+    unsettled: NDArray[np.bool_]
+    touched: NDArray[np.bool_]
+
+
 class Boundary(NamedTuple):
     """Everything that acts on nodes from outside."""
 
@@ -158,7 +167,7 @@ def _tension(cells: Elements, cell: int, volume: float, flow: float, z: Array) -
     """Advance the arms of one cell with its volume rate `flow` [m^d/s] and return minus its pressure."""
     rest = cells.rest[cell]
     rate = flow / rest
-    tension = cells.stiffness[cell] * (volume / rest - 1.0) + cells.viscosity[cell] * rate
+    tension: float = cells.stiffness[cell] * (volume / rest - 1.0) + cells.viscosity[cell] * rate
     for arm in range(z.shape[0]):
         state = cells.arm_decay[arm, cell] * z[arm, cell] + cells.arm_gain[arm, cell] * rate
         z[arm, cell] = state
@@ -255,11 +264,14 @@ def _push(node: int, k: int, change: float, normal: tuple[float, ...], nodes: No
 
 
 @njit(cache=True)
-def _sweep(tool: int, pose: Array, pressed: Array, tools: Tools, nodes: Nodes, state: State, h: float) -> float:
-    """Correct the accumulated pushes `pressed` [m/s] >= 0 of one tool once; return the largest correction [m]."""
+def _sweep(tool: int, pose: Array, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> float:
+    """Correct the pushes of one tool once, at nodes that may have moved; return the largest correction [m]."""
+    pressed = push.pressed
     x, v, largest = state.positions, state.velocities, 0.0
     for k in range(tools.offset[tool], tools.offset[tool + 1]):
         node = tools.candidate[k]
+        if not push.unsettled[node]:
+            continue
         gap, nx, ny, nz = gap_and_normal(
             tools.shape[tool],
             tools.geometry[tool],
@@ -276,24 +288,32 @@ def _sweep(tool: int, pose: Array, pressed: Array, tools: Tools, nodes: Nodes, s
         wanted = max(0.0, pressed[k] - gap / (h * share))
         change = wanted - pressed[k]
         pressed[k] = wanted
+        push.touched[node] = True
         largest = max(largest, h * abs(change))
         _push(node, k, change, (nx, ny, nz), nodes, state, h)
     return largest
 
 
 @njit(cache=True)
-def _contact(tools: Tools, poses: Array, pressed: Array, nodes: Nodes, state: State, end: float, h: float) -> None:
-    """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals."""
+def _contact(tools: Tools, push: Push, nodes: Nodes, state: State, end: float, h: float) -> None:
+    """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals.
+
+    After the first round only the nodes it pushed can be inside another tool, so only they are looked at again.
+    """
     state.contact_force[:] = 0.0
-    pressed[:] = 0.0
+    push.pressed[:] = 0.0
+    push.unsettled[:] = True
+    push.touched[:] = False
+    poses = push.poses
     for tool in range(tools.shape.shape[0]):
         _table_value(tools.tables, tool, end, poses[tool])
     for _ in range(SWEEPS):
         largest = 0.0
         for tool in range(tools.shape.shape[0]):
-            largest = max(largest, _sweep(tool, poses[tool], pressed, tools, nodes, state, h))
+            largest = max(largest, _sweep(tool, poses[tool], push, tools, nodes, state, h))
         if largest <= SETTLED * nodes.runaway:
             break
+        push.unsettled[:] = push.touched
 
 
 @njit(cache=True)
@@ -312,7 +332,12 @@ def advance(
     """Take `count` steps from step number `first`; stop early when a node runs away. Returns steps taken."""
     edges, cells = elements
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    poses, pressed = np.empty((boundary.tools.shape.shape[0], 4)), np.empty(boundary.tools.candidate.shape[0])
+    push = Push(
+        np.empty((boundary.tools.shape.shape[0], 4)),
+        np.empty(boundary.tools.candidate.shape[0]),
+        np.empty(x.shape[0], np.bool_),
+        np.empty(x.shape[0], np.bool_),
+    )
     for step in range(first, first + count):
         end = (step + 1) * h
         force[:] = nodes.weight
@@ -327,7 +352,7 @@ def advance(
             for c in range(3):
                 v[node, c] += rate * force[node, c]
         _hold(boundary.held, nodes, state, end, h)
-        _contact(boundary.tools, poses, pressed, nodes, state, end, h)
+        _contact(boundary.tools, push, nodes, state, end, h)
         for node in range(x.shape[0]):
             for c in range(3):
                 x[node, c] += h * v[node, c]

@@ -148,7 +148,8 @@ def tool_geometry(tool: Any, dimension: int) -> Array:
     """Pack a scene tool's centre, axis, working direction and radius for the contact kernels."""
     center = _vector(tool.center, dimension)
     if tool.shape in ("bar", "plane"):
-        return pack_geometry(center=center, reference=_vector(tool.normal, dimension))
+        normal = _vector(tool.normal, dimension)
+        return pack_geometry(center=center, reference=normal, axis=normal if dimension == 3 else None)
     if tool.shape == "sphere":
         return pack_geometry(center=center, radius=tool.radius)
     axis = np.array([0.0, 0.0, 1.0]) if dimension < 3 else np.asarray(tool.axis, float)

@@ -156,7 +156,13 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
     solver = find_solver(manifest.solver.name)
     simulation = solver.start(problem, checked_options(solver, manifest.solver.options))
-    simulation.restore(load_checkpoint(record.checkpoint_path))
+    try:
+        simulation.restore(load_checkpoint(record.checkpoint_path))
+    except KeyError as error:
+        raise RheotwinError(
+            f"{record.checkpoint_path}: the solver misses {error} in it; resume with the version that wrote it "
+            f"({manifest.rheotwin_version}), or run the scene again with --overwrite"
+        ) from error
     if announce is not None:
         announce(problem, simulation)
     last = _last_frame(record, simulation.time) if scene.output.adaptive is not None else None

@@ -36,8 +36,8 @@ def select_nodes(where: Where, points: Array, regions: dict[str, Indices], place
     if chosen.size == 0:
         low, high = points.min(axis=0), points.max(axis=0)
         raise RheotwinError(
-            f"{place}: selects no node; the body spans {np.round(low, 9).tolist()} to {np.round(high, 9).tolist()} [m]; "
-            "move the selection into it"
+            f"{place}: selects no node; the body spans {np.round(low, 9).tolist()} to {np.round(high, 9).tolist()} "
+            "[m]; move the selection into it"
         )
     return chosen
 

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 TOOL_COLOR = "#8a8f98"
 
 
+def _checked_frame(record: Record, frame: int) -> int:
+    """Return the index of a frame counted from either end, or say which frames there are."""
+    count = len(record.times)
+    if count == 0:
+        raise RheotwinError(f"{record.folder}: the record has no frame yet; run its scene again")
+    if not -count <= frame < count:
+        raise RheotwinError(f"--frame {frame}: the record has {count} frames; choose from {-count} to {count - 1}")
+    return frame % count
+
+
 def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str, top: float) -> None:
     """Draw the bodies of one frame, coloured by the magnitude of a field, and the tools."""
     grid = record.frame(index)
@@ -56,11 +66,16 @@ def save_picture(record: Record, path: Path, *, field: str, label: str, frame: i
 
     In a process of its own: where there is no OpenGL at all, VTK does not raise but crashes.
     """
+    index = _checked_frame(record, frame)
+    if path.suffix.lower() != ".png":
+        raise RheotwinError(f"{path}: pictures are PNG files; name one that ends in .png")
     if not path.parent.is_dir():
-        raise RheotwinError(f"{path}: could not write the picture: there is no folder {path.parent}")
+        raise RheotwinError(
+            f"{path}: could not write the picture: there is no folder {path.parent}; make it or choose another"
+        )
     with tempfile.TemporaryDirectory() as aside:
         picture = Path(aside) / "picture.png"
-        task = [str(record.folder), str(picture), field, label, str(frame)]
+        task = [str(record.folder), str(picture), field, label, str(index)]
         done = subprocess.run([sys.executable, "-m", __name__, *task], capture_output=True, check=False)
         if done.returncode or not picture.is_file():
             raise RheotwinError(
@@ -81,7 +96,7 @@ def _render(folder: str, path: str, field: str, label: str, frame: str) -> None:
 
     record = open_record(Path(folder))
     plotter = pyvista.Plotter(off_screen=True, window_size=[1200, 800])
-    _add_frame(plotter, record, int(frame) % len(record.times), field, label, _largest(record, field))
+    _add_frame(plotter, record, int(frame), field, label, _largest(record, field))
     _place_camera(plotter, record)
     plotter.screenshot(path)
     plotter.close()
@@ -91,6 +106,7 @@ def show(record: Record, *, field: str, label: str, frame: int | None) -> None:
     """Open a window; without a fixed frame a slider runs through time."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise RheotwinError("view: there is no display; add --screenshot FILE.png to write a picture instead")
+    shown = _checked_frame(record, -1 if frame is None else frame)
     import pyvista
 
     plotter: Any = pyvista.Plotter(title=record.manifest.title or "Rheotwin")
@@ -99,7 +115,7 @@ def show(record: Record, *, field: str, label: str, frame: int | None) -> None:
     def draw(value: float) -> None:
         _add_frame(plotter, record, round(value), field, label, top)
 
-    draw(last if frame is None else frame % (last + 1))
+    draw(shown)
     if frame is None and last > 0:
         plotter.add_slider_widget(draw, (0, last), value=last, title="frame", fmt="%.0f")
     _place_camera(plotter, record)

@@ -44,13 +44,13 @@ TOOLS: dict[str, tuple[int, Data]] = {
     "roller": (2, {"shape": "cylinder", "center": [1.03, 1.6], "radius": 0.6, "motion": dipping(2)}),
     "square": (
         2,
-        {"shape": "prism", "center": [0.97, 1.6], "radius": 0.6, "sides": 4, "angle": 0.3, "motion": dipping(2)},
+        {"shape": "prism", "center": [0.97, 1.5], "radius": 0.6, "sides": 4, "angle": 0.3, "motion": dipping(2)},
     ),
     "turning triangle": (
         2,
         {
             "shape": "prism",
-            "center": [0.97, 1.6],
+            "center": [0.97, 1.4],
             "radius": 0.6,
             "sides": 3,
             "angle": 0.52,
@@ -76,7 +76,7 @@ TOOLS: dict[str, tuple[int, Data]] = {
         3,
         {
             "shape": "prism",
-            "center": [0.62, 0.5, 1.5],
+            "center": [0.62, 0.5, 1.4],
             "radius": 0.5,
             "axis": [0.2, 1.0, 0.0],
             "sides": 5,
@@ -141,7 +141,7 @@ def test_pressing_lifting_and_pressing_again(
         )
         touched.append(len(pushed))
     at = [round(time / 0.1) - 1 for time in TIMES]
-    assert min(touched[at[1] - 5 : at[2]]) > 0
+    assert min(touched[at[1] : at[2]]) > 0
     assert touched[at[3] : at[4]] == [0] * (at[4] - at[3])
     assert touched[-1] > 0
 
@@ -157,7 +157,7 @@ def test_tool_and_support_balance_at_rest(name: str, touching: Callable[..., Pro
     forces = simulation.reactions()
     weight = np.array([*[0.0] * (dimension - 1), -0.5 * problem.masses.sum()])
     assert np.linalg.norm(forces["tool.tool"]) > 1.0
-    np.testing.assert_allclose(forces["tool.tool"] + forces["support.floor"], weight, atol=2e-5)
+    np.testing.assert_allclose(forces["tool.tool"] + forces["support.floor"], weight, atol=2e-4)
 
 
 def smallest_energy(problem: Problem, moduli: tuple[float, float], time: float) -> Array:
@@ -192,9 +192,17 @@ def smallest_energy(problem: Problem, moduli: tuple[float, float], time: float) 
     return out.reshape(-1, d)
 
 
-@pytest.mark.parametrize("normals", [[(0.15, -1.0)], [(0.3, -1.0), (-0.25, -1.0)]], ids=["one plane", "two planes"])
+@pytest.mark.parametrize(
+    ("normals", "depth"),
+    [([(0.15, -1.0)], -0.02), ([(0.4, -1.0), (-0.35, -1.0)], 0.15)],
+    ids=["one plane", "two planes"],
+)
 def test_active_set_is_that_of_an_independent_quadratic_program(
-    normals: list[tuple[float, float]], scene: Callable[..., Data], problem_of: Callable[..., Problem], start: Start
+    normals: list[tuple[float, float]],
+    depth: float,
+    scene: Callable[..., Data],
+    problem_of: Callable[..., Problem],
+    start: Start,
 ) -> None:
     """One step of a body without inertia ends at the constrained minimum of its elastic energy."""
     tools = {
@@ -202,7 +210,7 @@ def test_active_set_is_that_of_an_independent_quadratic_program(
             "shape": "plane",
             "center": [1.0, 1.0],
             "normal": list(normal),
-            "motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.3], [0.0, -0.02]]},
+            "motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.3], [0.0, depth]]},
         }
         for k, normal in enumerate(normals)
     }
@@ -225,21 +233,23 @@ def test_active_set_is_that_of_an_independent_quadratic_program(
 
 
 @pytest.mark.parametrize("mass", ["lumped", "consistent"])
-def test_a_falling_block_comes_to_rest_on_a_plane(mass: str, scene: Callable[..., Data], start: Start) -> None:
-    """Height 0.05, g = 10: it lands after 0.1 s, never bounces higher, and ends at height 0 carrying its weight."""
+def test_a_falling_block_comes_to_rest_on_a_plane(
+    mass: str, scene: Callable[..., Data], problem_of: Callable[..., Problem], start: Start
+) -> None:
+    """Height 0.05, g = 10: lands after 0.1 s, energy never grows, ends at height 0 with its weight on the plane."""
     plane = {"shape": "plane", "center": [0.0, -0.05], "normal": [0.0, 1.0]}
     law = SOFT | {"young": 3e4, "viscosity": 600.0}
     data = scene(
         law, size=[1.0, 0.5], cells=[4, 2], density=20.0, duration=2.0, gravity=[0.0, -10.0], tools={"ground": plane}
     )
-    simulation = start(data, step=0.005, mass=mass)
+    problem = problem_of(data)
+    simulation = start(problem, step=0.005, mass=mass)
     lowest, before = [], np.inf
     for k in range(1, 401):
         simulation.advance(0.005 * k, 1)
         lowest.append(simulation.positions[:, 1].min() + 0.05)
-        energy = simulation.energy()
-        total = sum(energy.values()) + 200.0 * (simulation.positions[:, 1].mean() * 0.5)
-        assert mass == "consistent" or total < before + 1e-2
+        total = sum(simulation.energy().values()) + 10.0 * problem.masses @ simulation.positions[:, 1]
+        assert total < before + 1e-10
         before = total
     fall = 0.05 - 5.0 * (0.005 * np.arange(1, 20)) ** 2
     np.testing.assert_allclose(lowest[:19], fall, atol=1e-10)
@@ -313,3 +323,17 @@ def test_no_tool_no_force(scene: Callable[..., Data], problem_of: Callable[..., 
     simulation.advance(1.0, 10**9)
     assert simulation.reactions() == {}
     assert not simulation.fields()["contact_force"].any()
+
+
+@pytest.mark.parametrize(("dimension", "angle", "moved"), [(3, 1.0, 0.0), (2, 0.1, 2.0 * np.sin(0.1))])
+def test_a_plane_turns_about_its_normal_in_3d_and_tilts_in_2d(
+    dimension: int, angle: float, moved: float, touching: Callable[..., Problem]
+) -> None:
+    """The scene's words: in 3D a turn changes nothing; in 2D a point 2 to the right comes 2 sin(angle) nearer."""
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0] * dimension] * 2, "angle": [0.0, angle]}
+    normal = [0.6, 0.0, -0.8] if dimension == 3 else [0.0, -1.0]
+    plane = {"shape": "plane", "center": [0.0] * dimension, "normal": normal, "motion": motion}
+    rigid = touching(plane, dimension).tools[0]
+    point = np.array([[2.0, 0.0, 0.0]])
+    before, after = (tool_gaps(rigid, time, point)[0][0] for time in (0.0, 1.0))
+    assert after - before == pytest.approx(moved, abs=1e-14)

@@ -84,9 +84,7 @@ def test_free_fall_is_rigid(
 
 
 @pytest.mark.parametrize("mass", MASSES)
-def test_support_carries_the_weight(
-    mass: str, scene: Callable[..., Data], start: Start, laws: dict[str, Data]
-) -> None:
+def test_support_carries_the_weight(mass: str, scene: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
     """At rest the floor feels m g, down and without a sideways part; a dead load adds to it."""
     law = laws["voigt"] | {"viscosity": 600.0}
     data = scene(
@@ -122,9 +120,7 @@ def test_momentum_of_a_driven_body_is_the_support_impulse(
     for _ in range(20):
         step_once(simulation)
         momentum = (matrix @ simulation.velocities.ravel()).reshape(-1, 2).sum(axis=0)
-        np.testing.assert_allclose(
-            -0.1 * simulation.reactions()["support.grip"], momentum - before, atol=1e-8
-        )
+        np.testing.assert_allclose(-0.1 * simulation.reactions()["support.grip"], momentum - before, atol=1e-8)
         before = momentum
 
 

@@ -110,7 +110,7 @@ def test_uniform_plane_stress(cell: str, any_law: Data, patch: Callable[..., Any
 
 def test_memory_stress_is_what_the_arms_hold(patch: Callable[..., Any], laws: dict[str, Data]) -> None:
     """For a generalized Maxwell law: all stress but the equilibrium spring's and the dashpot's."""
-    problem, simulation = patch(laws["generalized-maxwell"], "triangle")
+    _, simulation = patch(laws["generalized-maxwell"], "triangle")
     nu, strain = 0.35, strain_rate(rate(2))
     beside = (20.0 * TIME + 15.0) / (1 + nu) * (strain + nu / (1 - 2 * nu) * np.trace(strain) * np.eye(3))
     fields = simulation.fields()
@@ -152,7 +152,7 @@ def test_lame_split_relaxes_each_constant(patch: Callable[..., Any]) -> None:
     np.testing.assert_allclose(found, np.tile(components(expected), (len(found), 1)), atol=1e-9)
     other = patch(UNEQUAL["maxwell"], "triangle")[1].fields()["stress"]
     mean, series = (np.mean(stress[:, :3]) for stress in (found, other))
-    assert abs(mean - series) > 0.05 * abs(series)
+    assert abs(mean - series) > 0.03 * abs(series)
 
 
 def test_plane_stress_needs_one_poisson_ratio(patch: Callable[..., Any]) -> None:

@@ -206,9 +206,7 @@ RAMPS: dict[str, Callable[[float, float], float]] = {
 
 
 @pytest.mark.parametrize("name", RAMPS)
-def test_force_under_constant_rate(
-    name: str, laws: dict[str, dict[str, Any]], stretched: Callable[..., Any]
-) -> None:
+def test_force_under_constant_rate(name: str, laws: dict[str, dict[str, Any]], stretched: Callable[..., Any]) -> None:
     """Arms are exact for a constant rate; they see it one step late. Units: section/length = 4."""
     simulation = stretched(laws[name], [0.0, 1.0], [0.0, RATE])
     for time in (STEP, 0.1, 0.5, 1.0):
@@ -219,9 +217,7 @@ def test_force_under_constant_rate(
         np.testing.assert_allclose(stress[:, 1:], 0.0)
 
 
-def test_relaxation_after_a_sudden_extension(
-    laws: dict[str, dict[str, Any]], stretched: Callable[..., Any]
-) -> None:
+def test_relaxation_after_a_sudden_extension(laws: dict[str, dict[str, Any]], stretched: Callable[..., Any]) -> None:
     """f = d0 (k + sum_a kappa_a (1 - exp(-A h))/(A h) exp(-A (t - 2h))): stretched within the first step."""
     simulation = stretched(laws["generalized-maxwell"], [0.0, STEP], [0.0, 0.1])
     for time in (2 * STEP, 0.2, 1.0):

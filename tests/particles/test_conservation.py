@@ -145,7 +145,10 @@ def test_rotating_the_scene_rotates_the_trajectory(
 
 def shuffled(elements: Elements, order: np.ndarray) -> Elements:
     return Elements(
-        *(np.ascontiguousarray(a[order] if name == "corners" else a[..., order]) for name, a in elements._asdict().items())
+        *(
+            np.ascontiguousarray(a[order] if name == "corners" else a[..., order])
+            for name, a in elements._asdict().items()
+        )
     )
 
 

@@ -67,9 +67,7 @@ def stiffness_by_differences(match: ElementMatch, points: np.ndarray, measure: f
 
 def test_bar_element_has_the_stiffness_of_its_length() -> None:
     points = np.array([[0.0], [2.0], [2.5]])
-    match = match_elements(
-        points, np.array([[0, 1], [1, 2]]), np.array([2.0, 0.5]), 0.3, "strain", volume_term=False
-    )
+    match = match_elements(points, np.array([[0, 1], [1, 2]]), np.array([2.0, 0.5]), 0.3, "strain", volume_term=False)
     np.testing.assert_allclose(match.stiffness, [0.5, 2.0], rtol=EXACT)
     assert match.misfit < EXACT
     assert match.element_misfit < EXACT
@@ -131,9 +129,10 @@ def test_misfit_is_what_the_energy_of_the_springs_says(shape: Any, poisson: floa
     rng = np.random.default_rng(5)
     if isinstance(shape, str):
         dimension = 2 if shape == "triangle" else 3
-        points = np.vstack([np.zeros(dimension), np.eye(dimension)]) + 0.2 * rng.standard_normal((dimension + 1,) * 2)[
-            :, :dimension
-        ]
+        points = (
+            np.vstack([np.zeros(dimension), np.eye(dimension)])
+            + 0.2 * rng.standard_normal((dimension + 1,) * 2)[:, :dimension]
+        )
     else:
         points = shape
     dimension = points.shape[1]

@@ -121,5 +121,5 @@ def test_runs_diverge_where_predicted(
     while high - low > 0.01:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if diverges(middle * predicted) else (middle, high)
-    assert 0.95 < low
+    assert low > 0.95
     assert high < 1.05

@@ -90,6 +90,8 @@ def execute(args: argparse.Namespace) -> int:
 
     if (args.scene is None) == (args.resume is None):
         raise RheotwinError("run: name a scene file to run, or a record folder with --resume, and not both")
+    if args.resume is not None:
+        _refuse_changes(args)
 
     def announce(problem: Problem, simulation: Simulation) -> None:
         if not args.quiet:
@@ -102,6 +104,13 @@ def execute(args: argparse.Namespace) -> int:
         folder, outcome = _run(args, watchers, announce)
     _report(folder, outcome, as_json=args.json)
     return outcome.exit_code
+
+
+def _refuse_changes(args: argparse.Namespace) -> None:
+    """Refuse options that would make a resumed run another one: they would have no effect."""
+    given = [name for name in ("case", "output", "overwrite", "set") if getattr(args, name)]
+    if given:
+        raise RheotwinError(f"--resume continues a record as it was started: leave --{given[0]} out")
 
 
 def _run(args: argparse.Namespace, watchers: list[Any], announce: Any) -> tuple[Path, Outcome]:

@@ -1,4 +1,4 @@
-"""Saves the complete state at planned times and whenever a run ends before its time."""
+"""Saves the complete state at the start, at planned times and when a run ends."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ class Checkpoints(Quiet):
 
     def _save(self, run: Watched) -> None:
         self._writer.write_checkpoint(run.simulation.step_count, run.simulation.save())
+
+    def start(self, run: Watched) -> None:
+        """Save the first state: whatever happens to the run, there is something to resume from."""
+        if run.simulation.step_count == 0:
+            self._save(run)
 
     def stop(self, run: Watched, stop: Stop) -> None:
         """Save the state if planned."""

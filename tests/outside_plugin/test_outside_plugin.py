@@ -1,0 +1,200 @@
+"""A solver from a package of its own: installed, listed, run; and packages that are broken or ill-mannered."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.record import open_record
+
+HERE = Path(__file__).parent
+SCENE = """
+schema = 1
+title = "one block stands, one falls"
+dimension = 2
+duration = 0.4
+gravity = [0.0, -9.81]
+
+[laws.gel]
+model = "elastic"
+young = 1.0e4
+poisson = 0.3
+
+[bodies.standing]
+shape = "box"
+size = [0.2, 0.1]
+cells = [4, 2]
+law = "gel"
+mass = 3.0
+
+[bodies.falling]
+shape = "box"
+size = [0.2, 0.1]
+cells = [2, 1]
+law = "gel"
+mass = 1.0
+origin = [1.0, 0.0]
+
+[supports.floor]
+body = "standing"
+where = { side = "bottom" }
+
+[output]
+interval = 0.1
+"""
+PLANE = '\n[tools.floor]\nshape = "plane"\ncenter = [0.0, 0.0]\nnormal = [0.0, 1.0]\n'
+Rheotwin = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder for packages beside those of the interpreter."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def rheotwin(tmp_path: Path, site: Path) -> Rheotwin:
+    """Run the command line in a process that sees the packages of `site`."""
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rheotwin", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+
+    return call
+
+
+def announce(site: Path, package: str, name: str, value: str, module: str | None = None) -> None:
+    """Put a package into `site` as an installer would: its module and the metadata that announce a solver."""
+    metadata = site / f"{package}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[rheotwin.solvers]\n{name} = {value}\n")
+    if module is not None:
+        (site / f"{value.partition(':')[0]}.py").write_text(module)
+
+
+@pytest.mark.packaging
+def test_an_installed_package_adds_a_solver(rheotwin: Rheotwin, site: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(HERE, source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    done = subprocess.run(
+        [*install, "--no-index", "--target", str(site), str(source)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    check_solver(rheotwin, tmp_path)
+
+
+def test_a_package_put_in_place_by_hand_does_the_same(rheotwin: Rheotwin, site: Path, tmp_path: Path) -> None:
+    announce(site, "rheotwin_still", "still", "rheotwin_still:StillSolver")
+    shutil.copy(HERE / "rheotwin_still.py", site)
+    check_solver(rheotwin, tmp_path)
+
+
+def check_solver(rheotwin: Rheotwin, tmp_path: Path) -> None:
+    listed = rheotwin("solvers", "--json")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    about = json.loads(listed.stdout)
+    assert list(about) == ["fem", "truss", "still"]
+    assert about["still"]["tools"] == []
+    assert list(about["still"]["options"]) == ["step"]
+
+    (tmp_path / "scene.toml").write_text(SCENE)
+    ran = rheotwin("run", "scene.toml", "--solver", "still", "--json", "--set", "still.step=0.02")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["steps"] == 20
+    record = open_record(tmp_path / "runs" / "scene-still")
+    assert (record.manifest.solver.name, record.manifest.solver.version) == ("still", "0.3.0")
+    moved = record.field("displacement")
+    falling = np.arange(moved.shape[1]) >= record.manifest.mesh.bodies[0].points
+    # a fall from rest: -g t^2/2 for each node of the free body, exactly, and nothing else moves
+    for time, frame in zip(record.times, moved, strict=True):
+        np.testing.assert_allclose(frame[falling, 1], -0.5 * 9.81 * time**2, rtol=1e-12, atol=1e-15)
+    assert not moved[:, ~falling].any() and not moved[:, :, [0, 2]].any()
+    np.testing.assert_allclose(record.probes["support.floor.force_y"], -3.0 * 9.81, rtol=1e-12)
+    np.testing.assert_allclose(record.probes["energy.kinetic"], 0.5 * (9.81 * record.probes["time"]) ** 2, atol=1e-12)
+
+    # it resumes, refuses what it cannot do, and takes part in the list of what exists
+    assert rheotwin("run", "--resume", "runs/scene-still", "--quiet").returncode == 0
+    (tmp_path / "tool.toml").write_text(SCENE + PLANE)
+    refused = rheotwin("run", "tool.toml", "--solver", "still")
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines() == [
+        "error: solver 'still' cannot run this scene: 1 fault",
+        "  tools.floor.shape: 'plane' is beyond this solver, which does none",
+    ]
+    unknown = rheotwin("run", "scene.toml", "--solver", "stil")
+    assert "(did you mean 'still'?); installed: fem, truss, still" in unknown.stderr
+
+
+def test_it_can_be_compared_with_the_built_in_solvers(rheotwin: Rheotwin, site: Path, tmp_path: Path) -> None:
+    announce(site, "rheotwin_still", "still", "rheotwin_still:StillSolver")
+    shutil.copy(HERE / "rheotwin_still.py", site)
+    (tmp_path / "scene.toml").write_text(SCENE)
+    done = rheotwin("compare", "scene.toml", "--solvers", "fem,still", "--quiet", "--json")
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads((tmp_path / "runs/compare-scene/comparison.json").read_text())
+    assert [run["solver"] for run in numbers["cases"][0]["runs"]] == ["fem", "still"]
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("raise ImportError('libgpu.so is missing')", "ImportError: libgpu.so is missing"),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("class Solver:\n    def __init__(self):\n        1 / 0", "ZeroDivisionError"),
+        ("class Solver:\n    name = 'gpu'", "TypeError: it lacks description, capabilities, options, start"),
+        ("def Solver(:", "SyntaxError"),
+        (None, "ModuleNotFoundError"),
+    ],
+)
+def test_a_broken_plug_in_is_a_warning_and_not_a_crash(
+    rheotwin: Rheotwin, site: Path, module: str | None, reason: str
+) -> None:
+    announce(site, "rheotwin_gpu", "gpu", "rheotwin_gpu:Solver", module)
+    listed = rheotwin("solvers", "--json")
+    assert listed.returncode == 0
+    assert list(json.loads(listed.stdout)) == ["fem", "truss"]
+    assert "Traceback" not in listed.stderr
+    assert listed.stderr.startswith(
+        "warning: solver plug-in 'gpu' (rheotwin_gpu:Solver) could not be loaded (" + reason
+    )
+    assert listed.stderr.endswith("): ignored\n")
+
+
+def test_asking_for_a_broken_plug_in_says_why_it_is_not_there(rheotwin: Rheotwin, site: Path, tmp_path: Path) -> None:
+    announce(site, "rheotwin_gpu", "gpu", "rheotwin_gpu:Solver", "raise ImportError('libgpu.so is missing')")
+    (tmp_path / "scene.toml").write_text(SCENE)
+    asked = rheotwin("run", "scene.toml", "--solver", "gpu")
+    assert asked.returncode == 2
+    warning, error = asked.stderr.splitlines()
+    assert warning.startswith("warning: solver plug-in 'gpu'") and "libgpu.so is missing" in warning
+    assert error == "error: solver: there is no solver named 'gpu'; installed: fem, truss"
+    # whoever does not ask for it is not bothered
+    other = rheotwin("run", "scene.toml", "--solver", "truss", "--quiet")
+    assert (other.returncode, other.stderr) == (0, "")
+
+
+def test_a_built_in_solver_cannot_be_replaced(rheotwin: Rheotwin, site: Path) -> None:
+    announce(site, "rheotwin_still", "fem", "rheotwin_still:StillSolver")
+    shutil.copy(HERE / "rheotwin_still.py", site)
+    listed = rheotwin("solvers", "--json")
+    about: dict[str, Any] = json.loads(listed.stdout)
+    assert listed.returncode == 0
+    assert list(about) == ["fem", "truss"]
+    assert "finite elements" in about["fem"]["description"]
+    assert listed.stderr == (
+        "warning: solver plug-in 'fem' (rheotwin_still:StillSolver) has the name of a built-in solver: ignored\n"
+    )

@@ -1,0 +1,151 @@
+"""The wheel and the source distribution, built from a copy of the sources and looked into."""
+
+from __future__ import annotations
+
+import configparser
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.parser import Parser
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import rheotwin
+
+pytestmark = pytest.mark.packaging
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("constraints", "fem", "meshing", "particles", "validation")
+LEFT_OUT = shutil.ignore_patterns(
+    ".*cache", ".git", ".hypothesis", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "runs"
+)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources alone: building leaves folders behind."""
+    folder = tmp_path_factory.mktemp("sources") / "rheotwin"
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    return folder
+
+
+def called(*command: str, cwd: Path) -> str:
+    done = subprocess.run([sys.executable, *command], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def has_build() -> bool:
+    """Tell whether the package `build` is there; a folder of that name is none."""
+    try:
+        return find_spec("build.__main__") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def wheel(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("wheel")
+    if has_build():
+        called("-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(copy), cwd=target)
+    else:
+        words = ("wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir")
+        called("-m", "pip", *words, str(target), str(copy), cwd=target)
+    (path,) = target.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def sdist(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("sdist")
+    script = f"import setuptools.build_meta as backend; backend.build_sdist({str(target)!r})"
+    called("-c", script, cwd=copy)
+    (path,) = target.glob("*.tar.gz")
+    return path
+
+
+def expected_modules() -> set[str]:
+    found = set()
+    for start, name in ((ROOT / "src" / "rheotwin", "rheotwin"), *((ROOT / r, f"rheotwin/{r}") for r in ROOMS)):
+        found |= {f"{name}/{path.relative_to(start).as_posix()}" for path in start.rglob("*.py")}
+    return found
+
+
+def test_the_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    modules = {name for name in names if name.endswith(".py")}
+    assert modules == expected_modules()
+    assert {name.partition("/")[0] for name in names} == {"rheotwin", f"rheotwin-{rheotwin.__version__}.dist-info"}
+
+
+def test_the_wheel_holds_templates_marker_and_licence(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        licence = next(name for name in names if name.endswith("licenses/LICENSE"))
+        assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
+    templates = {f"rheotwin/validation/templates/{path.name}" for path in (ROOT / "validation/templates").iterdir()}
+    assert len(templates) >= 2
+    assert templates | {"rheotwin/py.typed"} <= names
+
+
+def test_the_wheel_announces_the_command_and_the_solvers(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        folder = f"rheotwin-{rheotwin.__version__}.dist-info"
+        points = configparser.ConfigParser()
+        points.read_string(archive.read(f"{folder}/entry_points.txt").decode())
+        about = Parser().parsestr(archive.read(f"{folder}/METADATA").decode())
+    assert dict(points["console_scripts"]) == {"rheotwin": "rheotwin.__main__:main"}
+    assert dict(points["rheotwin.solvers"]) == {
+        "fem": "rheotwin.fem:FemSolver",
+        "truss": "rheotwin.particles:TrussSolver",
+    }
+    assert (about["Name"], about["License-Expression"]) == ("rheotwin", "BSD-3-Clause")
+    assert about["Requires-Python"] == ">=3.11"
+
+
+def test_the_wheel_runs_a_scene_where_nothing_else_of_ours_is(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    words = ("install", "--quiet", "--no-deps", "--no-index", "--target", str(site), str(wheel))
+    called("-m", "pip", *words, cwd=tmp_path)
+    # -I ignores the environment and the working directory; our folder goes before any editable installation
+    start = (
+        f"import sys; sys.path.insert(0, {str(site)!r}); sys.meta_path[:] = [f for f in sys.meta_path "
+        "if '__editable__' not in getattr(f, '__module__', '')]; import rheotwin, rheotwin.fem; "
+        f"assert all(m.__file__.startswith({str(site)!r}) for m in (rheotwin, rheotwin.fem)); "
+        "from rheotwin.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    )
+    scene = str(ROOT / "scenes" / "chain-1d.toml")
+    out = called("-I", "-c", start, "run", scene, "--output", "record", "--quiet", cwd=tmp_path)
+    assert out.startswith("complete: ")
+    assert "a strand" in called("-I", "-c", start, "info", "record", cwd=tmp_path).lower()
+
+
+def test_the_source_distribution_holds_scenes_tests_and_documents(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = [
+        path
+        for folder in ("scenes", "tests", "src", *ROOMS)
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".toml", ".j2", ".css"} and not {"__pycache__", "build"} & set(path.parts)
+    ]
+    missing = {path.relative_to(ROOT).as_posix() for path in wanted if ".egg-info" not in str(path)} - names
+    assert not missing
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"} <= names
+    assert not {name for name in names if "__pycache__" in name or name.startswith((".git", "runs/"))}
+
+
+def test_the_source_distribution_builds_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    script = "import setuptools.build_meta as backend; backend.build_wheel('.')"
+    called("-c", script, cwd=source)
+    (again,) = source.glob("*.whl")
+    with zipfile.ZipFile(again) as one, zipfile.ZipFile(wheel) as other:
+        assert sorted(one.namelist()) == sorted(other.namelist())
