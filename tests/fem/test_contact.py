@@ -295,7 +295,7 @@ def test_roller_nodes_share_load_between_tool_and_support(
     scene: Callable[..., Data], problem_of: Callable[..., Problem], start: Start
 ) -> None:
     """A tilted plane on nodes held sideways: at rest, weight + both reactions balance in x and y."""
-    plane = {"shape": "plane", "center": [0.0, 0.0], "normal": [-0.3, 1.0]}
+    plane = {"shape": "plane", "center": [0.0, 0.0], "normal": [0.3, 1.0]}
     rail = {"rail": {"body": "block", "where": {"side": "left"}, "fix": ["x"]}}
     law = SOFT | {"viscosity": 60.0}
     data = scene(
@@ -311,10 +311,12 @@ def test_roller_nodes_share_load_between_tool_and_support(
     problem = problem_of(data)
     simulation = start(problem, step=0.02)
     simulation.advance(20.0, 10**9)
-    forces, normal = simulation.reactions(), np.array([-0.3, 1.0]) / np.hypot(0.3, 1.0)
+    forces, normal = simulation.reactions(), np.array([0.3, 1.0]) / np.hypot(0.3, 1.0)
     np.testing.assert_allclose(forces["tool.slope"] + forces["support.rail"], [0.0, -10.0], atol=1e-5)
     assert np.cross([*forces["tool.slope"], 0.0], [*normal, 0.0])[2] == pytest.approx(0.0, abs=1e-9)
     assert forces["tool.slope"] @ -normal > 1.0
+    pushed = np.flatnonzero(simulation.fields()["contact_force"].any(axis=1))
+    assert np.isin(pushed, problem.prescribed[0].nodes).all()
 
 
 def test_no_tool_no_force(scene: Callable[..., Data], problem_of: Callable[..., Problem], start: Start) -> None:

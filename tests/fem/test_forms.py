@@ -88,6 +88,14 @@ def test_symmetric_and_blind_to_rigid_motions(cell: str, matrix: Callable[[Any],
     np.testing.assert_allclose(assembled @ rigid_motions(mesh.p.T), 0, atol=1e-13 * scale)
 
 
+@pytest.mark.parametrize("cell", BOXES)
+def test_nothing_but_rigid_motions_is_free(cell: str) -> None:
+    """3 zero eigenvalues in 2D and 6 in 3D: no hourglass modes from too few quadrature points."""
+    basis = vector_basis(shaken(BOXES[cell]), cell)
+    values = np.linalg.eigvalsh((lame_matrix(basis) + shear_matrix(basis)).toarray())
+    assert np.count_nonzero(values < 1e-9 * values[-1]) == (3 if cell in ("triangle", "quad") else 6)
+
+
 @pytest.mark.parametrize("cell", ["quad", "hex"])
 def test_energy_of_linear_fields_is_exact_on_distorted_cells(cell: str) -> None:
     """u = H x gives u' J_lambda u = V (tr H)^2 and u' J_mu u = V 2 sym(H):sym(H)."""
