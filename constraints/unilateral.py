@@ -30,5 +30,10 @@ def solve_contact(compliance: Array, gap: Array) -> Array:
             "tools: the contact constraints are dependent (the same node is pressed twice along one direction); "
             "move one of the tools or restrict it with `bodies`"
         ) from None
-    multipliers, _ = nnls(factor.T, -solve_triangular(factor, gap, lower=True))
+    try:
+        multipliers, _ = nnls(factor.T, -solve_triangular(factor, gap, lower=True))
+    except RuntimeError:  # scipy's word for too many iterations
+        raise RheotwinError(
+            f"tools: the contact of {gap.size} nodes could not be solved in one step; reduce the step"
+        ) from None
     return np.asarray(multipliers)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.tools import RigidTool, tool_gaps
 from rheotwin.constraints.unilateral import solve_contact
+from rheotwin.errors import RheotwinError
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -96,10 +97,21 @@ class ContactSolver:
                 break
             pairs = touched
             du, contacts = self._solve_pairs(pairs, start, positions, du_free, end)
+        else:
+            self._require_outside(start + self._padded(du), end)
         active = contacts.multiplier > 0.0
         return du, Contacts(
             contacts.tool[active], contacts.node[active], contacts.normal[active], contacts.multiplier[active]
         )
+
+    def _require_outside(self, positions: Array, end: float) -> None:
+        """Accept contacts that keep flipping between two faces of a tool only while they stay outside of it."""
+        for tool in self.tools:
+            gaps, _ = tool_gaps(tool, end, positions[tool.candidates])
+            if gaps.min(initial=0.0) < -1e-6 * float(np.ptp(positions, axis=0).max()):
+                raise RheotwinError(
+                    f"tools.{tool.name}: its contact did not settle at t = {end:.6g} s; reduce solvers.fem.step"
+                )
 
     def _padded(self, du: Array) -> Array:
         d = self.columns.dimension

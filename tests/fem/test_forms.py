@@ -91,7 +91,8 @@ def test_symmetric_and_blind_to_rigid_motions(cell: str, matrix: Callable[[Any],
 @pytest.mark.parametrize("cell", BOXES)
 def test_nothing_but_rigid_motions_is_free(cell: str) -> None:
     """3 zero eigenvalues in 2D and 6 in 3D: no hourglass modes from too few quadrature points."""
-    basis = vector_basis(shaken(BOXES[cell]), cell)
+    size = BOXES[cell].size
+    basis = vector_basis(make_shape(BoxShape(size, (1,) * len(size), cell=cell)), cell)
     values = np.linalg.eigvalsh((lame_matrix(basis) + shear_matrix(basis)).toarray())
     assert np.count_nonzero(values < 1e-9 * values[-1]) == (3 if cell in ("triangle", "quad") else 6)
 
