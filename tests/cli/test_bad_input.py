@@ -231,6 +231,17 @@ def test_a_disk_that_is_full_from_the_start(command: Command, scene: Path, tmp_p
     assert not (tmp_path / "deep").exists()
 
 
+def test_a_disk_with_room_for_the_manifest_only(command: Command, scene: Path, tmp_path: Path) -> None:
+    command("run", scene, "--output", "warm", "--quiet", "--format", "vtkhdf")
+    manifest, series = (Path("warm", name).stat().st_size for name in ("manifest.json", "series.vtkhdf"))
+    assert manifest < series
+    with nearly_full(manifest + 100):
+        said = command("run", scene, "--output", "deep/out", "--quiet", "--format", "vtkhdf")
+    assert said.code == EXIT_BAD_INPUT
+    assert said.sentence.startswith("could not create the record deep/out: ")
+    assert not (tmp_path / "deep").exists()
+
+
 @pytest.mark.parametrize("series_format", ["pvd", "vtkhdf"])
 def test_a_disk_that_fills_up_on_the_way(command: Command, scene_file: Any, tmp_path: Path, series_format: str) -> None:
     # Rows of the probe table and entries of the index grow a little with every frame.

@@ -96,12 +96,8 @@ def test_a_folder_of_something_else_is_never_taken(scene_with: SceneWith, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-class Flat:
-    """Solver options that fit, capabilities that do not."""
-
-
 def test_capabilities_are_told_with_place_and_what_is_possible(
-    problem_with: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    problem_with: Callable[..., Any],
 ) -> None:
     from rheotwin.solver import Capabilities, check_capabilities
 

@@ -179,9 +179,7 @@ def test_a_changed_mesh_is_refused(run: Run) -> None:
 
 
 @pytest.mark.parametrize("solver_name", ["fem", "truss"])
-def test_chunks_do_not_change_a_result(
-    problem_with: Callable[..., Any], solver_name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_do_not_change_a_result(problem_with: Callable[..., Any], solver_name: str) -> None:
     from rheotwin.registry import find_solver
     from rheotwin.solver import checked_options
 

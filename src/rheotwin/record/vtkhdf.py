@@ -60,14 +60,9 @@ class HdfSeriesWriter:
     @classmethod
     def create(cls, folder: Path, topology: GridTopology, fields: Mapping[str, FieldInfo]) -> HdfSeriesWriter:
         """Start a file that holds the cells and no frame yet."""
-        file = _open(folder / HDF_NAME, "w")
-        root = file.create_group(_ROOT)
-        root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
-        root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
-        _write_cells(root, topology)
-        _make_frames(root, topology.points, fields)
-        file.flush()
-        return cls(folder, file, fields)
+        # HDF5 can neither report a full disk in plain words nor let go of the file: we write what it makes in memory.
+        (folder / HDF_NAME).write_bytes(_empty_file(topology, fields))
+        return cls(folder, _open(folder / HDF_NAME, "r+"), fields)
 
     @classmethod
     def resume(cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float) -> HdfSeriesWriter:
@@ -75,6 +70,7 @@ class HdfSeriesWriter:
         times = HdfSeriesReader(folder).times
         kept = int(np.count_nonzero(times <= time + time_tolerance(time)))
         with atomic.writing(folder / HDF_NAME, record=folder):
+            atomic.reserve(folder / HDF_NAME, (folder / HDF_NAME).stat().st_size, _MARGIN)
             file = _open(folder / HDF_NAME, "r+")
             file[_ROOT]["Steps"].attrs.modify("NSteps", np.int64(kept))
             _trim(file[_ROOT], kept)
@@ -204,6 +200,20 @@ def _open(path: Path, mode: str) -> Any:
 
     # Without locks a record can be looked at while it runs; frames are published by NSteps.
     return h5py.File(path, mode, libver=_LIBVER, locking=False)
+
+
+def _empty_file(topology: GridTopology, fields: Mapping[str, FieldInfo]) -> bytes:
+    """Return a file that holds the cells and no frame yet."""
+    import h5py
+
+    with h5py.File(HDF_NAME, "w", driver="core", backing_store=False, libver=_LIBVER) as file:
+        root = file.create_group(_ROOT)
+        root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
+        root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
+        _write_cells(root, topology)
+        _make_frames(root, topology.points, fields)
+        file.flush()
+        return bytes(file.id.get_file_image())
 
 
 def _write_cells(root: Any, topology: GridTopology) -> None:
