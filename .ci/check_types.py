@@ -27,7 +27,8 @@ def expected_modules() -> int:
 def main() -> int:
     """Run mypy away from the checkout, so that only the installed package can be found."""
     with tempfile.TemporaryDirectory() as elsewhere:
-        command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--no-namespace-packages", "-p", "rheotwin"]
+        command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")]
+        command += ["--no-namespace-packages", "-p", "rheotwin"]
         done = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, check=False)
     print(done.stdout, done.stderr, sep="", end="")
     if done.returncode:

@@ -19,6 +19,9 @@ from rheotwin.errors import RheotwinError
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+PARALLEL = 1e-9
+"""Normals whose product is closer to one than this press along the same direction."""
+
 ROUNDS = 12
 """Rounds of adding newly touched nodes and turning the normals of curved tools."""
 HELD = 1e-12
@@ -146,8 +149,19 @@ class ContactSolver:
         compliance = np.einsum("kdj,kd->kj", rows, normals[:, :d])
         # A node that its support holds along the normal cannot give way: there the support wins over the tool.
         own = np.diag(compliance)
-        movable = np.flatnonzero(own > HELD * own.max())
+        movable = np.flatnonzero((own > HELD * own.max()) & _foremost(node, normals, free_gaps))
         square = compliance[np.ix_(movable, movable)]
         multipliers = solve_contact(0.5 * (square + square.T), free_gaps[movable])
         contacts = Contacts(tool[movable], node[movable], normals[movable], multipliers)
         return du_free + columns[:, movable] @ multipliers, contacts
+
+
+def _foremost(node: Indices, normals: Array, gaps: Array) -> NDArray[np.bool_]:
+    """Mark the pairs to keep: of tools that press one node along one direction only the foremost matters."""
+    keep = np.ones(len(node), dtype=bool)
+    for shared in np.flatnonzero(np.bincount(node) > 1):
+        pairs = np.flatnonzero(node == shared)
+        for pair in pairs:
+            rivals = pairs[(normals[pairs] @ normals[pair] > 1.0 - PARALLEL) & keep[pairs] & (pairs != pair)]
+            keep[pair] = not np.any(gaps[rivals] <= gaps[pair])
+    return keep

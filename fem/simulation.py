@@ -211,10 +211,8 @@ class FemSimulation:
         np.subtract.at(held, self._contacts.node, forces)
         for index, tool in enumerate(self._problem.tools):
             found[f"tool.{tool.name}"] = -forces[self._contacts.tool == index].sum(axis=0)
-        for item in self._problem.prescribed:
-            force = np.zeros(self._dimension)
-            force[list(item.components)] = -held[np.ix_(item.nodes, np.array(item.components))].sum(axis=0)
-            found[f"support.{item.name}"] = force
+        for index, item in enumerate(self._problem.prescribed):
+            found[f"support.{item.name}"] = -np.where(self._problem.owners == index, held, 0.0).sum(axis=0)
         return found
 
     def energy(self) -> dict[str, float]:

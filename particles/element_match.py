@@ -8,7 +8,8 @@ The springs of one element of volume V, with directions n_a, lengths l_a and sti
 The k_a >= 0 minimise |C_springs - C|^2 (Frobenius) plus a small ridge that shares equally what the fit leaves
 open. Central forces obey Cauchy's relation C_1122 = C_1212: Poisson's ratio is tied to 1/4 in 3D and in plane
 strain (1/3 in plane stress). A volume spring K >= 0 per simplex (i: unit tensor) lifts that bond for larger
-ratios. What no choice can reach is a misfit, which is reported, not hidden.
+ratios; without it, a larger ratio is fitted at Cauchy's with the same Young's modulus, because stretching springs
+until they match the pressure would stiffen everything else. What remains is a misfit, reported, not hidden.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ def mandel(directions: Array) -> Array:
     diagonal = directions**2
     mixed = [np.sqrt(2.0) * directions[..., a] * directions[..., b] for a, b in pairs]
     return np.concatenate([diagonal, *(m[..., None] for m in mixed)], axis=-1) if mixed else diagonal
+
+
+def cauchy_poisson(dimension: int, plane: str) -> float:
+    """Return Poisson's ratio of a body of central forces: 1/4, in plane stress 1/3."""
+    return 1.0 / 3.0 if dimension == 2 and plane == "stress" else 0.25
 
 
 def isotropic_stiffness(poisson: float, dimension: int, plane: str) -> Array:
@@ -114,7 +120,9 @@ def match_elements(
     _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     kind = kind.reshape(-1)
     target = isotropic_stiffness(poisson, dimension, plane)
-    fits = [_fit(vectors[c], measures[c], target, volume_term) for c in first]
+    reachable = poisson if volume_term else min(poisson, cauchy_poisson(dimension, plane))
+    fitted = isotropic_stiffness(reachable, dimension, plane)
+    fits = [_fit(vectors[c], measures[c], fitted, volume_term) for c in first]
     stiffness = np.array([fit[0] for fit in fits])[kind]
     modulus = np.array([fit[1] for fit in fits])[kind]
     reached = np.array([fit[2] for fit in fits])[kind]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 
 from rheotwin.errors import RheotwinError
-from rheotwin.materials import Channel
+from rheotwin.materials import Channel, equal_poisson
 from rheotwin.meshing import element_measures
 from rheotwin.particles.cell_volume import volume_matrix
 from rheotwin.particles.element_match import ElementMatch, match_elements
@@ -69,8 +70,21 @@ def _match(body: ProblemBody, plane: str, volume_term: bool) -> ElementMatch:
     return match_elements(points, cells, element_measures(body.mesh), first_poisson(body), plane, volume_term=wanted)
 
 
+def _warning(body: ProblemBody) -> str | None:
+    """Say what edges cannot express of the body's law."""
+    if equal_poisson(body.law) is not None:
+        return None
+    return (
+        f"the parts of its law have different Poisson ratios, which edges cannot have: "
+        f"all use the first one, {first_poisson(body):.4g}"
+    )
+
+
 def _report(match: ElementMatch, channel: Channel, body: ProblemBody) -> dict[str, Any]:
-    return {
+    warning = _warning(body)
+    if warning is not None:
+        warnings.warn(f"bodies.{body.name}: {warning}", stacklevel=2)
+    return ({} if warning is None else {"warning": warning}) | {
         "edges": len(match.edges),
         "volume_cells": int(np.count_nonzero(match.volume_modulus)),
         "arms_per_element": len(channel.times),

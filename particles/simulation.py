@@ -63,6 +63,7 @@ class TrussSimulation:
             contact_force=np.zeros((len(self._boundary.tools.candidate), 3)),
             reaction=np.zeros_like(rest),
         )
+        self.advance(0.0, 0)  # compiles the loop, so that set-up and not the first step pays for it
         volumes = nodal_volumes(problem)
         self._edge_average = diags(1.0 / volumes) @ network.node_share
         self._cell_average = averaging(network.cells, network.rest_volume, volumes)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_matrix, csr_matrix, diags
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
+
+from rheotwin.errors import RheotwinError
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -39,7 +41,13 @@ def largest_eigenvalue(matrix: csr_matrix, masses: Array, free: NDArray[np.bool_
     if reduced.shape[0] < 8:
         return float(np.linalg.eigvalsh(reduced.toarray())[-1])
     start = np.random.default_rng(0).standard_normal(reduced.shape[0])
-    return float(eigsh(reduced, k=1, which="LM", tol=1e-4, v0=start, return_eigenvectors=False)[0])
+    try:
+        return float(eigsh(reduced, k=1, which="LM", tol=1e-4, v0=start, return_eigenvectors=False)[0])
+    except ArpackError:
+        raise RheotwinError(
+            "solvers.truss: the stable step could not be computed; check masses "
+            f"({masses.min():.3g} to {masses.max():.3g} kg a node) and moduli for a slip of units"
+        ) from None
 
 
 def stable_step(stiffness_rate: float, viscosity_rate: float) -> float:

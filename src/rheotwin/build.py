@@ -24,6 +24,7 @@ from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.scene import Scene
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import nearest_node, select_nodes
+from rheotwin.start_check import warn_of_buried_tools
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -236,6 +237,8 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     _require_one_cell_kind(bodies)
     by_name = {body.name: body for body in bodies}
     points = np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
+    tools = tuple(_tool(name, tool, tuple(bodies), points) for name, tool in scene.tools.items())
+    warn_of_buried_tools(tools, tuple(bodies), points)
     return Problem(
         scene=scene,
         dimension=scene.dimension,
@@ -247,7 +250,7 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
         gravity=np.asarray(scene.gravity, float),
         prescribed=_prescribed(scene, by_name),
         loads=_loads(scene, by_name),
-        tools=tuple(_tool(name, tool, tuple(bodies), points) for name, tool in scene.tools.items()),
+        tools=tools,
         probes={name: _probe_node(probe, by_name[probe.body]) for name, probe in scene.probes.items()},
         tick=common_tick([stop.time for stop in plan(scene)], scene.duration),
     )

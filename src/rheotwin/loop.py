@@ -137,6 +137,10 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
                     observer.stop(run, stop)
         except Diverged as error:
             status, message, code = "diverged", str(error), EXIT_DIVERGED
+        except BaseException as error:
+            for observer in observers:
+                observer.finish(run, status="failed", message=str(error))
+            raise
         for observer in observers:
             observer.finish(run, status=status, message=message)
     return Outcome(

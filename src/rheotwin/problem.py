@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,15 @@ class Problem:
     def body_of(self, node: int) -> ProblemBody:
         """Return the body a global node belongs to."""
         return next(body for body in reversed(self.bodies) if node >= body.first_node)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """Index of the support that holds each component (N, d), the first one named; -1 where it is free."""
+        owners = np.full(self.points.shape, -1)
+        for index in reversed(range(len(self.prescribed))):
+            item = self.prescribed[index]
+            owners[np.ix_(item.nodes, np.array(item.components))] = index
+        return owners
 
     @property
     def extent(self) -> float:

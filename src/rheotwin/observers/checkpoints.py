@@ -28,5 +28,5 @@ class Checkpoints(Quiet):
 
     def finish(self, run: Watched, *, status: str, message: str) -> None:
         """Save the last state, unless it has diverged."""
-        if status != "diverged":
+        if status in ("complete", "interrupted"):
             self._save(run)

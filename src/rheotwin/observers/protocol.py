@@ -32,7 +32,7 @@ class Observer(Protocol):
         """Write what is due at this planned time."""
 
     def finish(self, run: Watched, *, status: str, message: str) -> None:
-        """Close; `status` is complete, interrupted or diverged."""
+        """Close; `status` is complete, interrupted, diverged or failed."""
 
 
 class Quiet:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticKnownError
 
 NAME_PATTERN = r"^[A-Za-z0-9_-]+$"
 NAME_RULE = "names use letters, digits, '-' and '_' only"
 
-Dimension = Literal[1, 2, 3]
+
+def _whole(value: Any) -> Any:
+    """Refuse true and 2.0, which Python takes for 1 and 2."""
+    if isinstance(value, bool | float):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+Dimension = Annotated[Literal[1, 2, 3], BeforeValidator(_whole)]
+SchemaVersion = Annotated[Literal[1], BeforeValidator(_whole)]
 Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")
 

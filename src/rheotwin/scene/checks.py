@@ -8,7 +8,7 @@ from itertools import chain
 from rheotwin.errors import Fault, nearest_name
 from rheotwin.scene.base import Dimension, SceneModel
 from rheotwin.scene.bodies import FileBody
-from rheotwin.scene.draft import Draft
+from rheotwin.scene.draft import REFERRING, Draft
 from rheotwin.scene.walk import axis_faults
 from rheotwin.scene.where import Where
 
@@ -28,11 +28,10 @@ def _placed(place: str, faults: Iterable[tuple[str, str]]) -> Iterator[Fault]:
 
 def reference_faults(draft: Draft) -> Iterator[Fault]:
     """Yield every name that refers to nothing."""
-    for name, body in draft.bodies.items():
-        yield from _missing(f"bodies.{name}.law", "law", body.law, draft.law_names)
-    for section in ("supports", "forces", "probes"):
-        for name, entry in getattr(draft, section).items():
-            yield from _missing(f"{section}.{name}.body", "body", entry.body, draft.body_names)
+    known = {"law": draft.law_names, "body": draft.body_names}
+    for section, kind in REFERRING.items():
+        for name, referred in draft.references[section].items():
+            yield from _missing(f"{section}.{name}.{kind}", kind, referred, known[kind])
     for name, tool in draft.tools.items():
         for body_name in tool.bodies or ():
             yield from _missing(f"tools.{name}.bodies", "body", body_name, draft.body_names)

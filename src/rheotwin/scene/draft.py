@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from re import match
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from rheotwin.scene.base import Dimension
+from rheotwin.scene.base import NAME_PATTERN, Dimension
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.body import BodyBase
 from rheotwin.scene.cases import CaseSpec
@@ -31,13 +32,20 @@ _ENTRIES: dict[str, TypeAdapter[Any]] = {
     "cases": TypeAdapter(CaseSpec),
 }
 
+REFERRING = {"bodies": "law", "supports": "body", "forces": "body", "probes": "body"}
+"""Tables that name an entry of another one, and the key they do it by."""
+
 
 @dataclass(frozen=True)
 class Draft:
-    """What could be read of a scene: names as written, tables that have no fault of their own."""
+    """What could be read of a scene: names as written, tables that have no fault of their own.
+
+    `references` holds the law of each body and the body of each support, force and probe, faulty tables included.
+    """
 
     dimension: Dimension | None
     duration: float | None
+    references: dict[str, dict[str, str]]
     law_names: tuple[str, ...]
     body_names: tuple[str, ...]
     bodies: dict[str, BodyBase]
@@ -63,6 +71,12 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def _references(data: Mapping[str, Any], section: str, key: str) -> dict[str, str]:
+    """Return the name each table of a section refers to by `key`, where it is a name at all."""
+    found = {name: entry.get(key) for name, entry in _table(data, section).items() if isinstance(entry, Mapping)}
+    return {name: value for name, value in found.items() if isinstance(value, str) and match(NAME_PATTERN, value)}
+
+
 def draft_of(data: Mapping[str, Any]) -> Draft:
     """Read as much as possible of the raw data of a scene."""
     entries = {
@@ -76,6 +90,7 @@ def draft_of(data: Mapping[str, Any]) -> Draft:
     return Draft(
         dimension=_readable(_DIMENSION, data.get("dimension")),
         duration=_readable(_DURATION, data.get("duration")),
+        references={section: _references(data, section, key) for section, key in REFERRING.items()},
         law_names=tuple(_table(data, "laws")),
         body_names=tuple(_table(data, "bodies")),
         output=_readable(_OUTPUT, data.get("output", {})),

@@ -15,6 +15,8 @@ from rheotwin.scene.quantities import PositiveLength, PositiveTime, Times
 
 DEFAULT_FRAMES = 50
 """Frames of a run whose scene does not say how many it wants."""
+MOST_STOPS = 1_000_000
+"""Planned times of one kind that a run may have: more would fill the memory before it starts."""
 
 
 def _known_field(name: str) -> str:
@@ -27,6 +29,14 @@ def _known_field(name: str) -> str:
             {"name": name, "nearest": nearest_name(name, NODE_FIELDS), "known": known},
         )
     return name
+
+
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of fields if none is there twice."""
+    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    if twice is not None:
+        raise PydanticCustomError("twice", "'{name}' is named twice; name it once", {"name": twice})
+    return names
 
 
 FieldName = Annotated[str, AfterValidator(_known_field), Field(json_schema_extra={"enum": list(NODE_FIELDS)})]
@@ -62,7 +72,7 @@ class OutputSpec(SceneModel):
     """Time between rows of the probe table; default: as the frames."""
     checkpoint_interval: PositiveTime | None = None
     """Time between checkpoints a run can be resumed from; default: none are written on the way."""
-    fields: tuple[FieldName, ...] = DEFAULT_FIELDS
+    fields: Annotated[tuple[FieldName, ...], Field(min_length=1), AfterValidator(_each_once)] = DEFAULT_FIELDS
     """Nodal fields in every frame."""
 
     @model_validator(mode="after")
@@ -76,14 +86,25 @@ class OutputSpec(SceneModel):
 
     def duration_faults(self, duration: float) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for every rhythm that does not fit into the run."""
-        rhythms = {"interval": self.interval, "probe_interval": self.probe_interval}
-        if self.adaptive is not None:
-            rhythms["adaptive.shortest"] = self.adaptive.shortest
+        rhythms = {
+            "interval": self.interval,
+            "probe_interval": self.probe_interval,
+            "checkpoint_interval": self.checkpoint_interval,
+            "adaptive.shortest": None if self.adaptive is None else self.adaptive.shortest,
+        }
         for key, interval in rhythms.items():
-            if interval is not None and interval > duration:
+            if interval is None:
+                continue
+            if interval > duration and key != "checkpoint_interval":
                 yield (
                     key,
                     f"{interval} is longer than the whole run (duration = {duration}); choose a shorter one",
+                )
+            if duration / interval > MOST_STOPS:
+                yield (
+                    key,
+                    f"{interval} plans {duration / interval:.3g} times in this run (duration = {duration}), more than "
+                    f"{MOST_STOPS}; choose at least {duration / MOST_STOPS:.6g}",
                 )
         if self.times is not None and self.times[-1] > duration:
             yield (

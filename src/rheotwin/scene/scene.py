@@ -11,15 +11,17 @@ from pydantic import (
     JsonValue,
     ModelWrapValidatorHandler,
     PrivateAttr,
+    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from rheotwin.errors import Fault, RheotwinError, nearest_name
-from rheotwin.scene.base import Dimension, Name, SceneModel
+from rheotwin.scene.base import Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.cases import CaseSpec
 from rheotwin.scene.checks import cross_faults
@@ -51,7 +53,7 @@ def _line_error(fault: Fault) -> InitErrorDetails:
 class Scene(SceneModel):
     """One simulation, complete and checked; every number is in SI units, whatever the file used."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaVersion = Field(alias="schema")
     """Version of this format."""
     title: str = ""
     """One line for reports and progress."""
@@ -104,11 +106,17 @@ class Scene(SceneModel):
             raise PydanticCustomError(
                 "axes", f"needs {dimension} component(s) in a {dimension}D scene, has {len(value)}"
             )
-        if name in _ONLY_IN and dimension != _ONLY_IN[name] and value not in (1.0, "strain"):
+        if name in _ONLY_IN and dimension != _ONLY_IN[name]:
             raise PydanticCustomError(
                 "dimension", f"is for {_ONLY_IN[name]}D scenes; this one is {dimension}D, leave it out"
             )
         return value
+
+    @model_serializer(mode="wrap")
+    def _without_other_dimensions(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what only scenes of another dimension have: reading it back would refuse it."""
+        dump: dict[str, Any] = handler(self)
+        return {key: value for key, value in dump.items() if _ONLY_IN.get(key, self.dimension) == self.dimension}
 
     @model_validator(mode="wrap")
     @classmethod
