@@ -2,6 +2,7 @@
 
 from rheotwin.validation.assess import compare
 from rheotwin.validation.comparison import Comparison, load_comparison
+from rheotwin.validation.folder import holds_only_runs, refuse_existing
 from rheotwin.validation.metrics import (
     bounce,
     displacement_error,
@@ -14,7 +15,7 @@ from rheotwin.validation.metrics import (
     volume_drift,
 )
 from rheotwin.validation.run_view import Cost, RunView, Surface, tributary_weights, view_of
-from rheotwin.validation.write import compare_records, refuse_existing, write_comparison
+from rheotwin.validation.write import compare_records, write_comparison
 
 __all__ = [
     "Comparison",
@@ -27,6 +28,7 @@ __all__ = [
     "displacement_error",
     "force_curve_error",
     "held_force",
+    "holds_only_runs",
     "load_comparison",
     "real_time_factor",
     "refuse_existing",

@@ -117,7 +117,12 @@ def _compare_run(run: RunView, reference: RunView) -> RunComparison:
         cost=cost,
         notes=_notes(run, reference, obstacle),
         sentence=sentences.run_sentence(
-            run.label, reference.label, displacement=displacement, forces=forces, ratio=cost.ratio
+            run.label,
+            reference.label,
+            displacement=displacement,
+            forces=forces,
+            ratio=cost.ratio,
+            at_rest=not (run.displacement.any() or reference.displacement.any()),
         ),
         provenance=_provenance(run),
     )
@@ -230,13 +235,14 @@ def _ordering(label: str, cases: Sequence[CaseComparison]) -> Ordering:
     named = {item.case: item.at_node for item in residuals}
     expected = tuple(case for case in EXPECTED_ORDER if case in named)
     steps = [named[after] > named[before] for before, after in pairwise(expected)]
-    holds = all(steps) if steps else None
+    moved = any(run.residual.peak > 0.0 for case in cases for run in case.runs if run.label == label)
+    holds = all(steps) if steps and moved else None
     return Ordering(
         label=label,
         residuals=tuple(residuals),
         expected=expected,
         holds=holds,
-        sentence=sentences.ordering_sentence(label, residuals, holds=holds),
+        sentence=sentences.ordering_sentence(label, residuals if moved else (), holds=holds),
     )
 
 

@@ -131,7 +131,10 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several runs of one scene, case by case."""
+    """Several runs of one scene, case by case.
+
+    `plots` and `records` name the files and the record folders that belong to it, relative to its folder.
+    """
 
     title: str
     dimension: int
@@ -141,6 +144,8 @@ class Comparison:
     rheotwin_version: str
     scene: dict[str, Any] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
+    plots: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return the comparison as indented JSON; what is undefined is null."""

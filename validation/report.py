@@ -113,13 +113,27 @@ def limits(comparison: Comparison) -> tuple[str, ...]:
 
 
 def material_matches(comparison: Comparison) -> tuple[str, ...]:
-    """Return the runs' own words on how their network matches the law (statistics `material_match`)."""
+    """Return in one sentence per body how a run's network matches the law (statistics `material_match`)."""
     cases: dict[tuple[str, str], list[str]] = {}
     for case in comparison.cases:
         for run in case.runs:
-            if match := run.provenance.statistics.get("material_match"):
-                cases.setdefault((run.label, describe(match)), []).append(case.case)
-    return tuple(f"Material of {label} ({', '.join(names)}): {words}." for (label, words), names in cases.items())
+            for body, match in dict(run.provenance.statistics.get("material_match") or {}).items():
+                cases.setdefault((f"{run.label}, body '{body}'", match_sentence(match)), []).append(case.case)
+    return tuple(f"Material of {place} ({', '.join(names)}): {words}." for (place, words), names in cases.items())
+
+
+def match_sentence(match: Any) -> str:
+    """Return "springs and volume springs miss the law's stiffness by 23 %; WARNING" for one body.
+
+    The misfit is relative to the law's stiffness [1]; entries without one are put into words as they are.
+    """
+    if not isinstance(match, Mapping) or "stiffness_misfit" not in match:
+        return describe(match)
+    springs = "springs and volume springs" if match.get("volume_cells") else "springs"
+    misfit = float(match["stiffness_misfit"])
+    fit = "match the law's stiffness" if misfit < 1e-6 else f"miss the law's stiffness by {percent(misfit)}"
+    warning = str(match.get("warning") or "").rstrip(".")
+    return f"{springs} {fit}" + (f"; {warning}" if warning else "")
 
 
 def describe(value: Any) -> str:

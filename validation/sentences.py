@@ -35,10 +35,16 @@ def run_sentence(
     displacement: ErrorHistory | None,
     forces: Sequence[ForceError],
     ratio: float | None,
+    at_rest: bool = False,
 ) -> str:
-    """Return "truss: 12 % displacement error, 18 % force error against fem, at 1/7 of its cost."."""
+    """Return "truss: 12 % displacement error, 18 % force error against fem, at 1/7 of its cost.".
+
+    `at_rest` says that in neither run anything moved: then there is nothing an error could be relative to.
+    """
     if label == reference:
         return f"{label}: the reference of this case."
+    if at_rest:
+        return f"{label}: both stay at rest, it and {reference}."
     parts = [] if displacement is None else [f"{percent(displacement.largest)} displacement error at worst"]
     parts += [
         f"{percent(force.error)} force error" + (f" on {force.name}" if len(forces) > 1 else "")
@@ -51,7 +57,12 @@ def run_sentence(
 
 
 def ordering_sentence(label: str, residuals: Sequence[CaseResidual], *, holds: bool | None) -> str:
-    """Return what part of its largest displacement each case keeps, smallest first, as promised or not."""
+    """Return what part of its largest displacement each case keeps, smallest first, as promised or not.
+
+    Without residuals nothing moved in any case.
+    """
+    if not residuals:
+        return f"{label}: the body stays at rest, so nothing can remain of its displacement."
     kept = [f"{item.case} keeps {percent(item.at_node)}" for item in residuals]
     verdict = {
         True: ": the order the laws promise",

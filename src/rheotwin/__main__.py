@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -18,6 +19,9 @@ from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
 VERBS = ("run", "compare", "mesh", "solvers", "schema", "view", "info")
+
+DEBUG = "RHEOTWIN_DEBUG"
+"""Environment variable that asks for the traceback of an internal error."""
 
 EPILOG = """exit codes:
   0    done
@@ -65,9 +69,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
+    except MemoryError:
+        return _unexpected("out of memory: the scene is too large for this machine; use fewer cells or frames")
     except BrokenPipeError:  # the reader of a pipe went away: not our fault, and nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BAD_INPUT
+    except Exception as error:
+        text = " ".join(str(error).split())
+        return _unexpected(
+            f"internal error: {type(error).__name__}: {text}; please report it with the scene; "
+            f"{DEBUG}=1 shows the traceback"
+        )
+
+
+def _unexpected(sentence: str) -> int:
+    """Print what nobody foresaw in one sentence, after its traceback if that is asked for."""
+    if os.environ.get(DEBUG, "") not in ("", "0"):
+        traceback.print_exc()
+    print(f"error: {sentence}", file=sys.stderr)
+    return EXIT_BAD_INPUT
 
 
 if __name__ == "__main__":

@@ -64,6 +64,11 @@ def all_solvers() -> dict[str, Solver]:
     return solvers
 
 
+def solver_names() -> list[str]:
+    """Return the names of all solvers that are announced, without loading any."""
+    return [*BUILT_IN, *sorted(set(_outside_entry_points()) - set(BUILT_IN))]
+
+
 def find_solver(name: str) -> Solver:
     """Return the solver of that name; an unknown name raises with what exists and the nearest one."""
     if name in BUILT_IN:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +15,7 @@ from pydantic import BaseModel
 
 import rheotwin
 from rheotwin.build import build_problem
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import EXIT_OK, RheotwinError, nearest_name
 from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
@@ -37,7 +38,7 @@ from rheotwin.record import (
     load_manifest,
     open_record,
 )
-from rheotwin.registry import find_solver
+from rheotwin.registry import find_solver, solver_names
 from rheotwin.scene import FileBody, Scene, scene_from_data
 from rheotwin.schedule import plan
 from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options
@@ -116,10 +117,23 @@ def check_request(request: RunRequest) -> tuple[Problem, Solver, BaseModel]:
     """Raise for everything that can be known to be wrong before a run; return its problem, solver and options."""
     check_output_folder(request.folder, overwrite=request.overwrite)
     solver = find_solver(request.solver)
+    _warn_of_strangers(request.scene)
     options = checked_options(solver, solver_options(request.scene, request.solver, request.options))
     problem = build_problem(request.scene, request.case)
     check_capabilities(solver, problem)
     return problem, solver, options
+
+
+def _warn_of_strangers(scene: Scene) -> None:
+    """Warn of option tables for solvers that are not here: a slip of the pen, or a plug-in of another machine."""
+    installed = solver_names()
+    for name in scene.solvers:
+        if name not in installed:
+            warnings.warn(
+                f"solvers.{name}: no solver of that name is installed{nearest_name(name, installed)}; "
+                f"its options have no effect here (installed: {', '.join(installed)})",
+                stacklevel=2,
+            )
 
 
 def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
@@ -144,9 +158,14 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
 
 
 def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
-    """Continue the record in `folder` from its newest checkpoint, bit for bit as if never stopped."""
+    """Continue the record in `folder` from its newest checkpoint, bit for bit as if never stopped.
+
+    A complete record is left as it is, and `announce` is not called.
+    """
     record = open_record(folder)
     manifest = load_manifest(folder)
+    if manifest.status == "complete":
+        return Outcome("complete", "already complete", EXIT_OK, float(record.times[-1]), manifest.step.count, 0.0, 0.0)
     if record.checkpoint_path is None:
         raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
     begin = perf_counter()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, gcd, lcm
+from math import ceil, gcd, isfinite, lcm
 
+from rheotwin.errors import RheotwinError
 from rheotwin.scene import Scene
+
+MOST_STEPS = 1e12
+"""Steps a run may need: more would take months of the fastest kernel on the smallest scene."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,17 @@ def common_tick(times: list[float], duration: float) -> Fraction:
     whole = gcd(*(fraction.numerator * (denominator // fraction.denominator) for fraction in fractions))
     tick = Fraction(whole, denominator)
     return tick if tick >= 1e-6 * duration else Fraction(0)
+
+
+def require_reachable(step: float, duration: float, place: str) -> None:
+    """Refuse a step [s] that is no number, or so short that no computer reaches the `duration` [s] with it."""
+    if not isfinite(step):
+        raise RheotwinError(f"{place}: must be a finite number, not {step}")
+    if duration / step > MOST_STEPS:
+        raise RheotwinError(
+            f"{place}: steps of {step:.6g} s are {duration / step:.3g} for the duration of {duration:.6g} s, "
+            f"more than {MOST_STEPS:.0e}; choose at least {duration / MOST_STEPS:.6g}"
+        )
 
 
 def step_dividing(tick: Fraction, wanted: float) -> Fraction:

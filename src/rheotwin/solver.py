@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
+from rheotwin.errors import Fault, InputFaults, RheotwinError
 from rheotwin.problem import Problem
+from rheotwin.scene.faults import option_faults
 
 Array = NDArray[np.float64]
 
@@ -125,15 +126,7 @@ def checked_options(solver: Solver | type[Solver], raw: Mapping[str, Any]) -> Ba
     try:
         return solver.options.model_validate(dict(raw))
     except ValidationError as error:
-        known = list(solver.options.model_fields)
-        faults = []
-        for item in error.errors():
-            key = ".".join(str(part) for part in item["loc"])
-            if item["type"] == "extra_forbidden":
-                message = f"unknown option{nearest_name(key, known)}; allowed: {', '.join(sorted(known))}"
-            else:
-                message = item["msg"]
-            faults.append(Fault(f"solvers.{solver.name}.{key}", message))
+        faults = option_faults(error, f"solvers.{solver.name}", solver.options.model_fields)
         raise InputFaults("solver options", faults) from None
 
 

@@ -339,3 +339,43 @@ def test_a_plane_turns_about_its_normal_in_3d_and_tilts_in_2d(
     point = np.array([[2.0, 0.0, 0.0]])
     before, after = (tool_gaps(rigid, time, point)[0][0] for time in (0.0, 1.0))
     assert after - before == pytest.approx(moved, abs=1e-14)
+
+
+def test_of_two_tools_along_one_direction_the_foremost_carries_the_force(
+    scene: Callable[..., Data], start: Start, run_to: Callable[[Simulation, float], None]
+) -> None:
+    """A bar and a plane that press the same nodes downwards: one force, on the deeper tool, as with it alone."""
+    bar = {"shape": "bar", "center": [1.0, 1.0], "normal": [0.0, -1.0], "width": 1.0}
+    plane = {"shape": "plane", "center": [1.0, 1.0], "normal": [0.0, -1.0]}
+    deep = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.2]]}
+    shallow = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.1]]}
+    support = {"floor": {"body": "block", "where": {"side": "bottom"}}}
+
+    def force(tools: Data) -> dict[str, Array]:
+        simulation = start(
+            scene(SOFT, size=[2.0, 1.0], cells=[4, 2], tools=tools, supports=support, duration=1.0), step=0.1
+        )
+        run_to(simulation, 1.0)
+        return simulation.reactions()
+
+    both = force({"bar": bar | {"motion": shallow}, "plane": plane | {"motion": deep}})
+    alone = force({"plane": plane | {"motion": deep}})
+    np.testing.assert_allclose(both["tool.plane"], alone["tool.plane"], rtol=1e-9)
+    np.testing.assert_array_equal(both["tool.bar"], 0.0)
+    assert both["tool.plane"][1] > 1.0
+
+
+def test_nodes_of_two_supports_count_once(
+    scene: Callable[..., Data], start: Start, run_to: Callable[[Simulation, float], None]
+) -> None:
+    """Under gravity the reactions of overlapping fixed supports add up to the weight."""
+    supports = {
+        "floor": {"body": "block", "where": {"side": "bottom"}},
+        "corner": {"body": "block", "where": {"box": {"x": [0.0, 1.0], "y": [0.0, 0.0]}}},
+    }
+    data = scene(SOFT, size=[2.0, 1.0], cells=[4, 2], supports=supports, gravity=[0.0, -9.81], density=1.0)
+    simulation = start(data, step=0.05)
+    run_to(simulation, 10.0)
+    reactions = simulation.reactions()
+    assert reactions["support.floor"][1] + reactions["support.corner"][1] == pytest.approx(-9.81 * 2.0, rel=1e-6)
+    np.testing.assert_array_equal(reactions["support.corner"], 0.0)

@@ -212,3 +212,14 @@ def test_constants_scale_with_young_and_thickness(make_problem: Callable[..., An
     thick = build_network(make_problem(2, law, thickness=0.3), volume_term=True)
     np.testing.assert_allclose(thick.edge_constants.stiffness, 2.1 * unit.edge_constants.stiffness, rtol=1e-14)
     np.testing.assert_allclose(thick.cell_constants.stiffness, 2.1 * unit.cell_constants.stiffness, rtol=1e-14)
+
+
+@pytest.mark.parametrize("poisson", [0.3, 0.45, 0.49])
+def test_springs_alone_do_not_stiffen_as_the_body_becomes_incompressible(poisson: float) -> None:
+    """Beyond Cauchy's ratio the springs stay those of nu = 1/4: fitting lambda instead made a press 8 times too hard."""
+    mesh = hex_grid(*[np.linspace(0.0, 1.0, 3)] * 3)
+    arguments = mesh.p.T, mesh.t.T.astype(np.int64), element_measures(mesh)
+    plain = match_elements(*arguments, 0.25, "strain", volume_term=False)
+    beyond = match_elements(*arguments, poisson, "strain", volume_term=False)
+    np.testing.assert_allclose(beyond.stiffness, plain.stiffness, rtol=1e-12)
+    assert beyond.misfit > plain.misfit

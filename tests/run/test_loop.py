@@ -217,3 +217,17 @@ def test_a_fault_while_writing_is_kept_in_the_manifest(run: Callable[..., Any], 
         run("fem", observers=[Clumsy()])
     manifest = load_manifest(tmp_path / "run")
     assert (manifest.status, manifest.message) == ("failed", "ValueError: a plug-in slipped")
+
+
+def test_every_observer_is_closed_when_one_of_them_fails(problem_with: Callable[..., Problem]) -> None:
+    """Else a progress bar would leave the terminal's cursor hidden."""
+
+    class Clumsy(Quiet):
+        def stop(self, run: Watched, stop: Stop) -> None:
+            raise ValueError("slipped")
+
+    notes: list[tuple[Any, ...]] = []
+    run = watched(problem_with())
+    with pytest.raises(ValueError, match="slipped"):
+        run_loop(run, plan(run.problem.scene), [Diary("bar", notes), Clumsy()])
+    assert notes[-1] == ("bar", "finish", "failed")

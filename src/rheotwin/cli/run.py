@@ -23,11 +23,11 @@ HELP = "run a scene with one solver and leave a record (VTK series, probes, mani
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("scene", nargs="?", type=Path, help="scene file (TOML)")
-    parser.add_argument("--solver", default="fem", help="which solver (see `rheotwin solvers`); default: fem")
+    parser.add_argument("--solver", help="which solver (see `rheotwin solvers`); default: fem")
     parser.add_argument("--case", help="which case of the scene; default: the first")
     parser.add_argument("--output", type=Path, help="record folder; default: runs/SCENE-CASE-SOLVER")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing record")
-    parser.add_argument("--format", choices=("pvd", "vtkhdf"), default="pvd", help="series format; default: pvd")
+    parser.add_argument("--format", choices=("pvd", "vtkhdf"), help="series format; default: pvd")
     add_set_argument(parser)
     parser.add_argument("--resume", type=Path, metavar="FOLDER", help="continue an interrupted record")
     add_quiet_arguments(parser)
@@ -56,7 +56,7 @@ def parse_settings(items: list[str]) -> dict[str, dict[str, Any]]:
     for item in items:
         path, equals, text = item.partition("=")
         solver, dot, option = path.strip().partition(".")
-        if not (equals and dot and solver and option):
+        if not (equals and dot and solver and option) or len(item.splitlines()) > 1:
             raise RheotwinError(f"--set {item}: write SOLVER.OPTION=VALUE, for example truss.step=1e-3")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
@@ -93,7 +93,11 @@ def execute(args: argparse.Namespace) -> int:
     if args.resume is not None:
         _refuse_changes(args)
 
+    already = 0
+
     def announce(problem: Problem, simulation: Simulation) -> None:
+        nonlocal already
+        already = simulation.step_count
         if not args.quiet:
             print(describe_start(problem, simulation), file=sys.stderr)
 
@@ -102,13 +106,13 @@ def execute(args: argparse.Namespace) -> int:
         folder, outcome = args.resume, resume_run(args.resume, observers=watchers, announce=announce)
     else:
         folder, outcome = _run(args, watchers, announce)
-    _report(folder, outcome, as_json=args.json)
+    _report(folder, outcome, already=already, as_json=args.json)
     return outcome.exit_code
 
 
 def _refuse_changes(args: argparse.Namespace) -> None:
     """Refuse options that would make a resumed run another one: they would have no effect."""
-    given = [name for name in ("case", "output", "overwrite", "set") if getattr(args, name)]
+    given = [name for name in ("solver", "case", "output", "overwrite", "format", "set") if getattr(args, name)]
     if given:
         raise RheotwinError(f"--resume continues a record as it was started: leave --{given[0]} out")
 
@@ -117,32 +121,38 @@ def _run(args: argparse.Namespace, watchers: list[Any], announce: Any) -> tuple[
     from rheotwin.run import RunRequest, run_scene
     from rheotwin.scene import load_scene
 
-    scene = load_scene(args.scene)
+    scene, solver = load_scene(args.scene), args.solver or "fem"
     case = scene.with_case(args.case).case
-    folder = args.output or record_name(args.scene, case, args.solver)
+    folder = args.output or record_name(args.scene, case, solver)
     settings = parse_settings(args.set)
-    strangers = sorted(set(settings) - {args.solver})
+    strangers = sorted(set(settings) - {solver})
     if strangers:
-        raise RheotwinError(f"--set {strangers[0]}.…: this run uses the solver '{args.solver}'; set its options only")
+        raise RheotwinError(f"--set {strangers[0]}.…: this run uses the solver '{solver}'; set its options only")
     request = RunRequest(
         scene=scene,
-        solver=args.solver,
+        solver=solver,
         folder=folder,
         case=args.case,
-        options=settings.get(args.solver),
-        format=args.format,
+        options=settings.get(solver),
+        format=args.format or "pvd",
         overwrite=args.overwrite,
     )
     return folder, run_scene(request, observers=watchers, announce=announce)
 
 
-def _report(folder: Path, outcome: Outcome, *, as_json: bool) -> None:
-    """Print how it ended: JSON on standard output, or a sentence (faults go to standard error)."""
+def _report(folder: Path, outcome: Outcome, *, already: int, as_json: bool) -> None:
+    """Print how it ended: JSON on standard output, or a sentence (faults go to standard error).
+
+    `already` is the number of steps the record had before: the rate is that of the steps taken now.
+    """
     if as_json:
         print(json.dumps({"folder": str(folder), **outcome.__dict__}, indent=2))
         return
     if outcome.status == "complete":
-        rate = outcome.steps / max(outcome.solve_seconds, 1e-9)
+        if outcome.message:
+            print(f"{outcome.message}: {outcome.steps} steps; record: {folder}")
+            return
+        rate = (outcome.steps - already) / max(outcome.solve_seconds, 1e-9)
         print(
             f"complete: {outcome.steps} steps in {outcome.loop_seconds:.2f} s ({rate:,.0f} steps/s); record: {folder}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -16,10 +16,13 @@ from rheotwin.scene.scene import CROSS, Scene
 
 _KINDS = {
     "float_type": "a number",
+    "float_parsing": "a number",
     "int_type": "a whole number",
+    "int_parsing": "a whole number",
     "int_from_float": "a whole number",
     "string_type": "text in quotes",
     "bool_type": "true or false",
+    "bool_parsing": "true or false",
     "tuple_type": "a list [..]",
     "dict_type": "a table",
     "model_type": "a table",
@@ -175,6 +178,18 @@ def _fault(error: ErrorDetails) -> Fault:
         return Fault(".".join([*written, inner.place]), inner.message)
     last = written[-1] if written else "the file"
     return Fault(".".join(written) or "scene", _sentence(error, last, around))
+
+
+def option_faults(error: ValidationError, table: str, known: Iterable[str]) -> Iterator[Fault]:
+    """Yield the faults of a solver's options, worded as those of a scene; `table` is their place in the file."""
+    known = sorted(known)
+    for details in error.errors(include_url=False):
+        key = ".".join(str(part) for part in details["loc"])
+        if details["type"] == "extra_forbidden":
+            message = f"unknown option{nearest_name(key, known)}; allowed: {', '.join(known) or 'none'}"
+        else:
+            message = _sentence(details, key, None)
+        yield Fault(f"{table}.{key}" if key else table, message)
 
 
 def field_faults(error: ValidationError) -> Iterator[Fault]:

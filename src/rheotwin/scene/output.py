@@ -32,7 +32,9 @@ def _known_field(name: str) -> str:
 
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of fields if none is there twice."""
+    """Return the names of fields if there is one and none is there twice."""
+    if not names:
+        raise PydanticCustomError("no_field", "needs at least 1 entry, has 0; leave it out for the usual ones")
     twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if twice is not None:
         raise PydanticCustomError("twice", "'{name}' is named twice; name it once", {"name": twice})
@@ -72,7 +74,7 @@ class OutputSpec(SceneModel):
     """Time between rows of the probe table; default: as the frames."""
     checkpoint_interval: PositiveTime | None = None
     """Time between checkpoints a run can be resumed from; default: none are written on the way."""
-    fields: Annotated[tuple[FieldName, ...], Field(min_length=1), AfterValidator(_each_once)] = DEFAULT_FIELDS
+    fields: Annotated[tuple[FieldName, ...], AfterValidator(_each_once)] = DEFAULT_FIELDS
     """Nodal fields in every frame."""
 
     @model_validator(mode="after")

@@ -40,28 +40,35 @@ def _number_or_list(value: Any) -> str:
 class BarTool(ToolBase):
     """A flat face of limited width that presses along its normal."""
 
+    dimensions = (1, 2, 3)
+
     shape: Literal["bar"]
     """Kind of tool."""
     normal: Direction
     """Direction its working face looks in: towards the body."""
-    width: Annotated[
-        Annotated[PositiveLength, Tag("number")] | Annotated[tuple[PositiveLength, PositiveLength], Tag("list")],
-        Discriminator(_number_or_list),
-    ]
-    """Extent of the working face; in 3D a number for a square or [first, second] along its two axes."""
+    width: (
+        Annotated[
+            Annotated[PositiveLength, Tag("number")] | Annotated[tuple[PositiveLength, PositiveLength], Tag("list")],
+            Discriminator(_number_or_list),
+        ]
+        | None
+    ) = None
+    """Extent of the working face; in 3D a number for a square or [first, second] along its two axes; in 1D nothing."""
     height: PositiveLength | None = None
     """Height it is drawn with; default: a quarter of its (smaller) width."""
 
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that does not exist in this dimension."""
         yield from super().dimension_faults(dimension)
+        if self.width is None and dimension != 1:
+            yield "width", "missing (extent of the working face)"
         if isinstance(self.width, tuple) and dimension != 3:
             yield "width", f"a {dimension}D bar has one width, not two"
 
     @property
     def drawn_height(self) -> float:
-        """Height the bar is drawn with [m]."""
-        smaller = min(self.width) if isinstance(self.width, tuple) else self.width
+        """Height the bar is drawn with [m]; in 1D, where nothing is drawn, possibly 0."""
+        smaller = min(self.width) if isinstance(self.width, tuple) else self.width or 0.0
         return self.height if self.height is not None else 0.25 * smaller
 
 
