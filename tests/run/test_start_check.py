@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+
 from rheotwin.build import build_problem
 from rheotwin.scene import parse_scene
 
