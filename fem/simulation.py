@@ -16,7 +16,7 @@ from rheotwin.fem.linear import factorise
 from rheotwin.fem.midpoint import BodyStep, prepare, stress_state
 from rheotwin.fem.system import body_system
 from rheotwin.problem import Problem
-from rheotwin.schedule import step_dividing
+from rheotwin.schedule import require_reachable, step_dividing
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
 
@@ -46,6 +46,7 @@ class FemSimulation:
         self._problem = problem
         self._dimension = problem.dimension
         wanted = options.step if options.step is not None else 1e-3 * problem.scene.duration
+        require_reachable(wanted, problem.scene.duration, "solvers.fem.step")
         self._step_fraction = step_dividing(problem.tick, wanted)
         self.step_size = float(self._step_fraction)
         self.step_count = 0

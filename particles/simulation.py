@@ -18,7 +18,7 @@ from rheotwin.particles.network import Constants, build_network, network_stable_
 from rheotwin.particles.packing import pack_boundary, padded
 from rheotwin.particles.virial import averaging, edge_virial, isotropic, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
-from rheotwin.schedule import step_dividing
+from rheotwin.schedule import require_reachable, step_dividing
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
 
@@ -205,6 +205,7 @@ def _chosen_step(problem: Problem, options: TrussOptions, stable: float) -> Frac
                 f'choose at most {0.9 * stable:.3g}, leave it out, or set unstable = "substep"'
             )
         wanted = options.safety * stable
+    require_reachable(wanted, problem.scene.duration, "solvers.truss.step")
     return step_dividing(problem.tick, wanted)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,20 +13,32 @@ from rheotwin.errors import RheotwinError
 REPORT, NUMBERS, PLOTS, RUNS = "report.html", "comparison.json", "plots", "runs"
 
 
-def refuse_existing(folder: Path, *, overwrite: bool) -> None:
-    """Raise unless `folder` is new, empty, holds nothing but the runs to compare, or an earlier comparison to replace.
+def refuse_existing(folder: Path, *, overwrite: bool, records: Collection[str] = ()) -> None:
+    """Raise unless `folder` is new, empty, holds nothing but runs, or an earlier comparison that may be replaced.
 
     A folder is an earlier comparison only if its comparison.json is ours; any other contents are never touched.
+    Once `records` of the comparison have been written there, files that came up beside them do no harm.
     """
-    blocking = next((path for path in (folder, *folder.parents) if path.exists()), folder)
-    if blocking.exists() and not blocking.is_dir():
-        raise RheotwinError(f"--output {folder}: {blocking} is a file, not a folder; choose another output folder")
+    try:
+        _refuse(folder, overwrite, records)
+    except OSError as error:
+        raise RheotwinError(f"{folder}: {error.strerror}; choose another folder with --output") from error
+
+
+def _refuse(folder: Path, overwrite: bool, records: Collection[str]) -> None:
+    nearest = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    if nearest.exists() and not nearest.is_dir():
+        raise RheotwinError(f"--output {folder}: {nearest} is a file, not a folder; choose another output folder")
+    if nearest != folder or not any(folder.iterdir()):
+        return
     if _is_comparison(folder):
         if not overwrite:
             raise RheotwinError(
                 f"{folder}: it already holds a comparison; choose another folder or allow it with --overwrite"
             )
-    elif blocking == folder and any(folder.iterdir()) and not holds_only_runs(folder):
+        return
+    clash = any((folder / name).exists() for name in (REPORT, NUMBERS, PLOTS))
+    if not holds_only_runs(folder) and (clash or not records):
         raise RheotwinError(
             f"{folder}: it is not empty and is not a comparison of Rheotwin; choose another folder with --output"
         )
@@ -45,7 +57,7 @@ def holds_only_runs(folder: Path) -> bool:
     return all(path.is_dir() and (looks_like_record(path) or not any(path.iterdir())) for path in runs.iterdir())
 
 
-def remove_earlier(folder: Path, *, keep: Iterable[str]) -> None:
+def remove_earlier(folder: Path, *, keep: Collection[str]) -> None:
     """Remove the page, the plots and the records that the comparison.json there names, and only those.
 
     Records named in `keep` (relative to the folder) stay, and comparison.json itself too: until it is replaced

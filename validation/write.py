@@ -26,9 +26,10 @@ def compare_records(
     """Compare the records in `folders`, write the comparison to `out` and return the path of its page."""
     from rheotwin.record import open_record
 
-    refuse_existing(out, overwrite=overwrite)
+    records = records_inside(out, folders)
+    refuse_existing(out, overwrite=overwrite, records=records)
     views = [view_of(open_record(folder)) for folder in folders]
-    comparison = dataclasses.replace(compare(views, reference=reference), records=records_inside(out, folders))
+    comparison = dataclasses.replace(compare(views, reference=reference), records=records)
     return write_comparison(out, comparison, views, overwrite=overwrite)
 
 
@@ -40,7 +41,7 @@ def write_comparison(
     All is built aside and moved in at the end. Of an earlier comparison goes what its comparison.json names,
     records that are not in this one included; other contents of `folder` stay as they are.
     """
-    refuse_existing(folder, overwrite=overwrite)
+    refuse_existing(folder, overwrite=overwrite, records=comparison.records)
     runs = group_by_case(views)
     plots = {case.case: case_plots(comparison, case, runs[case.case]) for case in comparison.cases}
     overview = overview_plots(comparison, plots)

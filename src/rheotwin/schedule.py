@@ -77,7 +77,7 @@ def require_reachable(step: float, duration: float, place: str) -> None:
         raise RheotwinError(f"{place}: must be a finite number, not {step}")
     if duration / step > MOST_STEPS:
         raise RheotwinError(
-            f"{place}: steps of {step:.6g} s are {duration / step:.3g} for the duration of {duration:.6g} s, "
+            f"{place}: {step:.6g} s would take {duration / step:.3g} steps for the duration of {duration:.6g} s, "
             f"more than {MOST_STEPS:.0e}; choose at least {duration / MOST_STEPS:.6g}"
         )
 

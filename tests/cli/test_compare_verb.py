@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK
+from rheotwin import run
+from rheotwin.cli import compare as verb
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_INTERRUPTED, EXIT_OK
+from rheotwin.observers import Progress
 from rheotwin.record import open_record
+from rheotwin.run import resume_run
+from rheotwin.validation import write
 
 Command = Callable[..., Any]
 CASES = '\n[cases.springy]\nlaws = { block = "gel" }\n\n[cases.doughy]\nlaws = { block = "dough" }\n'
@@ -42,11 +48,13 @@ def test_one_report_of_all_cases_and_solvers(command: Command, scene_file: Any, 
     [
         (["--solvers", "fem,trus"], "there is no solver named 'trus' (did you mean 'truss'?); installed: fem, truss"),
         (["--solvers", ","], "--solvers: name at least one solver, for example --solvers fem,truss"),
+        (["--cases", ","], "--cases: name at least one case, for example --cases springy,doughy"),
         (["--reference", "dem"], "--reference: 'dem' is not among the solvers compared: fem, truss"),
         (["--cases", "springy,dugy"], "no case 'dugy' (did you mean 'doughy'?)"),
         (["--set", "dem.step=1"], "--set dem.…: the solvers compared are fem, truss"),
         (["--set", "truss.stp=1"], "solvers.truss.stp: unknown option"),
-        (["--output", "press.toml"], "press.toml"),
+        (["--output", "press.toml"], "--output press.toml: press.toml is a file, not a folder"),
+        (["--output", "press.toml/cmp"], "--output press.toml/cmp: press.toml is a file, not a folder"),
     ],
 )
 def test_faults_show_before_the_first_run(
@@ -72,3 +80,98 @@ factor = [0.0, 1.0]
     assert said.code == EXIT_FALLS_SHORT
     assert "fem: the run diverged at t = " in said.err
     assert Path("cmp/report.html").is_file()
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, label: str) -> None:
+    """Make ctrl-C come in the first step of one run."""
+
+    class Pressing(Progress):
+        def tick(self, run: Any) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(verb, "_watchers", lambda name, quiet: [Pressing(name)] if name == label else [])
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the drawing where only the folder matters."""
+    monkeypatch.setattr(write, "draw_pictures", lambda comparison, views: {})
+
+
+def written(folder: Path) -> dict[str, int]:
+    """Return when each record's manifest was last written [ns]."""
+    return {path.name: (path / "manifest.json").stat().st_mtime_ns for path in (folder / "runs").iterdir()}
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_an_interrupted_comparison_says_how_to_go_on_and_does(
+    command: Command, scene_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["compare", scene_file(extra=CASES), "--output", "cmp"]
+    with monkeypatch.context() as patch:
+        interrupting(patch, "springy truss")
+        said = command(*words)
+    assert said.code == EXIT_INTERRUPTED
+    assert "1 of 4 runs are finished (springy fem); give the same command with --continue" in said.err
+    first = written(Path("cmp"))
+    assert set(first) == {"springy-fem", "springy-truss"}
+    unasked = command(*words)
+    assert unasked.code == EXIT_BAD_INPUT and "--continue" in unasked.sentence and "--overwrite" in unasked.sentence
+    resumed: list[Path] = []
+
+    def resume(folder: Path, **options: Any) -> Any:
+        resumed.append(folder)
+        return resume_run(folder, **options)
+
+    monkeypatch.setattr(run, "resume_run", resume)
+    said = command(*words, "--continue")
+    assert said.code == EXIT_OK, said.err
+    assert resumed == [Path("cmp/runs/springy-truss")]
+    assert "springy fem: kept, complete" in said.err
+    after = written(Path("cmp"))
+    assert after["springy-fem"] == first["springy-fem"], "a finished run is kept as it is"
+    assert len(after) == 4 and Path("cmp/report.html").is_file()
+    assert all(open_record(path).manifest.status == "complete" for path in Path("cmp/runs").iterdir())
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_going_on_does_not_keep_records_of_another_run(
+    command: Command, scene_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = scene_file()
+    with monkeypatch.context() as patch:
+        interrupting(patch, "truss")
+        command("compare", scene, "--output", "cmp")
+    first = written(Path("cmp"))
+    assert open_record(Path("cmp/runs/fem")).manifest.status == "complete"
+    for change in (["--set", "fem.step=1e-3"], []):
+        if not change:
+            scene_file(("young = 1.0e4", "young = 2.0e4"))
+        said = command("compare", scene, "--output", "cmp", "--continue", *change)
+        assert said.code == EXIT_BAD_INPUT
+        assert "cmp/runs/fem already holds a record" in said.sentence
+    assert written(Path("cmp")) == first
+    said = command("compare", scene, "--output", "cmp", "--continue", "--overwrite", "--quiet")
+    assert said.code == EXIT_OK, said.err
+    assert open_record(Path("cmp/runs/fem")).manifest.scene["laws"]["dough"]["young"] == 2.0e4
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_an_overwrite_leaves_no_stale_records_and_no_foreign_file_behind(command: Command, scene_file: Any) -> None:
+    scene = scene_file(extra=CASES)
+    assert command("compare", scene, "--output", "cmp", "--quiet").code == EXIT_OK
+    Path("cmp/plots/photo.png").write_text("photo")
+    command("run", scene, "--output", "cmp/runs/mine", "--quiet")
+    words = ["--overwrite", "--cases", "doughy", "--solvers", "fem"]
+    assert command("compare", scene, "--output", "cmp", "--quiet", *words).code == EXIT_OK
+    assert {path.name for path in Path("cmp/runs").iterdir()} == {"doughy-fem", "mine"}
+    assert Path("cmp/plots/photo.png").read_text() == "photo"
+
+
+def test_a_folder_of_the_user_is_refused_before_the_first_run(command: Command, scene: Path) -> None:
+    Path("thesis/plots").mkdir(parents=True)
+    Path("thesis/plots/photo.png").write_text("photo")
+    said = command("compare", scene, "--output", "thesis", "--overwrite", "--continue")
+    assert said.code == EXIT_BAD_INPUT
+    assert said.sentence.startswith("thesis: it is not empty and is not a comparison of Rheotwin; choose another")
+    assert [str(path) for path in Path("thesis").rglob("*.*")] == ["thesis/plots/photo.png"]

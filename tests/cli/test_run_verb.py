@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,12 @@ total = [0.0, 1.0e12]
 times = [0.1, 0.2]
 factor = [0.0, 1.0]
 """
+
+
+def cut_off(folder: Path) -> None:
+    """Let a record look as a kill leaves it: still running."""
+    path = folder / "manifest.json"
+    path.write_text(path.read_text().replace('"status": "complete"', '"status": "running"'))
 
 
 @pytest.mark.parametrize("solver", ["fem", "truss"])
@@ -63,9 +70,10 @@ def test_settings_are_read_as_toml_and_bare_words_as_text() -> None:
         "truss": {"volume_term": False},
         "a": {"b": "x=y", "c": "1.5.2"},
     }
-    for bad in ("step=1", "fem.step", "=1", ".step=1", "fem.=1", ""):
-        with pytest.raises(RheotwinError, match=r"write SOLVER.OPTION=VALUE, for example truss.step=1e-3"):
+    for bad in ("step=1", "fem.step", "=1", ".step=1", "fem.=1", "", "fem.step=1\nx=2", "fem.step=1\rx=2"):
+        with pytest.raises(RheotwinError, match=r"write SOLVER.OPTION=VALUE, for example truss.step=1e-3") as caught:
             parse_settings([bad])
+        assert len(str(caught.value).splitlines()) == 1
 
 
 def test_the_default_folder_names_scene_case_and_solver(command: Command, scene_file: Any, tmp_path: Path) -> None:
@@ -138,6 +146,8 @@ def test_either_a_scene_or_a_record(command: Command, scene: Path, words: list[s
         (["--case", "soft"], "case"),
         (["--output", "other"], "output"),
         (["--overwrite"], "overwrite"),
+        (["--solver", "fem"], "solver"),
+        (["--format", "pvd"], "format"),
     ],
 )
 def test_a_resumed_run_cannot_be_made_another(command: Command, scene: Path, words: list[str], option: str) -> None:
@@ -155,8 +165,34 @@ def test_resuming_what_is_no_record(command: Command, scene: Path, tmp_path: Pat
     assert command("run", scene, "--output", "run", "--quiet").code == EXIT_OK
     for path in Path("run/checkpoints").iterdir():
         path.write_bytes(b"PK\x03\x04 cut off")
+    cut_off(Path("run"))
     said = command("run", "--resume", "run")
     assert (said.code, "no checkpoint to resume from" in said.sentence) == (EXIT_BAD_INPUT, True)
+
+
+def test_a_complete_record_is_said_to_be_complete(command: Command, scene: Path) -> None:
+    assert command("run", scene, "--output", "run", "--quiet").code == EXIT_OK
+    before = Path("run/manifest.json").read_bytes()
+    said = command("run", "--resume", "run")
+    assert (said.code, said.out, said.err) == (EXIT_OK, "already complete: 100 steps; record: run\n", "")
+    assert Path("run/manifest.json").read_bytes() == before
+
+
+def test_the_rate_after_a_resume_counts_the_steps_taken_now(
+    command: Command, scene_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rheotwin import run
+
+    path = scene_file(("interval = 0.1", "interval = 0.1\ncheckpoint_interval = 0.1"))
+    assert command("run", path, "--output", "run", "--quiet").code == EXIT_OK
+    newest = open_record(Path("run")).checkpoint_path
+    assert newest is not None
+    newest.unlink()  # 50 of 100 steps are left to take
+    cut_off(Path("run"))
+    plain = run.run_loop
+    monkeypatch.setattr(run, "run_loop", lambda *args: replace(plain(*args), solve_seconds=0.5, loop_seconds=2.0))
+    said = command("run", "--resume", "run", "--quiet")
+    assert said.out == "complete: 100 steps in 2.00 s (100 steps/s); record: run\n"
 
 
 def test_a_checkpoint_of_another_version_of_a_solver_is_refused(command: Command, scene: Path) -> None:
@@ -168,6 +204,7 @@ def test_a_checkpoint_of_another_version_of_a_solver_is_refused(command: Command
     state = load_checkpoint(path)
     del state["u"]
     save_checkpoint(path.parent, 100, state)
+    cut_off(Path("run"))
     said = command("run", "--resume", "run")
     assert said.code == EXIT_BAD_INPUT
     assert "the solver misses 'u' in it; resume with the version that wrote it" in said.sentence

@@ -27,7 +27,17 @@ def test_solvers_lists_what_each_can_do(command: Command) -> None:
     assert said.code == EXIT_OK
     assert re.findall(r"^(\w+): ", said.out, flags=re.MULTILINE)[:2] == ["fem", "truss"]
     assert "  dimensions: 1, 2, 3\n" in said.out
-    assert "  --set truss.step=…  " in said.out
+    assert "  planes:     strain, stress\n" in said.out
+    assert re.search(
+        r"^  --set truss.step=…  step .* \(number above 0; may be left out\)$", said.out, flags=re.MULTILINE
+    )
+    assert re.search(
+        r"^  --set truss.safety=…  .*\(number above 0 and at most 1; default: 0.5\)$", said.out, flags=re.MULTILINE
+    )
+    assert re.search(r"^  --set truss.volume_term=…  .*\(true or false; default: true\)$", said.out, flags=re.MULTILINE)
+    assert re.search(
+        r"^  --set fem.mass=…  mass matrix \(lumped, consistent; default: lumped\)$", said.out, flags=re.MULTILINE
+    )
 
 
 def test_solvers_as_json(command: Command) -> None:
@@ -37,7 +47,7 @@ def test_solvers_as_json(command: Command) -> None:
         about = described[name]
         assert about["dimensions"] == [1, 2, 3]
         assert {"elastic", "voigt", "maxwell", "three-element"} <= set(about["laws"])
-        assert all(about["options"].values()), "every option says what it is"
+        assert all(option["description"] and option["allowed"] for option in about["options"].values())
         assert about["description"]
 
 

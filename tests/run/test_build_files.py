@@ -117,6 +117,8 @@ def test_a_record_with_a_mesh_file_is_resumed_from_anywhere(
 def test_a_mesh_file_that_changed_since_is_refused(scene_with: SceneWith, plate: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run_scene(RunRequest(scene_with(from_file("meshes/plate.inp"), base=tmp_path), "fem", folder))
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"status": "complete"', '"status": "interrupted"'))
     mesh = make_shape(BoxShape((200.0, 100.0), (4, 2), pattern="sw-ne"))
     regions = {"table": np.flatnonzero(mesh.p[1] == 0.0), "lid": np.flatnonzero(mesh.p[1] == 100.0)}
     write_mesh(plate, mesh, regions=regions)

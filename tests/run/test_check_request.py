@@ -24,8 +24,29 @@ FAULTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {},
         r"solvers.fem.mas: unknown option \(did you mean 'mass'\?\); allowed: linear_solver, mass, split, step",
     ),
-    "bad value of an option": ({}, {"options": {"step": -1.0}}, "solvers.fem.step: .* greater than 0"),
-    "no such choice of an option": ({}, {"options": {"mass": "heavy"}}, "solvers.fem.mass: .*'lumped' or 'consistent'"),
+    "bad value of an option": ({}, {"options": {"step": -1.0}}, "solvers.fem.step: must be greater than 0, got -1.0"),
+    "no such choice of an option": (
+        {},
+        {"options": {"mass": "heavy"}},
+        "solvers.fem.mass: 'heavy' is not allowed; use lumped or consistent",
+    ),
+    "text for a number": ({}, {"options": {"step": "soon"}}, "solvers.fem.step: must be a number, not 'soon'"),
+    "truth": (
+        {},
+        {"solver": "truss", "options": {"volume_term": "perhaps"}},
+        "solvers.truss.volume_term: must be true or false, not 'perhaps'",
+    ),
+    "a step too short for the run": (
+        {},
+        {"options": {"step": 1e-300}},
+        "solvers.fem.step: 1e-300 s would take .* steps for the duration of 0.4 s, .*; choose at least 4e-13",
+    ),
+    "a step too short for the truss": (
+        {},
+        {"solver": "truss", "options": {"step": 1e-300}},
+        "solvers.truss.step: .*; choose at least 4e-13",
+    ),
+    "a step without end": ({}, {"options": {"step": float("inf")}}, "solvers.fem.step: must be a finite number"),
     "nothing selected": (
         {"supports.floor.where": {"box": {"x": [7.0, 8.0]}}},
         {},
@@ -67,6 +88,16 @@ def test_announcement_comes_before_anything_is_written(scene_with: SceneWith, tm
     with pytest.raises(RheotwinError, match="second thoughts"):
         run_scene(RunRequest(scene_with(), "fem", tmp_path / "run"), announce=announce)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_options_for_a_solver_that_is_not_here_are_a_warning(scene_with: SceneWith, tmp_path: Path) -> None:
+    scene = scene_with({"solvers.tress.step": 1e-3})
+    with pytest.warns(UserWarning) as caught:
+        check_request(RunRequest(scene, "fem", tmp_path / "run"))
+    assert [str(warning.message) for warning in caught] == [
+        "solvers.tress: no solver of that name is installed (did you mean 'truss'?); "
+        "its options have no effect here (installed: fem, truss)"
+    ]
 
 
 def test_an_existing_record_stays_unless_overwriting_is_asked_for(scene_with: SceneWith, tmp_path: Path) -> None:

@@ -48,6 +48,14 @@ def hdf_contents(path: Path) -> dict[str, Any]:
     return found
 
 
+def cut_off(folder: Path) -> None:
+    """Let a record look as a kill leaves it: still running."""
+    path = folder / "manifest.json"
+    text = path.read_text()
+    assert text.count('"status": "complete"') == 1
+    path.write_text(text.replace('"status": "complete"', '"status": "running"'))
+
+
 def assert_same_record(left: Path, right: Path) -> None:
     names = {path.relative_to(left) for path in left.rglob("*") if path.is_file()}
     others = {path.relative_to(right) for path in right.rglob("*") if path.is_file()}
@@ -126,6 +134,7 @@ def test_a_run_cut_off_after_its_checkpoint_drops_what_came_later(run: Run, solv
     newest = open_record(folder).checkpoint_path
     assert newest is not None
     newest.unlink()
+    cut_off(folder)
     assert open_record(folder).times[-1] == 0.4
     announced = []
     resume_run(folder, announce=lambda problem, simulation: announced.append(simulation.time))
@@ -133,13 +142,24 @@ def test_a_run_cut_off_after_its_checkpoint_drops_what_came_later(run: Run, solv
     assert_same_record(folder, whole)
 
 
-def test_a_complete_run_resumes_to_itself(run: Run, solver: str, series_format: str) -> None:
+def test_a_run_stopped_at_its_very_end_resumes_to_itself(run: Run, solver: str, series_format: str) -> None:
     folder, first = run(solver, format=series_format)
     copy = folder.with_name("copy")
     shutil.copytree(folder, copy)
+    cut_off(folder)
     outcome = resume_run(folder)
-    assert (outcome.status, outcome.steps) == ("complete", first.steps)
+    assert (outcome.status, outcome.message, outcome.steps) == ("complete", "", first.steps)
     assert_same_record(folder, copy)
+
+
+def test_a_complete_record_is_not_touched(run: Run) -> None:
+    folder, first = run("fem")
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+    outcome = resume_run(folder, announce=lambda problem, simulation: pytest.fail("nothing is to be run"))
+    assert (outcome.status, outcome.message, outcome.exit_code) == ("complete", "already complete", 0)
+    assert (outcome.steps, outcome.time) == (first.steps, pytest.approx(first.time))
+    after = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+    assert after == before
 
 
 def test_timings_add_up_over_the_parts(run: Run) -> None:
@@ -153,12 +173,14 @@ def test_timings_add_up_over_the_parts(run: Run) -> None:
 def test_a_record_without_checkpoint_cannot_be_resumed(run: Run) -> None:
     folder, _ = run("fem")
     shutil.rmtree(folder / "checkpoints")
+    cut_off(folder)
     with pytest.raises(RheotwinError, match="has no checkpoint to resume from; run the scene again with --overwrite"):
         resume_run(folder)
 
 
 def test_a_checkpoint_of_another_step_is_refused(run: Run, tmp_path: Path, solver: str) -> None:
     folder, _ = run(solver)
+    cut_off(folder)
     text = (folder / "manifest.json").read_text()
     assert '"step": 0.001' in text
     (folder / "manifest.json").write_text(text.replace('"step": 0.001', '"step": 0.0005'))
@@ -166,11 +188,12 @@ def test_a_checkpoint_of_another_step_is_refused(run: Run, tmp_path: Path, solve
     with pytest.raises(RheotwinError, match=r"written with a step of 0\.001 s but this run uses 0\.0005 s"):
         resume_run(folder)
     assert (folder / "probes.csv").read_bytes() == before
-    assert load_manifest(folder).status == "complete"
+    assert load_manifest(folder).status == "running"
 
 
 def test_a_changed_mesh_is_refused(run: Run) -> None:
     folder, _ = run("fem")
+    cut_off(folder)
     text = (folder / "manifest.json").read_text()
     hash_ = load_manifest(folder).mesh.hash
     (folder / "manifest.json").write_text(text.replace(hash_, "0" * 64))

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rheotwin.errors import RheotwinError
 from rheotwin.scene import Scene
-from rheotwin.schedule import Stop, common_tick, frame_times, plan, step_dividing
+from rheotwin.schedule import Stop, common_tick, frame_times, plan, require_reachable, step_dividing
 
 decimals = st.integers(1, 10**6).map(lambda number: number / 1000)
 
@@ -113,6 +114,15 @@ def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wa
     assert float(step) <= wanted * (1 + 1e-8)
     if count > 1:
         assert float(tick / (count - 1)) > wanted * (1 - 1e-12)
+
+
+def test_steps_that_never_reach_the_end_are_refused() -> None:
+    require_reachable(1e-12, 1.0, "here")
+    with pytest.raises(RheotwinError, match=r"^here: 1e-13 s would take 1e\+13 steps .* choose at least 1e-12$"):
+        require_reachable(1e-13, 1.0, "here")
+    for step in (float("inf"), float("nan")):
+        with pytest.raises(RheotwinError, match=r"^here: must be a finite number"):
+            require_reachable(step, 1.0, "here")
 
 
 def test_a_step_of_exactly_a_share_of_the_tick_is_kept() -> None:

@@ -193,6 +193,30 @@ ONE_FAULT: dict[str, tuple[dict[str, Any], str, str]] = {
     "factor too short": ({"forces.push.factor": [1.0]}, "forces.push.factor", "1 entries but `times` has 2"),
     "thickness in 3D only": ({"section": 2.0}, "section", "is for 1D scenes"),
     "bad name": ({"probes.a b": {"body": "block", "at": [0.0, 0.0]}}, "probes.a b", "cannot be a name"),
+    "truth for a dimension": ({"dimension": True}, "dimension", "must be a whole number, not true"),
+    "fraction for a dimension": ({"dimension": 2.0}, "dimension", "must be a whole number, not 2.0"),
+    "truth for the schema": ({"schema": True}, "schema", "must be a whole number, not true"),
+    "the usual section in 2D": ({"section": 1.0}, "section", "is for 1D scenes; this one is 2D, leave it out"),
+    "no fields": ({"output.fields": []}, "output.fields", "needs at least 1 entry, has 0"),
+    "a field twice": (
+        {"output.fields": ["stress", "velocity", "stress"]},
+        "output.fields",
+        "'stress' is named twice; name it once",
+    ),
+    "too many frames": (
+        {"output.interval": 1e-9},
+        "output.interval",
+        "1e-09 plans 3e+09 times in this run (duration = 3.0), more than 1000000; choose at least 3e-06",
+    ),
+    "too long a run for its frames": ({"duration": 1e12}, "output.interval", "choose at least 1e+06"),
+    "too many rows": ({"output.probe_interval": 1e-300}, "output.probe_interval", "choose at least 3e-06"),
+    "too many checkpoints": ({"output.checkpoint_interval": 1e-9}, "output.checkpoint_interval", "at least 3e-06"),
+    "too many adaptive frames": (
+        {"output": {"adaptive": {"shortest": 1e-9, "longest": 1.0, "change": 1.0}}},
+        "output.adaptive.shortest",
+        "choose at least 3e-06",
+    ),
+    "a bar without width": ({"tools.bar.width": ...}, "tools.bar.width", "missing (extent of the working face)"),
     "three constants": ({"laws.gel.shear": 1.0}, "laws.gel", "given: young, poisson, shear"),
     "no poisson": ({"laws.gel.poisson": ...}, "laws.gel", "exactly one pair"),
     "negative bulk": (
@@ -237,6 +261,30 @@ def test_all_faults_are_listed_at_once(edited: Callable[..., dict[str, Any]]) ->
     }
     assert caught.value.exit_code == EXIT_BAD_INPUT
     assert str(caught.value).startswith("scene: 4 faults\n")
+
+
+@pytest.mark.parametrize(("name", "value"), [("plane", "strain"), ("thickness", 1.0)])
+def test_what_only_2d_has_is_refused_elsewhere_even_as_usual(faults_of: Faults, name: str, value: Any) -> None:
+    assert faults_of({"dimension": 3, name: value})[name] == "is for 2D scenes; this one is 3D, leave it out"
+
+
+def test_a_million_planned_times_are_allowed(faults_of: Faults) -> None:
+    assert faults_of({"output.interval": 3e-6}) == {}
+
+
+def test_a_faulty_table_still_shows_what_it_refers_to(faults_of: Faults) -> None:
+    changes = {
+        "bodies.block.mass": -3,
+        "bodies.block.law": "dogh",
+        "supports.floor.where": {"side": "botom"},
+        "supports.floor.body": "blok",
+    }
+    assert set(faults_of(changes)) == {
+        "bodies.block.mass",
+        "bodies.block.law",
+        "supports.floor.where.side",
+        "supports.floor.body",
+    }
 
 
 def test_an_unreadable_dimension_still_shows_other_faults(faults_of: Faults) -> None:

@@ -34,6 +34,18 @@ def test_a_dump_of_a_case_keeps_the_case(scene_with: ScenesFrom) -> None:
     assert (again.case, again.bodies["block"].law) == ("elastic", "gel")
 
 
+def test_a_dump_leaves_out_what_other_dimensions_have(scene_with: ScenesFrom) -> None:
+    assert {"plane", "thickness"} <= set(scene_with({}).model_dump())
+    assert "section" not in scene_with({}).model_dump()
+    rod = {"shape": "box", "size": [1.0], "cells": [1], "law": "gel", "mass": 1.0}
+    bar = {"shape": "bar", "center": [1.0], "normal": [-1.0]}
+    bare: dict[str, Any] = {"supports": {}, "forces": {}, "probes": {}, "bodies.block": rod, "tools": {"bar": bar}}
+    line = scene_with({**bare, "dimension": 1, "section": 0.25})
+    assert {"plane", "thickness"}.isdisjoint(line.model_dump())
+    assert Scene.model_validate(line.model_dump(mode="json")) == line
+    assert line.tools["bar"].width is None, "in 1D a bar has no width"
+
+
 def test_scenes_differ_when_a_number_differs(scene_with: ScenesFrom) -> None:
     assert scene_with({}) != scene_with({"duration": 3.0000001})
 

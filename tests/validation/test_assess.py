@@ -123,3 +123,15 @@ def test_a_foreign_or_missing_json_is_one_sentence(tmp_path: Path) -> None:
         load_comparison(tmp_path / "x.json")
     with pytest.raises(RheotwinError, match="could not be read"):
         load_comparison(tmp_path / "absent.json")
+
+
+def test_where_nothing_moves_the_comparison_says_so_and_passes_no_verdict(press_runs) -> None:
+    still = [
+        dataclasses.replace(run, displacement=0.0 * run.displacement, velocity=None, probes={}) for run in press_runs
+    ]
+    comparison = compare(still)
+    assert {case.runs[1].sentence for case in comparison.cases} == {"truss: both stay at rest, it and fem."}
+    assert [ordering.holds for ordering in comparison.orderings] == [None, None]
+    assert "stays at rest" in comparison.orderings[0].sentence
+    one_moves = compare([press_runs[0], still[1]]).cases[0].runs[1].sentence
+    assert "100 % displacement error" in one_moves

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rheotwin.validation import compare, write_comparison
-from rheotwin.validation.report import describe, limits, number, slug
+from rheotwin.validation.report import describe, limits, match_sentence, number, slug
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -31,6 +31,14 @@ window.addEventListener("load", () => {
   const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
   if (new Set(ids).size !== ids.length) faults.push("repeated ids");
   if (document.documentElement.scrollWidth > innerWidth) faults.push("scrolls sideways");
+  for (const box of document.querySelectorAll(".scroll")) {
+    box.scrollLeft = 1e6;
+    const edge = box.firstElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right;
+    if (edge > 1 || getComputedStyle(box).overflowX !== "auto") faults.push("a table is cut");
+  }
+  const grid = document.querySelector(".overview"), right = (of) => of.getBoundingClientRect().right;
+  const filled = Math.max(...[...grid.children].map(right));
+  if (right(document.querySelector("main")) - filled > 2) faults.push("the overview leaves room");
   const fetched = performance.getEntriesByType("resource").map((entry) => entry.name);
   if (fetched.some((name) => name.startsWith("http"))) faults.push("network");
   const table = document.querySelectorAll("#numbers table")[1];
@@ -81,10 +89,29 @@ def test_every_picture_and_plot_has_a_text_alternative(page: str) -> None:
 def test_limits_are_stated_for_the_solvers_that_ran(press_runs) -> None:
     both, alone = limits(compare(press_runs)), limits(compare(press_runs[::2]))
     assert any("Poisson ratio" in sentence for sentence in both)
-    assert "Material of truss (elastic, rheological, viscoplastic): poisson 0.25." in both
+    assert (
+        "Material of truss, body 'block' (elastic, rheological, viscoplastic): "
+        "springs and volume springs miss the law's stiffness by 23 %."
+    ) in both
     assert not any("Poisson ratio" in sentence for sentence in alone)
     flat, solid = compare(press_runs), dataclasses.replace(compare(press_runs), dimension=3)
     assert [any("diagonals" in sentence for sentence in limits(found)) for found in (flat, solid)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("match", "words"),
+    [
+        ({"stiffness_misfit": 0.05, "volume_cells": 0}, "springs miss the law's stiffness by 5.0 %"),
+        ({"stiffness_misfit": 1e-12, "volume_cells": 3}, "springs and volume springs match the law's stiffness"),
+        (
+            {"stiffness_misfit": 0.5, "edges": 3, "warning": "viscous Poisson ratio ignored: 0.2."},
+            "springs miss the law's stiffness by 50 %; viscous Poisson ratio ignored: 0.2",
+        ),
+        ({"bonds": 3.0}, "bonds 3"),
+    ],
+)
+def test_a_network_s_match_is_one_sentence(match: dict[str, object], words: str) -> None:
+    assert match_sentence(match) == words
 
 
 def test_words_for_values() -> None:

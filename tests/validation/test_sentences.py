@@ -38,3 +38,9 @@ def test_forces_are_named_when_there_are_several_and_missing_cost_is_left_out() 
 def test_nothing_in_common_is_said() -> None:
     words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=None)
     assert words == "truss: no quantity in common against fem."
+
+
+def test_two_runs_at_rest_are_said_to_be() -> None:
+    words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=0.1, at_rest=True)
+    assert words == "truss: both stay at rest, it and fem."
+    assert run_sentence("fem", "fem", displacement=None, forces=[], ratio=1.0, at_rest=True).endswith("of this case.")

@@ -57,7 +57,8 @@ def parse_settings(items: list[str]) -> dict[str, dict[str, Any]]:
         path, equals, text = item.partition("=")
         solver, dot, option = path.strip().partition(".")
         if not (equals and dot and solver and option) or len(item.splitlines()) > 1:
-            raise RheotwinError(f"--set {item}: write SOLVER.OPTION=VALUE, for example truss.step=1e-3")
+            shown = " ".join(item.splitlines())
+            raise RheotwinError(f"--set {shown}: write SOLVER.OPTION=VALUE, for example truss.step=1e-3")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:

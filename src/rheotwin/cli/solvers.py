@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 NAME = "solvers"
 HELP = "list the installed solvers, what they can do and their options"
@@ -21,15 +22,26 @@ def execute(args: argparse.Namespace) -> int:
 
     described = {name: _describe(solver) for name, solver in all_solvers().items()}
     if args.json:
-        print(json.dumps(described, indent=2))
+        print(json.dumps(described, indent=2, default=str))
         return 0
     for name, about in described.items():
         print(f"{name}: {about['description']}")
-        for part in ("dimensions", "cells", "laws", "tools"):
+        for part in ("dimensions", "planes", "cells", "laws", "tools"):
             print(f"  {part + ':':12s}{', '.join(str(item) for item in about[part])}")
-        for option, text in about["options"].items():
-            print(f"  --set {name}.{option}=…  {text}")
+        for option, field in about["options"].items():
+            print(f"  --set {name}.{option}=…  {field['description']} ({field['allowed']}; {_default(field)})")
     return 0
+
+
+def _default(field: dict[str, Any]) -> str:
+    if "default" not in field:
+        return "must be given"
+    value = field["default"]
+    return (
+        "may be left out"
+        if value is None
+        else f"default: {value if isinstance(value, str) else json.dumps(value, default=str)}"
+    )
 
 
 def _describe(solver: Any) -> dict[str, Any]:
@@ -41,5 +53,35 @@ def _describe(solver: Any) -> dict[str, Any]:
         "laws": sorted(able.laws),
         "tools": sorted(able.tools),
         "planes": sorted(able.planes),
-        "options": {name: field.description or "" for name, field in solver.options.model_fields.items()},
+        "options": {name: _option(field) for name, field in solver.options.model_fields.items()},
     }
+
+
+def _option(field: Any) -> dict[str, Any]:
+    """Describe one option; without a default it must be given."""
+    about = {"description": field.description or "", "allowed": _allowed(field)}
+    return about if field.is_required() else {**about, "default": field.get_default()}
+
+
+def _allowed(field: Any) -> str:
+    """Say what values an option takes: its choices, or a kind of value with its bounds."""
+    kinds = [kind for kind in _alternatives(field.annotation) if kind is not type(None)]
+    said = ", ".join(word for kind in kinds for word in _kind(kind))
+    bounds = [
+        f"{words} {getattr(mark, key):g}"
+        for mark in field.metadata
+        for key, words in (("gt", "above"), ("ge", "at least"), ("lt", "below"), ("le", "at most"))
+        if getattr(mark, key, None) is not None
+    ]
+    return " ".join([said, " and ".join(bounds)]).strip()
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def _kind(kind: Any) -> list[str]:
+    if get_origin(kind) is Literal:
+        return [str(choice) for choice in get_args(kind)]
+    words = {float: "number", int: "whole number", bool: "true or false", str: "text"}
+    return [words.get(kind, getattr(kind, "__name__", str(kind)))]
