@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.record import open_record
+from rheotwin.record import open_record, save_manifest
 
 HERE = Path(__file__).parent
 SCENE = """
@@ -127,7 +127,10 @@ def check_solver(rheotwin: Rheotwin, tmp_path: Path) -> None:
     np.testing.assert_allclose(record.probes["energy.kinetic"], 0.5 * (9.81 * record.probes["time"]) ** 2, atol=1e-12)
 
     # it resumes, refuses what it cannot do, and takes part in the list of what exists
-    assert rheotwin("run", "--resume", "runs/scene-still", "--quiet").returncode == 0
+    save_manifest(record.manifest.changed(status="interrupted"), record.folder)
+    resumed = rheotwin("run", "--resume", "runs/scene-still", "--quiet")
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert open_record(record.folder).manifest.status == "complete"
     (tmp_path / "tool.toml").write_text(SCENE + PLANE)
     refused = rheotwin("run", "tool.toml", "--solver", "still")
     assert refused.returncode == 2
