@@ -105,7 +105,7 @@ def loop_overhead() -> Ratio:
         simulation.restore(start)
         run_loop(Watched(problem, simulation, scene.duration), plan(scene), [])
 
-    spent = seconds({"bare": bare, "looped": looped}, rounds=11)
+    spent = seconds({"bare": bare, "looped": looped}, rounds=41)
     steps = simulation.step_count
     detail = f"{edges} edges, {steps} steps, {1e6 * spent['bare'] / steps:.2f} us a step bare"
     return Ratio("run loop around the kernel, share of its time", spent["looped"] / spent["bare"] - 1.0, 0.02, detail)

@@ -16,7 +16,7 @@ from rheotwin.fem.linear import factorise
 from rheotwin.fem.midpoint import BodyStep, prepare, stress_state
 from rheotwin.fem.system import body_system
 from rheotwin.problem import Problem
-from rheotwin.schedule import require_reachable, step_dividing
+from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
 
@@ -97,7 +97,7 @@ class FemSimulation:
     @property
     def time(self) -> float:
         """Time reached [s]."""
-        return float(self._step_fraction * self.step_count)
+        return time_of(self._step_fraction, self.step_count)
 
     @property
     def positions(self) -> Array:

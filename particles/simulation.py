@@ -18,7 +18,7 @@ from rheotwin.particles.network import Constants, build_network, network_stable_
 from rheotwin.particles.packing import pack_boundary, padded
 from rheotwin.particles.virial import averaging, edge_virial, isotropic, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
-from rheotwin.schedule import require_reachable, step_dividing
+from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
 
@@ -72,7 +72,7 @@ class TrussSimulation:
     @property
     def time(self) -> float:
         """Time reached [s]."""
-        return float(self._step * self.step_count)
+        return time_of(self._step, self.step_count)
 
     @property
     def positions(self) -> Array:

@@ -64,10 +64,10 @@ def _interrupt_flag() -> Iterator[_InterruptFlag]:
 def check_finite(run: Watched) -> None:
     """Raise `Diverged` with time and place if any node has left the range of sensible numbers."""
     simulation, problem = run.simulation, run.problem
-    offset = np.abs(simulation.positions - problem.points).max(axis=1)
-    bad = ~(offset <= RUNAWAY * problem.extent) | ~np.isfinite(simulation.velocities).all(axis=1)
-    if not bad.any():
+    offset, limit = np.abs(simulation.positions - problem.points), RUNAWAY * problem.extent
+    if offset.max() <= limit and np.isfinite(simulation.velocities).all():
         return
+    bad = ~(offset.max(axis=1) <= limit) | ~np.isfinite(simulation.velocities).all(axis=1)
     node = int(np.flatnonzero(bad)[0])
     body = problem.body_of(node)
     advice = f"reduce the step (now {simulation.step_size:.4g} s"

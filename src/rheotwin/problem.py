@@ -89,7 +89,7 @@ class Problem:
             owners[np.ix_(item.nodes, np.array(item.components))] = index
         return owners
 
-    @property
+    @cached_property
     def extent(self) -> float:
         """Diagonal of the bounding box of all bodies at rest [m]."""
         return float(np.linalg.norm(np.ptp(self.points, axis=0)))

@@ -82,6 +82,15 @@ def require_reachable(step: float, duration: float, place: str) -> None:
         )
 
 
+def time_of(step: Fraction, count: int) -> float:
+    """Return the time [s] after `count` steps: the float nearest to the exact product.
+
+    >>> time_of(Fraction(1, 10), 3)
+    0.3
+    """
+    return count * step.numerator / step.denominator
+
+
 def step_dividing(tick: Fraction, wanted: float) -> Fraction:
     """Return the largest step not above `wanted` [s] that divides `tick`; `wanted` itself without a tick.
 
