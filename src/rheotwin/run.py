@@ -88,7 +88,7 @@ def _solver_version(solver: Solver) -> str:
     return str(getattr(solver, "version", rheotwin.__version__))
 
 
-def _scene_as_run(scene: Scene) -> dict[str, Any]:
+def scene_as_run(scene: Scene) -> dict[str, Any]:
     """Return the scene's data with mesh files named absolutely, so that a record can be resumed from anywhere."""
     data: dict[str, Any] = scene.model_dump(mode="json")
     for name, body in scene.bodies.items():
@@ -101,7 +101,7 @@ def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: 
     stable = simulation.stable_step
     return Manifest(
         title=problem.scene.title,
-        scene=_scene_as_run(problem.scene),
+        scene=scene_as_run(problem.scene),
         case=problem.scene.case,
         solver=SolverInfo(name=solver.name, version=_solver_version(solver), options=options.model_dump(mode="json")),
         mesh=_mesh_info(problem),
@@ -238,4 +238,4 @@ def _mark_failed(writer: RecordWriter, message: str) -> None:
         return
 
 
-__all__ = ["RunRequest", "check_request", "resume_run", "run_scene", "solver_options"]
+__all__ = ["RunRequest", "check_request", "resume_run", "run_scene", "scene_as_run", "solver_options"]

@@ -172,21 +172,15 @@ def _task(request: RunRequest, *, go_on: bool) -> Task:
 def _is_same_run(manifest: Manifest, request: RunRequest, problem: Problem, options: BaseModel) -> bool:
     """Return whether a record is of this version, scene, case, solver and options."""
     from rheotwin import __version__
+    from rheotwin.run import scene_as_run
     from rheotwin.scene import scene_from_data
-
-    def mechanics(scene: Scene) -> dict[str, Any]:
-        data: dict[str, Any] = scene.model_dump(mode="json")
-        for body in data["bodies"].values():
-            if "path" in body:  # a record names mesh files absolutely
-                body["path"] = str(scene.resolve(Path(body["path"])).absolute())
-        return data
 
     recorded = scene_from_data(manifest.scene, base=request.folder)
     return (
         manifest.rheotwin_version == __version__
         and (manifest.case, manifest.solver.name) == (problem.scene.case, request.solver)
         and manifest.solver.options == options.model_dump(mode="json")
-        and mechanics(recorded) == mechanics(problem.scene)
+        and scene_as_run(recorded) == scene_as_run(problem.scene)
     )
 
 
