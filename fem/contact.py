@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.tools import RigidTool, tool_gaps
 from rheotwin.constraints.unilateral import solve_contact
 from rheotwin.errors import RheotwinError
+from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -94,14 +95,14 @@ class ContactSolver:
         du, contacts = du_free, Contacts.none()
         pairs: list[tuple[int, int]] = []
         for _ in range(ROUNDS):
-            positions = start + self._padded(du)
+            positions = start + self._in_space(du)
             touched = self._touched(positions, end, set(pairs))
             if not touched or (touched == pairs and self._settled(contacts, positions, end)):
                 break
             pairs = touched
             du, contacts = self._solve_pairs(pairs, start, positions, du_free, end)
         else:
-            self._require_outside(start + self._padded(du), end)
+            self._require_outside(start + self._in_space(du), end)
         active = contacts.multiplier > 0.0
         return du, Contacts(
             contacts.tool[active], contacts.node[active], contacts.normal[active], contacts.multiplier[active]
@@ -116,11 +117,9 @@ class ContactSolver:
                     f"tools.{tool.name}: its contact did not settle at t = {end:.6g} s; reduce solvers.fem.step"
                 )
 
-    def _padded(self, du: Array) -> Array:
-        d = self.columns.dimension
-        out = np.zeros((len(du) // d, 3))
-        out[:, :d] = du.reshape(-1, d)
-        return out
+    def _in_space(self, du: Array) -> Array:
+        """Return an increment of all components as vectors (N, 3)."""
+        return padded(du.reshape(-1, self.columns.dimension))
 
     def _settled(self, contacts: Contacts, positions: Array, end: float) -> bool:
         """Tell whether active contacts touch to 1e-10 of the positions and nothing penetrates more."""
@@ -143,7 +142,7 @@ class ContactSolver:
         tool, node = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
         gaps, normals = self._pair_gaps(tool, node, positions, end)
         d, columns = self.columns.dimension, self.columns.along(node, normals)
-        moved = self._padded(du_free) + start - positions
+        moved = self._in_space(du_free) + start - positions
         free_gaps = gaps + np.sum(normals * moved[node], axis=1)
         rows = columns.reshape(-1, d, len(pairs))[node]
         compliance = np.einsum("kdj,kd->kj", rows, normals[:, :d])

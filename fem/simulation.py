@@ -18,7 +18,7 @@ from rheotwin.fem.system import body_system
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
-from rheotwin.tensors import von_mises
+from rheotwin.tensors import padded, von_mises
 
 Array = NDArray[np.float64]
 
@@ -53,10 +53,7 @@ class FemSimulation:
         self._bodies = self._prepare_bodies(options)
         self._mass = block_diag([body.system.mass for body in self._bodies], format="csr")
         matrix = block_diag([body.matrix for body in self._bodies], format="csr")
-        self._held = np.zeros(problem.points.size, dtype=bool)
-        for item in problem.prescribed:
-            for component in item.components:
-                self._held[item.nodes * self._dimension + component] = True
+        self._held = (problem.owners >= 0).ravel()
         self._free = np.flatnonzero(~self._held)
         self._held_columns = matrix[self._free][:, np.flatnonzero(self._held)]
         self._factor = factorise(matrix[self._free][:, self._free], options.linear_solver)
@@ -139,7 +136,7 @@ class FemSimulation:
             right[rows] += body.history_force(self._u[rows], self._v[rows], memories)
         du = np.where(self._held, self._held_displacement(end) - self._u, 0.0)
         du[self._free] = self._factor.solve(right[self._free] - self._held_columns @ du[self._held])
-        du, self._contacts = self._contact.step(self._padded(self.positions), du, end)
+        du, self._contacts = self._contact.step(padded(self.positions), du, end)
         self._update(du)
 
     def _update(self, du: Array) -> None:
@@ -183,11 +180,6 @@ class FemSimulation:
         values = np.where(self._held[rows], 0.0, self._contacts.normal[:, :d])
         columns = np.repeat(np.arange(count), d)
         return csc_matrix((values.ravel(), (rows.ravel(), columns)), shape=(self._u.size, count))
-
-    def _padded(self, vectors: Array) -> Array:
-        out = np.zeros((len(vectors), 3))
-        out[:, : self._dimension] = vectors
-        return out
 
     def _residual(self) -> Array:
         """Return M a + f_int - f_ext (N d,) [N] at the end of the step: what supports and tools exert."""
@@ -244,8 +236,8 @@ class FemSimulation:
         contact = np.zeros((len(self._problem.points), 3))
         np.add.at(contact, self._contacts.node, self._contact_forces())
         return {
-            "displacement": self._padded(self._u.reshape(-1, self._dimension)),
-            "velocity": self._padded(self.velocities),
+            "displacement": padded(self._u.reshape(-1, self._dimension)),
+            "velocity": padded(self.velocities),
             "stress": stress,
             "von_mises_stress": von_mises(stress),
             "memory_stress": self._nodal_stress(memory_only=True),

@@ -141,21 +141,13 @@ def build_network(problem: Problem, *, volume_term: bool) -> TrussNetwork:
     )
 
 
-def free_components(problem: Problem) -> NDArray[np.bool_]:
-    """Mark the components (N*d,) that no support holds."""
-    free = np.ones(problem.points.shape, dtype=bool)
-    for item in problem.prescribed:
-        free[np.ix_(item.nodes, np.array(item.components))] = False
-    return free.ravel()
-
-
 def network_stable_step(problem: Problem, network: TrussNetwork, rest: Array) -> float:
     """Return the stable step [s] of the bodies at rest (N, 3) (section 6 bound with their own spectrum)."""
     if not np.all(problem.masses > 0.0):
         raise RheotwinError(
             f"bodies: node {int(np.argmin(problem.masses))} has no mass; give the body a density or total mass"
         )
-    free = free_components(problem)
+    free = (problem.owners < 0).ravel()
     masses = np.repeat(problem.masses, problem.dimension)
     rates = []
     for edge, cell in (

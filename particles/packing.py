@@ -10,18 +10,11 @@ from numpy.typing import NDArray
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import GEOMETRY_SIZE
 from rheotwin.particles.kernel import Boundary, Held, Loads, Nodes, Tables, Tools
-from rheotwin.particles.network import free_components
 from rheotwin.problem import Problem
+from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-
-def padded(vectors: Array) -> Array:
-    """Return (n, d) vectors as (n, 3) with zeros."""
-    out = np.zeros((len(vectors), 3))
-    out[:, : vectors.shape[1]] = vectors
-    return out
 
 
 def pack_tables(motions: Sequence[Motion], components: int) -> Tables:
@@ -41,7 +34,7 @@ def pack_nodes(problem: Problem, runaway: float) -> Nodes:
     """Pack rest positions, free components, masses and weights."""
     return Nodes(
         rest=padded(problem.points),
-        free=padded(free_components(problem).reshape(problem.points.shape).astype(float)),
+        free=padded((problem.owners < 0).astype(float)),
         mass=problem.masses.copy(),
         weight=padded(problem.masses[:, None] * problem.gravity),
         runaway=runaway,
@@ -53,14 +46,12 @@ def pack_held(problem: Problem) -> Held:
 
     A component that several fixed supports name is held once, by the first.
     """
-    owner: dict[tuple[int, int], int] = {}
-    for motion, item in enumerate(problem.prescribed):
-        for component in item.components:
-            for node in item.nodes.tolist():
-                owner.setdefault((node, component), motion)
-    table = np.array([(*key, motion) for key, motion in owner.items()], dtype=np.int64).reshape(-1, 3)
-    node, held, motions = (np.ascontiguousarray(column) for column in table.T)
-    return Held(node, held, motions, pack_tables([item.motion for item in problem.prescribed], 3))
+    node, component = np.nonzero(problem.owners >= 0)
+    motion = problem.owners[node, component]
+    order = np.argsort(motion, kind="stable")  # one look at each motion's table in a step
+    return Held(
+        node[order], component[order], motion[order], pack_tables([item.motion for item in problem.prescribed], 3)
+    )
 
 
 def pack_loads(problem: Problem) -> Loads:

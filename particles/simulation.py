@@ -15,12 +15,12 @@ from rheotwin.errors import RheotwinError
 from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.kernel import Elements, State, advance
 from rheotwin.particles.network import Constants, build_network, network_stable_step
-from rheotwin.particles.packing import pack_boundary, padded
+from rheotwin.particles.packing import pack_boundary
 from rheotwin.particles.virial import averaging, edge_virial, isotropic, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
-from rheotwin.tensors import von_mises
+from rheotwin.tensors import padded, von_mises
 
 Array = NDArray[np.float64]
 

@@ -25,6 +25,7 @@ from rheotwin.scene import Scene
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import nearest_node, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
+from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -170,9 +171,7 @@ def _tool(name: str, tool: Any, bodies: tuple[ProblemBody, ...], points: Array) 
     surface = [body.first_node + boundary_nodes(body.mesh) for body in bodies if body.name in wanted]
     candidates = np.concatenate(surface).astype(np.int64)
     if tool.shape == "bar":
-        padded = np.zeros((len(candidates), 3))
-        padded[:, :dimension] = points[candidates]
-        candidates = candidates[_under_bar(tool, padded, dimension)]
+        candidates = candidates[_under_bar(tool, padded(points[candidates]), dimension)]
         if candidates.size == 0:
             raise RheotwinError(
                 f"tools.{name}: no surface node lies in front of the bar within its width; "

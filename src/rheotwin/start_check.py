@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, tool_gaps
 from rheotwin.problem import ProblemBody
+from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
 
@@ -19,10 +20,9 @@ TOUCHING = 1e-6
 def warn_of_buried_tools(tools: tuple[RigidTool, ...], bodies: tuple[ProblemBody, ...], points: Array) -> None:
     """Warn of tools that have nodes inside them at the start, or start inside a body themselves."""
     size = float(np.max(np.ptp(points, axis=0)))
-    padded = np.zeros((len(points), 3))
-    padded[:, : points.shape[1]] = points
+    places = padded(points)
     for tool in tools:
-        gaps, _ = tool_gaps(tool, 0.0, padded[tool.candidates])
+        gaps, _ = tool_gaps(tool, 0.0, places[tool.candidates])
         inside = int(np.count_nonzero(gaps < -TOUCHING * size))
         if inside:
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Small tensor algebra on (..., 6) symmetric tensors ordered (XX, YY, ZZ, XY, YZ, XZ)."""
+"""Vectors in space, and small algebra on (..., 6) symmetric tensors ordered (XX, YY, ZZ, XY, YZ, XZ)."""
 
 from __future__ import annotations
 
@@ -17,3 +17,10 @@ def von_mises(stress: Array) -> Array:
     normal = np.sum((stress[..., :3] - mean) ** 2, axis=-1)
     shear = np.sum(stress[..., 3:] ** 2, axis=-1)
     return np.asarray(np.sqrt(1.5 * (normal + 2.0 * shear)))
+
+
+def padded(vectors: Array) -> Array:
+    """Return vectors (n, d) of one, two or three components as (n, 3), with zeros behind."""
+    out = np.zeros((len(vectors), 3))
+    out[:, : vectors.shape[1]] = vectors
+    return out

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rheotwin.observers.protocol import Quiet, Watched
 from rheotwin.record import RecordWriter
 from rheotwin.schedule import Stop
+from rheotwin.tensors import padded
 from rheotwin.tool_surface import drawn_tools
 
 
@@ -46,8 +47,7 @@ class Frames(Quiet):
         if not stop.frame:
             return
         simulation = run.simulation
-        positions = np.zeros((len(simulation.positions), 3))
-        positions[:, : run.problem.dimension] = simulation.positions
+        positions = padded(simulation.positions)
         if not self._due(run, positions):
             return
         every = simulation.fields()
