@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from rheotwin.fem.simulation import FemOptions, FemSimulation
+from rheotwin.fem.options import FemOptions
+from rheotwin.fem.simulation import FemSimulation
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CELLS, ALL_LAWS, ALL_TOOLS, Capabilities
 

@@ -1,10 +1,4 @@
-"""One body's semi-discrete equations: M u'' + sum_X J_X s_X = f with a channel per modulus (spec 1, 2.2).
-
-    s_X = g_inf u + sum_a w_a + eta v,      w_a' = -w_a/tau_a + g_a v
-
-The internal variables w are nodal vectors like u: legal because a body has one law, so that every element
-shares each channel's relaxation time.
-"""
+"""One body's semi-discrete equations: M u'' + sum_X J_X s_X = f with a channel per modulus (spec 1, 2.2)."""
 
 from __future__ import annotations
 
@@ -13,85 +7,151 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags
+from scipy.sparse import block_diag, csr_matrix, diags
 
-from rheotwin.errors import RheotwinError
-from rheotwin.fem.forms import lame_matrix, mass_matrix, nodal_strain_operator, shear_matrix, vector_basis
-from rheotwin.materials import Channel, equal_poisson
+from rheotwin.fem.elements import Order
+from rheotwin.fem.forms import lame_matrix, mass_matrix, shear_matrix
+from rheotwin.fem.space import Space, body_space
+from rheotwin.fem.term import History, NodalTerm, QuadratureTerm, Term
+from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import Problem, ProblemBody
 
 Array = NDArray[np.float64]
 Split = Literal["bulk-shear", "lame"]
 
+TRACE = np.zeros((6, 6))
+TRACE[:3, :3] = 1.0
+TWICE = 2.0 * np.eye(6)
+_IN_PLANE = np.diag([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
+
 
 @dataclass(frozen=True)
-class Term:
-    """One geometric matrix [m^(d-2)] with the channel that multiplies it, and its strain-to-stress map (6, 6)."""
+class Discretisation:
+    """How a body is discretised in space."""
 
-    matrix: csr_matrix
-    channel: Channel
-    stress_map: Array
+    order: Order = 1
+    split: Split = "bulk-shear"
+    history: History = "nodal"
+    consistent_mass: bool = False
 
 
 @dataclass(frozen=True)
 class BodySystem:
-    """Matrices of one body; vectors run over its own degrees of freedom."""
+    """Space, mass and terms of one body; thickness (2D) or section (1D) is folded into the matrices."""
 
+    space: Space
     mass: csr_matrix
     terms: tuple[Term, ...]
-    strain: csr_matrix
+
+    def vertex_stress(self, states: list[Array]) -> Array:
+        """Return the stresses (vertices, 6) [Pa] of one state per term, averaged to the vertices."""
+        stress = sum(term.strain_of(state) @ term.stress_map.T for term, state in zip(self.terms, states, strict=True))
+        return np.asarray(self.space.averaging @ stress)
+
+    def vertex_strain(self, u: Array) -> Array:
+        """Return the strains (vertices, 6) of a displacement vector, averaged to the vertices."""
+        return np.asarray(self.space.averaging @ (self.space.strain @ u).reshape(-1, 6))
 
 
-_TRACE = np.zeros((6, 6))
-_TRACE[:3, :3] = 1.0
-_TWICE = 2.0 * np.eye(6)
+@dataclass(frozen=True)
+class Part:
+    """One modulus of a law: lambda and mu of a unit of it, its channel, and its strain-to-stress map."""
+
+    lame: float
+    shear: float
+    channel: Channel
+    stress_map: Array
 
 
-def _plane_stress_terms(body: ProblemBody, lame: csr_matrix, shear: csr_matrix) -> tuple[Term, ...]:
-    """Eliminate the out-of-plane strain: lambda* = 2 lambda mu/(lambda + 2 mu), exact for one Poisson ratio."""
-    poisson = equal_poisson(body.law)
-    if poisson is None:
-        raise RheotwinError(
-            f"bodies.{body.name}: plane stress needs one Poisson ratio for all parts of the law; "
-            'set viscous_poisson equal to poisson or use plane = "strain"'
-        )
-    in_plane = body.law.channel("shear").scaled(2.0 * poisson / (1.0 - poisson))
-    flat = _TRACE.copy()
-    flat[2] = 0.0
-    keep = np.diag([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
-    return Term(lame, in_plane, flat), Term(shear, body.law.channel("shear"), _TWICE @ keep)
+def is_flat(problem: Problem) -> bool:
+    """Tell whether nothing presses out of the plane."""
+    return problem.dimension == 2 and problem.plane == "stress"
 
 
-def _terms(body: ProblemBody, problem: Problem, split: Split) -> tuple[Term, ...]:
-    basis = vector_basis(body.mesh, body.cell)
-    lame = lame_matrix(basis)
-    if problem.dimension == 1:
+def is_ring(problem: Problem) -> bool:
+    """Tell whether the plane is turned about its y axis."""
+    return problem.dimension == 2 and problem.plane == "axisymmetric"
+
+
+def parts_of(law: Law, *, dimension: int, flat: bool, split: Split) -> tuple[Part, ...]:
+    """Return the parts of a law: one where a single Poisson ratio makes every response r_E(t) times an elastic one.
+
+    `flat` with one ratio eliminates the out-of-plane strain: lambda* = 2 lambda mu/(lambda + 2 mu).
+    """
+    if dimension == 1:
         uniaxial = np.zeros((6, 6))
         uniaxial[0, 0] = 1.0
-        return (Term(lame, body.law.channel("young"), uniaxial),)
-    shear = shear_matrix(basis)
-    if problem.dimension == 2 and problem.plane == "stress":
-        return _plane_stress_terms(body, lame, shear)
-    law = body.law
+        return (Part(1.0, 0.0, law.channel("young"), uniaxial),)
+    poisson = equal_poisson(law)
+    if poisson is not None:
+        lame, shear = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), 0.5 / (1.0 + poisson)
+        if flat:
+            lame = poisson / (1.0 - poisson**2)
+        stress_map = lame * TRACE + shear * TWICE
+        return (Part(lame, shear, law.channel("young"), _IN_PLANE @ stress_map @ _IN_PLANE if flat else stress_map),)
     if split == "lame":
-        return Term(lame, law.channel("lame"), _TRACE), Term(shear, law.channel("shear"), _TWICE)
-    deviator, deviatoric = (shear - (2.0 / 3.0) * lame).tocsr(), _TWICE - (2.0 / 3.0) * _TRACE
-    return Term(lame, law.channel("bulk"), _TRACE), Term(deviator, law.channel("shear"), deviatoric)
+        return Part(1.0, 0.0, law.channel("lame"), TRACE), Part(0.0, 1.0, law.channel("shear"), TWICE)
+    deviatoric = TWICE - (2.0 / 3.0) * TRACE
+    return Part(1.0, 0.0, law.channel("bulk"), TRACE), Part(-2.0 / 3.0, 1.0, law.channel("shear"), deviatoric)
 
 
-def _mass(body: ProblemBody, problem: Problem, consistent: bool) -> csr_matrix:
-    if consistent:
-        return (body.density * problem.thickness * mass_matrix(body.mesh, body.cell)).tocsr()
-    return diags(np.repeat(problem.masses[body.nodes], problem.dimension)).tocsr()
+def _combined(part: Part, lame: csr_matrix, shear: csr_matrix | None) -> csr_matrix:
+    if shear is None or not part.shear:
+        return (part.lame * lame).tocsr()
+    return (part.lame * lame + part.shear * shear).tocsr()
 
 
-def body_system(body: ProblemBody, problem: Problem, *, split: Split, consistent_mass: bool) -> BodySystem:
-    """Assemble one body; thickness (2D) or section (1D) is folded into the matrices."""
-    terms = tuple(
-        Term((problem.thickness * term.matrix).tocsr(), term.channel, term.stress_map)
-        for term in _terms(body, problem, split)
-        if not term.channel.is_zero
-    )
-    nodes = body.mesh.p.shape[1]
-    strain = nodal_strain_operator(vector_basis(body.mesh, body.cell), nodes)
-    return BodySystem(_mass(body, problem, consistent_mass), terms, strain)
+def _point_matrix(space: Space, weights: Array, stress_map: Array) -> csr_matrix:
+    """Return J = B' W C B from the strains at the quadrature points; shears count twice."""
+    point = stress_map.copy()
+    point[3:] *= 2.0
+    blocks = csr_matrix(np.ones((1, 1))) if not weights.size else block_diag([point] * len(weights), format="csr")
+    return (space.strain.T @ diags(np.repeat(weights, 6)) @ blocks @ space.strain).tocsr()
+
+
+def _terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisation) -> tuple[Term, ...]:
+    flat, ring, thickness = is_flat(problem), is_ring(problem), problem.thickness
+    parts = parts_of(body.law, dimension=problem.dimension, flat=flat, split=choice.split)
+    weights = thickness * space.weights
+    if space.inner:
+        matrices = [_point_matrix(space, weights, part.stress_map) for part in parts]
+    else:
+        lame = thickness * lame_matrix(space.basis, axisymmetric=ring)
+        shear = thickness * shear_matrix(space.basis, axisymmetric=ring) if problem.dimension > 1 else None
+        matrices = [_combined(part, lame, shear) for part in parts]
+
+    def term(part: Part, matrix: csr_matrix) -> Term:
+        if choice.history == "quadrature":
+            return QuadratureTerm(matrix, part.channel, part.stress_map, space.strain, weights)
+        return NodalTerm(matrix, part.channel, part.stress_map, lambda s: (space.strain @ s).reshape(-1, 6))
+
+    pairs = zip(parts, matrices, strict=True)
+    return tuple(term(part, matrix) for part, matrix in pairs if not part.channel.is_zero)
+
+
+def _space(body: ProblemBody, problem: Problem, choice: Discretisation) -> Space:
+    unequal = is_flat(problem) and equal_poisson(body.law) is None
+    return body_space(body.mesh, body.cell, choice.order, axisymmetric=is_ring(problem), out_of_plane=unequal)
+
+
+def _mass(body: ProblemBody, problem: Problem, space: Space, consistent: bool) -> csr_matrix:
+    """Return the mass of all rows [kg]; the papers' shares on linear lumped bodies, scaled diagonals elsewhere."""
+    if not consistent and space.order == 1:
+        shares = problem.masses[body.nodes]
+    else:
+        full = mass_matrix(body.mesh, body.cell, space.order, axisymmetric=space.axisymmetric)
+        full = body.density * problem.thickness * full
+        if consistent:
+            padding = csr_matrix((space.size - full.shape[0],) * 2)
+            return block_diag([full, padding], format="csr") if padding.shape[0] else full.tocsr()
+        diagonal = full.diagonal()[:: space.dimension]
+        shares = diagonal * (problem.masses[body.nodes].sum() / diagonal.sum())
+    inner = np.zeros(space.size - space.nodes * space.dimension)
+    return diags(np.concatenate([np.repeat(shares, space.dimension), inner])).tocsr()
+
+
+def body_system(body: ProblemBody, problem: Problem, choice: Discretisation) -> BodySystem:
+    """Assemble one body."""
+    space = _space(body, problem, choice)
+    mass = _mass(body, problem, space, choice.consistent_mass)
+    return BodySystem(space, mass, _terms(body, problem, space, choice))

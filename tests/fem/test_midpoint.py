@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from rheotwin.fem.midpoint import channel_step
+from rheotwin.fem.steppers.midpoint import channel_step
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
@@ -26,9 +26,9 @@ def test_factors_of_a_channel() -> None:
     step = channel_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
     x = np.array([0.4, 0.05])
     g = np.array([2.0, 5.0])
-    assert step.equilibrium == 3.0
+    assert step.on_displacement == 3.0
     assert step.stiffness == pytest.approx(1.5 + np.sum(g * (1 - np.exp(-x / 2)) / x) + 3.5, rel=1e-14)
-    np.testing.assert_allclose(step.mid_decay, np.exp(-x / 2), rtol=1e-15)
+    np.testing.assert_allclose(step.on_memory, np.exp(-x / 2), rtol=1e-15)
     np.testing.assert_allclose(step.decay, np.exp(-x), rtol=1e-15)
     np.testing.assert_allclose(step.gain, g * (1 - np.exp(-x)) / x, rtol=1e-13)
 
@@ -39,7 +39,7 @@ def test_factors_stay_accurate_for_tiny_and_huge_steps() -> None:
     fast = channel_step(Channel(0.0, (2.0,), (1e-9,), 0.0), 1e3)
     assert (slow.stiffness, slow.gain[0]) == pytest.approx((1.0, 2.0), rel=1e-14)
     assert (fast.stiffness, fast.gain[0]) == pytest.approx((2e-12, 2e-12), rel=1e-14)
-    assert (fast.decay[0], fast.mid_decay[0]) == (0.0, 0.0)
+    assert (fast.decay[0], fast.on_memory[0]) == (0.0, 0.0)
 
 
 @pytest.fixture

@@ -1,0 +1,45 @@
+"""Options of the finite-element solver, as scene files and the command line give them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rheotwin.fem.elements import Order
+from rheotwin.fem.linear import Choice
+from rheotwin.fem.system import Discretisation, Split
+from rheotwin.fem.term import History
+
+StepperName = Literal["midpoint", "cayley", "generalized-alpha", "quasi-static"]
+
+
+class FemOptions(BaseModel):
+    """Options of the finite-element solver."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: float | None = Field(default=None, gt=0.0, description="step [s]; default: 1/1000 of the duration")
+    stepper: StepperName = Field(default="midpoint", description="rule in time")
+    order: Order = Field(default=1, description="order of the elements: 1 linear, 2 quadratic")
+    mass: Literal["lumped", "consistent"] = Field(default="lumped", description="mass matrix")
+    split: Split = Field(
+        default="bulk-shear",
+        description="moduli that relax separately; `lame` is the papers' rule per constant",
+    )
+    history: History = Field(default="nodal", description="where histories live; both agree on a body of one law")
+    spectral_radius: float = Field(
+        default=0.8, ge=0.0, le=1.0, description="of generalized-alpha at high frequency: 1 damps nothing"
+    )
+    linear_solver: Choice = Field(default="auto", description="solver of the linear systems")
+    energy_balance: bool = Field(default=True, description="account for work and dissipation at every step")
+
+    @property
+    def discretisation(self) -> Discretisation:
+        """How bodies are discretised in space."""
+        return Discretisation(
+            order=self.order,
+            split=self.split,
+            history=self.history,
+            consistent_mass=self.mass == "consistent",
+        )

@@ -1,0 +1,113 @@
+"""Where the displacements of one body live: nodes of its element, and unknowns that belong to no node.
+
+A vector of a body has rows of d components: first its nodes (the vertices of the mesh before all others), then
+packed *inner* unknowns such as the out-of-plane strain of a plane-stress cell. Row i holds the components from i d on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+from skfem import Basis
+
+from rheotwin.fem.elements import Order
+from rheotwin.fem.forms import averaging_operator, point_weights, strain_operator, vector_basis
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Displacement space of one body; `inner` counts the scalar unknowns behind the nodes."""
+
+    mesh: Any
+    cell: str
+    order: Order
+    axisymmetric: bool
+    basis: Basis
+    inner: int = 0
+
+    @property
+    def dimension(self) -> int:
+        """Components of a displacement."""
+        return int(self.mesh.p.shape[0])
+
+    @property
+    def vertices(self) -> int:
+        """Number of mesh vertices, which are the first nodes."""
+        return int(self.basis.mesh.t.max()) + 1
+
+    @property
+    def nodes(self) -> int:
+        """Number of displacement nodes."""
+        return int(self.basis.N) // self.dimension
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of a vector: nodes, then inner unknowns packed d to a row."""
+        return self.nodes + -(-self.inner // self.dimension)
+
+    @property
+    def size(self) -> int:
+        """Number of components of a vector, padding of the last row included."""
+        return self.rows * self.dimension
+
+    @cached_property
+    def points(self) -> Array:
+        """Rest positions (nodes, d) [m]."""
+        return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T)
+
+    @cached_property
+    def parents(self) -> list[Indices]:
+        """Vertices (n, k) of the edges, faces or cells that the nodes behind the vertices stand on, group by group."""
+        if self.nodes == self.vertices:
+            return []
+        scalar, mesh = self.basis.elem.elem, self.basis.mesh
+        groups = []
+        if scalar.edge_dofs:
+            groups.append(mesh.edges.T)
+        if scalar.facet_dofs:
+            groups.append(mesh.facets.T)
+        if scalar.interior_dofs:
+            groups.append(mesh.t.T)
+        return [group.astype(np.int64) for group in groups]
+
+    def with_inherited(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Extend a choice of vertices (vertices, ...) to all nodes: one counts when all its parents do."""
+        return np.concatenate([chosen, *(chosen[group].all(axis=1) for group in self.parents)])
+
+    @cached_property
+    def strain(self) -> csr_matrix:
+        """Sparse map (6 points, size) from a vector to strains at the quadrature points, see `forms.strain_operator`.
+
+        Inner unknowns, if there are any, are the ZZ strains of the points, one each.
+        """
+        nodal = strain_operator(self.basis, axisymmetric=self.axisymmetric)
+        behind = self.size - nodal.shape[1]
+        if not behind:
+            return nodal
+        points = np.arange(self.inner)
+        out_of_plane = csr_matrix((np.ones(self.inner), (6 * points + 2, points)), shape=(nodal.shape[0], behind))
+        return hstack([nodal, out_of_plane], format="csr")
+
+    @cached_property
+    def weights(self) -> Array:
+        """Volume of every quadrature point [m^d], element by element; of its ring for an axisymmetric body."""
+        return point_weights(self.basis, axisymmetric=self.axisymmetric).ravel()
+
+    @cached_property
+    def averaging(self) -> csr_matrix:
+        """Sparse map from quadrature points to vertices."""
+        return averaging_operator(self.basis, self.cell, axisymmetric=self.axisymmetric)
+
+
+def body_space(mesh: Any, cell: str, order: Order, *, axisymmetric: bool = False, out_of_plane: bool = False) -> Space:
+    """Return the displacement space of a mesh; `out_of_plane` adds an unknown ZZ strain per quadrature point."""
+    basis = vector_basis(mesh, cell, order, axisymmetric=axisymmetric)
+    return Space(mesh, cell, order, axisymmetric, basis, inner=basis.dx.size if out_of_plane else 0)

@@ -1,0 +1,72 @@
+"""The constant matrix of an implicit rule: m M + sum kappa_X J_X, factorised once (mixed terms as extra rows)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import block_array, block_diag, csr_matrix
+
+from rheotwin.fem.linear import Choice, Factor, factorise
+from rheotwin.fem.model import Model
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StepMatrix:
+    """The operator on all components and its inverse on the free ones."""
+
+    model: Model
+    mass_factor: float
+    stiffnesses: tuple[tuple[float, ...], ...]
+    """kappa per body and term."""
+    factor: Factor
+    extra: int
+    """Rows behind the displacements: pressures of mixed terms."""
+
+    def apply(self, x: Array) -> Array:
+        """Return (m M + sum kappa J) x on all components."""
+        out = self.mass_factor * (self.model.mass @ x) if self.mass_factor else np.zeros_like(x)
+        for (body, rows), stiffnesses in zip(self.model.parts(), self.stiffnesses, strict=True):
+            for term, stiffness in zip(body.terms, stiffnesses, strict=True):
+                out[rows] += stiffness * term.force(term.measure(x[rows]))
+        return np.asarray(out)
+
+    def solve(self, right: Array) -> Array:
+        """Solve for the free components with the held ones at zero; `right` is (size,) or (size, n)."""
+        free = self.model.free
+        reduced = right[free]
+        if self.extra:
+            reduced = np.concatenate([reduced, np.zeros((self.extra, *right.shape[1:]))])
+        out = np.zeros_like(right)
+        out[free] = self.factor.solve(reduced)[: len(free)]
+        return out
+
+
+def step_matrix(
+    model: Model, mass_factor: float, stiffnesses: tuple[tuple[float, ...], ...], choice: Choice
+) -> StepMatrix:
+    """Assemble and factorise."""
+    blocks, gradients, masses = [], [], []
+    for (body, _), kappas in zip(model.parts(), stiffnesses, strict=True):
+        block = mass_factor * body.mass
+        rows = csr_matrix((0, body.space.size))
+        pressure = csr_matrix((0, 0))
+        for term, kappa in zip(body.terms, kappas, strict=True):
+            if term.augmentation is not None:
+                rows, pressure = term.augmentation.gradient, term.augmentation.mass / kappa
+            elif term.matrix is not None:
+                block = block + kappa * term.matrix
+        blocks.append(block)
+        gradients.append(rows)
+        masses.append(pressure)
+    free = model.free
+    matrix = block_diag(blocks, format="csr")[free][:, free]
+    extra = sum(pressure.shape[0] for pressure in masses)
+    if extra:
+        gradient = block_diag(gradients, format="csr")[:, free]
+        matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
+    factor = factorise(matrix, choice, kind="indefinite") if extra else factorise(matrix, choice)
+    return StepMatrix(model, mass_factor, stiffnesses, factor, extra)

@@ -1,0 +1,123 @@
+"""One step of an implicit rule: held components, contact, update of the state, energy account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.fem.contact import Contacts, ContactSolver, NodeColumns
+from rheotwin.fem.linear import Choice
+from rheotwin.fem.model import Model
+from rheotwin.fem.state import State, kinetic_energy
+from rheotwin.fem.step_matrix import step_matrix
+from rheotwin.fem.steppers.impulses import Impulses
+from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
+from rheotwin.fem.term import Term
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+
+
+class ImplicitStepper:
+    """Takes steps of one scheme; its matrix is factorised here, once."""
+
+    stable_step = float("inf")
+
+    def __init__(self, model: Model, scheme: Scheme, h: float, choice: Choice, *, account: bool = True) -> None:
+        self._model, self._scheme, self._h, self._account = model, scheme, h, account
+        self._channels = tuple(tuple(scheme.channel(term.channel) for term in body.terms) for body in model.bodies)
+        stiffnesses = tuple(tuple(channel.stiffness for channel in body) for body in self._channels)
+        self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice)
+        self._impulses = Impulses(model, choice) if scheme.dynamic else None
+        self._contact = ContactSolver(model.tools, NodeColumns(self._matrix.solve, model.dimension, model.size))
+
+    def statistics(self) -> dict[str, Any]:
+        """Return scheme and linear solver."""
+        return {
+            "scheme": self._scheme.name,
+            "unknowns": len(self._model.free),
+            "linear_solver": self._matrix.factor.solver,
+        }
+
+    def step(self, state: State, begin: float, end: float) -> None:
+        """Take `state` over one step."""
+        model = self._model
+        loads = model.applied(begin + self._scheme.load_share * (end - begin))
+        history = self._history_force(state)
+        right = loads + history
+        du = np.where(model.held, model.prescribed(end) - state.u, 0.0)
+        if np.any(du):
+            right = right - self._matrix.apply(du)
+        du = du + self._matrix.solve(right)
+        positions = padded(model.points + state.u.reshape(-1, model.dimension))
+        du, contacts = self._contact.step(positions, du, end)
+        if self._account:
+            self._enter_work(state, du, contacts, loads, history)
+        self._accept(state, du, contacts)
+
+    def _balanced(self, term: Term, factors: ChannelStep, state: State, rows: slice, memory: Array) -> Array:
+        """Return e_u u + sum e_w w + e_v v + e_a a, the part of the balanced stress known before the step."""
+        known = factors.on_displacement * state.u[rows]
+        if factors.on_velocity or factors.on_acceleration:
+            known = known + factors.on_velocity * state.v[rows] + factors.on_acceleration * state.acceleration[rows]
+        return term.measure(known) + factors.on_memory @ memory
+
+    def _history_force(self, state: State) -> Array:
+        """Return M (m_v v + m_a a) - sum J (...): everything on the right but the loads [N]."""
+        _, on_v, on_a = self._scheme.inertia
+        right = np.zeros(self._model.size)
+        if self._scheme.dynamic:
+            right += self._model.mass @ (on_v * state.v + on_a * state.acceleration)
+        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
+            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
+                right[rows] -= term.force(self._balanced(term, factors, state, rows, memory))
+        return right
+
+    def _accept(self, state: State, du: Array, contacts: Contacts) -> None:
+        """Move the state on by `du`."""
+        scheme, h = self._scheme, self._h
+        rate = du / h
+        velocity, acceleration = (
+            by_du * du + by_v * state.v + by_a * state.acceleration
+            for by_du, by_v, by_a in (scheme.velocity, scheme.acceleration)
+        )
+        if self._impulses is not None:
+            struck = self._impulses.after(velocity, rate, contacts)
+            acceleration = acceleration + scheme.acceleration_per_velocity * (struck - velocity)
+            if self._account:
+                loss = kinetic_energy(self._model, velocity) - kinetic_energy(self._model, struck)
+                state.ledger.impact += loss
+            velocity = struck
+        state.u += du
+        state.v, state.acceleration = velocity, acceleration
+        state.rate = velocity if scheme.rate_is_velocity else rate
+        state.contacts = contacts
+        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
+            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
+                before = memory.copy() if self._account else None
+                memory *= factors.decay[:, None]
+                if len(memory):
+                    memory += factors.gain[:, None] * term.measure(du[rows])
+                if before is not None:
+                    state.ledger.dissipated += self._dissipated(term, du[rows], before, memory)
+
+    def _dissipated(self, term: Term, du: Array, before: Array, after: Array) -> float:
+        """Return h (w_mid' J w_mid/(g tau) + eta (du/h)' J (du/h)) [J] with w_mid the mean of the step."""
+        channel, total = term.channel, 0.0
+        for strength, time, first, last in zip(channel.strengths, channel.times, before, after, strict=True):
+            middle = 0.5 * (first + last)
+            total += self._h * term.product(middle, middle) / (strength * time)
+        if channel.viscosity:
+            measure = term.measure(du)
+            total += channel.viscosity / self._h * term.product(measure, measure)
+        return total
+
+    def _enter_work(self, state: State, du: Array, contacts: Contacts, loads: Array, history: Array) -> None:
+        """Add the work of loads, supports and tools: f'du + r'du with r the forces on held and touched components."""
+        exerted = self._matrix.apply(du) - history - loads
+        outside = self._model.held.copy()
+        d = self._model.dimension
+        outside[(contacts.node[:, None] * d + np.arange(d)).ravel()] = True
+        state.ledger.external += float(loads @ du + exerted[outside] @ du[outside])
