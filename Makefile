@@ -11,13 +11,19 @@ CHECK_BIN := $(CHECK_VENV)/bin
 PYTEST_WORKERS ?= 2
 DEMO_OUTPUT ?= runs/demo
 
-.PHONY: demo test check quality wheel-check bench clean
+.PHONY: demo test peers check quality wheel-check bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/rheotwin compare scenes/bar-press-2d.toml --output $(DEMO_OUTPUT) --overwrite
 
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope
+
+# The same problems in other programs. FElupe and SfePy come with pip; CalculiX is a program of the system.
+peers: $(VENV)/.ready-peers
+	@command -v ccx >/dev/null 2>&1 || echo "make: CalculiX (ccx) is missing, its tests are skipped;" \
+		"on Debian or Ubuntu install it with: sudo apt-get install calculix-ccx"
+	$(BIN)/pytest -m peer
 
 check: quality wheel-check
 
@@ -53,6 +59,10 @@ $(VENV)/.ready: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.ready-test: $(VENV)/.ready
 	$(BIN)/python -m pip install -qq --editable ".[test]"
+	@touch $@
+
+$(VENV)/.ready-peers: $(VENV)/.ready-test
+	$(BIN)/python -m pip install -qq --editable ".[test,peers]"
 	@touch $@
 
 # The wheel is built anew whenever a source file changed, and installed like any user would.

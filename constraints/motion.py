@@ -57,3 +57,34 @@ class Motion:
 def at_rest(components: int) -> Motion:
     """Return the motion that stays at zero."""
     return Motion(np.zeros(1), np.zeros((1, components)))
+
+
+def motion_rates(motion: Motion, time: float, *, after: bool = True, slack: float = 0.0) -> tuple[Array, Array]:
+    """Return the first and second time derivative of a motion at `time` [s], from its one side or the other.
+
+    With the share s of a piece of length T from a to b: linear (b - a)/T and 0; with the cubic ease
+    (b - a) 6 s (1 - s)/T and (b - a) (6 - 12 s)/T^2. Zero outside the table. A table time within `slack` [s] of
+    `time` counts as reached (`after`) or as still ahead, whatever rounding did to either.
+    """
+    times, values = motion.times, motion.values
+    still = np.zeros(values.shape[1])
+    if after:
+        piece = int(np.searchsorted(times, time + slack, side="right")) - 1
+    else:
+        piece = int(np.searchsorted(times, time - slack, side="left")) - 1
+    if piece < 0 or piece >= len(times) - 1:
+        return still, still.copy()
+    length, step = times[piece + 1] - times[piece], values[piece + 1] - values[piece]
+    if not motion.smooth:
+        return step / length, still
+    share = (time - times[piece]) / length
+    return 6.0 * share * (1.0 - share) / length * step, (6.0 - 12.0 * share) / length**2 * step
+
+
+def kink_times(motion: Motion) -> Array:
+    """Return the times [s] at which the rate of a motion jumps: in the table of a linear one, never in a smooth one."""
+    if motion.smooth or len(motion.times) < 2:
+        return np.zeros(0)
+    rates = np.diff(motion.values, axis=0) / np.diff(motion.times)[:, None]
+    jumps = np.diff(np.pad(rates, ((1, 1), (0, 0))), axis=0)
+    return np.asarray(motion.times[np.any(jumps != 0.0, axis=1)])

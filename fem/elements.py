@@ -42,7 +42,7 @@ ELEMENTS: dict[tuple[str, int], ElementChoice] = {
     ("quad", 2): ElementChoice(ElementQuad2(), 5, 7),
     ("hex", 2): ElementChoice(ElementHex2(), 5, 7),
 }
-"""Per cell kind and order; linear simplices need one point, squares and cubes full Gauss integration."""
+"""Per cell kind and order; linear simplices need one point (order 0), squares and cubes full Gauss integration."""
 
 RING_EXTRA = 2
 """Quadrature orders to add where strains are divided by the radius (axisymmetric bodies)."""

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 from skfem import FacetBasis, LinearForm
 
-from rheotwin.constraints.motion import Motion
+from rheotwin.constraints.motion import Motion, motion_rates
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.fem.space import Space
 from rheotwin.fem.system import BodySystem, Discretisation, body_system
-from rheotwin.problem import NodalLoad, Problem
+from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
+from rheotwin.rings import on_axis
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -28,6 +30,11 @@ FREE = -1
 """Owner of a component that nothing holds."""
 PADDING = -2
 """Owner of a component that stands for nothing, behind the last inner unknown of a body."""
+AXIS = -3
+"""Owner of the radial component on the axis of an axisymmetric body: symmetry holds it."""
+
+SAME_TIME = 1e-12
+"""Share of the duration within which times are one: a kink of a motion at the end of a step belongs to the next."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Model:
     first_rows: tuple[int, ...]
     points: Array
     owners: NDArray[np.int64]
-    """Index of the support that holds each component (rows, d); FREE or PADDING otherwise."""
+    """Index of the support that holds each component (rows, d); FREE, PADDING or AXIS otherwise."""
     loads: tuple[Load, ...]
     tools: tuple[RigidTool, ...]
     mass: csr_matrix
@@ -79,7 +86,7 @@ class Model:
     @cached_property
     def held(self) -> NDArray[np.bool_]:
         """Components (size,) that supports prescribe, or that stand for nothing."""
-        return (self.owners != FREE).ravel()
+        return np.asarray(self.owners != FREE).ravel()
 
     @cached_property
     def free(self) -> Indices:
@@ -105,46 +112,75 @@ class Model:
             target = np.where(self.owners == index, item.motion.at(time)[None, :], target)
         return target.ravel()
 
+    def prescribed_rate(self, time: float) -> Array:
+        """Return the velocity (size,) [m/s] at which supports arrive at `time` [s], zero elsewhere."""
+        target = np.zeros_like(self.points)
+        for index, item in enumerate(self.problem.prescribed):
+            rate, _ = motion_rates(item.motion, time, after=False, slack=SAME_TIME * self.problem.scene.duration)
+            target = np.where(self.owners == index, rate[None, :], target)
+        return target.ravel()
+
+
+def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribed) -> NDArray[np.bool_]:
+    """Return which nodes (nodes,) a support holds: its vertices, and those behind them with all parents held.
+
+    Sides and boxes are convex, so they contain these. The vertices of a region, or of a support made in code, may lie
+    around a corner: there chords through the body stay free.
+    """
+    chosen = np.zeros(len(problem.points), dtype=bool)
+    chosen[item.nodes] = True
+    inherited = space.with_inherited(chosen[body.nodes])
+    spec = problem.scene.supports.get(item.name)
+    convex = spec is not None and spec.where.region is None
+    return inherited if convex else np.asarray(inherited & ~space.chords)
+
 
 def _owners(problem: Problem, bodies: tuple[BodySystem, ...]) -> NDArray[np.int64]:
-    """Return the first support that holds each component; a node behind the vertices needs all its parents held."""
+    """Return the first support that holds each component, and what symmetry or packing holds."""
     found = []
     for body, system in zip(problem.bodies, bodies, strict=True):
         space = system.space
         owners = np.full((space.rows, space.dimension), FREE)
+        if space.axisymmetric:
+            owners[: space.nodes][on_axis(space.points), 0] = AXIS
         for index, item in reversed(list(enumerate(problem.prescribed))):
-            holds = np.zeros(problem.points.shape, dtype=bool)
-            holds[np.ix_(item.nodes, np.array(item.components))] = True
-            owners[: space.nodes][space.with_inherited(holds[body.nodes])] = index
+            held = np.flatnonzero(_selected(problem, body, space, item))
+            owners[np.ix_(held, np.array(item.components))] = index
         owners.reshape(-1)[space.nodes * space.dimension + space.inner :] = PADDING
         found.append(owners)
     return np.concatenate(found)
 
 
 @LinearForm
-def _unit_pressure(v: object, w: object) -> object:
+def _area(v: Any, w: Any) -> Any:
     return v
 
 
+@LinearForm
+def _ring_area(v: Any, w: Any) -> Any:
+    return 2.0 * np.pi * w.x[0] * v
+
+
 def _spread(space: Space, shares: Array) -> Array:
-    """Turn shares of vertices (vertices, d) into shares of all nodes: a constant traction on the loaded facets.
+    """Turn shares of vertices (vertices, d) into shares of all rows: a constant traction on the loaded facets.
 
     On linear elements, and where no whole facet is loaded, the shares of the vertices stay.
     """
     out = np.zeros((space.rows, space.dimension))
     out[: space.vertices] = shares
     mesh = space.basis.mesh
-    loaded = np.flatnonzero(np.any(shares != 0.0, axis=1))
     if space.order == 1 or mesh.dim() == 1:
         return out
     facets = mesh.boundary_facets()
+    loaded = np.flatnonzero(np.any(shares != 0.0, axis=1))
     facets = facets[np.isin(mesh.facets[:, facets], loaded).all(axis=0)]
     if not facets.size:
         return out
+    out[:] = 0.0
     surface = FacetBasis(mesh, space.basis.elem.elem, facets=facets, intorder=4)
-    area = _unit_pressure.assemble(surface)
-    total = shares.sum(axis=0)
-    out[: space.nodes] = area[:, None] / area.sum() * total
+    area = (_ring_area if space.axisymmetric else _area).assemble(surface)
+    touched = surface.get_dofs(facets).flatten()  # the others of the cells behind get rounding
+    out[touched] = area[touched, None] / area[touched].sum() * shares.sum(axis=0)
     return out
 
 
@@ -172,7 +208,8 @@ def _tools(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[i
         touchable[tool.candidates] = True
         rows = []
         for body, system, first in zip(problem.bodies, bodies, first_rows, strict=True):
-            rows.append(first + np.flatnonzero(system.space.with_inherited(touchable[body.nodes])))
+            space = system.space
+            rows.append(first + np.flatnonzero(space.with_inherited(touchable[body.nodes]) & ~space.chords))
         return replace(tool, candidates=np.concatenate(rows))
 
     return tuple(placed(tool) for tool in problem.tools)

@@ -11,7 +11,8 @@ from rheotwin.fem.linear import Choice
 from rheotwin.fem.system import Discretisation, Split
 from rheotwin.fem.term import History
 
-StepperName = Literal["midpoint", "cayley", "generalized-alpha", "quasi-static"]
+Incompressibility = Literal["none", "csm-node", "csm-cell", "csm-element"]
+StepperName = Literal["midpoint", "cayley", "generalized-alpha", "quasi-static", "static", "euler", "rk4", "adaptive"]
 
 
 class FemOptions(BaseModel):
@@ -31,8 +32,26 @@ class FemOptions(BaseModel):
     spectral_radius: float = Field(
         default=0.8, ge=0.0, le=1.0, description="of generalized-alpha at high frequency: 1 damps nothing"
     )
+    tolerance: float = Field(
+        default=1e-3, gt=0.0, description="of the adaptive stepper: error of a piece as a share of the displacement"
+    )
+    constraint_frequency: float | None = Field(
+        default=None,
+        gt=0.0,
+        description="how fast euler and rk4 correct constraints [1/s], default 0.5/step; "
+        "a fixed one keeps order 4 under supports that accelerate",
+    )
+    incompressibility: Incompressibility = Field(
+        default="none",
+        description="constant volume in euler and rk4, per node, split square or cube (cell), or element (papers)",
+    )
     linear_solver: Choice = Field(default="auto", description="solver of the linear systems")
     energy_balance: bool = Field(default=True, description="account for work and dissipation at every step")
+
+    @property
+    def accounts(self) -> bool:
+        """Whether work and dissipation are followed; a static analysis has no path along which to do work."""
+        return self.energy_balance and self.stepper != "static"
 
     @property
     def discretisation(self) -> Discretisation:

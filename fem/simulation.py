@@ -36,6 +36,7 @@ class FemSimulation:
         self._model = build_model(problem, options.discretisation)
         self._stepper = make_stepper(self._model, self.step_size, options)
         self._state = State.at_rest(self._model)
+        self._accounts = options.accounts
 
     @property
     def stable_step(self) -> float:
@@ -100,12 +101,13 @@ class FemSimulation:
         return found
 
     def energy(self) -> dict[str, float]:
-        """Return energies [J]: kinetic, stored, dissipated, lost in impacts, work from outside, and what is amiss."""
+        """Return energies [J]: kinetic, stored, and if followed what was dissipated, lost in impacts, done, is amiss."""
         kinetic, stored = kinetic_energy(self._model, self._state.v), stored_energy(self._model, self._state)
+        found = {"kinetic": kinetic, "stored": stored}
+        if not self._accounts:
+            return found
         ledger = self._state.ledger
-        return {
-            "kinetic": kinetic,
-            "stored": stored,
+        return found | {
             "dissipated": ledger.dissipated,
             "impact": ledger.impact,
             "external": ledger.external,

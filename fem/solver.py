@@ -19,7 +19,11 @@ class FemSolver:
     description: ClassVar[str] = "linear finite elements (scikit-fem), small strain, implicit exponential midpoint"
     options: ClassVar[type[BaseModel]] = FemOptions
     capabilities: ClassVar[Capabilities] = Capabilities(
-        dimensions=frozenset({1, 2, 3}), cells=ALL_CELLS, laws=ALL_LAWS, tools=ALL_TOOLS
+        dimensions=frozenset({1, 2, 3}),
+        cells=ALL_CELLS,
+        laws=ALL_LAWS,
+        tools=ALL_TOOLS,
+        planes=frozenset({"strain", "stress", "axisymmetric"}),
     )
 
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation:

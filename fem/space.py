@@ -16,7 +16,8 @@ from scipy.sparse import csr_matrix, hstack
 from skfem import Basis
 
 from rheotwin.fem.elements import Order
-from rheotwin.fem.forms import averaging_operator, point_weights, strain_operator, vector_basis
+from rheotwin.fem.forms import vector_basis
+from rheotwin.strain import averaging_operator, point_weights, strain_operator
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -78,13 +79,26 @@ class Space:
             groups.append(mesh.t.T)
         return [group.astype(np.int64) for group in groups]
 
+    @cached_property
+    def boundary(self) -> NDArray[np.bool_]:
+        """Mark the nodes on the boundary."""
+        marked = np.zeros(self.nodes, dtype=bool)
+        marked[self.basis.get_dofs(self.basis.mesh.boundary_facets()).flatten() // self.dimension] = True
+        return marked
+
+    @cached_property
+    def chords(self) -> NDArray[np.bool_]:
+        """Mark the nodes inside whose parents are all on the boundary: they cut across a corner or a thin part."""
+        return ~self.boundary & self.with_inherited(self.boundary[: self.vertices])
+
     def with_inherited(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Extend a choice of vertices (vertices, ...) to all nodes: one counts when all its parents do."""
-        return np.concatenate([chosen, *(chosen[group].all(axis=1) for group in self.parents)])
+        inherited = [chosen, *(chosen[group].all(axis=1) for group in self.parents)]
+        return np.concatenate(inherited)
 
     @cached_property
     def strain(self) -> csr_matrix:
-        """Sparse map (6 points, size) from a vector to strains at the quadrature points, see `forms.strain_operator`.
+        """Sparse map (6 points, size) from a vector to strains at the quadrature points, see `rheotwin.strain`.
 
         Inner unknowns, if there are any, are the ZZ strains of the points, one each.
         """

@@ -51,17 +51,19 @@ def step_matrix(
     """Assemble and factorise."""
     blocks, gradients, masses = [], [], []
     for (body, _), kappas in zip(model.parts(), stiffnesses, strict=True):
-        block = mass_factor * body.mass
-        rows = csr_matrix((0, body.space.size))
-        pressure = csr_matrix((0, 0))
+        block, rows, modulus = mass_factor * body.mass, None, 0.0
         for term, kappa in zip(body.terms, kappas, strict=True):
-            if term.augmentation is not None:
-                rows, pressure = term.augmentation.gradient, term.augmentation.mass / kappa
+            if term.augmentation is not None:  # all mixed terms of a body share one pressure space
+                rows, modulus = term.augmentation, modulus + kappa
             elif term.matrix is not None:
                 block = block + kappa * term.matrix
         blocks.append(block)
-        gradients.append(rows)
-        masses.append(pressure)
+        if rows is not None and modulus:
+            gradients.append(rows.gradient)
+            masses.append(rows.mass / modulus)
+        else:
+            gradients.append(csr_matrix((0, body.space.size)))
+            masses.append(csr_matrix((0, 0)))
     free = model.free
     matrix = block_diag(blocks, format="csr")[free][:, free]
     extra = sum(pressure.shape[0] for pressure in masses)

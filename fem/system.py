@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_matrix, diags
+from scipy.sparse import block_diag, csr_matrix, diags, kron
 
 from rheotwin.fem.elements import Order
 from rheotwin.fem.forms import lame_matrix, mass_matrix, shear_matrix
@@ -42,6 +42,8 @@ class BodySystem:
     space: Space
     mass: csr_matrix
     terms: tuple[Term, ...]
+    out_of_plane: float = 0.0
+    """Strain ZZ per (XX + YY) where it has been eliminated: -nu/(1 - nu) in plane stress."""
 
     def vertex_stress(self, states: list[Array]) -> Array:
         """Return the stresses (vertices, 6) [Pa] of one state per term, averaged to the vertices."""
@@ -50,7 +52,9 @@ class BodySystem:
 
     def vertex_strain(self, u: Array) -> Array:
         """Return the strains (vertices, 6) of a displacement vector, averaged to the vertices."""
-        return np.asarray(self.space.averaging @ (self.space.strain @ u).reshape(-1, 6))
+        strain = np.asarray(self.space.averaging @ (self.space.strain @ u).reshape(-1, 6))
+        strain[:, 2] += self.out_of_plane * (strain[:, 0] + strain[:, 1])
+        return strain
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,12 @@ def is_flat(problem: Problem) -> bool:
 def is_ring(problem: Problem) -> bool:
     """Tell whether the plane is turned about its y axis."""
     return problem.dimension == 2 and problem.plane == "axisymmetric"
+
+
+def out_of_plane_ratio(law: Law) -> float:
+    """Return the strain ZZ per (XX + YY) of a law of one Poisson ratio where nothing presses out of the plane."""
+    poisson = equal_poisson(law) or 0.0
+    return -poisson / (1.0 - poisson)
 
 
 def parts_of(law: Law, *, dimension: int, flat: bool, split: Split) -> tuple[Part, ...]:
@@ -105,8 +115,7 @@ def _point_matrix(space: Space, weights: Array, stress_map: Array) -> csr_matrix
     """Return J = B' W C B from the strains at the quadrature points; shears count twice."""
     point = stress_map.copy()
     point[3:] *= 2.0
-    blocks = csr_matrix(np.ones((1, 1))) if not weights.size else block_diag([point] * len(weights), format="csr")
-    return (space.strain.T @ diags(np.repeat(weights, 6)) @ blocks @ space.strain).tocsr()
+    return (space.strain.T @ kron(diags(weights), point) @ space.strain).tocsr()
 
 
 def _terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisation) -> tuple[Term, ...]:
@@ -154,4 +163,7 @@ def body_system(body: ProblemBody, problem: Problem, choice: Discretisation) -> 
     """Assemble one body."""
     space = _space(body, problem, choice)
     mass = _mass(body, problem, space, choice.consistent_mass)
-    return BodySystem(space, mass, _terms(body, problem, space, choice))
+    eliminated = is_flat(problem) and not space.inner
+    return BodySystem(
+        space, mass, _terms(body, problem, space, choice), out_of_plane_ratio(body.law) if eliminated else 0.0
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,10 +17,18 @@ from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.kernel import Elements, State, advance
 from rheotwin.particles.network import Constants, build_network, network_stable_step
 from rheotwin.particles.packing import pack_boundary
-from rheotwin.particles.virial import averaging, edge_virial, isotropic, nodal_volumes, out_of_plane_ratio
+from rheotwin.particles.virial import (
+    averaging,
+    edge_virial,
+    isotropic,
+    nodal_volumes,
+    out_of_plane_ratio,
+    strain_ratio,
+)
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
+from rheotwin.strain import VertexStrain, vertex_strain
 from rheotwin.tensors import padded, von_mises
 
 Array = NDArray[np.float64]
@@ -122,15 +131,28 @@ class TrussSimulation:
             stress[:, 2] += self._out_of_plane * (stress[:, 0] + stress[:, 1])
         return memory, total
 
+    @cached_property
+    def _strains(self) -> tuple[VertexStrain, ...]:
+        """Maps from the displacements of each body to the strains of its cells, made when first asked for."""
+        problem = self._problem
+        return tuple(vertex_strain(b.mesh, b.cell, out_of_plane=strain_ratio(b, problem)) for b in problem.bodies)
+
+    def _strain(self, displacement: Array) -> Array:
+        """Return the small strain of the mesh cells, averaged to nodes (N, 6)."""
+        pairs = zip(self._strains, self._problem.bodies, strict=True)
+        return np.concatenate([strain.of(displacement[body.nodes]) for strain, body in pairs])
+
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         memory, stress = self._stresses()
+        displacement = self._state.positions - self._boundary.nodes.rest
         contact = np.zeros_like(self._state.positions)
         np.add.at(contact, self._boundary.tools.candidate, self._state.contact_force)
         return {
-            "displacement": self._state.positions - self._boundary.nodes.rest,
+            "displacement": displacement,
             "velocity": self._state.velocities.copy(),
             "stress": stress,
+            "strain": self._strain(displacement[:, : self._problem.dimension]),
             "von_mises_stress": von_mises(stress),
             "memory_stress": memory,
             "contact_force": contact,

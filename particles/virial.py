@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from rheotwin.meshing import element_measures
 from rheotwin.particles.network import first_poisson
-from rheotwin.problem import Problem
+from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import INDEX_PAIRS
 
 Array = NDArray[np.float64]
@@ -61,3 +61,11 @@ def out_of_plane_ratio(problem: Problem) -> Array:
         return np.zeros(len(problem.points))
     counts = [body.mesh.p.shape[1] for body in problem.bodies]
     return np.repeat([first_poisson(body) for body in problem.bodies], counts)
+
+
+def strain_ratio(body: ProblemBody, problem: Problem) -> float:
+    """Return the strain ZZ per (XX + YY) of a body: -nu/(1 - nu) in plane stress, 0 elsewhere."""
+    if problem.dimension != 2 or problem.plane != "stress":
+        return 0.0
+    poisson = first_poisson(body)
+    return -poisson / (1.0 - poisson)

@@ -4,24 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
+from rheotwin.fem.steppers.adaptive import AdaptiveStepper
 from rheotwin.fem.steppers.cayley import cayley
+from rheotwin.fem.steppers.explicit_euler import EXPLICIT_EULER
+from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.fem.steppers.implicit import ImplicitStepper
 from rheotwin.fem.steppers.midpoint import midpoint
 from rheotwin.fem.steppers.protocol import Stepper
 from rheotwin.fem.steppers.quasi_static import quasi_static
+from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
 from rheotwin.fem.steppers.scheme import Scheme
+from rheotwin.fem.steppers.static import require_long_term_moduli, static
+from rheotwin.fem.steppers.volume import volume_constraints
+
+EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
+
+
+def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
+    constraints, reports = volume_constraints(model, options.incompressibility)
+    return ExplicitStepper(
+        model,
+        EXPLICIT_RULES[options.stepper],
+        h,
+        frequency=options.constraint_frequency,
+        extra_constraints=constraints,
+        reports=reports,
+        choice=options.linear_solver,
+        account=options.energy_balance,
+    )
 
 
 def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
+    if options.stepper in EXPLICIT_RULES:
+        return _explicit(model, h, options)
+    if options.incompressibility != "none":
+        raise RheotwinError(
+            f"solvers.fem.incompressibility: {options.incompressibility} needs the stepper euler or rk4, "
+            f"not {options.stepper}"
+        )
+    if options.stepper == "adaptive":
+        return AdaptiveStepper(model, h, options.tolerance, options.linear_solver, account=options.energy_balance)
     schemes: dict[str, Callable[[float], Scheme]] = {
         "midpoint": midpoint,
         "cayley": cayley,
         "quasi-static": quasi_static,
+        "static": lambda _: static(),
         "generalized-alpha": lambda step: generalized_alpha(step, options.spectral_radius),
     }
+    if options.stepper == "static":
+        require_long_term_moduli(model)
     scheme = schemes[options.stepper](h)
-    return ImplicitStepper(model, scheme, h, options.linear_solver, account=options.energy_balance)
+    return ImplicitStepper(model, scheme, h, options.linear_solver, account=options.accounts)

@@ -21,6 +21,7 @@ from rheotwin.meshing import (
     read_mesh,
 )
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
+from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import nearest_node, select_nodes
@@ -47,30 +48,41 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     moved = body.rotation_matrix(scene.dimension) @ points + np.asarray(body.placement(scene.dimension))[:, None]
     mesh = replace(mesh, doflocs=np.ascontiguousarray(moved))
     check_elements(mesh, place)
+    if scene.axisymmetric:
+        require_half_plane(mesh.p.T, place)
     return mesh, regions
 
 
-def _nodal_masses(mesh: Any, total: float, sharing: str) -> Array:
+def body_volume(mesh: Any, scene: Scene) -> float:
+    """Return the volume of a body [m3]: that of its rings in an axisymmetric scene."""
+    if scene.axisymmetric:
+        return float(ring_volumes(mesh).sum())
+    return float(element_measures(mesh).sum()) * scene.cross_section
+
+
+def _nodal_masses(mesh: Any, total: float, sharing: str, *, axisymmetric: bool) -> Array:
     """Share a total mass [kg] over the nodes: equally, or by element volume to its corners."""
     count = mesh.p.shape[1]
     if sharing == "equal":
         return np.full(count, total / count)
-    measures = element_measures(mesh)
-    corners = mesh.t.shape[0]
-    weights = np.bincount(mesh.t.ravel(), weights=np.tile(measures / corners, corners), minlength=count)
-    return np.asarray(total * weights / measures.sum())
+    if axisymmetric:
+        weights = corner_volumes(mesh)
+    else:
+        corners = mesh.t.shape[0]
+        shares = np.tile(element_measures(mesh) / corners, corners)
+        weights = np.asarray(np.bincount(mesh.t.ravel(), weights=shares, minlength=count), dtype=np.float64)
+    return np.asarray(total * weights / weights.sum())
 
 
-def _tributary_shares(mesh: Any, chosen: Indices) -> Array:
+def _tributary_shares(mesh: Any, chosen: Indices, *, axisymmetric: bool) -> Array:
     """Return each chosen node's share of the chosen boundary area; equal shares where there is none."""
-    faces = boundary_faces(mesh).astype(np.int64)
-    inside = np.isin(faces, chosen).all(axis=1)
-    areas = _face_areas(mesh.p.T, faces[inside])
-    per_node = np.bincount(
-        faces[inside].ravel(),
-        weights=np.repeat(areas / faces.shape[1], faces.shape[1]),
-        minlength=mesh.p.shape[1],
-    )[chosen]
+    points, faces = mesh.p.T, boundary_faces(mesh).astype(np.int64)
+    faces = faces[np.isin(faces, chosen).all(axis=1)]
+    if axisymmetric:
+        shares = edge_shares(points, faces)
+    else:
+        shares = np.repeat(_face_areas(points, faces)[:, None] / faces.shape[1], faces.shape[1], axis=1)
+    per_node = np.bincount(faces.ravel(), weights=shares.ravel(), minlength=len(points))[chosen]
     total = per_node.sum()
     return per_node / total if total > 0.0 else np.full(len(chosen), 1.0 / len(chosen))
 
@@ -186,6 +198,16 @@ def _tool(name: str, tool: Any, bodies: tuple[ProblemBody, ...], points: Array) 
     )
 
 
+def _require_axis_at_rest(item: Prescribed, body: ProblemBody) -> None:
+    """Refuse a support that moves nodes of the axis away from it."""
+    axis = on_axis(body.mesh.p.T)[item.nodes - body.first_node]
+    if axis.any() and np.any(item.motion.values[:, 0] != 0.0):
+        raise RheotwinError(
+            f"supports.{item.name}: node {item.nodes[axis][0]} lies on the axis and cannot move along x; "
+            "leave x out of its motion or select other nodes"
+        )
+
+
 def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribed, ...]:
     """Resolve supports and refuse a node component that two different motions claim."""
     found: list[Prescribed] = []
@@ -195,6 +217,8 @@ def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribe
         nodes = select_nodes(support.where, body.mesh.p.T, body.regions, f"supports.{name}.where") + body.first_node
         components = tuple("xyz".index(axis) for axis in support.fix or "xyz"[: scene.dimension])
         item = Prescribed(name, nodes, components, _displacement_motion(support.motion, scene.dimension))
+        if scene.axisymmetric and 0 in components:
+            _require_axis_at_rest(item, body)
         for node in nodes:
             for component in components:
                 other = owner.setdefault((int(node), component), item)
@@ -212,7 +236,9 @@ def _loads(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[NodalLoad, ...
     for name, force in scene.forces.items():
         body = bodies[force.body]
         chosen = select_nodes(force.where, body.mesh.p.T, body.regions, f"forces.{name}.where")
-        shares = _tributary_shares(body.mesh, chosen)[:, None] * np.asarray(force.total)
+        shares = _tributary_shares(body.mesh, chosen, axisymmetric=scene.axisymmetric)[:, None] * np.asarray(
+            force.total
+        )
         times, factor = (force.times, force.factor) if force.times is not None else ((0.0,), (1.0,))
         found.append(
             NodalLoad(name, chosen + body.first_node, shares, Motion(np.array(times), np.array(factor)[:, None]))
@@ -228,9 +254,9 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     first = 0
     for name, body in scene.bodies.items():
         mesh, regions = body_mesh(scene, name)
-        volume = float(element_measures(mesh).sum()) * scene.cross_section
+        volume = body_volume(mesh, scene)
         total = body.total_mass(volume)
-        masses.append(_nodal_masses(mesh, total, body.mass_sharing))
+        masses.append(_nodal_masses(mesh, total, body.mass_sharing, axisymmetric=scene.axisymmetric))
         bodies.append(ProblemBody(name, mesh, cell_kind(mesh), scene.law_for(name), first, total / volume, regions))
         first += mesh.p.shape[1]
     _require_one_cell_kind(bodies)

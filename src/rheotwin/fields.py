@@ -27,6 +27,7 @@ NODE_FIELDS: dict[str, FieldSpec] = {
         FieldSpec("displacement", "m", 3, "current minus rest position"),
         FieldSpec("velocity", "m/s", 3, "velocity"),
         FieldSpec("stress", "Pa", 6, "Cauchy stress averaged to nodes (edge forces averaged for particles)"),
+        FieldSpec("strain", "1", 6, "small strain of the cells, averaged to nodes"),
         FieldSpec("von_mises_stress", "Pa", 1, "von Mises equivalent of the nodal stress"),
         FieldSpec("memory_stress", "Pa", 6, "the part of the stress held by relaxing internal variables"),
         FieldSpec("contact_force", "N", 3, "force that rigid tools exert on the node"),

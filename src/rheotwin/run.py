@@ -109,7 +109,7 @@ def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: 
         statistics=simulation.statistics(),
         environment=current_environment(),
         fields=describe_fields(problem.scene.output.fields),
-        probes=probe_columns(problem),
+        probes=probe_columns(problem, simulation.energy()),
     )
 
 

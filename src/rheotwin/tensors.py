@@ -10,6 +10,12 @@ Array = NDArray[np.float64]
 INDEX_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 """Row and column of each stored component."""
 
+TRACE = np.zeros((6, 6))
+"""Maps a strain to its trace times the unit tensor."""
+TRACE[:3, :3] = 1.0
+TWICE = 2.0 * np.eye(6)
+"""Maps a strain to twice itself."""
+
 
 def von_mises(stress: Array) -> Array:
     """Return sqrt(3/2 s:s) of the deviator s [Pa] for stresses (..., 6)."""

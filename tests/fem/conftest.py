@@ -1,7 +1,7 @@
 """Small scenes for the finite-element solver, and the laws they are made of."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,10 @@ import pytest
 from rheotwin.build import build_problem
 from rheotwin.constraints import Motion
 from rheotwin.fem import FemSolver
+from rheotwin.fem.model import Model, build_model
+from rheotwin.fem.options import FemOptions
+from rheotwin.fem.state import State
+from rheotwin.fem.steppers import make_stepper
 from rheotwin.problem import Prescribed, Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options
@@ -175,3 +179,54 @@ def press(scene: Callable[..., Data]) -> Callable[..., Data]:
         )
 
     return build
+
+
+@dataclass(frozen=True)
+class AffineModel(Model):
+    """A model of one body whose boundary, nodes behind the vertices included, follows x -> x + gradient x course(t)."""
+
+    gradient: np.ndarray
+    course: Callable[[float], float]
+
+    def prescribed(self, time: float) -> np.ndarray:
+        return (np.where(self.owners == 0, self.points @ self.gradient.T, 0.0) * self.course(time)).ravel()
+
+    def prescribed_rate(self, time: float) -> np.ndarray:
+        shortly = 1e-6
+        return (self.prescribed(time) - self.prescribed(time - shortly)) / shortly
+
+
+@pytest.fixture
+def affine() -> Callable[..., tuple[Model, State]]:
+    """Drive the boundary of a problem by a gradient times a course in time; return the model and its end state."""
+
+    def run(
+        problem: Problem, gradient: np.ndarray, *, course: Callable[[float], float], steps: int, **options: Any
+    ) -> tuple[Model, State]:
+        chosen, end = FemOptions(**options), problem.scene.duration
+        bare = build_model(problem, chosen.discretisation)
+        owners, space = bare.owners.copy(), bare.bodies[0].space
+        owners[: space.nodes][space.boundary] = 0
+        parts = {part.name: getattr(bare, part.name) for part in fields(bare)}
+        model = AffineModel(**parts | {"owners": owners}, gradient=gradient, course=course)
+        stepper, state = make_stepper(model, end / steps, chosen), State.at_rest(model)
+        for k in range(steps):
+            stepper.step(state, k * end / steps, (k + 1) * end / steps)
+        return model, state
+
+    return run
+
+
+@pytest.fixture
+def point_stress() -> Callable[[Model, State], np.ndarray]:
+    """Stresses (points, 6) of a one-body model at its quadrature points, from displacements, rates and histories."""
+
+    def stress(model: Model, state: State) -> np.ndarray:
+        found = np.zeros((1, 6))
+        for term, memory in zip(model.bodies[0].terms, state.memories[0], strict=True):
+            channel = term.channel
+            now = term.measure(channel.equilibrium * state.u + channel.viscosity * state.rate) + memory.sum(axis=0)
+            found = found + term.strain_of(now) @ term.stress_map.T
+        return found
+
+    return stress

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rheotwin.observers.probes import probe_columns, probe_values
+from rheotwin.observers.protocol import Watched
 from rheotwin.solver import Simulation
 
 Data = dict[str, Any]
@@ -106,3 +108,62 @@ def test_work_on_a_block_with_inertia_converges(
         misses.append(abs(mechanical(simulation) / work - 1))
     assert misses[0] < 0.03
     assert misses[1] < 0.6 * misses[0]
+
+
+def test_defect_of_the_exponential_update_is_of_order_two(
+    scene: Callable[..., Data], start: Start, laws: dict[str, Data]
+) -> None:
+    """Spec 2.3: the balance of the exponential midpoint rule closes as h^2; a driven and loaded body."""
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.2, 0.1]], "interpolation": "smooth"}
+    grip = {"body": "block", "where": {"side": "left"}, "motion": motion}
+    push = {"body": "block", "where": {"side": "right"}, "total": [5.0, 5.0]}
+    found = []
+    for steps in (20, 40, 80):
+        data = scene(
+            laws["maxwell"] | {"viscosity": 60.0},
+            size=[2.0, 1.0],
+            cells=[4, 2],
+            density=30.0,
+            duration=1.0,
+            supports={"grip": grip},
+            forces={"push": push},
+        )
+        simulation = start(data, step=1.0 / steps)
+        simulation.advance(1.0, 10**9)
+        found.append(abs(simulation.energy()["defect"]))
+    orders = np.log2(np.divide(found[:-1], found[1:]))
+    np.testing.assert_allclose(orders, 2.0, atol=0.1)
+
+
+@pytest.mark.parametrize("law", ["elastic", "voigt"])
+def test_midpoint_rule_is_exact_without_arms(
+    law: str, press: Callable[..., Data], start: Start, laws: dict[str, Data]
+) -> None:
+    """Springs and dashpots alone balance to rounding, contact and impact included."""
+    data = press(laws[law], mass=30.0)
+    simulation = start(data, step=0.1)
+    for _ in range(120):
+        simulation.advance(12.0, 1)
+        energy = simulation.energy()
+        assert abs(energy["defect"]) < 1e-11 * energy["external"]
+
+
+def test_every_row_of_the_probe_table_tells_the_defect(
+    press: Callable[..., Data], problem_of: Callable[[Data], Any], start: Start, laws: dict[str, Data]
+) -> None:
+    problem = problem_of(press(laws["three-element"], mass=30.0))
+    simulation = start(problem, step=0.1, stepper="cayley")
+    columns = probe_columns(problem, simulation.energy())
+    simulation.advance(4.0, 10**9)
+    row = probe_values(Watched(problem, simulation, 20.0))
+    assert row.keys() == columns.keys()
+    assert row["energy.stored"] == simulation.energy()["stored"] > 0.0
+    account = {name: row[f"energy.{name}"] for name in ("kinetic", "stored", "dissipated", "impact", "external")}
+    missing = account.pop("external") - sum(account.values())
+    assert row["energy.defect"] == pytest.approx(missing, abs=1e-12 * row["energy.external"])
+    assert columns["energy.defect"] == "J"
+
+
+def test_no_account_no_columns(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+    simulation = start(press(laws["elastic"]), step=0.5, energy_balance=False)
+    assert simulation.energy().keys() == {"kinetic", "stored"}

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from skfem import FacetBasis, LinearForm, MeshTri, MeshTri2, condense, solve
+from skfem.helpers import dot
 
 from rheotwin.fem.forms import lame_matrix, mass_matrix, shear_matrix, vector_basis
 from rheotwin.fem.space import body_space
@@ -188,3 +190,66 @@ def test_nodal_strain_weighs_elements_by_volume() -> None:
     space = body_space(mesh, "line", 1)
     found = space.averaging @ (space.strain @ np.array([0.0, 1.0, 1.0])).reshape(-1, 6)
     np.testing.assert_allclose(found[:, 0], [1.0, 0.25, 0.0], atol=1e-15)
+
+
+def quarter_ring(radial: int, around: int) -> MeshTri2:
+    """Quadratic triangles between the radii 1 and 2, first quadrant, with midpoints on the circles."""
+    straight = MeshTri.init_tensor(np.linspace(1.0, 2.0, radial + 1), np.linspace(0.0, np.pi / 2, around + 1))
+    mesh = MeshTri2.from_mesh(straight)
+    r, angle = mesh.doflocs
+    return MeshTri2(np.stack([r * np.cos(angle), r * np.sin(angle)]), mesh.t)
+
+
+def ring_error(radial: int, around: int) -> float:
+    """Largest error of |u| relative to u(a) for inner pressure 1 at the instant of loading (T5, K = 1000, mu = 100)."""
+    bulk, shear, inner, outer = 1000.0, 100.0, 1.0, 2.0
+    mesh = quarter_ring(radial, around)
+    basis = vector_basis(mesh, "triangle", 2)
+    stiffness = (bulk - 2 / 3 * shear) * lame_matrix(basis) + shear * shear_matrix(basis)
+    bore = mesh.facets_satisfying(lambda x: np.hypot(*x) < 1.0 + 1e-2, boundaries_only=True)
+    surface = FacetBasis(mesh, basis.elem, facets=bore, intorder=4)
+    force = LinearForm(lambda v, w: -dot(w.n, v)).assemble(surface)
+    x, y = basis.doflocs
+    fixed = np.flatnonzero(
+        ((np.abs(y) < 1e-12) & (np.arange(basis.N) % 2 == 1)) | ((np.abs(x) < 1e-12) & (np.arange(basis.N) % 2 == 0))
+    )
+    u = solve(*condense(stiffness, force, D=fixed)).reshape(-1, 2)
+    r = np.hypot(x, y)[::2]
+    share = inner**2 / (outer**2 - inner**2)
+    exact = share * (0.5 * r / (bulk + shear / 3) + outer**2 / (2 * shear * r))
+    return float(np.abs(np.linalg.norm(u, axis=1) - exact).max() / exact.max())
+
+
+def test_curved_quadratic_triangles() -> None:
+    """A2: the thick cylinder within 6e-4 on 8 x 16 isoparametric cells, with order 2.7 or more in the largest error."""
+    errors = [ring_error(4, 8), ring_error(8, 16)]
+    assert errors[1] < 6e-4
+    assert np.log2(errors[0] / errors[1]) >= 2.7
+
+
+@pytest.mark.parametrize("mesh", [quarter_ring(2, 3)], ids=["curved"])
+def test_curved_triangles_keep_rigid_motions(mesh: MeshTri2) -> None:
+    """Isoparametric maps carry linear fields: no force from rigid motions, rational integrands or not."""
+    basis = vector_basis(mesh, "triangle", 2)
+    points = basis.doflocs[:, ::2].T
+    for matrix in (lame_matrix, shear_matrix):
+        assembled = matrix(basis)
+        np.testing.assert_allclose(assembled @ rigid_motions(points), 0, atol=1e-12 * np.abs(assembled.data).max())
+
+
+@pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
+def test_quadratic_matrices_are_blind_to_nothing_but_rigid_motions(cell: str) -> None:
+    """3 or 6 zero eigenvalues, exact energy of quadratic fields: the quadrature is full."""
+    size = BOXES[cell].size
+    mesh = make_shape(BoxShape(size, (1,) * len(size), cell=cell))
+    basis, d = vector_basis(mesh, cell, 2), len(size)
+    lame, shear = lame_matrix(basis), shear_matrix(basis)
+    values = np.linalg.eigvalsh((lame + shear).toarray())
+    assert np.count_nonzero(values < 1e-9 * values[-1]) == (3 if d == 2 else 6)
+    points = basis.doflocs[:, ::d].T
+    u = np.zeros_like(points)
+    u[:, 0] = points[:, 0] * points[:, 1]
+    volume, (a, b) = np.prod(size), size[:2]
+    # e_xx = y, g_xy = x: int y^2 and int (2 y^2 + x^2)
+    assert u.ravel() @ lame @ u.ravel() == pytest.approx(volume * b**2 / 3, rel=1e-12)
+    assert u.ravel() @ shear @ u.ravel() == pytest.approx(volume * (2 * b**2 + a**2) / 3, rel=1e-12)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rheotwin.fem.state import internal_force
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
@@ -90,6 +91,39 @@ def test_uniform_stress(name: str, cell: str, patch: Callable[..., Any], laws: d
     expected = ramp_stress(problem.bodies[0].law, strain_rate(rate(problem.dimension)))
     found = simulation.fields()["stress"]
     np.testing.assert_allclose(found, np.tile(components(expected), (len(found), 1)), atol=1e-11 * 300)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("cell", ["line", *BOXES])
+@pytest.mark.parametrize(
+    "name", ["elastic", "three-element", "generalized-voigt", *(f"unequal {law}" for law in UNEQUAL)]
+)
+def test_uniform_stress_at_every_order(
+    name: str,
+    cell: str,
+    order: int,
+    scene: Callable[..., Data],
+    problem_of: Callable[[Data], Problem],
+    distorted: Callable[..., Problem],
+    affine: Callable[..., Any],
+    point_stress: Callable[..., Any],
+    laws: dict[str, Data],
+) -> None:
+    """T3: all nodes follow, the stress is uniform at every quadrature point and inner nodes are without force."""
+    law = UNEQUAL[name.split()[1]] if name.startswith("unequal") else laws[name]
+    size, cells = BOXES.get(cell, ([2.0], [4]))
+    problem = distorted(problem_of(scene(law, size=size, cells=cells, cell=cell, duration=TIME)), spacing=0.3)
+    gradient = rate(len(size))
+    model, state = affine(problem, gradient, course=lambda t: t, steps=6, order=order)
+    np.testing.assert_allclose(state.u.reshape(-1, len(size)), model.points @ gradient.T * TIME, atol=1e-12)
+    body_law = problem.bodies[0].law
+    stress = components(ramp_stress(body_law, strain_rate(gradient)))
+    if cell == "line":
+        stress = [float(body_law.channel("young").ramp(TIME, gradient[0, 0])), *[0.0] * 5]
+    found = point_stress(model, state)
+    np.testing.assert_allclose(found, np.tile(stress, (len(found), 1)), atol=1e-11 * 300)
+    forces = internal_force(model, state)
+    assert np.abs(forces[model.free]).max() < 1e-11 * np.abs(forces).max()
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad"])

@@ -91,6 +91,7 @@ class StillSimulation:
             "displacement": displacement,
             "velocity": velocity,
             "stress": np.zeros((count, 6)),
+            "strain": np.zeros((count, 6)),
             "von_mises_stress": np.zeros(count),
             "memory_stress": np.zeros((count, 6)),
             "contact_force": np.zeros((count, 3)),

@@ -75,7 +75,7 @@ def test_values_units_and_component_names_read_back(
             assert np.array_equal(grid.point_data[name], values), name
         units = {name: spec.unit for name, spec in NODE_FIELDS.items()}
         assert array_units(grid) == {**units, "body": "1"}
-        for name in ("stress", "memory_stress"):
+        for name in ("stress", "strain", "memory_stress"):
             array = grid.GetPointData().GetArray(name)
             assert tuple(array.GetComponentName(i) for i in range(6)) == TENSOR_COMPONENTS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -10,16 +11,18 @@ from rheotwin.meshing import element_measures
 from rheotwin.observers.protocol import Quiet, Watched
 from rheotwin.problem import Problem
 from rheotwin.record import RecordWriter
+from rheotwin.rings import ring_volumes
 from rheotwin.schedule import Stop
 
 MEASURE_UNITS = {1: "m", 2: "m2", 3: "m3"}
 
 
-def probe_columns(problem: Problem) -> dict[str, str]:
-    """Return every column of the probe table with its unit."""
+def probe_columns(problem: Problem, energies: Iterable[str]) -> dict[str, str]:
+    """Return every column of the probe table with its unit; `energies` are those the solver accounts for."""
     axes = "xyz"[: problem.dimension]
-    columns = {"energy.kinetic": "J", "energy.stored": "J"}
-    columns |= {f"volume.{body.name}": MEASURE_UNITS[problem.dimension] for body in problem.bodies}
+    columns = {f"energy.{name}": "J" for name in energies}
+    measure = "m3" if problem.scene.axisymmetric else MEASURE_UNITS[problem.dimension]
+    columns |= {f"volume.{body.name}": measure for body in problem.bodies}
     for tool in problem.tools:
         columns |= {f"tool.{tool.name}.force_{axis}": "N" for axis in axes}
         columns |= {f"tool.{tool.name}.displacement_{axis}": "m" for axis in axes}
@@ -35,11 +38,11 @@ def probe_values(run: Watched) -> dict[str, float]:
     """Return the current value of every column."""
     problem, simulation = run.problem, run.simulation
     axes = "xyz"[: problem.dimension]
-    energy = simulation.energy()
-    values = {f"energy.{name}": energy[name] for name in ("kinetic", "stored")}
+    measures = ring_volumes if problem.scene.axisymmetric else element_measures
+    values = {f"energy.{name}": energy for name, energy in simulation.energy().items()}
     for body in problem.bodies:
         now = replace(body.mesh, doflocs=np.ascontiguousarray(simulation.positions[body.nodes].T))
-        values[f"volume.{body.name}"] = float(element_measures(now).sum())
+        values[f"volume.{body.name}"] = float(measures(now).sum())
     for name, force in simulation.reactions().items():
         values |= {f"{name}.force_{axis}": float(force[k]) for k, axis in enumerate(axes)}
     for tool in problem.tools:

@@ -50,6 +50,14 @@ def _line_error(fault: Fault) -> InitErrorDetails:
     return InitErrorDetails(type=kind, loc=tuple(fault.place.split(".")), input=None)
 
 
+def _check_ring(name: str, value: Any) -> None:
+    """Refuse what an axisymmetric scene cannot have."""
+    if name == "thickness":
+        raise PydanticCustomError("plane", "an axisymmetric scene has no thickness: its rings are closed, leave it out")
+    if name == "gravity" and value and value[0] != 0.0:
+        raise PydanticCustomError("plane", "gravity of an axisymmetric scene acts along its axis: give 0 for x")
+
+
 class Scene(SceneModel):
     """One simulation, complete and checked; every number is in SI units, whatever the file used."""
 
@@ -59,10 +67,10 @@ class Scene(SceneModel):
     """One line for reports and progress."""
     dimension: Dimension
     """1, 2 or 3."""
-    plane: Literal["strain", "stress"] = "strain"
-    """2D only: nothing moves out of the plane, or nothing presses out of it."""
+    plane: Literal["strain", "stress", "axisymmetric"] = "strain"
+    """2D only: nothing moves out of the plane, nothing presses out of it, or it turns about its y axis (x: radius)."""
     thickness: PositiveLength = 1.0
-    """2D only: thickness out of the plane; default: 1 m."""
+    """2D only, not axisymmetric: thickness out of the plane; default: 1 m."""
     section: PositiveArea = 1.0
     """1D only: area of the cross section; default: 1 m2."""
     gravity: Acceleration = ()
@@ -110,12 +118,16 @@ class Scene(SceneModel):
             raise PydanticCustomError(
                 "dimension", f"is for {_ONLY_IN[name]}D scenes; this one is {dimension}D, leave it out"
             )
+        if info.data.get("plane") == "axisymmetric":
+            _check_ring(name, value)
         return value
 
     @model_serializer(mode="wrap")
     def _without_other_dimensions(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what only scenes of another dimension have: reading it back would refuse it."""
         dump: dict[str, Any] = handler(self)
+        if self.axisymmetric:
+            del dump["thickness"]
         return {key: value for key, value in dump.items() if _ONLY_IN.get(key, self.dimension) == self.dimension}
 
     @model_validator(mode="wrap")
@@ -157,8 +169,13 @@ class Scene(SceneModel):
         return self._source
 
     @property
+    def axisymmetric(self) -> bool:
+        """Whether the plane stands for the rings it sweeps about its y axis."""
+        return self.dimension == 2 and self.plane == "axisymmetric"
+
+    @property
     def cross_section(self) -> float:
-        """Factor from measure to volume of a mesh: section [m2] in 1D, thickness [m] in 2D, 1 in 3D."""
+        """Factor from measure to volume of a mesh: section [m2] in 1D, thickness [m] in 2D, 1 in 3D and for rings."""
         return {1: self.section, 2: self.thickness, 3: 1.0}[self.dimension]
 
     @property

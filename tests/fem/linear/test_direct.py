@@ -71,5 +71,5 @@ def test_runs_agree(press: Callable[..., Data], start: Callable[..., Simulation]
 def test_unknown_solver_lists_what_exists(
     press: Callable[..., Data], start: Callable[..., Simulation], laws: dict[str, Data]
 ) -> None:
-    with pytest.raises(InputFaults, match=r"solvers\.fem\.linear_solver: .*auto, splu or pardiso"):
+    with pytest.raises(InputFaults, match=r"solvers\.fem\.linear_solver: .*auto, splu, pardiso, cholmod or amg"):
         start(press(laws["elastic"]), linear_solver="umfpack")

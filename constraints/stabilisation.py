@@ -1,0 +1,140 @@
+"""Constraints on accelerations with critically damped correction: the papers' CSM for any constraint (spec 2.2, 5).
+
+A constraint R = 0 is demanded as R'' + 2 om R' + om^2 R = 0, whose solutions die out like (1 + om t) exp(-om t)
+(Baumgarte 1972). With A^T = dR/dx and R'' = A^T v' + Q the motion follows from the saddle-point system
+
+    [ M   -A ] [v']   [ F ]
+    [-A^T  0 ] [L ] = [ b ],        b = 2 om R' + om^2 R + Q
+
+by its Schur complement: (A^T M^-1 A + eps) L = -(b + A^T M^-1 F). L are the forces the constraints exert. The
+inverse mass of a constrained body is again an inverse mass, so constraints can be stacked: supports first, then
+volumes, then contact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse import csc_matrix, csr_matrix, identity, issparse
+from scipy.sparse.linalg import splu
+
+from rheotwin.errors import RheotwinError
+
+Array = NDArray[np.float64]
+
+REGULARISATION = 1e-6
+"""eps as a share of the mean diagonal of the Schur complement: lets dependent constraints through (spec 5)."""
+
+
+class Constraint(Protocol):
+    """A constraint R(x) = 0 on positions x (N, d) [m]."""
+
+    def value(self, positions: Array) -> Array:
+        """Return R (constraints,)."""
+
+    def gradient(self, positions: Array) -> csr_matrix:
+        """Return A^T = dR/dx (constraints, N d); component c of node i is column i d + c."""
+
+    def curvature(self, positions: Array, velocities: Array) -> Array:
+        """Return Q (constraints,), the part of R'' that needs no acceleration."""
+
+
+class Inertia(Protocol):
+    """An inverse mass: forces to accelerations."""
+
+    def accelerations(self, force: Array) -> Array:
+        """Return M^-1 F [m/s2] for forces (n,) or (n, k) [N]."""
+
+    def coupling(self, left: csr_matrix, right: csr_matrix) -> csr_matrix | Array:
+        """Return left M^-1 right^T for constraint rows (m, n) and (k, n)."""
+
+
+class LumpedInertia:
+    """Inverse of a diagonal mass; zero entries stand for components that cannot move."""
+
+    def __init__(self, inverse: Array) -> None:
+        self._inverse = inverse
+
+    def accelerations(self, force: Array) -> Array:
+        """Return F/m."""
+        return self._inverse * force if force.ndim == 1 else self._inverse[:, None] * force
+
+    def coupling(self, left: csr_matrix, right: csr_matrix) -> csr_matrix:
+        """Return the sparse product."""
+        scaled = csr_matrix((left.data * self._inverse[left.indices], left.indices, left.indptr), shape=left.shape)
+        return (scaled @ right.T).tocsr()
+
+
+class FactorisedInertia:
+    """Inverse of a consistent mass by a factorisation that is made once."""
+
+    def __init__(self, solve: Callable[[Array], Array]) -> None:
+        self._solve = solve
+
+    def accelerations(self, force: Array) -> Array:
+        """Return M^-1 F."""
+        return self._solve(force)
+
+    def coupling(self, left: csr_matrix, right: csr_matrix) -> Array:
+        """Return the dense product, column by column."""
+        return np.asarray(left @ self._solve(right.T.toarray()))
+
+
+class ConstrainedInertia:
+    """Inverse mass of a body that keeps further constraints; their Schur complement is factorised here, once."""
+
+    def __init__(self, base: Inertia, rows: csr_matrix, *, regularisation: float = 0.0) -> None:
+        self._base, self.rows, self.columns = base, rows, csr_matrix(rows.T)
+        self._solve = _schur_solver(base.coupling(rows, rows), regularisation)
+
+    def multipliers(self, acceleration: Array, demand: Array) -> Array:
+        """Return L for the acceleration [m/s2] without it: -S^-1 (b + A^T a)."""
+        return -self._solve(demand + self.rows @ acceleration)
+
+    def response(self, acceleration: Array, demand: Array) -> tuple[Array, Array]:
+        """Return the acceleration [m/s2] with the constraints, and their multipliers L."""
+        multipliers = self.multipliers(acceleration, demand)
+        return acceleration + self._base.accelerations(self.columns @ multipliers), multipliers
+
+    def accelerations(self, force: Array) -> Array:
+        """Return the accelerations [m/s2] that forces [N] cause while the constraints hold."""
+        free = self._base.accelerations(force)
+        return free - self._base.accelerations(self.columns @ self._solve(self.rows @ free))
+
+    def coupling(self, left: csr_matrix, right: csr_matrix) -> Array:
+        """Return left M_c^-1 right^T, dense."""
+        towards = _dense(self._base.coupling(self.rows, right))
+        own = self._base.coupling(left, self.rows)
+        return np.asarray(_dense(self._base.coupling(left, right)) - own @ self._solve(towards))
+
+
+def stabilised_demand(value: Array, rate: Array, curvature: Array, frequency: float) -> Array:
+    """Return b = 2 om R' + om^2 R + Q for om = `frequency` [1/s]."""
+    return 2.0 * frequency * rate + frequency**2 * value + curvature
+
+
+def _dense(matrix: csr_matrix | Array) -> Array:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
+def _schur_solver(schur: csr_matrix | Array, regularisation: float) -> Callable[[Array], Array]:
+    """Factorise S + eps (mean diagonal) 1."""
+    size = schur.shape[0]
+    if size == 0:
+        return lambda right: right
+    shift = regularisation * float(schur.diagonal().mean())
+    try:
+        if issparse(schur):
+            factor = splu(csc_matrix(schur + shift * identity(size)))
+            return lambda right: np.asarray(factor.solve(right))
+        cholesky = cho_factor(np.asarray(schur) + shift * np.eye(size))
+    except (RuntimeError, LinAlgError):  # the libraries' words for a singular matrix
+        raise RheotwinError(
+            f"constraints: {size} of them depend on each other or act on held nodes only, so that their forces are "
+            "not determined; remove the redundant ones"
+        ) from None
+    return lambda right: np.asarray(cho_solve(cholesky, right))

@@ -1,0 +1,144 @@
+"""A linear rheological body in explicit steps: central differences on block rows (spec 2.3, integrator 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.fem.fast.explicit_loop import (
+    MotionArrays,
+    Operator,
+    advance,
+    advance_in_parts,
+    enter_work,
+    strike,
+    update_stress,
+)
+from rheotwin.fem.fast.explicit_packing import Boundary, Outside, no_outside
+from rheotwin.fem.fast.explicit_stability import stable_step
+from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, merge_proportional
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ExplicitState:
+    """Everything a step changes, in place; `motion.velocity` stands half a step back (at the start: at t = 0)."""
+
+    motion: MotionArrays
+    outside: Outside
+
+    def copy(self) -> ExplicitState:
+        """Return an independent copy."""
+        return ExplicitState(
+            MotionArrays._make(array.copy() for array in self.motion),
+            Outside._make(array.copy() for array in self.outside),
+        )
+
+
+@dataclass(frozen=True)
+class ExplicitModel:
+    """Bodies prepared for explicit steps of one size `step` [s]; `stable_step` [s] is the largest there is."""
+
+    step: float
+    stable_step: float
+    matrix: BlockRows
+    segments: Segments
+    boundary: Boundary
+
+    @classmethod
+    def build(cls, boundary: Boundary, bodies: Sequence[Terms], step: float, *, merge: bool = True) -> ExplicitModel:
+        """Prepare bodies, given by their terms (matrix, channel), that follow one another in the boundary's nodes.
+
+        Matrices run over the body's own components, node-major, with thickness folded in; masses are lumped.
+        `merge` adds up terms of proportional channels.
+        """
+        nodes = boundary.nodes
+        if not np.all(nodes.mass > 0.0):
+            raise RheotwinError(
+                "solvers.fem.stepper: central differences need a mass at every unknown, and some have none; "
+                "choose another stepper"
+            )
+        sizes = [terms[0][0].shape[0] for terms in bodies]
+        parts = [merge_proportional(terms) for terms in bodies] if merge else bodies
+        matrix, segments = join_bodies(parts, sizes, nodes.dimension, step)
+        masses = np.split(nodes.mass, np.cumsum(sizes)[:-1])
+        return cls(step, stable_step(bodies, masses, nodes.dimension), matrix, segments, boundary)
+
+    @property
+    def size(self) -> int:
+        """Number of components N d."""
+        return int(self.boundary.nodes.rest.size)
+
+    @property
+    def terms(self) -> int:
+        """Terms side by side in the matrix: those left after merging, of the body that has most."""
+        return int(self.segments.shift.max(initial=0)) // self.size + 1
+
+    @cached_property
+    def operator(self) -> Operator:
+        """The matrix and the inverse masses as the loop reads them."""
+        rows = self.matrix
+        return Operator(rows.dimension, rows.indptr, rows.indices, rows.values, 1.0 / self.boundary.nodes.mass)
+
+    def start(self, displacement: Array | None = None, velocity: Array | None = None) -> ExplicitState:
+        """Return the state at t = 0 with flat displacement [m] and velocity [m/s] (default: at rest), no history."""
+        stacked = self.terms * self.size
+        motion = MotionArrays(
+            displacement=np.zeros(self.size) if displacement is None else np.array(displacement, dtype=float),
+            velocity=np.zeros(self.size) if velocity is None else np.array(velocity, dtype=float),
+            memory=np.zeros((self.segments.decay.shape[1], stacked)),
+            stress_state=np.zeros(stacked),
+            force=np.zeros(self.size),
+            work=np.zeros(2),
+        )
+        state = ExplicitState(motion, no_outside(self.boundary))
+        self.refresh(state)
+        return state
+
+    def refresh(self, state: ExplicitState) -> None:
+        """Make the stress states those of the displacement, half-step velocity and arms, changed from outside."""
+        still = self.segments._replace(decay=np.ones_like(self.segments.decay), gain=np.zeros_like(self.segments.gain))
+        update_stress(still, state.motion, self.step, 0, state.motion.stress_state.size)
+
+    def advance(
+        self,
+        state: ExplicitState,
+        first: int,
+        count: int,
+        *,
+        account: bool = False,
+        opened: bool = False,
+        threads: int = 1,
+    ) -> int:
+        """Take `count` steps from step number `first` in place; return steps taken, fewer if a node ran away.
+
+        `account` keeps the account of work; `opened` says that it is one that `at_full_step` returned. Threads
+        pay for large bodies on an idle machine only.
+        """
+        world = (self.operator, self.segments, state.motion, self.boundary, state.outside, account, opened)
+        if threads == 1:
+            return int(advance(first, count, self.step, *world))
+        return int(advance_in_parts(first, count, self.step, *world, threads))
+
+    def at_full_step(self, state: ExplicitState, step: int) -> ExplicitState:
+        """Return what holds at the time of step number `step`: its velocity, forces and work, to order 2.
+
+        The velocity is the mean of the half steps around it, and supports and tools exert what the next kick,
+        tried out on a copy, needs of them.
+        """
+        ahead = state.copy()
+        before = state.motion.velocity
+        strike(step, self.step, self.operator, ahead.motion, self.boundary, ahead.outside)
+        if step == 0:
+            ahead.motion.velocity[:] = before
+            return ahead
+        enter_work(ahead.motion, self.operator, ahead.outside, 0.5 * self.step, True, False)
+        ahead.motion.velocity[:] = 0.5 * (ahead.motion.velocity + before)
+        return ahead

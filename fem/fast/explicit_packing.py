@@ -1,0 +1,201 @@
+"""What acts on the nodes of an explicit step from outside, flattened into plain arrays for the compiled loop.
+
+Component c of node i is number i d + c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import Motion
+from rheotwin.constraints.tools import GEOMETRY_SIZE, RigidTool
+from rheotwin.problem import Problem
+from rheotwin.solver import RUNAWAY
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+Load = tuple[Indices, Array, Motion]
+"""Nodes (n,), their shares (n, d) [N], and the factor over time."""
+
+
+class Tables(NamedTuple):
+    """Motions packed one after the other: rows offset[k]:offset[k+1] belong to motion k."""
+
+    offset: Indices
+    times: Array
+    values: Array
+    smooth: NDArray[np.bool_]
+
+
+class Held(NamedTuple):
+    """Held components, their column in the motion table each follows, and that table."""
+
+    component: Indices
+    column: Indices
+    motion: Indices
+    tables: Tables
+
+
+class Loads(NamedTuple):
+    """Loaded components, their share of the force [N] and the factor table each follows."""
+
+    component: Indices
+    share: Array
+    motion: Indices
+    tables: Tables
+
+
+class Tools(NamedTuple):
+    """Rigid tools: shape, geometry, motion tables, and candidate nodes packed with offsets."""
+
+    shape: Indices
+    geometry: Array
+    tables: Tables
+    offset: Indices
+    candidate: Indices
+
+
+class Nodes(NamedTuple):
+    """Constants per component (N d,): rest position [m], mass [kg], weight [N], 1 where free and 0 where held."""
+
+    dimension: int
+    rest: Array
+    mass: Array
+    weight: Array
+    free: Array
+    runaway: float
+
+
+class Boundary(NamedTuple):
+    """Everything that acts from outside."""
+
+    nodes: Nodes
+    held: Held
+    loads: Loads
+    tools: Tools
+
+
+class Outside(NamedTuple):
+    """What the outside did in the last step, and scratch of the loop.
+
+    `external` (N d,) [N]: weight and loads; `exerted` (N d,) [N]: what supports and tools add to it;
+    `reaction` (N d,) [N]: force of the supports; `contact` (candidates, 3) [N]: force of the tools, with their
+    `normal` (candidates, 3). Then scratch: poses, pushes [m/s], nodes to look at.
+    """
+
+    external: Array
+    exerted: Array
+    reaction: Array
+    contact: Array
+    normal: Array
+    table_row: Array
+    poses: Array
+    pressed: Array
+    unsettled: NDArray[np.bool_]
+    touched: NDArray[np.bool_]
+
+
+def pack_tables(motions: Sequence[Motion], columns: int) -> Tables:
+    """Pack motions one after the other, their values padded to `columns`."""
+    offset = np.zeros(len(motions) + 1, dtype=np.int64)
+    offset[1:] = np.cumsum([len(motion.times) for motion in motions])
+    times, values = np.zeros(int(offset[-1])), np.zeros((int(offset[-1]), columns))
+    for k, motion in enumerate(motions):
+        rows = slice(offset[k], offset[k + 1])
+        times[rows] = motion.times
+        values[rows, : motion.values.shape[1]] = motion.values
+    return Tables(offset, times, values, np.array([motion.smooth for motion in motions], dtype=np.bool_))
+
+
+def pack_boundary(
+    *,
+    points: Array,
+    masses: Array,
+    weight: Array,
+    owners: Indices,
+    motions: Sequence[Motion],
+    loads: Sequence[Load],
+    tools: Sequence[RigidTool],
+    runaway: float,
+) -> Boundary:
+    """Flatten supports, loads and tools of points (N, d) [m] with masses (N d,) [kg] and weights (N d,) [N].
+
+    `owners` (N, d) names the motion a component follows, negative where it is free; tables of motions have one
+    column per component. `runaway` [m] is the excursion that counts as diverged.
+    """
+    nodes = Nodes(
+        dimension=points.shape[1],
+        rest=points.ravel().copy(),
+        mass=np.array(masses, dtype=float),
+        weight=np.array(weight, dtype=float),
+        free=(owners < 0).ravel().astype(float),
+        runaway=runaway,
+    )
+    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), _pack_tools(tools))
+
+
+def boundary_of(problem: Problem) -> Boundary:
+    """Flatten what a problem says about its nodes."""
+    return pack_boundary(
+        points=problem.points,
+        masses=np.repeat(problem.masses, problem.dimension),
+        weight=(problem.masses[:, None] * problem.gravity).ravel(),
+        owners=problem.owners,
+        motions=[item.motion for item in problem.prescribed],
+        loads=[(load.nodes, load.shares, load.factor) for load in problem.loads],
+        tools=problem.tools,
+        runaway=RUNAWAY * problem.extent,
+    )
+
+
+def _pack_held(owners: Indices, motions: Sequence[Motion]) -> Held:
+    """List held components by the motion they follow, so that a step looks at each table once."""
+    component = np.flatnonzero(owners.ravel() >= 0)
+    motion = owners.ravel()[component]
+    order = np.argsort(motion, kind="stable")
+    return Held(component[order], component[order] % owners.shape[1], motion[order], pack_tables(motions, 3))
+
+
+def _pack_loads(loads: Sequence[Load], dimension: int) -> Loads:
+    components = [(nodes[:, None] * dimension + np.arange(dimension)).ravel() for nodes, _, _ in loads]
+    return Loads(
+        component=np.concatenate([np.zeros(0, np.int64), *components]).astype(np.int64),
+        share=np.concatenate([np.zeros(0), *(shares.ravel() for _, shares, _ in loads)]),
+        motion=np.repeat(np.arange(len(loads)), [len(c) for c in components]).astype(np.int64),
+        tables=pack_tables([factor for _, _, factor in loads], 1),
+    )
+
+
+def _pack_tools(tools: Sequence[RigidTool]) -> Tools:
+    offset = np.zeros(len(tools) + 1, dtype=np.int64)
+    offset[1:] = np.cumsum([len(tool.candidates) for tool in tools])
+    return Tools(
+        shape=np.array([tool.shape for tool in tools], dtype=np.int64),
+        geometry=np.array([tool.geometry for tool in tools]).reshape(len(tools), GEOMETRY_SIZE),
+        tables=pack_tables([tool.motion for tool in tools], 4),
+        offset=offset,
+        candidate=np.concatenate([np.zeros(0, np.int64), *(tool.candidates for tool in tools)]).astype(np.int64),
+    )
+
+
+def no_outside(boundary: Boundary) -> Outside:
+    """Return the arrays of a step before any was taken."""
+    size, candidates = boundary.nodes.rest.size, boundary.tools.candidate.size
+    count = size // boundary.nodes.dimension
+    return Outside(
+        external=boundary.nodes.weight.copy(),
+        exerted=np.zeros(size),
+        reaction=np.zeros(size),
+        contact=np.zeros((candidates, 3)),
+        normal=np.zeros((candidates, 3)),
+        table_row=np.zeros(3),
+        poses=np.zeros((boundary.tools.shape.size, 4)),
+        pressed=np.zeros(candidates),
+        unsettled=np.zeros(count, np.bool_),
+        touched=np.zeros(count, np.bool_),
+    )

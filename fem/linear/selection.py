@@ -1,0 +1,101 @@
+"""Which linear solver for which system, by measured thresholds, and the one function that prepares it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from time import perf_counter
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.linear import multigrid, pardiso
+from rheotwin.fem.linear.amg import Nodes, prepare_amg
+from rheotwin.fem.linear.cholmod import factorise_cholmod
+from rheotwin.fem.linear.factor import Factor, Kind
+from rheotwin.fem.linear.multigrid import TOLERANCE
+from rheotwin.fem.linear.pardiso import factorise_pardiso
+from rheotwin.fem.linear.singular import SINGULAR, SingularMatrix
+from rheotwin.fem.linear.superlu import factorise_superlu
+
+Array = NDArray[np.float64]
+Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
+
+PARDISO_PAYS = 10_000
+"""Unknowns above which pardiso is taken where the dimension is not known."""
+PARDISO_PAYS_IN: dict[int | None, float] = {None: PARDISO_PAYS, 1: math.inf, 2: 30_000, 3: 5_000}
+"""The same per dimension. Starting MKL costs a tenth of a second, and below these numbers SuperLU solves as fast; in
+space factors fill up, and SuperLU's factor takes 250 ms at 6,000 unknowns and 2 s at 14,000 (pardiso's 70 and 280)."""
+AMG_PAYS = 50_000
+"""Unknowns in space from which multigrid takes over from pardiso: at 45,000 its set-up takes 0.35 s against 1.7 s, and
+a solve from zero about twice as long; at 150,000 a factor takes 10 s and 2 GB and solves are even."""
+AMG_PAYS_ON_SPLU = 10_000
+"""The same where SuperLU is all there is."""
+HOPELESS = 1e14
+"""Amplification (|A| |x|/|b|) beyond which nothing of a solution is left in double precision."""
+
+
+def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[str, str]:
+    """Return the solver for a system and the reason; `dimension` None where the nodes are not known."""
+    has_pardiso, in_space = pardiso.installed(), dimension == 3
+    with_amg = in_space and kind == "spd" and multigrid.installed()
+    if with_amg and unknowns > (AMG_PAYS if has_pardiso else AMG_PAYS_ON_SPLU):
+        return "amg", f"{unknowns} unknowns in space fill up a factor"
+    if unknowns <= PARDISO_PAYS_IN[dimension]:
+        return "splu", f"{unknowns} unknowns are few"
+    if has_pardiso:
+        return "pardiso", f"{unknowns} unknowns pay for its start"
+    return "splu", f"{unknowns} unknowns, and no faster solver is installed"
+
+
+def factorise(
+    matrix: csr_matrix,
+    choice: Choice = "auto",
+    *,
+    kind: Kind = "spd",
+    nodes: Nodes | None = None,
+    tolerance: float = TOLERANCE,
+) -> Factor:
+    """Prepare a symmetric matrix for many solves.
+
+    `kind` says whether it is positive definite; `nodes` where its unknowns live, which multigrid needs (a matrix with
+    extra rows behind the displacements has none). `tolerance` is the residual over the right-hand side of `amg`.
+    """
+    if choice not in get_args(Choice):
+        raise RheotwinError(f"solvers.fem.linear_solver: no solver {choice!r}; choose {', '.join(get_args(Choice))}")
+    dimension = None if nodes is None else nodes.dimension
+    name, reason = choose(matrix.shape[0], dimension, kind) if choice == "auto" else (choice, "asked for")
+    begin = perf_counter()
+    factor = _prepare(matrix, name, kind, nodes, tolerance)
+    if name != "amg":
+        _require_regular(matrix, factor)
+    return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
+
+
+def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Nodes | None, tolerance: float) -> Factor:
+    if name == "splu":
+        return factorise_superlu(matrix, kind)
+    if name == "pardiso":
+        return factorise_pardiso(matrix, kind)
+    if name == "cholmod":
+        return factorise_cholmod(matrix, kind)
+    if kind != "spd":
+        raise RheotwinError(
+            "solvers.fem.linear_solver: amg cannot solve the indefinite systems of mixed elements; choose pardiso "
+            "or splu"
+        )
+    return prepare_amg(matrix, nodes, tolerance)
+
+
+def _require_regular(matrix: csr_matrix, factor: Factor) -> None:
+    """Refuse a matrix whose factor amplifies a test load beyond what double precision can hold."""
+    if not matrix.shape[0]:
+        return
+    load = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    answer = factor.solve(load)
+    size = float(np.abs(matrix.data).max(initial=0.0))
+    if not np.linalg.norm(answer) * size <= HOPELESS * np.linalg.norm(load):
+        raise SingularMatrix(SINGULAR)

@@ -1,0 +1,73 @@
+"""The terms of a body whose volume strain comes from a pressure space (spec 5, `fem.incompressible`).
+
+    sigma = 2 mu eps + (K - 2 mu/3) theta I,      theta = C^-1 B u
+
+so J_mu carries the shear channel and J_vol = B' C^-1 B the bulk channel less 2/3 of the shear channel.
+`incompressible` replaces the bulk modulus by a rigid one; the shear modulus stays the law's (E/3 at nu = 1/2, E10).
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from scipy.sparse import csr_matrix
+
+from rheotwin.constraints.rank import rank_report
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.forms import shear_matrix
+from rheotwin.fem.incompressible import RIGID_BULK, Formulation, MixedForm, mixed_form
+from rheotwin.fem.space import Space
+from rheotwin.fem.term import Augmentation, MixedTerm, NodalTerm, Term
+from rheotwin.materials import Channel
+from rheotwin.problem import Problem, ProblemBody
+from rheotwin.tensors import TRACE, TWICE
+
+CONDENSED_BELOW = 1e4
+"""Ratio of bulk to shear modulus up to which pressures of single cells are eliminated: beyond, digits would be lost."""
+
+
+def body_form(body: ProblemBody, problem: Problem, formulation: Formulation, *, incompressible: bool) -> MixedForm:
+    """Return the pair of spaces of a body; the papers' constraint per element says how badly it locks."""
+    if problem.dimension < 2 or problem.plane == "stress":
+        raise RheotwinError(
+            f"solvers.fem.formulation: {formulation} holds the volume, which a bar or plane stress leaves free; "
+            'use formulation = "displacement"'
+        )
+    bulk, shear = (body.law.channel(name).instantaneous for name in ("bulk", "shear"))
+    ratio = RIGID_BULK if incompressible else bulk / shear if shear else 0.0
+    ring = problem.plane == "axisymmetric"
+    form = mixed_form(body.mesh, body.cell, formulation, ratio=ratio, axisymmetric=ring)
+    if formulation == "element":
+        report = rank_report("element", form.gradient, problem.owners[body.nodes] >= 0)
+        warnings.warn(f"bodies.{body.name}: {report.sentence()}", stacklevel=2)
+    return form
+
+
+def mixed_terms(
+    body: ProblemBody, problem: Problem, space: Space, form: MixedForm, *, incompressible: bool
+) -> tuple[Term, ...]:
+    """Return J_mu with the shear channel and J_vol with what is left of the bulk channel."""
+    thickness, law = problem.thickness, body.law
+    shear = law.channel("shear")
+    bulk = Channel.elastic(RIGID_BULK * max(shear.instantaneous, shear.viscosity)) if incompressible else None
+    straight = NodalTerm(
+        (thickness * shear_matrix(space.basis, axisymmetric=space.axisymmetric)).tocsr(),
+        shear,
+        TWICE,
+        lambda s: (space.strain @ s).reshape(-1, 6),
+    )
+    stiffest = RIGID_BULK if incompressible else law.channel("bulk").instantaneous / shear.instantaneous
+    if form.is_condensable and stiffest < CONDENSED_BELOW:
+        volume = (thickness * form.condensed()).tocsr()
+
+        def by_volume(channel: Channel) -> Term:
+            return NodalTerm(volume, channel, TRACE, form.tensors)
+    else:
+        rows = Augmentation(csr_matrix(thickness * form.gradient), csr_matrix(thickness * form.mass))
+
+        def by_volume(channel: Channel) -> Term:
+            return MixedTerm(channel, TRACE, rows, lambda b: form.solve_mass(b) / thickness, form.tensors)
+
+    channels = [bulk] if bulk is not None else [law.channel("bulk"), shear.scaled(-2.0 / 3.0)]
+    return tuple(term for term in (straight, *map(by_volume, channels)) if not term.channel.is_zero)
+

@@ -1,0 +1,170 @@
+"""Central differences with exponential memory: explicit, order 2 but for eta (spec 2.3, integrator 4).
+
+    v(t + h/2) = v(t - h/2) + h M^-1 (f - sum J s),   u += h v,   s = g_inf u + sum w + eta v
+
+with w exact for constant v. Stable below `stable_step`; masses lumped. All steps up to the next output are one
+call of a compiled loop. Between calls the state's `rate` is the velocity of the last half step, which is what the
+dashpots feel; its `v`, `acceleration` and contacts belong to the full step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import at_rest
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.contact import Contacts
+from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
+from rheotwin.fem.fast.explicit_packing import Boundary, pack_boundary
+from rheotwin.fem.fast.explicit_stability import stable_step
+from rheotwin.fem.fast.explicit_terms import Terms
+from rheotwin.fem.fast.threads import threads_for
+from rheotwin.fem.model import FREE, PADDING, Model
+from rheotwin.fem.state import State, stored_energy
+from rheotwin.solver import RUNAWAY
+
+Array = NDArray[np.float64]
+
+
+class CentralDifference:
+    """Takes explicit steps of `h` [s]; `account` keeps the account of energy."""
+
+    def __init__(self, model: Model, h: float, *, account: bool = True) -> None:
+        self._model, self._h, self._account = model, h, account
+        self._explicit = ExplicitModel.build(explicit_boundary(model), explicit_terms(model), h, merge=False)
+        self._threads = threads_for(len(model.points))
+        if h > self.stable_step:
+            raise RheotwinError(
+                f"solvers.fem.step: {h:.6g} s is above the stable step of {self.stable_step:.6g} s; "
+                f'choose at most {0.9 * self.stable_step:.3g}, leave it out, or choose the stepper "midpoint"'
+            )
+        self._world = self._explicit.start()
+        self._explicit.advance(self._world, 0, 0, account=account, threads=self._threads)  # compiles the loop
+
+    @property
+    def stable_step(self) -> float:
+        """Largest stable step [s]."""
+        return self._explicit.stable_step
+
+    def statistics(self) -> dict[str, Any]:
+        """Return scheme, size and threads."""
+        return {
+            "scheme": "central differences",
+            "unknowns": len(self._model.free),
+            "products_per_step": self._explicit.terms,
+            "threads": self._threads,
+        }
+
+    def step(self, state: State, begin: float, end: float) -> None:
+        """Take `state` over one step."""
+        self.advance(state, round(begin / self._h), 1)
+
+    def advance(self, state: State, first: int, count: int) -> int:
+        """Take `state` over `count` steps from step number `first`; return steps taken, fewer if it ran away."""
+        if count <= 0:
+            return 0
+        self._enter(state, first)
+        taken = self._explicit.advance(
+            self._world, first, count, account=self._account, opened=True, threads=self._threads
+        )
+        self._leave(state, self._explicit.at_full_step(self._world, first + taken))
+        return taken
+
+    def _memories(self, state: State) -> list[tuple[Array, Array]]:
+        """Pair the state's histories with their place in the compiled loop's arms."""
+        found, size = [], self._model.size
+        for (_, rows), memories in zip(self._model.parts(), state.memories, strict=True):
+            for k, memory in enumerate(memories):
+                place = slice(k * size + rows.start, k * size + rows.stop)
+                found.append((memory, self._world.motion.memory[: len(memory), place]))
+        return found
+
+    def _enter(self, state: State, first: int) -> None:
+        """Copy the state into the loop's arrays."""
+        motion = self._world.motion
+        motion.displacement[:] = state.u
+        motion.velocity[:] = state.rate if first > 0 else state.v
+        for memory, place in self._memories(state):
+            place[:] = memory
+        ledger = state.ledger
+        absorbed = ledger.dissipated + stored_energy(self._model, state) if self._account else 0.0
+        motion.work[:] = ledger.external, absorbed
+        self._explicit.refresh(self._world)
+
+    def _leave(self, state: State, full: ExplicitState) -> None:
+        """Copy the loop's arrays into the state, and what the kick ahead says about the full step."""
+        before, after = self._world.motion.velocity, full.motion.velocity
+        state.u[:] = self._world.motion.displacement
+        state.rate[:] = before
+        state.v[:] = after
+        forces = full.outside.external + full.outside.exerted - full.motion.force
+        state.acceleration[:] = self._explicit.operator.inverse_mass * forces
+        for memory, place in self._memories(state):
+            memory[:] = place
+        state.contacts = self._contacts(full)
+        if self._account:
+            state.ledger.external, absorbed = (float(work) for work in full.motion.work)
+            state.ledger.dissipated = absorbed - stored_energy(self._model, state)
+
+    def _contacts(self, full: ExplicitState) -> Contacts:
+        """Return the touched pairs of the kick ahead."""
+        tools, outside = self._explicit.boundary.tools, full.outside
+        pushed = np.flatnonzero(np.any(outside.contact != 0.0, axis=1))
+        tool = np.searchsorted(tools.offset, pushed, side="right") - 1
+        multiplier = np.einsum("kc,kc->k", outside.contact[pushed], outside.normal[pushed])
+        return Contacts(tool.astype(np.int64), tools.candidate[pushed], outside.normal[pushed], multiplier)
+
+
+def explicit_boundary(model: Model) -> Boundary:
+    """Flatten what acts on a model from outside; needs lumped masses."""
+    if not model.lumped:
+        raise RheotwinError(
+            'solvers.fem.mass: central differences need lumped masses; choose mass = "lumped" or another stepper'
+        )
+    if np.any(model.owners == PADDING):
+        raise RheotwinError(
+            "solvers.fem.stepper: central differences need a mass at every unknown, which the out-of-plane strains "
+            'of plane stress with unequal Poisson ratios have not; choose the stepper "midpoint"'
+        )
+    motions = [item.motion for item in model.problem.prescribed]
+    return pack_boundary(
+        points=model.points,
+        masses=model.mass.diagonal(),
+        weight=model.weight,
+        # What no support but symmetry holds (the axis of a ring) follows one motion more, that of rest.
+        owners=np.where(model.held.reshape(model.owners.shape) & (model.owners < FREE), len(motions), model.owners),
+        motions=[*motions, at_rest(model.dimension)],
+        loads=[(load.rows, load.shares, load.factor) for load in model.loads],
+        tools=model.tools,
+        runaway=RUNAWAY * model.problem.extent,
+    )
+
+
+def explicit_terms(model: Model) -> list[Terms]:
+    """Return matrices and channels of every body; refuses terms without a matrix or with histories elsewhere."""
+    bodies: list[Terms] = []
+    for body, rows in model.parts():
+        terms = []
+        for term in body.terms:
+            if term.matrix is None:
+                raise RheotwinError(
+                    "solvers.fem.stepper: central differences cannot take mixed elements, whose volume has no "
+                    'finite stiffness to bound the step; choose the stepper "midpoint"'
+                )
+            if term.state_size != rows.stop - rows.start:
+                raise RheotwinError(
+                    'solvers.fem.history: central differences keep histories at the nodes; choose history = "nodal"'
+                )
+            terms.append((term.matrix, term.channel))
+        bodies.append(terms)
+    return bodies
+
+
+def largest_stable_step(model: Model) -> float:
+    """Return the largest stable step [s] of a model, to choose one from."""
+    boundary, bodies = explicit_boundary(model), explicit_terms(model)
+    sizes = [rows.stop - rows.start for _, rows in model.parts()]
+    return stable_step(bodies, np.split(boundary.nodes.mass, np.cumsum(sizes)[:-1]), model.dimension)

@@ -1,0 +1,128 @@
+"""The largest stable step of an explicit rule on the first-order system of a body.
+
+An eigenvector phi of it has an eigenvalue z with  z^2 + sum_X rho_X Z_X(z) = 0,  rho_X = phi' J_X phi / phi' M phi,
+where Z(z) = g_inf + sum_a g_a z/(z + 1/tau_a) + eta z. Every rho_X lies between 0 and the largest eigenvalue of
+M^-1 J_X (Lanczos), so the modes of one small matrix over that range bound those of the body; with one modulus the
+bound is sharp. A rule with growth factor R is stable while |R(h z)| <= 1 for all of them: forward Euler up to
+-2 Re z/|z|^2, Runge-Kutta up to 2.83/om for waves and 2.785/(eta rho) for dashpots (spec 2.3, R12).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.linear import Choice, factorise
+from rheotwin.fem.model import Model
+from rheotwin.fem.steppers.explicit_rule import ExplicitRule
+from rheotwin.fem.term import Term
+from rheotwin.materials import Channel
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-6
+"""Relative accuracy of the largest eigenvalues; they are raised by as much, being approached from below."""
+DENSE = 200
+"""Unknowns up to which eigenvalues are computed directly."""
+NEUTRAL = 1e-9
+"""Share of the fastest eigenvalue below which a mode counts as rest or steady flow."""
+ROUNDING = 1e-9
+"""Growth per step that rounding may feign."""
+
+
+def stable_step(model: Model, rule: ExplicitRule, choice: Choice) -> float:
+    """Return the largest stable step [s] of all bodies."""
+    found = float("inf")
+    for (body, rows), free in zip(model.parts(), _free_of_bodies(model), strict=True):
+        if not free.size or not body.terms:
+            continue
+        largest = [_largest_eigenvalue(model, term, rows, free, choice) for term in body.terms]
+        found = min(found, modal_limit([term.channel for term in body.terms], largest, rule))
+    return found
+
+
+def _free_of_bodies(model: Model) -> list[NDArray[np.int64]]:
+    return [np.flatnonzero(~model.held[rows]) for _, rows in model.parts()]
+
+
+def _largest_eigenvalue(model: Model, term: Term, rows: slice, free: NDArray[np.int64], choice: Choice) -> float:
+    """Return the largest eigenvalue of M^-1 J on the free components of a body [1/(Pa s2)]."""
+    size = rows.stop - rows.start
+    mass = model.mass[rows, rows][free][:, free]
+
+    def stiffness(x: Array) -> Array:
+        whole = np.zeros(size)
+        whole[free] = x
+        return term.force(term.measure(whole))[free]
+
+    if len(free) <= DENSE:
+        dense = np.column_stack([stiffness(unit) for unit in np.eye(len(free))])
+        root = np.linalg.inv(np.linalg.cholesky(mass.toarray()))
+        return float(np.linalg.eigvalsh(root @ (0.5 * (dense + dense.T)) @ root.T)[-1])
+    shape, start = (len(free), len(free)), np.random.default_rng(0).standard_normal(len(free))
+    more: dict[str, object] = {"k": 1, "which": "LA", "tol": TOLERANCE, "v0": start, "return_eigenvectors": False}
+    try:
+        if model.lumped:
+            scale = 1.0 / np.sqrt(mass.diagonal())
+            scaled = LinearOperator(shape, lambda x: scale * stiffness(scale * x.ravel()), dtype=np.float64)
+            value = eigsh(scaled, **more)[0]
+        else:
+            inverse = LinearOperator(shape, factorise(mass, choice).solve, dtype=np.float64)
+            operator = LinearOperator(shape, lambda x: stiffness(x.ravel()), dtype=np.float64)
+            value = eigsh(operator, M=mass, Minv=inverse, **more)[0]
+    except ArpackError:
+        raise RheotwinError(
+            "solvers.fem.stepper: the stable step could not be computed; check masses and moduli for a slip of units"
+        ) from None
+    return float(value) * (1.0 + TOLERANCE)
+
+
+def modal_limit(channels: list[Channel], largest: list[float], rule: ExplicitRule) -> float:
+    """Return the largest stable step [s] for rho_X anywhere between 0 and `largest` [1/(Pa s2)]."""
+    count = 200 if len(channels) == 1 else 24
+    shares = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, count)])
+    points = np.array(list(product(*(shares * value for value in largest))))
+    roots = np.linalg.eigvals(_modal_matrices(channels, points[np.any(points > 0.0, axis=1)]))
+    sizes = np.abs(roots)
+    roots = np.asarray(roots[sizes > NEUTRAL * sizes.max(axis=1, keepdims=True)], dtype=np.complex128)
+    return _limit(roots, rule)
+
+
+def _modal_matrices(channels: list[Channel], points: Array) -> Array:
+    """Return the matrices of q' = v, v' = -sum_X rho_X (g_inf q + sum_a w_a + eta v), w_a' = g_a v - w_a/tau_a."""
+    arms = sum(len(channel.times) for channel in channels)
+    out = np.zeros((len(points), 2 + arms, 2 + arms))
+    out[:, 0, 1] = 1.0
+    row = 2
+    for channel, rho in zip(channels, points.T, strict=True):
+        out[:, 1, 0] -= rho * channel.equilibrium
+        out[:, 1, 1] -= rho * channel.viscosity
+        for strength, time in zip(channel.strengths, channel.times, strict=True):
+            out[:, 1, row] = -rho
+            out[:, row, 1] = strength
+            out[:, row, row] = -1.0 / time
+            row += 1
+    return out
+
+
+def _limit(roots: NDArray[np.complex128], rule: ExplicitRule) -> float:
+    """Return the largest h with |R(h z)| <= 1 for every root z, by bisection along each ray.
+
+    Both rules contain a piece of every ray they are stable on at all that begins at 0, and Euler none of the
+    imaginary axis.
+    """
+    if not roots.size:
+        return float("inf")
+    if rule.order == 1:
+        limits = -2.0 * roots.real / np.abs(roots) ** 2
+        return float(max(limits.min(), 0.0)) if limits.min() > NEUTRAL / np.abs(roots).max() else 0.0
+    low, high = np.zeros(len(roots)), 4.0 / np.abs(roots)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        stable = np.abs(rule.growth(middle * roots)) <= 1.0 + ROUNDING
+        low, high = np.where(stable, middle, low), np.where(stable, high, middle)
+    return float(low.min())

@@ -1,0 +1,252 @@
+"""The papers' first-order system of a body with supports, contact and volume constraints (spec 2.2; 5.5 to 5.23).
+
+    u' = v,     w_a' = -w_a/tau_a + g_a e(v)
+    [ M   -A ] [v']   [ f - sum J (g_inf e(u) + sum_a w_a + eta e(v)) ]
+    [-A^T  0 ] [L ] = [ A^T (2 om v + om^2 u) - (s'' + 2 om s' + om^2 s) ]
+
+in the form without the surplus identity rows of the print (E13). A has a unit column for every held component with
+the motion s of its support, the normal of every contact, and the gradient of every further constraint. The three
+are eliminated in this order by Schur complements, see `constraints.stabilisation`. L are the forces of reaction.
+
+The state of a body is one vector y = (u, v, W_ext, W_diss, w): the work done from outside and the energy lost to
+dashpots are integrated by the rule itself, so that their balance is as accurate as the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, vstack
+
+from rheotwin.constraints.motion import motion_rates
+from rheotwin.constraints.stabilisation import (
+    REGULARISATION,
+    ConstrainedInertia,
+    Constraint,
+    FactorisedInertia,
+    Inertia,
+    LumpedInertia,
+    stabilised_demand,
+)
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.linear import Choice, factorise
+from rheotwin.fem.model import PADDING, Model
+from rheotwin.fem.state import State
+from rheotwin.fem.steppers.touching import Pressing, Touching, contact_rows
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SLACK = 1e-9
+"""Share of a step within which a time counts as that of a kink in a motion."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """What the saddle-point system answers at one instant."""
+
+    acceleration: Array
+    """v' (size,) [m/s2]."""
+    support: Array
+    """L of the held components that have mass, in their order [N]."""
+    contact: Array
+    """L of the contacts [N]."""
+    pressed: Array
+    """Force (size,) [N] of the contacts."""
+    extra: Array
+    """Force (size,) [N] of further constraints."""
+
+
+class FirstOrderSystem:
+    """Right-hand side of the first-order system; om = `frequency` [1/s] stabilises all constraints."""
+
+    def __init__(
+        self, model: Model, h: float, frequency: float, extra: Sequence[Constraint], choice: Choice, *, account: bool
+    ) -> None:
+        self.model, self.frequency, self.extra, self._account = model, frequency, tuple(extra), account
+        self._slack = SLACK * h
+        mass = model.mass.diagonal()
+        _require_mass(model, mass)
+        self.held = np.flatnonzero(model.held & (mass > 0.0))
+        rows = csr_matrix(
+            (np.ones(len(self.held)), (np.arange(len(self.held)), self.held)), (len(self.held), model.size)
+        )
+        self.inertia, self.supported = _inertias(model, mass, rows, choice)
+        self.supports = ConstrainedInertia(self.inertia, rows)
+        self._last: tuple[bytes, Pressing] | None = None
+        self._memories = [[memory.shape for memory in body] for body in State.at_rest(model).memories]
+        self.size = 2 * model.size + 2 + sum(int(np.prod(shape)) for body in self._memories for shape in body)
+
+    def packed(self, state: State) -> Array:
+        """Return y."""
+        memories = [memory.ravel() for body in state.memories for memory in body]
+        return np.concatenate([state.u, state.v, [state.ledger.external, state.ledger.dissipated], *memories])
+
+    def unpack(self, y: Array, state: State) -> None:
+        """Write y into a state."""
+        n = self.model.size
+        state.u, state.v = y[:n].copy(), y[n : 2 * n].copy()
+        state.ledger.external, state.ledger.dissipated = float(y[2 * n]), float(y[2 * n + 1])
+        state.memories = [[memory.copy() for memory in body] for body in self._memories_of(y)]
+
+    def _memories_of(self, y: Array) -> list[list[Array]]:
+        found, first = [], 2 * self.model.size + 2
+        for shapes in self._memories:
+            views = []
+            for shape in shapes:
+                count = int(np.prod(shape))
+                views.append(y[first : first + count].reshape(shape))
+                first += count
+            found.append(views)
+        return found
+
+    def rate(self, y: Array, time: float, touching: Touching, *, after: bool) -> Array:
+        """Return y' with all of `touching` kept in contact."""
+        model, n = self.model, self.model.size
+        u, v, memories = y[:n], y[n : 2 * n], self._memories_of(y)
+        loads = model.applied(time)
+        answer = self.respond(loads + self.internal(u, v, memories), u, v, time, touching, after=after)
+        out = np.empty_like(y)
+        out[:n], out[n : 2 * n] = v, answer.acceleration
+        out[2 * n : 2 * n + 2] = self._powers(v, memories, loads, answer) if self._account else 0.0
+        grown = self._memories_of(out)
+        for (body, rows), before, after_ in zip(model.parts(), memories, grown, strict=True):
+            for term, memory, target in zip(body.terms, before, after_, strict=True):
+                if len(memory):
+                    strengths, times = np.array(term.channel.strengths), np.array(term.channel.times)
+                    target[:] = strengths[:, None] * term.measure(v[rows]) - memory / times[:, None]
+        return out
+
+    def respond_to(self, y: Array, time: float, touching: Touching, *, after: bool, unilateral: bool) -> Response:
+        """Return the answer to a state; `unilateral` lets contacts that would pull go."""
+        n = self.model.size
+        u, v = y[:n], y[n : 2 * n]
+        force = self.model.applied(time) + self.internal(u, v, self._memories_of(y))
+        return self.respond(force, u, v, time, touching, after=after, unilateral=unilateral)
+
+    def internal(self, u: Array, v: Array, memories: list[list[Array]]) -> Array:
+        """Return -sum J (g_inf e(u) + sum_a w_a + eta e(v)) (size,) [N]."""
+        force = np.zeros(self.model.size)
+        for (body, rows), histories in zip(self.model.parts(), memories, strict=True):
+            for term, memory in zip(body.terms, histories, strict=True):
+                deformed = term.channel.equilibrium * u[rows] + term.channel.viscosity * v[rows]
+                force[rows] -= term.force(term.measure(deformed) + memory.sum(axis=0))
+        return force
+
+    def respond(
+        self,
+        force: Array,
+        u: Array,
+        v: Array,
+        time: float,
+        touching: Touching,
+        *,
+        after: bool,
+        unilateral: bool = False,
+    ) -> Response:
+        """Solve the saddle-point system for the force [N] of everything but constraints."""
+        place, speed, acceleration = self.support_motion(time, after=after)
+        demand = stabilised_demand(u[self.held] - place, v[self.held] - speed, -acceleration, self.frequency)
+        volumes = self._volumes(u, v)
+
+        def supported(total: Array) -> tuple[Array, Array]:
+            free, support = self.supports.response(self.inertia.accelerations(total), demand)
+            free[self.held] = -demand  # what rounding leaves of it, where a light body is held by large forces
+            return free, support
+
+        def without_contact(total: Array) -> tuple[Array, Array, Array]:
+            free, support = supported(total)
+            if volumes is None:
+                return free, support, np.zeros_like(total)
+            constrained, wanted = volumes
+            extra = constrained.columns @ constrained.multipliers(free, wanted)
+            return *supported(total + extra), extra
+
+        found, support, extra = without_contact(force)
+        contact, pressed = np.zeros(0), np.zeros_like(force)
+        if len(touching.node):
+            gaps = touching.motion(self.model, time, u, v, after=after, slack=self._slack)
+            pressing = self.pressing(touching, gaps.normal, None if volumes is None else volumes[0])
+            wanted = stabilised_demand(gaps.gap, gaps.rate, gaps.second, self.frequency) + pressing.rows @ found
+            contact = pressing.multipliers(wanted, unilateral=unilateral)
+            pressed = pressing.columns @ contact
+            found, support, extra = without_contact(force + pressed)
+        return Response(found, support, contact, pressed, extra)
+
+    def support_motion(self, time: float, *, after: bool) -> tuple[Array, Array, Array]:
+        """Return s, s' and s'' of the held components at `time` [s]."""
+        shape = self.model.points.shape
+        found = np.zeros((3, *shape))
+        for index, item in enumerate(self.model.problem.prescribed):
+            mine = self.model.owners == index
+            speed, acceleration = motion_rates(item.motion, time, after=after, slack=self._slack)
+            for out, values in zip(found, (item.motion.at(time), speed, acceleration), strict=True):
+                np.copyto(out, values[None, :], where=mine)
+        place, speed, acceleration = (out.ravel()[self.held] for out in found)
+        return place, speed, acceleration
+
+    def pressing(self, touching: Touching, normal: Array, volumes: ConstrainedInertia | None) -> Pressing:
+        """Return the contact problem of pairs with normals (n, 3); a tool that does not turn poses the same again."""
+        if volumes is not None:
+            return Pressing(volumes, contact_rows(self.model, touching.node, normal))
+        key = touching.node.tobytes() + normal.tobytes()
+        if self._last is None or self._last[0] != key:
+            self._last = key, Pressing(self.supported, contact_rows(self.model, touching.node, normal))
+        return self._last[1]
+
+    def yielding(self, u: Array, v: Array) -> ConstrainedInertia | None:
+        """Return the inverse mass of what supports and further constraints leave free, if there are any of these."""
+        volumes = self._volumes(u, v)
+        return None if volumes is None else volumes[0]
+
+    def _volumes(self, u: Array, v: Array) -> tuple[ConstrainedInertia, Array] | None:
+        """Return the further constraints in the present shape, with what they demand."""
+        if not self.extra:
+            return None
+        positions = self.model.points + u.reshape(self.model.points.shape)
+        velocities = v.reshape(self.model.points.shape)
+        gradients = [constraint.gradient(positions) for constraint in self.extra]
+        demands = [
+            stabilised_demand(
+                constraint.value(positions), gradient @ v, constraint.curvature(positions, velocities), self.frequency
+            )
+            for constraint, gradient in zip(self.extra, gradients, strict=True)
+        ]
+        rows = vstack(gradients, format="csr")
+        constrained = ConstrainedInertia(self.supported, rows, regularisation=REGULARISATION)
+        return constrained, np.concatenate(demands)
+
+    def _powers(self, v: Array, memories: list[list[Array]], loads: Array, answer: Response) -> tuple[float, float]:
+        """Return the power [W] done from outside, and lost in dashpots: sum eta e'Je + w'Jw/(g tau)."""
+        done = float((loads + answer.pressed) @ v + answer.support @ v[self.held])
+        lost = 0.0
+        for (body, rows), histories in zip(self.model.parts(), memories, strict=True):
+            for term, memory in zip(body.terms, histories, strict=True):
+                channel = term.channel
+                if channel.viscosity:
+                    measure = term.measure(v[rows])
+                    lost += channel.viscosity * term.product(measure, measure)
+                for strength, time, w in zip(channel.strengths, channel.times, memory, strict=True):
+                    lost += term.product(w, w) / (strength * time)
+        return done, lost
+
+
+def _require_mass(model: Model, mass: Array) -> None:
+    owners = model.owners.ravel()
+    if np.any((mass <= 0.0) & (owners > PADDING)):
+        raise RheotwinError(
+            "solvers.fem.stepper: explicit rules need a mass on every unknown, which the out-of-plane strain of plane "
+            'stress with unequal Poisson ratios has not; choose the stepper "midpoint"'
+        )
+
+
+def _inertias(model: Model, mass: Array, rows: csr_matrix, choice: Choice) -> tuple[Inertia, Inertia]:
+    """Return the inverse mass without and with supports at rest."""
+    if model.lumped:
+        inverse = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
+        return LumpedInertia(inverse), LumpedInertia(np.where(model.held, 0.0, inverse))
+    whole = FactorisedInertia(factorise(model.mass, choice).solve)
+    return whole, ConstrainedInertia(whole, rows)

@@ -1,0 +1,83 @@
+"""Block rows: the product is that of scipy for every block size, precision and number of threads."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.sparse import bsr_matrix, random_array
+
+from rheotwin.fem.fast.block_rows import BlockRows, multiply_rows
+
+
+def some_matrix(dimension: int, rows: int = 61, columns: int = 61, seed: int = 3) -> bsr_matrix:
+    """Random blocks, with rows that have none (the first and the last among them)."""
+    generator = np.random.default_rng(seed)
+    pattern = random_array((rows, columns), density=0.1, format="csr", random_state=generator).toarray() != 0.0
+    pattern[[0, 7, rows - 1]] = False
+    blocks = np.where(pattern[:, None, :, None], generator.standard_normal((rows, dimension, columns, dimension)), 0.0)
+    return bsr_matrix(blocks.reshape(rows * dimension, -1), blocksize=(dimension, dimension))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_product_is_that_of_scipy(dimension: int, dtype: type, threads: int) -> None:
+    """A row sums at most 61 d products of size about one: d 61 eps |A||x| bounds the rounding of any order."""
+    matrix = some_matrix(dimension)
+    x = np.random.default_rng(0).standard_normal(61 * dimension)
+    rows = BlockRows.from_sparse(matrix, dimension, dtype)
+    found = rows.product(x.astype(dtype), threads=threads)
+    bound = dimension * 61 * np.finfo(dtype).eps * (abs(matrix) @ np.abs(x))
+    assert found.dtype == dtype
+    assert np.all(np.abs(found - matrix @ x) <= bound)
+
+
+def test_every_number_of_threads_gives_the_same_bits() -> None:
+    matrix = some_matrix(3)
+    rows, x = BlockRows.from_sparse(matrix, 3), np.random.default_rng(0).standard_normal(183)
+    serial = rows.product(x)
+    for threads in (2, 3, 5):
+        np.testing.assert_array_equal(rows.product(x, threads=threads), serial)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_there_and_back(dimension: int) -> None:
+    matrix = some_matrix(dimension)
+    rows = BlockRows.from_sparse(matrix, dimension)
+    np.testing.assert_array_equal(rows.to_sparse().toarray(), matrix.toarray())
+    again = BlockRows.from_blocks(rows.indptr, rows.indices, rows.blocks)
+    np.testing.assert_array_equal(again.values[:-1], rows.values[:-1])
+    assert rows.indptr.dtype == rows.indices.dtype == np.int32
+    assert rows.rows == 61
+
+
+def test_a_wide_matrix_reads_stacked_vectors() -> None:
+    """[K_1 K_2] of an explicit step has more columns than rows."""
+    matrix = some_matrix(3, columns=122)
+    x = np.random.default_rng(0).standard_normal(366)
+    out = np.full(183, np.nan)
+    BlockRows.from_sparse(matrix, 3).product(x, out)
+    np.testing.assert_allclose(out, matrix @ x, atol=1e-13)
+
+
+def test_only_the_rows_asked_for_are_written() -> None:
+    matrix = some_matrix(3)
+    rows, x, out = BlockRows.from_sparse(matrix, 3), np.ones(183), np.full(183, 7.0)
+    multiply_rows(3, rows.indptr, rows.indices, rows.values, x, out, 5, 20)
+    np.testing.assert_allclose(out[15:60], (matrix @ x)[15:60], atol=1e-13)
+    assert np.all(out[:15] == 7.0)
+    assert np.all(out[60:] == 7.0)
+
+
+def test_a_product_allocates_nothing() -> None:
+    matrix = some_matrix(3)
+    rows, x, out = BlockRows.from_sparse(matrix, 3), np.ones(183), np.empty(183)
+    rows.product(x, out)
+    tracemalloc.start()
+    for _ in range(100):
+        rows.product(x, out)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < out.nbytes

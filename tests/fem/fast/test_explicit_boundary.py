@@ -1,0 +1,206 @@
+"""What acts from outside on explicit steps: tools, driven supports, loads, and the account of their work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.constraints import tool_gaps
+from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
+from rheotwin.problem import Problem
+from rheotwin.tensors import padded
+
+Data = dict[str, Any]
+Array = np.ndarray
+Build = Callable[..., ExplicitModel]
+
+SOFT: Data = {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 1.0}
+TIMES = [0.0, 1.0, 2.0, 2.5, 3.5]
+DIPS = [0.0, 0.15, 0.15, -0.2, -0.2]
+
+
+def dipping(dimension: int, angle: list[float] | None = None) -> Data:
+    down = [[0.3 * dip, *[0.0] * (dimension - 2), -dip] for dip in DIPS]
+    return {"times": TIMES, "displacement": down} | ({"angle": angle} if angle else {})
+
+
+TOOLS: dict[str, tuple[int, Data]] = {
+    "bar": (2, {"shape": "bar", "center": [1.0, 1.0], "normal": [0.0, -1.0], "width": 1.0, "motion": dipping(2)}),
+    "disc": (2, {"shape": "sphere", "center": [0.97, 1.6], "radius": 0.6, "motion": dipping(2)}),
+    "turning triangle": (
+        2,
+        {
+            "shape": "prism",
+            "center": [0.97, 1.4],
+            "radius": 0.6,
+            "sides": 3,
+            "angle": 0.52,
+            "motion": dipping(2, [0.0, 0.5, 1.0, 0.0, 0.0]),
+        },
+    ),
+    "ball": (3, {"shape": "sphere", "center": [0.6, 0.45, 1.5], "radius": 0.5, "motion": dipping(3)}),
+}
+
+
+@pytest.fixture
+def touching(scene: Callable[..., Data], problem_of: Callable[[Data], Problem]) -> Callable[..., Problem]:
+    """A viscous block on a floor with one tool, or several."""
+
+    def build(dimension: int, tools: dict[str, Data], **more: Any) -> Problem:
+        size, cells = ([2.0, 1.0], [8, 4]) if dimension == 2 else ([1.2, 1.0, 1.0], [4, 3, 3])
+        data = scene(
+            SOFT,
+            size=size,
+            cells=cells,
+            density=10.0,
+            duration=TIMES[-1],
+            tools=tools,
+            **({"supports": {"floor": {"body": "block", "where": {"side": "bottom"}}}} | more),
+        )
+        return problem_of(data)
+
+    return build
+
+
+def positions(model: ExplicitModel, state: ExplicitState) -> Array:
+    nodes = model.boundary.nodes
+    return padded((nodes.rest + state.motion.displacement).reshape(-1, nodes.dimension))
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_pressing_and_lifting(name: str, touching: Callable[..., Problem], explicit: Build) -> None:
+    """Nothing inside the tool at any look, no pull, forces along its normal; contact ends when the tool is away."""
+    dimension, tool = TOOLS[name]
+    problem = touching(dimension, {"tool": tool})
+    model, rigid = explicit(problem, 1e-3), problem.tools[0]
+    state, pressed = model.start(), []
+    for step in range(0, 3500, 50):
+        assert model.advance(state, step, 50) == 50
+        gaps, normals = tool_gaps(rigid, (step + 50) * 1e-3, positions(model, state)[rigid.candidates])
+        assert gaps.min() > -1e-12
+        forces = state.outside.contact
+        along = np.sum(forces * normals, axis=1)
+        assert along.min() >= 0.0
+        off = np.abs(forces - along[:, None] * state.outside.normal).max()
+        assert off <= 1e-3 * max(along.max(), 1e-12)  # a curved tool turns by h v/r within the step
+        assert np.all(gaps[along > 0.0] < 1e-9)
+        pressed.append(along.sum() > 0.0)
+    assert all(pressed[10:38])
+    assert not any(pressed[52:])
+
+
+@pytest.mark.parametrize("tilt", [-0.3, 0.35], ids=["wedge", "one before the other"])
+def test_a_node_between_two_tools_and_a_roller_support(
+    tilt: float, touching: Callable[..., Problem], explicit: Build
+) -> None:
+    """Two planes press a corner whose side is held: the supports and tools share the force, none is entered."""
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.4]]}
+    planes = {
+        "one": {"shape": "plane", "center": [1.0, 1.3], "normal": [0.2, -1.0], "motion": motion},
+        "two": {"shape": "plane", "center": [1.0, 1.3], "normal": [tilt, -1.0], "motion": motion},
+    }
+    supports = {
+        "floor": {"body": "block", "where": {"side": "bottom"}},
+        "wall": {"body": "block", "where": {"side": "left"}, "fix": ["x"]},
+    }
+    problem = touching(2, planes, supports=supports)
+    model = explicit(problem, 1e-3)
+    state = model.start()
+    model.advance(state, 0, 1000)
+    points = positions(model, state)
+    for tool in problem.tools:
+        gaps, _ = tool_gaps(tool, 1.0, points[tool.candidates])
+        assert gaps.min() > -1e-12
+    assert np.sum(state.outside.contact * state.outside.normal, axis=1).min() >= 0.0
+    left = problem.points[:, 0] == 0.0
+    assert np.all(np.abs(points[left, 0]) < 1e-15)
+    assert state.outside.contact[:, 1].sum() < -1.0
+    exerted = state.outside.contact.sum(axis=0)[:2] + state.outside.reaction.reshape(-1, 2).sum(axis=0)
+    np.testing.assert_allclose(state.outside.exerted.reshape(-1, 2).sum(axis=0), exerted, atol=1e-9)
+
+
+def test_driven_support_and_load_follow_their_tables(touching: Callable[..., Problem], explicit: Build) -> None:
+    """A shaken floor is where its table says at every step; loads are those of the step's start; gravity adds."""
+    shake = {"times": [0.0, 0.5, 1.0], "displacement": [[0.0, 0.0], [0.1, 0.05], [0.0, 0.0]], "interpolation": "smooth"}
+    ramp = {"times": [0.0, 1.0], "factor": [0.0, 2.0]}
+    problem = touching(
+        2,
+        {},
+        supports={"floor": {"body": "block", "where": {"side": "bottom"}, "motion": shake}},
+        forces={"pull": {"body": "block", "where": {"side": "top"}, "total": [3.0, 0.0], **ramp}},
+        gravity=[0.0, -9.81],
+    )
+    model = explicit(problem, 1e-3)
+    state = model.start()
+    for step in (0, 100, 250, 600):
+        model.advance(state, step, 1)
+        target = problem.prescribed[0].motion.at((step + 1) * 1e-3)
+        floor = problem.prescribed[0].nodes
+        np.testing.assert_allclose(state.motion.displacement.reshape(-1, 2)[floor], [target] * len(floor), atol=1e-15)
+        total = state.outside.external.reshape(-1, 2).sum(axis=0)
+        factor = problem.loads[0].factor.at(step * 1e-3)[0]
+        np.testing.assert_allclose(total, [3.0 * factor, -9.81 * problem.masses.sum()], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["disc", "ball"])
+def test_the_account_of_work_closes(name: str, touching: Callable[..., Problem], explicit: Build) -> None:
+    """Work of loads, supports and tools = kinetic energy + work into the body, at every full step, to rounding."""
+    dimension, tool = TOOLS[name]
+    away = [0.0] * (dimension - 1)
+    shake = {"times": [0.0, 0.5, 1.0], "displacement": [[*away, 0.0], [*away, 0.05], [*away, 0.0]]}
+    floor = {"floor": {"body": "block", "where": {"side": "bottom"}, "motion": shake}}
+    problem = touching(dimension, {"tool": tool}, supports=floor, gravity=[*away, -9.81])
+    model = explicit(problem, 1e-3)
+    state = model.start()
+    mass, first = model.boundary.nodes.mass, 0
+    for count in (1, 99, 900, 1500):
+        model.advance(state, first, count, account=True)
+        first += count
+        full = model.at_full_step(state, first).motion
+        kinetic = 0.5 * full.velocity @ (mass * full.velocity)
+        assert full.work[0] == pytest.approx(kinetic + full.work[1], abs=1e-12 * np.abs(full.work).max())
+    assert np.abs(full.work).max() > 0.1
+
+
+def test_work_into_an_elastic_body_is_its_energy(
+    scene: Callable[..., Data], problem_of: Callable[..., Problem], laws: dict[str, Data], explicit: Build
+) -> None:
+    """Smoothly loaded, the work into the body is u'Ku/2 up to order 2 in the step."""
+    ramp = {"times": [0.0, 0.4], "factor": [0.0, 1.0]}
+    problem = problem_of(
+        scene(
+            laws["elastic"],
+            size=[2.0, 1.0],
+            cells=[4, 2],
+            density=1.0,
+            supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+            forces={"pull": {"body": "block", "where": {"side": "top"}, "total": [3.0, -5.0], **ramp}},
+        )
+    )
+    off = []
+    for steps in (400, 800):
+        model = explicit(problem, 0.4 / steps)
+        state = model.start()
+        model.advance(state, 0, steps, account=True)
+        u = state.motion.displacement
+        stored = 0.5 * u @ model.at_full_step(state, steps).motion.force
+        off.append(model.at_full_step(state, steps).motion.work[1] / stored - 1.0)
+    assert abs(off[0]) < 1e-3
+    assert off[0] / off[1] == pytest.approx(4.0, rel=0.1)
+
+
+def test_full_step_forces_balance_the_motion(touching: Callable[..., Problem], explicit: Build) -> None:
+    """Total momentum changes by exactly what weight, floor and tool exert: sum m (v+ - v-) = h sum (f + exerted)."""
+    problem = touching(2, {"tool": TOOLS["disc"][1]}, gravity=[0.0, -9.81])
+    model = explicit(problem, 1e-3)
+    state = model.start()
+    model.advance(state, 0, 400)
+    before, full = state.motion.velocity.copy(), model.at_full_step(state, 400)
+    model.advance(state, 400, 1)
+    gained = (model.boundary.nodes.mass * (state.motion.velocity - before)).reshape(-1, 2).sum(axis=0)
+    forces = (full.outside.external + full.outside.exerted).reshape(-1, 2).sum(axis=0)
+    np.testing.assert_allclose(gained, 1e-3 * forces, atol=1e-14)
+    np.testing.assert_allclose(full.motion.velocity, 0.5 * (before + state.motion.velocity), rtol=0, atol=1e-15)

@@ -1,0 +1,300 @@
+"""The explicit loop against matrix exponentials: order, energy, stable step, merged terms, no allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python, rtsys
+from scipy.linalg import eigvalsh, expm
+from scipy.sparse import identity
+
+from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
+from rheotwin.fem.fast.explicit_stability import ESTIMATE_ERROR
+from rheotwin.fem.fast.explicit_terms import merge_proportional
+from rheotwin.materials import Channel
+from rheotwin.problem import Problem
+
+Data = dict[str, Any]
+Array = np.ndarray
+Build = Callable[..., ExplicitModel]
+
+TWO_RATIOS: Data = {
+    "model": "three-element",
+    "young": 30.0,
+    "poisson": 0.35,
+    "voigt_viscosity": 20.0,
+    "series_viscosity": 500.0,
+    "viscous_poisson": 0.2,
+}
+"""Bulk and shear relax differently: two matrices stay apart."""
+RELAXING: Data = {
+    "model": "generalized-maxwell",
+    "units": [{"young": 150.0, "viscosity": 4.0}, {"young": 80.0, "viscosity": 40.0}],
+    "equilibrium": 20.0,
+    "poisson": 0.3,
+}
+"""Two arms and a spring, no dashpot of its own."""
+
+
+@pytest.fixture
+def allocations() -> Iterator[Callable[[], int]]:
+    """Count what compiled code has allocated so far."""
+    _nrt_python.memsys_enable_stats()
+    yield lambda: int(rtsys.get_allocation_stats().alloc)
+    _nrt_python.memsys_disable_stats()
+
+
+@pytest.fixture
+def block(scene: Callable[..., Data], problem_of: Callable[[Data], Problem]) -> Callable[..., Problem]:
+    """Twelve squares or bricks on a floor that holds the bottom, without loads."""
+
+    def build(law: Data, dimension: int = 2, **more: Any) -> Problem:
+        size, cells = [2.0, 1.5, 1.0][:dimension], [3, 2, 2][:dimension]
+        side = "left" if dimension == 1 else "bottom"
+        floor = {"floor": {"body": "block", "where": {"side": side}}}
+        return problem_of(scene(law, size=size, cells=cells, density=1.0, **({"supports": floor} | more)))
+
+    return build
+
+
+def wave(problem: Problem) -> Array:
+    """A smooth initial velocity that vanishes at the floor."""
+    x = problem.points
+    height = x[:, -1] if problem.dimension > 1 else x[:, 0]
+    directions = 0.1 * np.array([1.0, -0.7, 0.4])[: problem.dimension]
+    return (np.sin(0.5 * np.pi * height / height.max())[:, None] * (1.0 + 0.2 * x[:, :1]) * directions).ravel()
+
+
+def exact(
+    model: ExplicitModel, displacement: Array, velocity: Array, channel: Channel, time: float
+) -> tuple[Array, Array]:
+    """u and v at `time` by the exponential of (u, v, w_1, ...)' = A (u, v, w_1, ...) for one merged term."""
+    free = np.flatnonzero(model.boundary.nodes.free)
+    stiffness = model.matrix.to_sparse().toarray()[np.ix_(free, free)]
+    pull = stiffness / model.boundary.nodes.mass[free, None]
+    n, arms = len(free), len(channel.times)
+    system = np.zeros(((2 + arms) * n,) * 2)
+    system[:n, n : 2 * n] = np.eye(n)
+    system[n : 2 * n, :n] = -channel.equilibrium * pull
+    system[n : 2 * n, n : 2 * n] = -channel.viscosity * pull
+    for arm, (strength, tau) in enumerate(zip(channel.strengths, channel.times, strict=True)):
+        rows = slice((2 + arm) * n, (3 + arm) * n)
+        system[n : 2 * n, rows] = -pull
+        system[rows, rows] = -np.eye(n) / tau
+        system[rows, n : 2 * n] = strength * np.eye(n)
+    start = np.concatenate([displacement[free], velocity[free], np.zeros(arms * n)])
+    end = expm(time * system) @ start
+    out = np.zeros((2, model.size))
+    out[0, free], out[1, free] = end[:n], end[n : 2 * n]
+    return out[0], out[1]
+
+
+@pytest.mark.parametrize(("name", "order"), [("elastic", 2), ("relaxing", 2), ("three-element", 1)])
+def test_order_in_time(
+    name: str, order: int, block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
+) -> None:
+    """Displacement and full-step velocity against the matrix exponential; eta alone costs an order."""
+    problem = block(RELAXING if name == "relaxing" else laws[name])
+    channel, velocity, time = problem.bodies[0].law.channel("young"), wave(problem), 0.25
+    displacement = 0.1 * velocity[::-1] * (problem.owners < 0).ravel()
+    errors = []
+    for steps in (100, 200, 400):
+        model = explicit(problem, time / steps)
+        state = model.start(displacement, velocity)
+        assert model.advance(state, 0, steps) == steps
+        u, v = exact(model, displacement, velocity, channel, time)
+        full = model.at_full_step(state, steps)
+        found = np.array([state.motion.displacement - u, full.motion.velocity - v])
+        errors.append(np.abs(found).max(axis=1) / [np.abs(u).max(), np.abs(v).max()])
+    slopes = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert np.all(np.abs(slopes - order) < 0.1), slopes
+    assert np.max(errors[-1]) < (1e-3 if order == 2 else 1e-2)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_elastic_energy_of_the_scheme_never_drifts(
+    dimension: int, block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
+) -> None:
+    """Central differences keep v'Mv/2 + u_n'Ku_{n+1}/2 (v between n and n+1) for ever; the true energy stays near.
+
+    The kept energy is v'(M - h^2 K/4)v/2 + mean'K mean/2 with the mean of u_n and u_{n+1}.
+    """
+    problem = block(laws["elastic"], dimension)
+    model, velocity = explicit(problem, share=0.9), wave(problem)
+    state, mass = model.start(velocity=velocity), model.boundary.nodes.mass
+    stiffness = problem.bodies[0].law.channel("young").equilibrium * model.matrix.to_sparse()
+
+    def kept() -> float:
+        now, speed = state.motion.displacement, state.motion.velocity
+        return float(0.5 * speed @ (mass * speed) + 0.5 * (now - model.step * speed) @ (stiffness @ now))
+
+    first = 0
+    found, true = [], []
+    for count in (1, 50, 1000, 20000, 7):
+        model.advance(state, first, count)
+        first += count
+        found.append(kept())
+        speed = model.at_full_step(state, first).motion.velocity
+        true.append(
+            0.5 * speed @ (mass * speed) + 0.5 * state.motion.displacement @ stiffness @ state.motion.displacement
+        )
+    np.testing.assert_allclose(found, found[0], rtol=1e-11)
+    np.testing.assert_allclose(true, true[0], rtol=0.1)
+
+
+def noisy(model: ExplicitModel) -> ExplicitState:
+    """A state that excites every mode."""
+    return model.start(velocity=np.random.default_rng(1).standard_normal(model.size) * model.boundary.nodes.free)
+
+
+def test_stable_below_and_unstable_above_the_stable_step(
+    any_law: Data, block: Callable[..., Problem], explicit: Build
+) -> None:
+    """Just below, every mode stays bounded. 10 % above the bound of the spectrum an elastic body flies apart."""
+    problem = block(any_law, supports={})
+    model = explicit(problem, share=0.999)
+    state = noisy(model)
+    assert model.advance(state, 0, 5000) == 5000
+    channel = problem.bodies[0].law.channel("young")
+    if not channel.strengths:
+        above = explicit(problem, share=1.1 * (1.0 + ESTIMATE_ERROR))
+        assert above.advance(noisy(above), 0, 5000) < 5000
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_stable_step_of_the_dense_spectrum(
+    dimension: int, block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
+) -> None:
+    """a h^2 + 2 c h = 4 from dense eigenvalues; the estimate may fall short by its margin, never exceed."""
+    model = explicit(block(laws["three-element"], dimension), 1e-3)
+    mass = np.diag(model.boundary.nodes.mass)
+    top = eigvalsh(model.matrix.to_sparse().toarray(), mass)[-1]
+    channel = Channel.three_element(30.0, 20.0, 500.0)
+    a, c = channel.instantaneous * top, channel.viscosity * top
+    exact_step = (-c + np.sqrt(c**2 + 4.0 * a)) / a
+    assert exact_step / (1.0 + ESTIMATE_ERROR) <= model.stable_step <= exact_step * (1.0 + 1e-9)
+
+
+def test_merged_terms_are_the_same_motion(
+    block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
+) -> None:
+    """One Poisson ratio: bulk and shear, written as two terms, become one matrix and move alike."""
+    law = block(laws["three-element"]).bodies[0].law
+    bulk, shear = law.channel("bulk"), law.channel("shear")
+    merged = merge_proportional([(identity(4), bulk), (2.0 * identity(4), shear), (identity(4), Channel.elastic(0.0))])
+    assert len(merged) == 1
+    ratio = shear.viscosity / bulk.viscosity
+    np.testing.assert_allclose(merged[0][0].toarray(), (1.0 + 2.0 * ratio) * np.eye(4), rtol=1e-14)
+    assert len(merge_proportional([(identity(4), bulk), (identity(4), replace(shear, viscosity=0.0))])) == 2
+    assert len(merge_proportional([(identity(4), bulk), (identity(4), Channel.elastic(1.0))])) == 2
+
+
+def test_two_terms_stay_apart_and_agree_with_their_sum(
+    block: Callable[..., Problem], explicit: Build, laws: dict[str, Data], model_of: Callable[..., Any]
+) -> None:
+    """Unequal Poisson ratios keep two matrices; the same matrix split in halves moves as the whole."""
+    assert explicit(block(TWO_RATIOS)).terms == 2
+    problem = block(laws["three-element"])
+    whole = explicit(problem)
+    (term,) = model_of(problem).bodies[0].terms
+    halves = [[(0.5 * term.matrix, term.channel), (0.5 * term.matrix, term.channel)]]
+    split = ExplicitModel.build(whole.boundary, halves, whole.step, merge=False)
+    assert (whole.terms, split.terms) == (1, 2)
+    states = [model.start(velocity=wave(problem)) for model in (whole, split)]
+    for model, state in zip((whole, split), states, strict=True):
+        model.advance(state, 0, 500)
+    scale = np.abs(states[0].motion.displacement).max()
+    np.testing.assert_allclose(
+        states[1].motion.displacement, states[0].motion.displacement, rtol=0.0, atol=1e-12 * scale
+    )
+
+
+def test_bodies_of_different_laws_move_as_if_alone(
+    block: Callable[..., Problem], explicit: Build, laws: dict[str, Data], model_of: Callable[..., Any]
+) -> None:
+    """Two arms here, none there, two terms in the third: bodies share one matrix but nothing else."""
+    names = [laws["elastic"], RELAXING, TWO_RATIOS]
+    problems = [block(law, supports={}) for law in names]
+    single = [explicit(problem, 1e-4) for problem in problems]
+    terms = [[(t.matrix, t.channel) for t in model_of(problem).bodies[0].terms] for problem in problems]
+    one = single[0].boundary
+    together = one._replace(
+        nodes=one.nodes._replace(
+            **{name: np.tile(getattr(one.nodes, name), 3) for name in ("rest", "mass", "weight", "free")}
+        )
+    )
+    model = ExplicitModel.build(together, terms, 1e-4)
+    state = model.start(velocity=np.tile(wave(problems[0]), 3))
+    model.advance(state, 0, 300)
+    alone = []
+    for part in single:
+        own = part.start(velocity=wave(problems[0]))
+        part.advance(own, 0, 300)
+        alone.append(own.motion.displacement)
+    np.testing.assert_allclose(state.motion.displacement, np.concatenate(alone), rtol=1e-12, atol=1e-15)
+
+
+def test_threads_change_no_bit(block: Callable[..., Problem], explicit: Build) -> None:
+    problem = block(TWO_RATIOS, 3)
+    model = explicit(problem)
+    states = [model.start(velocity=wave(problem)) for _ in range(2)]
+    for threads, state in zip((1, 2), states, strict=True):
+        model.advance(state, 0, 200, account=True, threads=threads)
+    for one, two in zip(states[0].motion, states[1].motion, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_chunks_change_no_bit(block: Callable[..., Problem], explicit: Build) -> None:
+    """Also when the account of work is opened at a full step in between."""
+    problem = block(TWO_RATIOS)
+    model = explicit(problem)
+    through, parts = (model.start(velocity=wave(problem)) for _ in range(2))
+    model.advance(through, 0, 100, account=True)
+    first = 0
+    for count in (1, 30, 69):
+        model.advance(parts, first, count, account=True, opened=first > 0)
+        first += count
+        if first < 100:
+            parts.motion.work[:] = model.at_full_step(parts, first).motion.work
+            model.refresh(parts)
+    for one, two in zip(through.motion, parts.motion, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_the_loop_allocates_nothing(
+    scene: Callable[..., Data], problem_of: Callable[..., Problem], explicit: Build, allocations: Callable[[], int]
+) -> None:
+    """As many allocations for a thousand steps as for one, with supports, loads and a tool."""
+    rising = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.1]]}
+    problem = problem_of(
+        scene(
+            RELAXING,
+            size=[2.0, 1.0],
+            cells=[4, 2],
+            density=1.0,
+            supports={"floor": {"body": "block", "where": {"side": "bottom"}, "motion": rising}},
+            forces={"push": {"body": "block", "where": {"side": "left"}, "total": [1.0, 0.0]}},
+            tools={"disc": {"shape": "sphere", "center": [1.0, 1.5], "radius": 0.5, "motion": rising}},
+        )
+    )
+    model = explicit(problem)
+    state = model.start()
+    model.advance(state, 0, 1, account=True)
+    counts = []
+    for steps in (1, 1000):
+        before = allocations()
+        model.advance(state, 1, steps, account=True)
+        counts.append(allocations() - before)
+    assert np.any(state.outside.contact != 0.0)
+    assert counts[0] == counts[1]
+
+
+def test_a_runaway_stops_the_loop(block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]) -> None:
+    problem = block(laws["elastic"])
+    model = explicit(problem, share=2.0)
+    taken = model.advance(noisy(model), 0, 10**6)
+    assert taken < 10**4

@@ -1,0 +1,103 @@
+"""Bodies, meshes and simulations for large rotation and large strain."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from skfem import MeshHex, MeshQuad, MeshTet, MeshTri
+
+from rheotwin.build import build_problem
+from rheotwin.fem.finite import FiniteSimulation
+from rheotwin.fem.finite.body import FiniteBody
+from rheotwin.fem.finite.corotational import Corotational
+from rheotwin.fem.finite.geometry import element_geometry
+from rheotwin.fem.finite.isochoric_law import Isochoric
+from rheotwin.fem.finite.small_strain_law import SmallStrain
+from rheotwin.fem.finite.total_lagrangian import TotalLagrangian
+from rheotwin.materials import Channel
+from rheotwin.problem import Problem
+from rheotwin.scene import scene_from_data
+
+Data = dict[str, Any]
+
+MESHES = {
+    "triangle": lambda: MeshTri().refined(1),
+    "quad": lambda: MeshQuad().refined(1),
+    "tet": MeshTet,
+    "hex": MeshHex,
+}
+BULK = Channel(100.0, (50.0,), (2.0,), 7.0)
+SHEAR = Channel(40.0, (30.0, 20.0), (1.0, 0.3), 5.0)
+DESCRIPTIONS = ("corotational", "total-lagrangian")
+
+
+@dataclass(frozen=True)
+class Options:
+    kinematics: str
+    step: float | None = None
+    inertia: bool = False
+    newton_tolerance: float = 1e-10
+    newton_iterations: int = 25
+
+
+@pytest.fixture(params=DESCRIPTIONS)
+def description(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=list(MESHES))
+def cell(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def mesh_of() -> Callable[[str], Any]:
+    """A small mesh of the unit square or cube with all nodes moved a little."""
+
+    def build(cell: str) -> Any:
+        mesh = MESHES[cell]()
+        shift = 0.05 * np.random.default_rng(3).uniform(-1, 1, mesh.p.shape)
+        return replace(mesh, doflocs=np.ascontiguousarray(mesh.p + shift))
+
+    return build
+
+
+@pytest.fixture
+def body_of(mesh_of: Callable[[str], Any]) -> Callable[..., FiniteBody]:
+    """A body by cell and description; relaxing and viscous in both moduli unless channels are given."""
+
+    def build(cell: str, description: str, bulk: Channel = BULK, shear: Channel = SHEAR) -> FiniteBody:
+        geometry = element_geometry(mesh_of(cell), cell)
+        if description == "corotational":
+            return FiniteBody("block", Corotational(geometry), SmallStrain(), bulk, shear)
+        return FiniteBody("block", TotalLagrangian(geometry), Isochoric(), bulk, shear)
+
+    return build
+
+
+@pytest.fixture
+def turn() -> Callable[[int, float], np.ndarray]:
+    """Rotation (d, d) by an angle, in 3D about a slanted axis."""
+
+    def rotation(dimension: int, angle: float) -> np.ndarray:
+        c, s = np.cos(angle), np.sin(angle)
+        if dimension == 2:
+            return np.array([[c, -s], [s, c]])
+        axis = np.array([2.0, -1.0, 2.0]) / 3.0
+        cross = np.cross(np.eye(3), axis)
+        return c * np.eye(3) - s * cross + (1.0 - c) * np.outer(axis, axis)
+
+    return rotation
+
+
+@pytest.fixture
+def begin() -> Callable[..., FiniteSimulation]:
+    """Start a simulation on scene data or on a problem."""
+
+    def start(what: Data | Problem, description: str, **options: Any) -> FiniteSimulation:
+        problem = what if isinstance(what, Problem) else build_problem(scene_from_data(what))
+        return FiniteSimulation(problem, Options(description, **options))
+
+    return start

@@ -1,0 +1,90 @@
+"""Rotations, strains and their variations, without any law."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.fem.finite.body import FiniteBody
+from rheotwin.fem.finite.polar import axial, cross_matrix, polar_rotation, spread
+
+Array = np.ndarray
+BodyOf = Callable[..., FiniteBody]
+
+
+def far(mesh: Any, rotation: Array, seed: int, strain: float = 0.05) -> Array:
+    """Displacement (size,) of a turned, shifted and randomly deformed mesh."""
+    rng, points = np.random.default_rng(seed), mesh.p.T
+    moved = points @ rotation.T + 0.7 + strain * rng.normal(size=points.shape)
+    return np.asarray((moved - points).ravel())
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_polar_rotation_of_a_deformation(dimension: int) -> None:
+    """R is proper and R'F symmetric, with positive eigenvalues unless F itself is turned inside out."""
+    rng = np.random.default_rng(0)
+    deformation = np.tile(np.eye(3), (50, 1, 1))
+    deformation[:, :dimension, :dimension] = rng.normal(size=(50, dimension, dimension))
+    rotation = polar_rotation(deformation, dimension)
+    np.testing.assert_allclose(rotation @ np.swapaxes(rotation, 1, 2), np.tile(np.eye(3), (50, 1, 1)), atol=1e-14)
+    np.testing.assert_allclose(np.linalg.det(rotation), 1.0, atol=1e-14)
+    stretch = np.swapaxes(rotation, 1, 2) @ deformation
+    np.testing.assert_allclose(stretch, np.swapaxes(stretch, 1, 2), atol=1e-13)
+    upright = np.linalg.det(deformation) > 0.0
+    assert upright.any() and not upright.all()
+    np.testing.assert_array_equal((np.linalg.eigvalsh(stretch) > 0.0).all(axis=1), upright)
+
+
+def test_identities_of_axial_vectors() -> None:
+    rng = np.random.default_rng(1)
+    matrix, vector = rng.normal(size=(3, 3)), rng.normal(size=3)
+    np.testing.assert_allclose(cross_matrix(vector) @ matrix[0], np.cross(vector, matrix[0]), atol=1e-15)
+    np.testing.assert_allclose(cross_matrix(axial(matrix)), matrix - matrix.T, atol=1e-15)
+    left = cross_matrix(vector) @ matrix + matrix.T @ cross_matrix(vector)
+    np.testing.assert_allclose(cross_matrix(spread(matrix) @ vector), left, atol=1e-14)
+
+
+def test_rigid_motion_strains_nothing(
+    cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]
+) -> None:
+    body, mesh = body_of(cell, description), mesh_of(cell)
+    rotation = turn(mesh.p.shape[0], 2.0)
+    np.testing.assert_allclose(body.kinematics.strain(far(mesh, rotation, 0, strain=0.0)), 0.0, atol=1e-14)
+
+
+def test_operator_is_the_derivative_of_the_strain(
+    cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]
+) -> None:
+    """Central differences with a step of 1e-6 of the unit size: an error of about 1e-10."""
+    body, mesh = body_of(cell, description), mesh_of(cell)
+    u, change = far(mesh, turn(mesh.p.shape[0], 1.3), 1), np.random.default_rng(2).normal(size=mesh.p.size)
+    kinematics, h = body.kinematics, 1e-6
+    expected = (kinematics.strain(u + h * change) - kinematics.strain(u - h * change)) / (2.0 * h)
+    found = np.einsum("eqmi,em->eqi", kinematics.operator(u), change[kinematics.geometry.dofs])
+    np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
+
+
+def test_forces_of_any_stress_have_no_resultant_and_no_moment(
+    cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]
+) -> None:
+    """Each element for itself, about the deformed nodes: also for stresses that are not coaxial with the strain."""
+    body, mesh = body_of(cell, description), mesh_of(cell)
+    d = mesh.p.shape[0]
+    u = far(mesh, turn(d, 1.3), 4)
+    stress = np.random.default_rng(5).normal(size=body.kinematics.strain(u).shape)
+    forces = body.forces(u, stress)
+    elements = len(forces)
+    places = (mesh.p.T.ravel() + u)[body.geometry.dofs].reshape(elements, -1, d)
+    vectors = forces.reshape(elements, -1, d)
+    size = np.abs(forces).max()
+    np.testing.assert_allclose(vectors.sum(axis=1), 0.0, atol=1e-13 * size)
+    outer = np.einsum("eni,enj->eij", places, vectors)
+    np.testing.assert_allclose(outer, np.swapaxes(outer, 1, 2), atol=1e-12 * size)
+
+
+def test_plane_elements_stay_in_their_plane(body_of: BodyOf, mesh_of: Callable[[str], Any], description: str) -> None:
+    body, mesh = body_of("quad", description), mesh_of("quad")
+    strain = body.kinematics.strain(far(mesh, np.eye(2), 6))
+    np.testing.assert_array_equal(strain[..., [2, 4, 5]], 0.0)
+    assert np.abs(strain[..., [0, 1, 3]]).min() > 0.0

@@ -1,0 +1,140 @@
+"""Newton's method: quadratic convergence, halving, and a stop that keeps the last good state and names the place."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import Diverged, RheotwinError
+from rheotwin.fem.finite import FiniteSimulation
+from rheotwin.fem.finite.equations import StepEquations
+from rheotwin.fem.finite.model import build_model
+from rheotwin.fem.finite.newton import Limits, solve_step
+from rheotwin.fem.finite.state import state_at_rest
+from rheotwin.problem import Problem
+
+Data = dict[str, Any]
+FLOOR = {"floor": {"body": "block", "where": {"side": "bottom"}}}
+
+
+def pulled(scene: Callable[..., Data], law: Data, stretch: float, cells: tuple[int, int] = (4, 3), **more: Any) -> Data:
+    """A block on a floor whose top follows a motion up and sideways, reaching its end after 1 s."""
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.5 * stretch, stretch]]}
+    lid = {"lid": {"body": "block", "where": {"side": "top"}, "motion": motion}}
+    return scene(law, size=[2.0, 1.0], cells=list(cells), duration=1.0, supports=FLOOR | lid, **more)
+
+
+@pytest.mark.parametrize("inertia", [False, True], ids=["equilibrium", "midpoint"])
+@pytest.mark.parametrize("name", ["elastic", "three-element"])
+def test_convergence_is_quadratic(
+    name: str,
+    inertia: bool,
+    description: str,
+    laws: dict[str, Data],
+    scene: Callable[..., Data],
+    problem_of: Callable[[Data], Problem],
+) -> None:
+    """Residuals r of one large step without contact: r_(k+1) r_0 <= C r_k^2 with C of order one, down to rounding."""
+    model = build_model(problem_of(pulled(scene, laws[name], 0.4, density=1.0)), description, inertia=inertia)
+    state = state_at_rest(model)
+    equations = StepEquations(
+        model.bodies, state.bodies, state.u, state.v, 1.0, 0.5 if inertia else 1.0, 2.0 * model.mass * inertia, state.u
+    )
+    target = model.held_displacement(1.0)
+    residuals = np.array(
+        solve_step(model.frame, equations, target, state.touching, 1.0, Limits(1e-13, 20)).residuals[1:]
+    )
+    assert len(residuals) <= 8
+    assert residuals[-1] < 1e-10 * residuals[0]
+    falling = residuals[residuals > 1e-9 * residuals[0]]
+    assert len(falling) >= 3
+    ratios = falling[1:] * residuals[0] / falling[:-1] ** 2
+    assert ratios.max() < 10.0
+
+
+def test_a_step_without_solution_is_halved(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """Few iterations allowed: the run still arrives, at the result of short steps, and reports its halvings."""
+    data = pulled(scene, laws["elastic"], 0.5)
+    patient, hasty = begin(data, description, step=1.0), begin(data, description, step=1.0, newton_iterations=3)
+    for simulation in (patient, hasty):
+        simulation.advance(1.0, 10**9)
+    assert patient.statistics()["halved_steps"] == 0
+    assert hasty.statistics()["halved_steps"] > 0
+    assert hasty.step_count == 1
+    np.testing.assert_allclose(hasty.positions, patient.positions, atol=1e-8)
+
+
+def everything(simulation: FiniteSimulation) -> dict[str, np.ndarray]:
+    return {**simulation.save(), **simulation.fields(), **simulation.reactions()}
+
+
+def test_a_stop_keeps_the_last_good_state(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """The lid is driven through the floor: the run stops on its way, in words, and nothing has changed since."""
+    data = pulled(scene, laws["three-element"], -0.4)
+    data["duration"] = 2.0
+    motion = {"times": [0.0, 1.0, 2.0], "displacement": [[0.0, 0.0], [0.0, -0.4], [0.0, -3.0]]}
+    data["supports"]["lid"]["motion"] = motion
+    simulation = begin(data, description, step=1.0)
+    simulation.advance(1.0, 10**9)
+    before = everything(simulation)
+    with pytest.raises(Diverged, match=r"diverged at t = 1 s in body 'block' at node \d+ .*halved 6 times; reduce"):
+        simulation.advance(2.0, 10**9)
+    assert simulation.time == 1.0
+    after = everything(simulation)
+    assert all(after[name].tobytes() == array.tobytes() for name, array in before.items())
+
+
+def test_an_inverted_element_is_named(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """A corner of one triangle is driven through its opposite side: body, element and determinant are in the message."""
+    corner = {"body": "block", "where": {"box": {"x": [1.0, 1.0], "y": [1.0, 1.0]}}}
+    rest = {"body": "block", "where": {"box": {"x": [-0.1, 1.1], "y": [-0.1, 0.9]}}}
+    left = {"body": "block", "where": {"side": "left"}}
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [-1.5, -1.5]]}
+    supports = {"rest": rest, "left": left, "corner": corner | {"motion": motion}}
+    data = scene(laws["elastic"], size=[1.0, 1.0], cells=[1, 1], pattern="se-nw", duration=1.0, supports=supports)
+    simulation = begin(data, description, step=1.0)
+    points, cells = simulation.positions, simulation._problem.bodies[0].mesh.t.T
+    ours = [e for e, cell in enumerate(cells) if any(np.allclose(points[node], 1.0) for node in cell)]
+    assert len(ours) == 1
+    with pytest.raises(Diverged, match=rf"element {ours[0]} of body 'block' turned inside out \(det F = -"):
+        simulation.advance(1.0, 10**9)
+    assert simulation.time == 0.0
+    np.testing.assert_array_equal(simulation.positions, points)
+
+
+def test_a_body_that_nothing_holds_needs_inertia(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """Without inertia its free motions are named; with inertia it falls: u = g t^2/2, exact for the midpoint rule."""
+    data = scene(laws["elastic"], size=[1.0, 1.0], cells=[2, 2], density=1.0, gravity=[0.0, -2.0], duration=1.0)
+    with pytest.raises(RheotwinError, match="'block' can still move along x, move along y and rotate"):
+        begin(data, description)
+    falling = begin(data, description, step=0.25, inertia=True)
+    falling.advance(1.0, 10**9)
+    np.testing.assert_allclose(falling.fields()["displacement"][:, :2], [[0.0, -1.0]] * 9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"size": [1.0], "cells": [2]}, "needs two or three dimensions"),
+        ({"size": [1.0, 1.0], "cells": [2, 2], "plane": "stress"}, 'knows plane = "strain" only, not "stress"'),
+    ],
+)
+def test_what_is_out_of_reach_is_said(
+    more: Data, words: str, description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Any
+) -> None:
+    with pytest.raises(RheotwinError, match=rf"solvers.fem.kinematics: \"{description}\" {words}"):
+        begin(scene(laws["elastic"], **more), description)
+
+
+def test_another_description_is_refused(laws: dict[str, Data], press: Callable[..., Data], begin: Any) -> None:
+    with pytest.raises(RheotwinError, match="choose one of corotational, total-lagrangian"):
+        begin(press(laws["elastic"]), "small")

@@ -1,0 +1,45 @@
+"""Patch test: a distorted mesh whose boundary moves affinely by large amounts has one gradient everywhere (spec T3)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.fem.finite.voigt import stress_tensor
+from rheotwin.problem import Problem
+
+Data = dict[str, Any]
+GRADIENT = {
+    2: np.array([[0.12, 0.3], [-0.25, -0.08]]),
+    3: np.array([[0.12, 0.3, -0.1], [-0.25, -0.08, 0.2], [0.05, -0.15, 0.1]]),
+}
+
+
+@pytest.mark.parametrize("inertia", [False, True], ids=["equilibrium", "midpoint"])
+@pytest.mark.parametrize("name", ["elastic", "three-element"])
+def test_affine_boundary_gives_an_affine_field(
+    name: str,
+    inertia: bool,
+    cell: str,
+    description: str,
+    laws: dict[str, Data],
+    scene: Callable[..., Data],
+    problem_of: Callable[[Data], Problem],
+    distorted: Callable[..., Problem],
+    driven_boundary: Callable[..., Problem],
+    begin: Callable[..., Any],
+) -> None:
+    """Nodes on the affine map, one stress at all of them: both to 1e-11 of the size and of the largest stress."""
+    dimension = 2 if cell in ("triangle", "quad") else 3
+    data = scene(laws[name], size=[1.0] * dimension, cells=[3] * dimension, duration=1.0, cell=cell)
+    gradient = GRADIENT[dimension]
+    problem = driven_boundary(distorted(problem_of(data), spacing=1 / 3), gradient)
+    simulation = begin(problem, description, step=0.5, inertia=inertia, newton_tolerance=1e-14)
+    simulation.advance(1.0, 10**9)
+    assert simulation.statistics()["unknowns"] > 0
+    mapped = problem.points @ (np.eye(dimension) + gradient).T
+    np.testing.assert_allclose(simulation.positions, mapped, atol=1e-11)
+    stress = simulation.fields()["stress"]
+    np.testing.assert_allclose(stress, np.tile(stress[0], (len(stress), 1)), atol=1e-11 * np.abs(stress).max())
+    assert np.linalg.norm(stress_tensor(stress[0])) > 1.0

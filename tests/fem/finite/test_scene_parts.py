@@ -1,0 +1,117 @@
+"""Loads, thickness and several bodies: what a scene says reaches the equations."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import Diverged
+
+Data = dict[str, Any]
+FLOOR = {"floor": {"body": "block", "where": {"side": "bottom"}}}
+PUSH = {
+    "push": {
+        "body": "block",
+        "where": {"side": "top"},
+        "total": [6.0, -9.0],
+        "times": [0.0, 1.0],
+        "factor": [0.0, 1.0],
+    }
+}
+
+
+def test_dead_load_and_weight_rest_on_the_floor(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """In equilibrium at the end of every step: the floor bears the load of that time and the weight."""
+    data = scene(
+        laws["generalized-maxwell"],
+        size=[1.0, 1.0],
+        cells=[3, 3],
+        density=2.0,
+        gravity=[0.0, -1.5],
+        duration=1.0,
+        supports=FLOOR,
+        forces=PUSH,
+    )
+    simulation = begin(data, description, step=0.25)
+    for time in (0.25, 0.5, 1.0):
+        simulation.advance(time, 10**9)
+        expected = [6.0 * time, -9.0 * time - 3.0]
+        np.testing.assert_allclose(simulation.reactions()["support.floor"], expected, rtol=1e-8)
+
+
+def test_momentum_is_the_impulse_of_the_loads(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """A load that rises in proportion to time, taken at mid-step, gives its whole impulse t^2/2 in any steps."""
+    data = scene(laws["voigt"], size=[1.0, 1.0], cells=[2, 2], density=30.0, duration=1.0, forces=PUSH)
+    simulation = begin(data, description, step=0.25, inertia=True, newton_tolerance=1e-12)
+    for time in (0.25, 1.0):
+        simulation.advance(time, 10**9)
+        momentum = simulation._problem.masses @ simulation.velocities
+        np.testing.assert_allclose(momentum, 0.5 * time**2 * np.array([6.0, -9.0]), rtol=1e-9)
+
+
+def pulled(scene: Callable[..., Data], law: Data, **more: Any) -> Data:
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.2, 0.3]]}
+    lid = {"lid": {"body": "block", "where": {"side": "top"}, "motion": motion}}
+    return scene(law, size=[1.0, 1.0], cells=[3, 2], duration=1.0, supports=FLOOR | lid, **more)
+
+
+def test_forces_grow_with_the_thickness(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    forces = []
+    for thickness in (1.0, 2.5):
+        simulation = begin(pulled(scene, laws["three-element"], thickness=thickness), description, step=0.5)
+        simulation.advance(1.0, 10**9)
+        forces.append(simulation.reactions()["support.lid"])
+    np.testing.assert_allclose(forces[1], 2.5 * forces[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("inertia", [False, True], ids=["equilibrium", "midpoint"])
+def test_two_bodies_are_two_runs(
+    inertia: bool, description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """Bodies of two laws that do not meet move as they do alone, and a restart keeps both memories apart."""
+    alone = [pulled(scene, laws[name], density=3.0) for name in ("three-element", "generalized-maxwell")]
+    both = pulled(scene, laws["three-element"], density=3.0)
+    both["laws"]["other"] = laws["generalized-maxwell"]
+    both["bodies"]["second"] = both["bodies"]["block"] | {"law": "other", "origin": [5.0, 0.0]}
+    for name in ("floor", "lid"):
+        both["supports"][f"second-{name}"] = both["supports"][name] | {"body": "second"}
+    options = {"step": 0.25, "inertia": inertia, "newton_tolerance": 1e-12}
+    together = begin(both, description, **options)
+    together.advance(0.5, 10**9)
+    again = begin(both, description, **options)
+    again.restore(together.save())
+    again.advance(1.0, 10**9)
+    count = len(again.positions) // 2
+    for b, data in enumerate(alone):
+        simulation = begin(data, description, **options)
+        simulation.advance(1.0, 10**9)
+        nodes = slice(b * count, (b + 1) * count)
+        np.testing.assert_allclose(again.positions[nodes] - [5.0 * b, 0.0], simulation.positions, atol=1e-9)
+        stress = simulation.fields()["stress"]
+        np.testing.assert_allclose(again.fields()["stress"][nodes], stress, atol=1e-8 * np.abs(stress).max())
+        lid = "support.second-lid" if b else "support.lid"
+        np.testing.assert_allclose(again.reactions()[lid], simulation.reactions()["support.lid"], rtol=1e-8)
+
+
+def test_the_body_of_an_inverted_element_is_named(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """Element numbers count within the body, as its mesh does."""
+    data = pulled(scene, laws["elastic"], pattern="se-nw")
+    data["bodies"]["second"] = data["bodies"]["block"] | {"origin": [5.0, 0.0], "cells": [1, 1]}
+    where = {"box": {"x": [6.0, 6.0], "y": [1.0, 1.0]}}
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [-1.5, -1.5]]}
+    data["supports"] |= {
+        "base": {"body": "second", "where": {"side": "bottom"}},
+        "wall": {"body": "second", "where": {"side": "left"}},
+        "corner": {"body": "second", "where": where, "motion": motion},
+    }
+    with pytest.raises(Diverged, match=r"in body 'second' at node \d .*element [01] of body 'second' turned inside out"):
+        begin(data, description, step=1.0).advance(1.0, 10**9)

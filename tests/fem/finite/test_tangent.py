@@ -1,0 +1,111 @@
+"""Slopes of laws and the tangent of a whole step against central differences."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.fem.finite.body import BodyState, FiniteBody
+from rheotwin.fem.finite.isochoric_law import Isochoric
+from rheotwin.fem.finite.measures import Measure
+from rheotwin.fem.finite.small_strain_law import SmallStrain
+from rheotwin.materials import Channel
+
+Array = np.ndarray
+MEASURES = pytest.mark.parametrize("measure", [SmallStrain(), Isochoric()], ids=["small", "isochoric"])
+
+
+def strains(seed: int, size: float = 0.1) -> Array:
+    return np.asarray(size * np.random.default_rng(seed).normal(size=(4, 6)))
+
+
+def slope(function: Callable[[Array], Array], at: Array) -> Array:
+    """Return the derivative (n, ..., 6) by central differences; error about 1e-10 of the values."""
+    h = 1e-6
+    return np.stack([(function(at + h * unit) - function(at - h * unit)) / (2 * h) for unit in np.eye(6)], axis=-1)
+
+
+@MEASURES
+def test_slopes_of_the_drivers(measure: Measure) -> None:
+    at = strains(0)
+    slopes = measure.slopes(at)
+    volume = slope(lambda e: measure.drivers(e).volume, at)
+    np.testing.assert_allclose(measure.drivers(at).direction, volume, atol=1e-8)
+    direction = slope(lambda e: np.array(measure.drivers(e).direction), at)
+    np.testing.assert_allclose(np.broadcast_to(slopes.direction, direction.shape), direction, atol=1e-8)
+    shear = slope(lambda e: measure.drivers(e).shear, at)
+    np.testing.assert_allclose(np.broadcast_to(slopes.shear, shear.shape), shear, atol=1e-8)
+
+
+@MEASURES
+def test_spring_stress_is_the_derivative_of_the_energy(measure: Measure) -> None:
+    at, drivers = strains(1), measure.drivers(strains(1))
+    expected = slope(lambda e: measure.energy(e, 100.0, 40.0), at)
+    found = 100.0 * drivers.volume[..., None] * drivers.direction + 40.0 * drivers.shear
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+@MEASURES
+def test_slopes_of_the_newtonian_arm(measure: Measure) -> None:
+    at, rate = strains(2), strains(3, 1.0)
+    _, by_strain, by_rate = measure.newtonian(at, rate, 7.0, 5.0)
+    for found, expected in (
+        (by_strain, slope(lambda e: measure.newtonian(e, rate, 7.0, 5.0)[0], at)),
+        (by_rate, slope(lambda r: measure.newtonian(at, r, 7.0, 5.0)[0], rate)),
+    ):
+        np.testing.assert_allclose(np.broadcast_to(found, expected.shape), expected, atol=1e-7)
+
+
+def test_small_strains_keep_their_digits() -> None:
+    """Finite and small-strain drivers at 1e-11 differ by 1e-11 of themselves, not by rounding of 1 + strain."""
+    at = 1e-11 * strains(4, 1.0)
+    finite, small = Isochoric().drivers(at), SmallStrain().drivers(at)
+    np.testing.assert_allclose(finite.volume, small.volume, rtol=0, atol=1e-9 * np.abs(small.volume).max())
+    np.testing.assert_allclose(finite.shear, small.shear, rtol=0, atol=1e-9 * np.abs(small.shear).max())
+
+
+@pytest.fixture
+def path(mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> Callable[..., tuple[BodyState, Array, Array]]:
+    """A body with a past, at a far displacement, and another displacement for the end of its next step."""
+
+    def build(body: FiniteBody, cell: str, angles: tuple[float, float]) -> tuple[BodyState, Array, Array]:
+        mesh, rng = mesh_of(cell), np.random.default_rng(8)
+        points = mesh.p.T
+        start, end = (
+            (points @ turn(points.shape[1], angle).T - points + 0.05 * rng.normal(size=points.shape)).ravel()
+            for angle in angles
+        )
+        state = body.at_rest(np.zeros(points.size))
+        return body.commit(body.commit(state, 0.1 * start, 0.2), start, 0.1), start, end
+
+    return build
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_tangent_is_exact(
+    share: float, cell: str, description: str, body_of: Callable[..., FiniteBody], path: Callable[..., Any]
+) -> None:
+    """Every entry of each element's tangent to 1e-6 of the largest, in a step that turns the body by 34 degrees."""
+    body = body_of(cell, description)
+    state, start, end = path(body, cell, (1.0, 1.6))
+    blocks, h = body.respond(state, start, end, 0.2, share).blocks, 1e-6
+    assert np.abs(blocks).max() > 1.0
+    dofs = body.geometry.dofs
+    for component in range(len(start)):
+        change = np.zeros(len(start))
+        change[component] = h
+        ahead, behind = (body.respond(state, start, end + s * change, 0.2, share).forces for s in (1.0, -1.0))
+        found = np.where((dofs == component)[:, None, :], blocks, 0.0).sum(axis=2)
+        np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-6 * np.abs(blocks).max())
+
+
+def test_tangent_is_symmetric_where_it_is_said_to_be(
+    cell: str, description: str, body_of: Callable[..., FiniteBody], path: Callable[..., Any]
+) -> None:
+    """At the end of a step: always for corotational bodies, without Newtonian arms for total-Lagrangian ones."""
+    channels = {} if description == "corotational" else {"bulk": Channel.elastic(90.0), "shear": Channel.maxwell(40, 9)}
+    body = body_of(cell, description, **channels)
+    state, start, end = path(body, cell, (1.0, 1.6))
+    blocks = body.respond(state, start, end, 0.2).blocks
+    np.testing.assert_allclose(blocks, np.swapaxes(blocks, 1, 2), atol=1e-14 * np.abs(blocks).max())

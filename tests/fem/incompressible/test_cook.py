@@ -1,0 +1,109 @@
+"""Cook's membrane: the table R21 (A8), no locking up to nu = .4999999, and how wrong plain elements are."""
+
+import numpy as np
+import pytest
+
+from rheotwin.constraints.measure import measure_constraints
+from rheotwin.constraints.patches import patches
+from rheotwin.constraints.soft_measure import soft_measure
+from rheotwin.fem.incompressible import incompressible_statics
+from rheotwin.validation.verify.cook import (
+    CELLS,
+    COOK_REFERENCE,
+    SHEAR,
+    TOLERANCE,
+    clamped,
+    cook_displacement,
+    cook_form,
+    cook_mixed,
+    cook_sweep,
+    cook_table,
+    load,
+    tip,
+)
+
+POISSONS = (0.3, 0.45, 0.49, 0.499, 0.4999, 0.4999999)
+"""Up to the incompressible limit as far as double precision tells it apart."""
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[str, tuple[float | None, ...]]:
+    return cook_table((4, 8, 16))
+
+
+@pytest.fixture(scope="module")
+def fine() -> tuple[float, ...]:
+    return tuple(cook_mixed(32, "triangle", "taylor-hood", poisson=nu) for nu in POISSONS)
+
+
+@pytest.mark.parametrize("row", COOK_REFERENCE)
+def test_the_table_of_the_specification(table: dict[str, tuple[float | None, ...]], row: str) -> None:
+    np.testing.assert_allclose(np.array(table[row], float), COOK_REFERENCE[row][:3], rtol=0, atol=TOLERANCE)
+
+
+def test_one_constraint_per_triangle_converges_to_a_wrong_answer(table: dict[str, tuple[float | None, ...]]) -> None:
+    limit = cook_mixed(32, "triangle", "taylor-hood")
+    for row, loss in (("CSM per triangle, split squares", -0.46), ("CSM per triangle, crossed squares", -0.73)):
+        assert table[row][2] / limit - 1.0 == pytest.approx(loss, abs=0.01)
+
+
+BANDS = {
+    "Taylor-Hood P2/P1": 0.003,
+    "MINI": 0.04,
+    "P1/P1 stabilized": 0.04,
+    "Q1/P0 (B-bar)": 0.03,
+    "CSM per pair": 0.04,
+    "CSM per node": 0.05,
+}
+"""Discretisation error at 16 squares a side in the incompressible limit (R21 against 8.054), rounded up."""
+
+
+@pytest.fixture(scope="module")
+def sweep() -> dict[str, tuple[float, ...]]:
+    return cook_sweep(POISSONS, 16)
+
+
+@pytest.mark.parametrize("row", BANDS)
+def test_no_locking_from_nu_3_to_4999999(
+    sweep: dict[str, tuple[float, ...]], fine: tuple[float, ...], row: str
+) -> None:
+    error = np.array(sweep[row]) / np.array(fine) - 1.0
+    assert np.abs(error).max() < BANDS[row]
+    # the error does not grow as nu approaches 1/2, where plain triangles lose 40 %
+    assert np.ptp(error) < 0.015
+
+
+@pytest.mark.parametrize(("poisson", "errors"), [(0.45, (-13, -5, -2)), (0.49, (-23, -11, -5))])
+def test_plain_triangles_lock_as_the_specification_says(poisson: float, errors: tuple[int, ...]) -> None:
+    reference = cook_displacement(32, 2, poisson)
+    found = [100.0 * (cook_displacement(n, 1, poisson) / reference - 1.0) for n in (8, 16, 32)]
+    np.testing.assert_allclose(found, errors, atol=0.5)
+
+
+@pytest.mark.parametrize("poisson", [0.3, 0.4999])
+def test_one_pressure_per_triangle_at_a_finite_bulk_modulus_is_the_plain_triangle(poisson: float) -> None:
+    # lambda = K - 2 mu/3 multiplies the projected volume strain; rounding grows with lambda/mu = 5e3
+    mixed = cook_mixed(8, *CELLS["CSM per triangle, split squares"], poisson=poisson)
+    assert mixed == pytest.approx(cook_displacement(8, 1, poisson), rel=1e-9)
+
+
+@pytest.mark.parametrize(("strength", "loss"), [(1.0, 0.2), (5.0, 0.8)])
+def test_soft_area_elements_cost_little(strength: float, loss: float) -> None:
+    form = cook_form(32, *CELLS["CSM per node"])
+    mesh = form.basis.mesh
+    points, triangles = np.ascontiguousarray(mesh.p.T), mesh.t.T
+    single = measure_constraints(patches("element", triangles, points), points).gradient(points)
+    soft = soft_measure(patches("node", triangles, points), points, strength * SHEAR).stiffness(single)
+    found = [
+        tip(form.basis, incompressible_statics(form, SHEAR, load(form.basis), clamped(form.basis), extra=extra)[0])
+        for extra in (None, soft)
+    ]
+    assert 100.0 * (1.0 - found[1] / found[0]) == pytest.approx(loss, abs=0.05)
+
+
+def test_the_constraint_holds_in_the_incompressible_limit() -> None:
+    form = cook_form(8, "triangle", "taylor-hood")
+    u, pressure = incompressible_statics(form, SHEAR, load(form.basis), clamped(form.basis))
+    # theta = p / (1e12 mu)
+    np.testing.assert_allclose(form.volume_strain(u), 0.0, atol=1e-11)
+    assert np.abs(pressure).max() > 1.0

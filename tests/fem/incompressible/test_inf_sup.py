@@ -1,0 +1,76 @@
+"""Inf-sup constants on the unit square: bounded for the stable pairs, falling with h for the others (spec 5)."""
+
+import numpy as np
+import pytest
+
+from rheotwin.fem.incompressible import inf_sup_values, mixed_form
+from rheotwin.meshing.box import hex_grid, quad_grid, tet_grid, triangle_grid
+
+SIZES = (4, 8, 16)
+
+
+def constants(name: str, *, held: str) -> tuple[list[float], list[int]]:
+    """The inf-sup constant and the number of free pressures on each mesh, held at one side or all around."""
+    found, free = [], []
+    for n in SIZES:
+        form = mixed_form(triangle_grid(*[np.linspace(0.0, 1.0, n + 1)] * 2), "triangle", name)
+        mesh = form.basis.mesh
+        facets = mesh.boundary_facets() if held == "all" else mesh.facets_satisfying(lambda x: np.isclose(x[0], 0.0))
+        values = inf_sup_values(form, form.basis.get_dofs(facets).all())
+        # values are square roots: rounding leaves 1e-8 of a zero, and the smallest true one is above 1e-3
+        zeros = int(np.count_nonzero(values < 1e-5))
+        free.append(zeros)
+        found.append(float(values[zeros]))
+    return found, free
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "lowest", "highest"),
+    [
+        ("mini", "all", 0.31, 0.32),
+        ("mini", "one side", 0.38, 0.41),
+        ("taylor-hood", "all", 0.36, 0.37),
+        ("taylor-hood", "one side", 0.61, 0.62),
+    ],
+)
+def test_stable_pairs_have_a_constant_independent_of_the_mesh(
+    name: str, held: str, lowest: float, highest: float
+) -> None:
+    found, free = constants(name, held=held)
+    assert free == [int(held == "all")] * 3  # the constant pressure of an enclosed body
+    assert lowest < min(found) <= max(found) < highest
+    assert found[2] > 0.95 * found[0]
+
+
+@pytest.mark.parametrize(("name", "free_pressures"), [("node", 2), ("cell", 0)])
+def test_patches_have_a_constant_that_falls_with_the_mesh_size(name: str, free_pressures: int) -> None:
+    found, free = constants(name, held="one side")
+    assert free == [free_pressures] * 3
+    halvings = np.log2(np.array(found[:-1]) / found[1:])
+    np.testing.assert_allclose(halvings, 1.0, atol=0.15)
+
+
+def test_an_enclosed_body_has_eight_free_pressures_per_node_and_two_per_pair() -> None:
+    assert constants("node", held="all")[1] == [8, 8, 8]
+    assert constants("cell", held="all")[1] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "sizes"),
+    [
+        ("taylor-hood", "quad", (4, 8)),
+        ("taylor-hood", "tet", (2, 4)),
+        ("taylor-hood", "hex", (2, 4)),
+        ("mini", "tet", (2, 4)),
+        ("p2-p0", "triangle", (4, 8)),
+    ],
+)
+def test_the_other_stable_pairs_keep_their_constant(name: str, cell: str, sizes: tuple[int, int]) -> None:
+    grids = {"quad": quad_grid, "tet": tet_grid, "hex": hex_grid, "triangle": triangle_grid}
+    found = []
+    for n in sizes:
+        mesh = grids[cell](*[np.linspace(0.0, 1.0, n + 1)] * (2 if cell in ("quad", "triangle") else 3))
+        form = mixed_form(mesh, cell, name)
+        bottom = mesh.facets_satisfying(lambda x: np.isclose(x[0], 0.0))
+        found.append(float(inf_sup_values(form, form.basis.get_dofs(bottom).all())[0]))
+    assert found[1] > 0.9 * found[0] > 0.2

@@ -1,0 +1,145 @@
+"""Every pair of displacement and pressure spaces: numbering, patch test, and the two ways to use it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import splu
+from skfem import Basis
+
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.forms import lame_matrix, shear_matrix
+from rheotwin.fem.incompressible import FORMULATIONS, MixedForm, augmented, mixed_form
+
+Array = np.ndarray
+Distorted = Callable[[str], Any]
+ALL = [(name, cell) for name, cells in FORMULATIONS.items() for cell in cells]
+FLAT = [(name, cell) for name, cell in ALL if cell in ("triangle", "quad")]
+
+
+def linear(basis: Basis, matrix: Array) -> Array:
+    """The displacement u = H x: nodal values, no bubbles."""
+    d = len(matrix)
+    values = (matrix @ basis.doflocs[:, ::d]).T.copy()
+    if "Mini" in type(basis.elem.elem).__name__ or "P1B" in type(basis.elem.elem).__name__:
+        values[basis.mesh.p.shape[1] :] = 0.0
+    return values.ravel()
+
+
+def slope(d: int) -> Array:
+    return np.random.default_rng(3).standard_normal((d, d))
+
+
+def inner_components(basis: Basis) -> Array:
+    return np.setdiff1d(np.arange(basis.N), basis.get_dofs().all())
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_unknowns_are_node_major_with_the_vertices_first(distorted: Distorted, name: str, cell: str) -> None:
+    mesh = distorted(cell)
+    basis = mixed_form(mesh, cell, name).basis
+    d, vertices = mesh.p.shape
+    assert basis.N % d == 0
+    np.testing.assert_array_equal(basis.nodal_dofs, np.arange(d * vertices).reshape(vertices, d).T)
+    rows = basis.doflocs.reshape(d, -1, d)
+    np.testing.assert_array_equal(rows, np.repeat(rows[:, :, :1], d, axis=2))
+    np.testing.assert_allclose(rows[:, :vertices, 0], mesh.p)
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_a_uniform_strain_has_a_uniform_volume_strain(distorted: Distorted, name: str, cell: str) -> None:
+    mesh = distorted(cell)
+    form = mixed_form(mesh, cell, name, ratio=50.0)
+    matrix = slope(len(mesh.p))
+    tensors = form.tensors(linear(form.basis, matrix))
+    assert tensors.shape == (form.basis.dx.size, 6)
+    np.testing.assert_allclose(tensors[:, :3].sum(axis=1), np.trace(matrix), rtol=1e-11)
+    assert not tensors[:, 3:].any()
+
+
+@pytest.mark.parametrize(("name", "cell"), FLAT)
+def test_the_hoop_strain_belongs_to_the_volume_strain_of_a_ring(distorted: Distorted, name: str, cell: str) -> None:
+    form = mixed_form(distorted(cell), cell, name, ratio=50.0, axisymmetric=True)
+    theta = form.volume_strain(linear(form.basis, np.diag([0.3, -0.1])))
+    np.testing.assert_allclose(form.values @ theta, 0.5, rtol=1e-11)
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_patch_test(distorted: Distorted, name: str, cell: str) -> None:
+    form = mixed_form(distorted(cell), cell, name, ratio=50.0)
+    u = linear(form.basis, slope(form.basis.mesh.dim()))
+    force = 2.0 * (shear_matrix(form.basis) @ u) + 100.0 * form.force(u)
+    inner = inner_components(form.basis)
+    assert np.abs(force[inner]).max() < 1e-11 * np.abs(force).max()
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_pressure_rows_stand_for_the_volume_matrix(distorted: Distorted, name: str, cell: str) -> None:
+    form = mixed_form(distorted(cell), cell, name, ratio=7.0)
+    inner = inner_components(form.basis)
+    stiffness = shear_matrix(form.basis)
+    rows = np.concatenate([inner, form.basis.N + np.arange(form.mass.shape[0])])
+    right = np.zeros(form.basis.N)
+    right[inner] = np.random.default_rng(0).standard_normal(len(inner))
+    system = augmented(stiffness, form, 7.0)[rows][:, rows].tocsc()
+    solution = splu(system).solve(np.concatenate([right[inner], np.zeros(form.mass.shape[0])]))
+    u = np.zeros(form.basis.N)
+    u[inner] = solution[: len(inner)]
+    balance = stiffness @ u + 7.0 * form.force(u) - right
+    np.testing.assert_allclose(balance[inner], 0.0, atol=1e-11)
+    np.testing.assert_allclose(solution[len(inner) :], 7.0 * form.volume_strain(u), atol=1e-11)
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_condensed_matrix_or_the_reason_why_not(distorted: Distorted, name: str, cell: str) -> None:
+    form = mixed_form(distorted(cell), cell, name)
+    if name in ("taylor-hood", "mini", "stabilized"):
+        with pytest.raises(RheotwinError, match=f"'{name}'.*dense"):
+            form.condensed()
+        return
+    u = np.random.default_rng(0).standard_normal(form.basis.N)
+    np.testing.assert_allclose(form.condensed() @ u, form.force(u), atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_the_deviator_stores_no_negative_energy(distorted: Distorted, name: str, cell: str) -> None:
+    # int theta^2 <= int div(u)^2, hence J_mu - (2/3) J_vol >= J_mu - (2/3) J_lambda >= 0
+    form = mixed_form(distorted(cell), cell, name, ratio=50.0)
+    u = np.random.default_rng(0).standard_normal(form.basis.N)
+    volume = float(u @ form.force(u))
+    assert 0.0 < volume <= float(u @ (lame_matrix(form.basis) @ u)) * (1.0 + 1e-12)
+
+
+def volume_matrix(form: MixedForm) -> Array:
+    return np.column_stack([form.force(column) for column in np.eye(form.basis.N)])
+
+
+def test_one_pressure_per_triangle_is_the_plain_linear_triangle(distorted: Distorted) -> None:
+    form = mixed_form(distorted("triangle"), "triangle", "element")
+    np.testing.assert_allclose(form.condensed().toarray(), lame_matrix(form.basis).toarray(), atol=1e-13)
+
+
+def test_without_penalty_the_stabilized_pair_projects_onto_linear_pressures(distorted: Distorted) -> None:
+    mesh = distorted("triangle")
+    plain = volume_matrix(mixed_form(mesh, "triangle", "stabilized"))
+    penalised = volume_matrix(mixed_form(mesh, "triangle", "stabilized", ratio=10.0))
+    gap = np.linalg.eigvalsh(plain - penalised)
+    # the penalty only softens
+    assert gap.min() > -1e-13
+    assert gap.max() > 1e-2
+
+
+def test_the_cells_of_the_pair_constraint_can_be_given(distorted: Distorted) -> None:
+    mesh = distorted("triangle")
+    found, given = (mixed_form(mesh, "triangle", "cell", groups=groups) for groups in (None, np.arange(32) // 2))
+    assert (found.gradient != given.gradient).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "remedy"),
+    [("mini", "quad", "taylor-hood, b-bar"), ("b-bar", "tet", "taylor-hood, mini"), ("node", "line", "two or three")],
+)
+def test_a_formulation_on_the_wrong_cells_is_refused(distorted: Distorted, name: str, cell: str, remedy: str) -> None:
+    with pytest.raises(RheotwinError, match=f"'{name}' does not exist on {cell} cells.*{remedy}"):
+        mixed_form(None, cell, name)

@@ -1,0 +1,162 @@
+"""Every linear solver finds the same answer, says what it is, and refuses what it cannot do."""
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import block_array, csr_matrix, diags
+from skfem import Basis, BilinearForm, ElementTriP1, ElementTriP2, ElementVector, MeshTri
+from skfem.helpers import ddot, div, sym_grad
+
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.linear import Nodes, SingularMatrix, choose, factorise, multigrid, pardiso, selection
+
+HAS = {
+    "splu": True,
+    "pardiso": pardiso.installed(),
+    "amg": multigrid.installed(),
+    "cholmod": bool(find_spec("sksparse") or find_spec("cvxopt")),
+}
+BACKENDS = [pytest.param(name, marks=pytest.mark.skipif(not there, reason="absent")) for name, there in HAS.items()]
+
+
+@pytest.mark.parametrize("rollers", [False, True])
+@pytest.mark.parametrize("name", BACKENDS)
+def test_definite_systems(name: Any, rollers: bool, block: Callable[..., Any]) -> None:
+    """Rollers leave nodes with some components held, whose blocks multigrid has to fill up."""
+    body = block(5, rollers=rollers)
+    factor = factorise(body.matrix, name, nodes=Nodes(body.points, body.free), tolerance=1e-13)
+    expected = np.random.default_rng(2).normal(size=(body.matrix.shape[0], 3))
+    loads = body.matrix @ expected
+    # The error is the condition number (below 1e4 here) times the residual: 1e-13 for amg, rounding for the others.
+    for answer, wanted in (
+        (factor.solve(loads), expected),
+        (factor.solve(loads[:, 0]), expected[:, 0]),
+        (factor.solve(np.asfortranarray(loads)[:, 1:]), expected[:, 1:]),
+    ):
+        assert answer.shape == wanted.shape
+        np.testing.assert_allclose(answer, wanted, atol=1e-9)
+    assert factor.solver == name
+    assert factor.stored > 0 or name == "cholmod"
+    assert factor.setup_seconds > 0.0
+    assert (factor.iterations > 0) == (name == "amg")
+    assert factor.describe()["linear_solver"] == name
+
+
+@pytest.fixture
+def saddle() -> csr_matrix:
+    """Taylor-Hood elements for an incompressible square held at its edge but for the top: zero diagonal block."""
+    mesh = MeshTri().refined(3)
+    u = Basis(mesh, ElementVector(ElementTriP2()))
+    p = u.with_element(ElementTriP1())
+    stiffness = BilinearForm(lambda a, b, w: 2.0 * ddot(sym_grad(a), sym_grad(b))).assemble(u)
+    gradient = BilinearForm(lambda a, q, w: div(a) * q).assemble(u, p)
+    held = u.get_dofs(lambda x: np.isclose(x[1], 0.0)).all()
+    free = np.setdiff1d(np.arange(u.N), held)
+    coupling = gradient.tocsr()[:, free]
+    return block_array([[stiffness.tocsr()[free][:, free], coupling.T], [coupling, None]], format="csr")
+
+
+@pytest.mark.parametrize("name", [backend for backend in BACKENDS if backend.values[0] in ("splu", "pardiso")])
+def test_indefinite_systems(name: Any, saddle: csr_matrix) -> None:
+    factor = factorise(saddle, name, kind="indefinite")
+    expected = np.random.default_rng(3).normal(size=(saddle.shape[0], 2))
+    answer = factor.solve(saddle @ expected)
+    np.testing.assert_allclose(answer, expected, atol=1e-9)
+    np.testing.assert_allclose(factor.solve(saddle @ expected[:, 1]), expected[:, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [backend for backend in BACKENDS if backend.values[0] in ("splu", "pardiso")])
+def test_a_pivot_of_zero(name: Any) -> None:
+    """Without pivoting the first row divides by next to nothing and takes all digits along."""
+    matrix = csr_matrix(np.array([[1e-17, 2.0, 1.0], [2.0, 1e-17, 0.0], [1.0, 0.0, 4.0]]))
+    expected = np.array([1.0, -2.0, 3.0])
+    factor = factorise(matrix, name, kind="indefinite")
+    np.testing.assert_allclose(factor.solve(matrix @ expected), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["amg", "cholmod"])
+def test_solvers_of_definite_systems_refuse_others(name: Any, saddle: csr_matrix) -> None:
+    with pytest.raises(RheotwinError, match=f"{name} cannot solve the indefinite .* choose"):
+        factorise(saddle, name, kind="indefinite")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "advice"),
+    [("amg", "pyamg", r"pyamg is not installed; pip install \"rheotwin\[amg\]\""), ("cholmod", "cvxopt", "cholmod is")],
+)
+def test_missing_packages_are_said_in_words(
+    name: Any, package: str, advice: str, monkeypatch: pytest.MonkeyPatch, block: Callable[..., Any]
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, "sksparse", None)
+    with pytest.raises(RheotwinError, match=f"{advice}.* or choose splu"):
+        factorise(block(1).matrix, name)
+
+
+def test_an_unknown_name_lists_what_exists() -> None:
+    with pytest.raises(RheotwinError, match="no solver 'umfpack'; choose auto, splu, pardiso, cholmod, amg"):
+        factorise(diags(np.ones(3)).tocsr(), "umfpack")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_floating_body_is_singular(name: Any, block: Callable[..., Any]) -> None:
+    """Without supports the matrix has six zero eigenvalues up to rounding."""
+    body = block(3)
+    everywhere = np.arange(body.points.size)
+    full = _floating(body.points)
+    with pytest.raises(RheotwinError, match="support"):
+        factor = factorise(full, name, nodes=Nodes(body.points, everywhere))
+        factor.solve(np.random.default_rng(0).normal(size=full.shape[0]))
+
+
+def _floating(points: Any) -> csr_matrix:
+    from skfem import MeshTet
+
+    from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+
+    basis = vector_basis(MeshTet.init_tensor(*[np.linspace(0.0, 1.0, 4)] * 3), "tet")
+    assert points.size == basis.N
+    return (1.5 * lame_matrix(basis) + shear_matrix(basis)).tocsr()
+
+
+def test_a_zero_row_is_singular() -> None:
+    with pytest.raises(SingularMatrix, match="add supports"):
+        factorise(diags(np.array([1.0, 0.0, 2.0])).tocsr(), "splu")
+
+
+@pytest.mark.parametrize(
+    ("unknowns", "dimension", "kind", "absent", "expected"),
+    [
+        (500, 3, "spd", (), "splu"),
+        (20_000, 2, "spd", (), "splu"),
+        (40_000, 2, "spd", (), "pardiso"),
+        (10**6, 1, "spd", (), "splu"),
+        (20_000, 3, "spd", (), "pardiso"),
+        (20_000, 3, "spd", ("pardiso",), "amg"),
+        (20_000, 3, "spd", ("pardiso", "multigrid"), "splu"),
+        (200_000, 3, "spd", (), "amg"),
+        (200_000, 3, "spd", ("multigrid",), "pardiso"),
+        (200_000, 3, "indefinite", (), "pardiso"),
+        (200_000, None, "spd", (), "pardiso"),
+        (200_000, 2, "spd", (), "pardiso"),
+    ],
+)
+def test_choice_by_size(
+    unknowns: int, dimension: Any, kind: Any, absent: Any, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("pardiso", "multigrid"):
+        monkeypatch.setattr(getattr(selection, module), "installed", lambda there=module not in absent: there)
+    name, reason = choose(unknowns, dimension, kind)
+    assert name == expected
+    assert str(unknowns) in reason
+
+
+def test_the_choice_is_reported(block: Callable[..., Any]) -> None:
+    factor = factorise(block(2).matrix)
+    assert factor.solver == "splu"
+    assert "are few" in factor.describe()["linear_solver_reason"]
+    assert factorise(block(2).matrix, "splu").reason == "asked for"

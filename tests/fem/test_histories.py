@@ -1,0 +1,136 @@
+"""Histories at nodes, as in the papers, and at quadrature points: the same results on a body of one law (spec 2.2)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.materials import Channel, Moduli, Modulus, ThreeElement
+from rheotwin.problem import Problem
+from rheotwin.solver import Simulation
+
+Data = dict[str, Any]
+Start = Callable[..., Simulation]
+BOXES: dict[str, tuple[list[float], list[int]]] = {
+    "line": ([2.0], [3]),
+    "triangle": ([2.0, 1.0], [2, 1]),
+    "quad": ([2.0, 1.0], [2, 1]),
+    "tet": ([2.0, 1.0, 1.0], [1, 1, 1]),
+    "hex": ([2.0, 1.0, 1.0], [2, 1, 1]),
+}
+STEPPERS = ("midpoint", "cayley", "quasi-static", "generalized-alpha")
+UNEQUAL = {
+    "unequal maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 90.0, "viscous_poisson": 0.2},
+    "unequal voigt": {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 60.0, "viscous_poisson": 0.2},
+}
+
+
+@pytest.fixture
+def swung(scene: Callable[..., Data], start: Start) -> Callable[..., dict[str, np.ndarray]]:
+    """Results of a heavy body that is shaken at one end: fields, reactions and energies."""
+
+    def run(law: Data, cell: str, **options: Any) -> dict[str, np.ndarray]:
+        size, cells = BOXES[cell]
+        d = len(size)
+        away = [[0.0] * d, [0.1, *[0.05] * (d - 1)], [0.0] * d]
+        motion = {"times": [0.0, 0.3, 0.5], "displacement": away, "interpolation": "smooth"}
+        shaker = {"body": "block", "where": {"side": "left"}, "motion": motion}
+        more = {"supports": {"shaker": shaker}, "gravity": [-1.0] * d, "duration": 0.5, "density": 30.0}
+        more |= {"plane": options.pop("plane")} if "plane" in options else {}
+        simulation = start(scene(law, size=size, cells=cells, cell=cell, **more), step=0.05, **options)
+        simulation.advance(0.5, 10**9)
+        energy = {name: np.array(value) for name, value in simulation.energy().items()}
+        return {**simulation.fields(), **simulation.reactions(), **energy}
+
+    return run
+
+
+def check_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    """Forces and energies may differ by what rounding leaves of the largest of their kind."""
+    scale = {name: np.abs(array).max() for name, array in expected.items()}
+    whole = {"defect": scale["external"], "memory_stress": scale["stress"], "impact": scale["external"]}
+    whole |= dict.fromkeys(("dissipated", "kinetic"), scale["external"])
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-12 * whole.get(name, scale[name]), err_msg=name)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("cell", BOXES)
+@pytest.mark.parametrize("stepper", STEPPERS)
+def test_both_places_give_the_same(
+    stepper: str, cell: str, order: int, swung: Callable[..., Any], laws: dict[str, Data]
+) -> None:
+    every = laws | UNEQUAL
+    for law in every.values() if order == 1 else [every["three-element"], every["unequal maxwell"]]:
+        results = [swung(law, cell, stepper=stepper, order=order, history=place) for place in ("nodal", "quadrature")]
+        check_same(results[1], results[0])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("law", UNEQUAL)
+def test_both_places_give_the_same_in_plane_stress(law: str, order: int, swung: Callable[..., Any]) -> None:
+    """The out-of-plane strains have histories, too."""
+    results = [
+        swung(UNEQUAL[law], "triangle", order=order, plane="stress", history=place) for place in ("nodal", "quadrature")
+    ]
+    check_same(results[1], results[0])
+
+
+@pytest.mark.parametrize("cell", ["triangle", "hex"])
+def test_both_places_give_the_same_for_the_rule_per_constant(cell: str, swung: Callable[..., Any]) -> None:
+    """E19: the papers' split by Lame constants is another material than that by bulk and shear modulus."""
+    law = UNEQUAL["unequal maxwell"]
+    nodal, points, series = (
+        swung(law, cell, **how)
+        for how in ({"split": "lame"}, {"split": "lame", "history": "quadrature"}, {"split": "bulk-shear"})
+    )
+    check_same(points, nodal)
+    assert np.abs(series["stress"] - nodal["stress"]).max() > 0.01 * np.abs(nodal["stress"]).max()
+
+
+def test_memory_lives_where_it_is_asked_to(scene: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+    """One arm of the merged term: a displacement vector, or six components at each of the triangles."""
+    data = scene(laws["maxwell"], size=[2.0, 1.0], cells=[2, 1])
+    nodal, points = (start(data, history=place).save()["memory_0_0"] for place in ("nodal", "quadrature"))
+    assert nodal.shape == (1, 6 * 2)
+    assert points.shape == (1, 4 * 6)
+
+
+@dataclass(frozen=True)
+class PrintedGain:
+    """A three-element law with the memory gain as printed (E15)."""
+
+    law: ThreeElement
+    name = "three-element"
+
+    @property
+    def parts(self) -> tuple[Moduli, ...]:
+        return self.law.parts
+
+    def channel(self, modulus: Modulus) -> Channel:
+        assert modulus == "young"
+        return Channel.three_element(30.0, 20.0, 500.0, seed_printed=True)
+
+
+@pytest.mark.parametrize("history", ["nodal", "quadrature"])
+def test_printed_gain_adds_four_percent_to_what_relaxes(
+    history: str, scene: Callable[..., Data], problem_of: Callable[[Data], Problem], start: Start, laws: dict[str, Data]
+) -> None:
+    """E15, A6: after a ramp that stopped, all stress is memory, 1 + c1/c2 = 1.04 times too large."""
+    motion = {"times": [0.0, 2.0, 4.0], "displacement": [[0.0, 0.0], [0.1, 0.0], [0.1, 0.0]]}
+    supports = {
+        "wall": {"body": "block", "where": {"side": "left"}},
+        "grip": {"body": "block", "where": {"side": "right"}, "motion": motion},
+    }
+    right = problem_of(scene(laws["three-element"], size=[2.0, 1.0], cells=[4, 2], duration=4.0, supports=supports))
+    body = right.bodies[0]
+    printed = replace(right, bodies=(replace(body, law=PrintedGain(body.law)),))
+    found = []
+    for problem in (right, printed):
+        simulation = start(problem, step=0.25, stepper="quasi-static", history=history)
+        simulation.advance(4.0, 10**9)
+        found.append(simulation.fields()["memory_stress"])
+        np.testing.assert_allclose(found[-1], simulation.fields()["stress"], atol=1e-12)
+    np.testing.assert_allclose(found[1], 1.04 * found[0], atol=1e-11 * np.abs(found[0]).max())

@@ -1,0 +1,184 @@
+"""Plane stress: the strain out of the plane follows from s_zz = 0 for every law, at every time (spec 2.1)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.fem.state import internal_force
+from rheotwin.materials import Law
+from rheotwin.problem import Problem
+from rheotwin.scene import scene_from_data
+from rheotwin.solver import Simulation
+from rheotwin.validation.closed_forms import tensor_creep
+
+Data = dict[str, Any]
+Start = Callable[..., Simulation]
+CELLS, ORDERS, TIME = ("triangle", "quad"), (1, 2), 3.0
+UNEQUAL: dict[str, Data] = {
+    "maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 500.0, "viscous_poisson": 0.1},
+    "three-element": {
+        "model": "three-element",
+        "young": 30.0,
+        "poisson": 0.35,
+        "voigt_viscosity": 20.0,
+        "series_viscosity": 500.0,
+        "viscous_poisson": 0.1,
+    },
+}
+GRADIENT = 0.01 * np.array([[1.0, 0.3], [-0.1, 0.4]])
+
+
+def talbot(transform: Callable[[np.ndarray], np.ndarray], time: float, terms: int = 24) -> float:
+    """Invert a Laplace transform at one time by the fixed Talbot rule (Abate and Valko 2004)."""
+    angles = np.arange(1, terms) * np.pi / terms
+    cot = 1.0 / np.tan(angles)
+    nodes = 2.0 * terms / (5.0 * time) * np.concatenate([[1.0 + 0.0j], angles * (cot + 1.0j)])
+    weights = np.concatenate([[0.5 + 0.0j], 1.0 + 1.0j * angles * (1.0 + cot**2) - 1.0j * cot])
+    values = np.real(weights * np.exp(nodes * time) * transform(nodes))
+    return float(2.0 / (5.0 * time) * np.sum(values))
+
+
+def operational(law: Law, time: float) -> tuple[np.ndarray, float]:
+    """Stress (2, 2) and strain out of the plane under the strain ramp sym(GRADIENT) t, by the correspondence rule."""
+    strain = 0.5 * (GRADIENT + GRADIENT.T)
+    trace = np.trace(strain)
+
+    def out(s: np.ndarray) -> np.ndarray:
+        shear = law.channel("shear").operational_modulus(s)
+        lame = law.channel("bulk").operational_modulus(s) - 2 / 3 * shear
+        return -lame / (lame + 2 * shear) * trace / s**2
+
+    def stress(s: np.ndarray, i: int, j: int) -> np.ndarray:
+        shear = law.channel("shear").operational_modulus(s)
+        lame = law.channel("bulk").operational_modulus(s) - 2 / 3 * shear
+        return lame * (trace / s**2 + out(s)) * (i == j) + 2 * shear * strain[i, j] / s**2
+
+    found = [[talbot(lambda s, i=i, j=j: stress(s, i, j), time) for j in range(2)] for i in range(2)]
+    return np.array(found), talbot(out, time)
+
+
+@pytest.fixture
+def sheet(scene: Callable[..., Data], problem_of: Any, distorted: Any) -> Callable[..., Problem]:
+    """A distorted sheet of thickness 0.2."""
+
+    def build(law: Data, cell: str) -> Problem:
+        shape: Data = {"size": [2.0, 1.5], "cells": [3, 2], "cell": cell, "density": 1e-16}
+        data = scene(law, **shape, duration=TIME, plane="stress", thickness=0.2)
+        return distorted(problem_of(data), spacing=0.5)
+
+    return build
+
+
+def without_two_orders(found: list[Any]) -> Any:
+    """Richardson's limit of results at steps h, h/2 and h/4 whose errors start with h and h^2."""
+    first, second = 2 * found[1] - found[0], 2 * found[2] - found[1]
+    return (4 * second - first) / 3
+
+
+def test_talbot_on_a_known_pair() -> None:
+    assert talbot(lambda s: 1.0 / (s + 0.7), 2.0) == pytest.approx(np.exp(-1.4), rel=1e-10)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_strain_ramp_against_the_operational_solution(
+    name: str, cell: str, order: int, sheet: Any, affine: Any, point_stress: Any
+) -> None:
+    """Uniform strain ramp: Richardson takes out h (dashpots show the rate at mid-step) and h^2; h^3 stays."""
+    problem = sheet(UNEQUAL[name], cell)
+    stress, out = operational(problem.bodies[0].law, TIME)
+    found = []
+    for steps in (60, 120, 240):
+        model, state = affine(problem, GRADIENT, course=lambda t: t, steps=steps, order=order)
+        space = model.bodies[0].space
+        forces = internal_force(model, state)
+        inner_nodes = model.free[model.free < 2 * space.nodes]
+        assert np.abs(forces[inner_nodes]).max(initial=0.0) < 1e-11 * np.abs(forces).max()
+        strain = model.bodies[0].vertex_strain(state.u)
+        values = np.concatenate([point_stress(model, state), (space.strain @ state.u).reshape(-1, 6)], axis=1)
+        np.testing.assert_allclose(values, np.tile(values[0], (len(values), 1)), atol=1e-9 * np.abs(values).max())
+        np.testing.assert_allclose(strain[:, 2], values[0, 8], rtol=1e-9)
+        found.append(values[0])
+    best = without_two_orders(found)
+    expected = [stress[0, 0], stress[1, 1], 0.0, stress[0, 1], 0.0, 0.0]
+    np.testing.assert_allclose(best[:6], expected, atol=1e-6 * np.abs(stress).max())
+    assert best[8] == pytest.approx(out, rel=1e-6)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_nothing_presses_out_of_the_plane(cell: str, sheet: Any, affine: Any, point_stress: Any) -> None:
+    """Equilibrium at the end of every step makes s_zz vanish exactly there."""
+    model, state = affine(
+        sheet(UNEQUAL["three-element"], cell), GRADIENT, course=lambda t: t**2, steps=7, stepper="quasi-static"
+    )
+    found = point_stress(model, state)
+    assert np.abs(found[:, 2]).max() < 1e-12 * np.abs(found).max()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("cell", CELLS)
+def test_equal_ratios_are_the_limit(cell: str, order: int, sheet: Any, affine: Any, point_stress: Any) -> None:
+    """Almost equal Poisson ratios keep the strain out of the plane, equal ones eliminate it: the same results."""
+    results = []
+    for viscous in (0.35, 0.35 + 1e-8):
+        problem = sheet(UNEQUAL["maxwell"] | {"viscous_poisson": viscous}, cell)
+        model, state = affine(problem, GRADIENT, course=np.sin, steps=20, order=order, stepper="quasi-static")
+        body = model.bodies[0]
+        assert (body.space.inner > 0) == (viscous > 0.35)
+        nodes = slice(0, 2 * body.space.nodes)
+        strain = body.vertex_strain(state.u).mean(axis=0)
+        stress = point_stress(model, state).mean(axis=0)
+        results.append([state.u[nodes], strain, stress, internal_force(model, state)[nodes]])
+    for eliminated, kept in zip(*results, strict=True):
+        np.testing.assert_allclose(kept, eliminated, atol=2e-7 * np.abs(eliminated).max())
+
+
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_uniaxial_creep(name: str, scene: Callable[..., Data], start: Start) -> None:
+    """T4 for the true series connection: e_xx = J_K/9 + J_mu/3, in plane stress as in 3D."""
+    ends = []
+    for step in (0.06, 0.03, 0.015):
+        pull = {"body": "block", "where": {"side": "right"}, "total": [0.2], "times": [0.0, step], "factor": [0.0, 1.0]}
+        pull["total"] = [0.2, 0.0]
+        supports = {
+            "wall": {"body": "block", "where": {"side": "left"}, "fix": ["x"]},
+            "floor": {"body": "block", "where": {"side": "bottom"}, "fix": ["y"]},
+        }
+        data = scene(UNEQUAL[name], size=[2.0, 1.0], cells=[2, 1], plane="stress", thickness=0.2, duration=TIME)
+        data |= {"supports": supports, "forces": {"pull": pull}}
+        simulation = start(data, step=step, stepper="quasi-static")
+        simulation.advance(TIME, 10**9)
+        fields = simulation.fields()
+        np.testing.assert_allclose(fields["stress"], np.tile([1.0, 0, 0, 0, 0, 0], (6, 1)), atol=1e-10)
+        ends.append(fields["strain"][0, 0])
+    law = scene_from_data(data).law_for("block")
+    assert without_two_orders(ends) == pytest.approx(float(tensor_creep(law, TIME)), rel=1e-6)
+
+
+@pytest.mark.parametrize("stepper", ["midpoint", "cayley", "generalized-alpha"])
+def test_massless_strains_ride_along_in_dynamics(stepper: str, scene: Callable[..., Data], start: Start) -> None:
+    """A pulled strip with inertia comes to rest at the state the quasi-static rule finds; the inner strains, too."""
+    law = UNEQUAL["three-element"] | {"voigt_viscosity": 300.0, "series_viscosity": 1e6}
+    pull = {"body": "block", "where": {"side": "right"}, "total": [0.3, 0.0], "times": [0.0, 2.0], "factor": [0.0, 1.0]}
+    data = scene(
+        law,
+        size=[2.0, 1.0],
+        cells=[4, 2],
+        plane="stress",
+        density=1.0,
+        duration=150.0,
+        supports={"wall": {"body": "block", "where": {"side": "left"}}},
+        forces={"pull": pull},
+    )
+    results = []
+    for rule in (stepper, "quasi-static"):
+        simulation = start(data, step=0.25, stepper=rule)
+        simulation.advance(150.0, 10**9)
+        results.append((simulation.fields(), simulation.energy()))
+    (dynamic, energy), (static, _) = results
+    for name in ("displacement", "strain", "stress"):
+        np.testing.assert_allclose(dynamic[name], static[name], atol=1e-4 * np.abs(static[name]).max())
+    assert energy["kinetic"] < 1e-8 * energy["stored"]

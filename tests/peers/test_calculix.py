@@ -1,0 +1,114 @@
+"""CalculiX on the same mesh: elastic statics with nodal supports and forces.
+
+Tables of CalculiX carry seven digits, so each number there is off by at most half a unit of its seventh digit: 5e-7
+of itself. Displacements are compared with that share of the largest, reactions with that share of the sum of the
+forces they are made of.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.solver import Simulation
+
+CCX = shutil.which("ccx")
+pytestmark = [
+    pytest.mark.peer,
+    pytest.mark.skipif(CCX is None, reason="CalculiX (ccx) is not installed; `make peers` says how"),
+]
+
+Data = dict[str, Any]
+DIGITS = 5e-7
+ELEMENTS = {
+    ("triangle", 1): "CPE3",
+    ("quad", 1): "CPE4",
+    ("tet", 1): "C3D4",
+    ("hex", 1): "C3D8",
+    ("triangle", 2): "CPE6",
+    ("tet", 2): "C3D10",
+}
+
+
+def deck(posed: Any, kind: str, time: float) -> str:
+    """Return the input of a linear static step."""
+    target, load = posed.target(time), posed.load(time)
+    points = (", ".join(f"{x:.12e}" for x in point) for point in posed.points)
+    return "\n".join(
+        [
+            "*NODE, NSET=ALL",
+            *(f"{n}, {place}" for n, place in enumerate(points, 1)),
+            f"*ELEMENT, TYPE={kind}, ELSET=BLOCK",
+            *(f"{e}, " + ", ".join(map(str, cell + 1)) for e, cell in enumerate(posed.cells, 1)),
+            "*MATERIAL, NAME=STUFF",
+            "*ELASTIC",
+            "300., 0.35",
+            "*SOLID SECTION, ELSET=BLOCK, MATERIAL=STUFF",
+            *(["1."] if posed.points.shape[1] == 2 else []),
+            "*STEP",
+            "*STATIC",
+            "*BOUNDARY",
+            *(f"{n + 1}, {c + 1}, {c + 1}, {target[n, c]:.12e}" for n, c in np.argwhere(posed.held)),
+            "*CLOAD",
+            *(f"{n + 1}, {c + 1}, {load[n, c]:.12e}" for n, c in np.argwhere(load)),
+            "*NODE PRINT, NSET=ALL",
+            "U, RF",
+            "*END STEP",
+            "",
+        ]
+    )
+
+
+def table(text: str, title: str, posed: Any) -> np.ndarray:
+    """Read the table of a nodal vector (n, d) from the printed results."""
+    body = text.split(f"{title} (", 1)[1].split("\n", 2)[2]
+    out = np.zeros((len(posed.points), 3))
+    for line in body.splitlines():
+        if not line.strip():
+            break
+        node, *values = line.split()
+        out[int(node) - 1] = [float(value) for value in values]
+    return out[:, : posed.points.shape[1]]
+
+
+@pytest.fixture
+def solve(tmp_path: Path) -> Callable[..., str]:
+    """Run CalculiX in a folder of its own; return what it prints."""
+
+    def run(posed: Any, kind: str) -> str:
+        (tmp_path / "block.inp").write_text(deck(posed, kind, 1.0))
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}  # more threads than work
+        command = [str(CCX), "block"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout[-2000:]
+        return (tmp_path / "block.dat").read_text()
+
+    return run
+
+
+@pytest.mark.parametrize(("cell", "order"), ELEMENTS)
+def test_elastic_statics(
+    cell: str,
+    order: int,
+    scene: Callable[..., Data],
+    elastic: Data,
+    pose: Callable[..., Any],
+    ours: Callable[..., Simulation],
+    displaced: Callable[..., np.ndarray],
+    solve: Callable[..., str],
+) -> None:
+    """The block of the other programs: clamped below, driven above, pushed from the left."""
+    posed = pose(scene(cell, elastic, push=2.0), order)
+    simulation = ours(posed, step=1.0)
+    simulation.advance(1.0, 10**9)
+    printed = solve(posed, ELEMENTS[cell, order])
+    there, here = table(printed, "displacements", posed), displaced(posed, simulation)
+    np.testing.assert_allclose(here, there, rtol=0, atol=DIGITS * np.abs(there).max())
+    forces, found = table(printed, "forces", posed), simulation.reactions()
+    for name, force in posed.reactions(forces, 1.0).items():
+        np.testing.assert_allclose(found[name], force, rtol=0, atol=DIGITS * np.abs(forces).sum())

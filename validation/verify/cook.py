@@ -1,0 +1,139 @@
+"""Cook's membrane: the tip displacement of a tapered panel in bending, by formulation and mesh (spec R21, A8).
+
+Plane strain, shear modulus 80.1938, corners (0, 0), (48, 44), (48, 60), (0, 44), left edge held, a shear force of
+100 spread over the right edge, n x n squares; u_y of the corner (48, 60). Small strain, incompressible.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from skfem import Basis, FacetBasis, LinearForm, condense, solve
+
+from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+from rheotwin.fem.incompressible import Formulation, MixedForm, incompressible_statics, mixed_form
+from rheotwin.meshing.box import quad_grid, triangle_grid
+from rheotwin.meshing.cells import build_mesh
+
+Array = NDArray[np.float64]
+
+SHEAR = 80.1938
+"""Shear modulus [Pa]."""
+LOAD = 100.0
+"""Total force on the right edge [N/m]."""
+WIDTH, LEFT, LOW, HIGH = 48.0, 44.0, 44.0, 60.0
+"""Width, height of the left edge, and both ends of the right edge [m]."""
+SIZES = (4, 8, 16, 32)
+LIMIT = 8.07
+"""Tip displacement of the incompressible panel on an infinitely fine mesh [m]."""
+
+COOK_REFERENCE: dict[str, tuple[float | None, ...]] = {
+    "P1, nu = .4999": (3.93, 4.31, 4.63, 5.19),
+    "CSM per triangle, split squares": (3.91, 4.23, 4.34, 4.36),
+    "CSM per triangle, crossed squares": (2.15, 2.16, 2.16, None),
+    "CSM per node": (5.97, 7.19, 7.70, 7.91),
+    "CSM per pair": (6.17, 7.31, 7.77, 7.94),
+    "MINI": (6.42, 7.37, 7.76, 7.94),
+    "P1/P1 stabilized": (6.75, 7.53, 7.84, 7.97),
+    "Q1/P0 (B-bar)": (6.52, 7.49, 7.84, 7.98),
+    "P2/P0": (8.29, 8.15, 8.11, 8.09),
+    "Taylor-Hood P2/P1": (7.87, 7.98, 8.03, 8.054),
+}
+"""R21: tip displacement [m] on 4, 8, 16, 32 squares a side, as printed (tolerance .005)."""
+TOLERANCE = 0.005
+
+CELLS: dict[str, tuple[str, Formulation]] = {
+    "CSM per triangle, split squares": ("triangle", "element"),
+    "CSM per triangle, crossed squares": ("crossed", "element"),
+    "CSM per node": ("triangle", "node"),
+    "CSM per pair": ("triangle", "cell"),
+    "MINI": ("triangle", "mini"),
+    "P1/P1 stabilized": ("triangle", "stabilized"),
+    "Q1/P0 (B-bar)": ("quad", "b-bar"),
+    "P2/P0": ("triangle", "p2-p0"),
+    "Taylor-Hood P2/P1": ("triangle", "taylor-hood"),
+}
+"""Mesh and formulation of each row but the first."""
+
+
+def cook_mesh(squares: int, cell: str = "triangle") -> Any:
+    """Return the panel of `squares` x `squares` cells [m]: "quad", "triangle" (SE-NW diagonals) or "crossed"."""
+    ticks = np.linspace(0.0, 1.0, squares + 1)
+    unit = triangle_grid(ticks, ticks) if cell == "triangle" else quad_grid(ticks, ticks)
+    x, y = unit.p
+    points = np.array([WIDTH * x, LEFT * x + y * (LEFT + (HIGH - LOW - LEFT) * x)])
+    if cell != "crossed":
+        return build_mesh(cell, points, unit.t)
+    middle = points.shape[1] + np.arange(unit.t.shape[1])
+    sides = [np.array([unit.t[k], unit.t[(k + 1) % 4], middle]) for k in range(4)]
+    return build_mesh("triangle", np.hstack([points, points[:, unit.t].mean(axis=1)]), np.hstack(sides))
+
+
+def cook_form(squares: int, mesh: str, formulation: Formulation, *, ratio: float = 1e12) -> MixedForm:
+    """Return a formulation on the panel."""
+    cell = "quad" if mesh == "quad" else "triangle"
+    return mixed_form(cook_mesh(squares, mesh), cell, formulation, ratio=ratio)
+
+
+def tip(basis: Basis, displacement: Array) -> float:
+    """Return u_y [m] at the corner (48, 60)."""
+    distance = np.linalg.norm(basis.mesh.p - np.array([[WIDTH], [HIGH]]), axis=0)
+    return float(displacement[basis.nodal_dofs[1, np.argmin(distance)]])
+
+
+def clamped(basis: Basis) -> NDArray[np.int64]:
+    """Return the unknowns on the left edge."""
+    mesh = basis.mesh
+    return np.asarray(basis.get_dofs(mesh.facets_satisfying(lambda x: np.isclose(x[0], 0.0))).all())
+
+
+@LinearForm
+def _traction(v: Any, w: Any) -> Any:
+    return LOAD / (HIGH - LOW) * v[1]
+
+
+def load(basis: Basis) -> Array:
+    """Return the nodal forces [N/m] of the shear force on the right edge."""
+    mesh = basis.mesh
+    edge = mesh.facets_satisfying(lambda x: np.isclose(x[0], WIDTH), boundaries_only=True)
+    return np.asarray(_traction.assemble(FacetBasis(mesh, basis.elem, facets=edge, intorder=4)))
+
+
+def cook_displacement(squares: int, order: int, poisson: float) -> float:
+    """Return the tip displacement [m] of plain displacement triangles of an order at a Poisson ratio."""
+    basis = vector_basis(cook_mesh(squares), "triangle", 1 if order == 1 else 2)
+    lame = 2.0 * SHEAR * poisson / (1.0 - 2.0 * poisson)
+    stiffness = SHEAR * shear_matrix(basis) + lame * lame_matrix(basis)
+    return tip(basis, solve(*condense(stiffness, load(basis), D=clamped(basis))))
+
+
+def cook_mixed(squares: int, mesh: str, formulation: Formulation, *, poisson: float | None = None) -> float:
+    """Return the tip displacement [m] of a formulation; Poisson ratio None is the incompressible limit."""
+    if poisson is None:
+        form, bulk = cook_form(squares, mesh, formulation), None
+    else:
+        bulk = 2.0 * SHEAR * (1.0 + poisson) / (3.0 * (1.0 - 2.0 * poisson))
+        form = cook_form(squares, mesh, formulation, ratio=bulk / SHEAR)
+    displacement, _ = incompressible_statics(form, SHEAR, load(form.basis), clamped(form.basis), bulk=bulk)
+    return tip(form.basis, displacement)
+
+
+def cook_table(sizes: tuple[int, ...] = SIZES) -> dict[str, tuple[float | None, ...]]:
+    """Return R21: tip displacement [m] per row of `COOK_REFERENCE` and mesh size; None where R21 has no value."""
+    table: dict[str, tuple[float | None, ...]] = {}
+    for row, reference in COOK_REFERENCE.items():
+        wanted = [n for n in sizes if n not in SIZES or reference[SIZES.index(n)] is not None]
+        if row in CELLS:
+            found = {n: cook_mixed(n, *CELLS[row]) for n in wanted}
+        else:
+            found = {n: cook_displacement(n, 1, 0.4999) for n in wanted}
+        table[row] = tuple(found.get(n) for n in sizes)
+    return table
+
+
+def cook_sweep(poissons: tuple[float, ...], squares: int = 16) -> dict[str, tuple[float, ...]]:
+    """Return the tip displacement [m] of the formulations that do not lock, over Poisson ratios."""
+    rows = ("Taylor-Hood P2/P1", "MINI", "P1/P1 stabilized", "Q1/P0 (B-bar)", "CSM per pair", "CSM per node")
+    return {row: tuple(cook_mixed(squares, *CELLS[row], poisson=nu) for nu in poissons) for row in rows}

@@ -1,0 +1,44 @@
+"""The verification as one self-contained page: table and inline SVG plots, nothing from the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from rheotwin.record.environment import current_environment
+from rheotwin.validation.chart_style import Plot
+from rheotwin.validation.report import TEMPLATES as SHARED_TEMPLATES
+from rheotwin.validation.report import describe, own_svg
+from rheotwin.validation.verify.outcome import Verification
+from rheotwin.validation.verify.table import error_text, number, reference_text
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render_page(verification: Verification, plots: Sequence[Plot]) -> str:
+    """Return the page."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "describe": describe,
+        "error": error_text,
+        "number": number,
+        "reference": reference_text,
+        "svg": own_svg,
+    }
+    held = dict.fromkeys(result.reference for result in verification.results if result.status == "holds")
+    return environment.get_template("verify.html.j2").render(
+        verification=verification,
+        plots=tuple(plots),
+        held=tuple(held),
+        environment=current_environment().model_dump(),
+        style=Markup((SHARED_TEMPLATES / "style.css").read_text(encoding="utf-8")),
+    )
