@@ -49,7 +49,7 @@ class NodeColumns:
     """Columns of an inverse matrix that belong to single nodes, computed once each and kept."""
 
     solve: Callable[[Array], Array]
-    """Right-hand side on all components -> solution, with held components kept at zero."""
+    """Right-hand sides (size, n) on all components -> solutions, with held components kept at zero."""
     dimension: int
     size: int
     _kept: dict[int, Array] = field(default_factory=dict)
@@ -57,12 +57,9 @@ class NodeColumns:
     def _column(self, node: int) -> Array:
         """Return the inverse restricted to the components of one node, (size, d)."""
         if node not in self._kept:
-            block = np.zeros((self.size, self.dimension))
-            for component in range(self.dimension):
-                unit = np.zeros(self.size)
-                unit[node * self.dimension + component] = 1.0
-                block[:, component] = self.solve(unit)
-            self._kept[node] = block
+            units = np.zeros((self.size, self.dimension))
+            units[node * self.dimension + np.arange(self.dimension), np.arange(self.dimension)] = 1.0
+            self._kept[node] = self.solve(units)  # node by node, so that a restart repeats every bit
         return self._kept[node]
 
     def along(self, nodes: Indices, normals: Array) -> Array:

@@ -70,4 +70,3 @@ def mixed_terms(
 
     channels = [bulk] if bulk is not None else [law.channel("bulk"), shear.scaled(-2.0 / 3.0)]
     return tuple(term for term in (straight, *map(by_volume, channels)) if not term.channel.is_zero)
-

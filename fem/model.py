@@ -18,6 +18,7 @@ from skfem import FacetBasis, LinearForm
 
 from rheotwin.constraints.motion import Motion, motion_rates
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.fem.linear import require_no_free_modes
 from rheotwin.fem.space import Space
 from rheotwin.fem.system import BodySystem, Discretisation, body_system
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
@@ -96,7 +97,10 @@ class Model:
     @cached_property
     def weight(self) -> Array:
         """Force of gravity (size,) [N]."""
-        return np.asarray(self.mass @ np.tile(self.problem.gravity, len(self.points)))
+        fall = np.zeros_like(self.points)
+        for body, first in zip(self.bodies, self.first_rows, strict=True):
+            fall[first : first + body.space.nodes] = self.problem.gravity
+        return np.asarray(self.mass @ fall.ravel())
 
     def applied(self, time: float) -> Array:
         """Return weight and applied forces (size,) [N] at `time` [s]."""
@@ -146,7 +150,7 @@ def _owners(problem: Problem, bodies: tuple[BodySystem, ...]) -> NDArray[np.int6
         for index, item in reversed(list(enumerate(problem.prescribed))):
             held = np.flatnonzero(_selected(problem, body, space, item))
             owners[np.ix_(held, np.array(item.components))] = index
-        owners.reshape(-1)[space.nodes * space.dimension + space.inner :] = PADDING
+        owners.reshape(-1)[space.used :] = PADDING
         found.append(owners)
     return np.concatenate(found)
 
@@ -216,11 +220,11 @@ def _tools(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[i
 
 
 def _row_points(problem: Problem, bodies: tuple[BodySystem, ...]) -> Array:
-    """Rest positions of all rows; inner rows stand at the first node of their body."""
+    """Rest positions of all rows; those behind the nodes stand at the first node of their body."""
     found = []
     for body in bodies:
-        inner = body.space.rows - body.space.nodes
-        found.extend([body.space.points, np.repeat(body.space.points[:1], inner, axis=0)])
+        behind = body.space.rows - body.space.nodes
+        found.extend([body.space.points, np.repeat(body.space.points[:1], behind, axis=0)])
     return np.concatenate(found)
 
 
@@ -240,3 +244,11 @@ def build_model(problem: Problem, choice: Discretisation) -> Model:
         mass=block_diag([body.mass for body in bodies], format="csr"),
         lumped=not choice.consistent_mass,
     )
+
+
+def require_held(model: Model) -> None:
+    """Refuse bodies that could move as a whole where no inertia resists, naming the motions."""
+    for body, system, first in zip(model.problem.bodies, model.bodies, model.first_rows, strict=True):
+        rows = slice(first, first + system.space.nodes)
+        held = model.owners[rows] != FREE
+        require_no_free_modes(body.name, system.space.points, held, axisymmetric=system.space.axisymmetric)

@@ -33,6 +33,8 @@ class Space:
     axisymmetric: bool
     basis: Basis
     inner: int = 0
+    bubbles: int = 0
+    """Rows of the basis behind the nodes that are amplitudes inside cells, not displacements of a place."""
 
     @property
     def dimension(self) -> int:
@@ -47,12 +49,17 @@ class Space:
     @property
     def nodes(self) -> int:
         """Number of displacement nodes."""
-        return int(self.basis.N) // self.dimension
+        return int(self.basis.N) // self.dimension - self.bubbles
 
     @property
     def rows(self) -> int:
-        """Number of rows of a vector: nodes, then inner unknowns packed d to a row."""
-        return self.nodes + -(-self.inner // self.dimension)
+        """Number of rows of a vector: nodes, then bubbles, then inner unknowns packed d to a row."""
+        return self.nodes + self.bubbles + -(-self.inner // self.dimension)
+
+    @property
+    def used(self) -> int:
+        """Number of components that stand for something: all but the padding of the last row."""
+        return int(self.basis.N) + self.inner
 
     @property
     def size(self) -> int:
@@ -62,7 +69,7 @@ class Space:
     @cached_property
     def points(self) -> Array:
         """Rest positions (nodes, d) [m]."""
-        return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T)
+        return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T[: self.nodes])
 
     @cached_property
     def parents(self) -> list[Indices]:
@@ -83,7 +90,8 @@ class Space:
     def boundary(self) -> NDArray[np.bool_]:
         """Mark the nodes on the boundary."""
         marked = np.zeros(self.nodes, dtype=bool)
-        marked[self.basis.get_dofs(self.basis.mesh.boundary_facets()).flatten() // self.dimension] = True
+        on_facets = self.basis.get_dofs(self.basis.mesh.boundary_facets()).flatten() // self.dimension
+        marked[on_facets] = True
         return marked
 
     @cached_property
@@ -119,6 +127,14 @@ class Space:
     def averaging(self) -> csr_matrix:
         """Sparse map from quadrature points to vertices."""
         return averaging_operator(self.basis, self.cell, axisymmetric=self.axisymmetric)
+
+
+def mixed_space(mesh: Any, cell: str, basis: Basis, *, axisymmetric: bool = False) -> Space:
+    """Return the displacement space of a mixed formulation with its own basis (quadratic, or linear with bubbles)."""
+    vertices, scalar = int(mesh.t.max()) + 1, basis.elem.elem
+    order: Order = 2 if scalar.edge_dofs or scalar.facet_dofs else 1
+    bubbles = int(basis.N) // int(mesh.p.shape[0]) - vertices if order == 1 else 0
+    return Space(mesh, cell, order, axisymmetric, basis, bubbles=bubbles)
 
 
 def body_space(mesh: Any, cell: str, order: Order, *, axisymmetric: bool = False, out_of_plane: bool = False) -> Space:

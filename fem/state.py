@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ class Ledger:
     external: float = 0.0
     dissipated: float = 0.0
     impact: float = 0.0
+    absorbed: float = 0.0
+    """Work of internal forces, for rules that find dissipation as what is not stored of it."""
 
 
 @dataclass
@@ -52,9 +54,9 @@ class State:
     def copy(self) -> State:
         """Return an independent copy."""
         memories = [[memory.copy() for memory in body] for body in self.memories]
-        ledger = Ledger(self.ledger.external, self.ledger.dissipated, self.ledger.impact)
-        vectors = (vector.copy() for vector in (self.u, self.v, self.rate, self.acceleration))
-        return State(*vectors, memories, self.contacts, ledger)
+        ledger = replace(self.ledger)
+        u, v, rate, acceleration = (vector.copy() for vector in (self.u, self.v, self.rate, self.acceleration))
+        return State(u, v, rate, acceleration, memories, self.contacts, ledger)
 
     def save(self) -> dict[str, Array]:
         """Return copies of all arrays by name."""
@@ -67,7 +69,7 @@ class State:
             "contact_node": self.contacts.node,
             "contact_normal": self.contacts.normal,
             "contact_multiplier": self.contacts.multiplier,
-            "work": np.array([self.ledger.external, self.ledger.dissipated, self.ledger.impact]),
+            "work": np.array(astuple(self.ledger)),
         }
         for b, memories in enumerate(self.memories):
             arrays |= {f"memory_{b}_{k}": memory for k, memory in enumerate(memories)}
@@ -76,7 +78,8 @@ class State:
     @classmethod
     def restored(cls, model: Model, saved: Mapping[str, Array]) -> State:
         """Return the state that `save` wrote."""
-        state = cls(*(np.array(saved[name]) for name in ("u", "v", "rate", "acceleration")), memories=[])
+        u, v, rate, acceleration = (np.array(saved[name]) for name in ("u", "v", "rate", "acceleration"))
+        state = cls(u, v, rate, acceleration, memories=[])
         state.memories = [
             [np.array(saved[f"memory_{b}_{k}"]) for k in range(len(body.terms))] for b, body in enumerate(model.bodies)
         ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, block_diag, csr_matrix
 
-from rheotwin.fem.linear import Choice, Factor, factorise
+from rheotwin.fem.linear import Choice, Factor, Nodes, factorise
 from rheotwin.fem.model import Model
 
 Array = NDArray[np.float64]
@@ -34,14 +34,17 @@ class StepMatrix:
                 out[rows] += stiffness * term.force(term.measure(x[rows]))
         return np.asarray(out)
 
-    def solve(self, right: Array) -> Array:
-        """Solve for the free components with the held ones at zero; `right` is (size,) or (size, n)."""
+    def solve(self, right: Array, guess: Array | None = None) -> Array:
+        """Solve for the free components with the held ones at zero; `right` is (size,) or (size, n).
+
+        An iterative solver starts at `guess`.
+        """
         free = self.model.free
-        reduced = right[free]
+        reduced, start = right[free], None if guess is None else guess[free]
         if self.extra:
-            reduced = np.concatenate([reduced, np.zeros((self.extra, *right.shape[1:]))])
+            reduced, start = np.concatenate([reduced, np.zeros((self.extra, *right.shape[1:]))]), None
         out = np.zeros_like(right)
-        out[free] = self.factor.solve(reduced)[: len(free)]
+        out[free] = self.factor.solve(reduced, start)[: len(free)]
         return out
 
 
@@ -70,5 +73,7 @@ def step_matrix(
     if extra:
         gradient = block_diag(gradients, format="csr")[:, free]
         matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
-    factor = factorise(matrix, choice, kind="indefinite") if extra else factorise(matrix, choice)
+        factor = factorise(matrix, choice, kind="indefinite")
+    else:
+        factor = factorise(matrix, choice, nodes=Nodes(model.points, free))
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra)

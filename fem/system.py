@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix, diags, kron
+from skfem import Basis
 
 from rheotwin.fem.elements import Order
-from rheotwin.fem.forms import lame_matrix, mass_matrix, shear_matrix
-from rheotwin.fem.space import Space, body_space
+from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
+from rheotwin.fem.incompressible import Formulation, locking_check
+from rheotwin.fem.incompressible.locking import REFUSE_ABOVE
+from rheotwin.fem.mixed_terms import body_form, mixed_terms
+from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.term import History, NodalTerm, QuadratureTerm, Term
 from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import Problem, ProblemBody
+from rheotwin.tensors import TRACE, TWICE
 
 Array = NDArray[np.float64]
 Split = Literal["bulk-shear", "lame"]
 
-TRACE = np.zeros((6, 6))
-TRACE[:3, :3] = 1.0
-TWICE = 2.0 * np.eye(6)
 _IN_PLANE = np.diag([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
 
 
@@ -33,6 +36,10 @@ class Discretisation:
     split: Split = "bulk-shear"
     history: History = "nodal"
     consistent_mass: bool = False
+    formulation: Formulation | None = None
+    """Pair of displacement and pressure spaces; None: displacements alone."""
+    incompressible: bool = False
+    """Whether volumes are rigid, whatever the law's bulk modulus."""
 
 
 @dataclass(frozen=True)
@@ -144,26 +151,62 @@ def _space(body: ProblemBody, problem: Problem, choice: Discretisation) -> Space
 
 
 def _mass(body: ProblemBody, problem: Problem, space: Space, consistent: bool) -> csr_matrix:
-    """Return the mass of all rows [kg]; the papers' shares on linear lumped bodies, scaled diagonals elsewhere."""
+    """Return the mass of all rows [kg]; the papers' shares on linear lumped bodies, scaled diagonals elsewhere.
+
+    Lumped bubbles and inner unknowns have no mass: a body that moves as a whole does so with its nodes alone.
+    """
     if not consistent and space.order == 1:
         shares = problem.masses[body.nodes]
     else:
-        full = mass_matrix(body.mesh, body.cell, space.order, axisymmetric=space.axisymmetric)
+        if space.bubbles:
+            basis = Basis(space.mesh, space.basis.elem, intorder=2 * space.basis.elem.maxdeg)
+            full = product_matrix(basis, axisymmetric=space.axisymmetric)
+        else:
+            full = mass_matrix(body.mesh, body.cell, space.order, axisymmetric=space.axisymmetric)
         full = body.density * problem.thickness * full
         if consistent:
             padding = csr_matrix((space.size - full.shape[0],) * 2)
             return block_diag([full, padding], format="csr") if padding.shape[0] else full.tocsr()
         diagonal = full.diagonal()[:: space.dimension]
         shares = diagonal * (problem.masses[body.nodes].sum() / diagonal.sum())
-    inner = np.zeros(space.size - space.nodes * space.dimension)
-    return diags(np.concatenate([np.repeat(shares, space.dimension), inner])).tocsr()
+    behind = np.zeros(space.size - space.nodes * space.dimension)
+    return diags(np.concatenate([np.repeat(shares, space.dimension), behind])).tocsr()
+
+
+def _poisson(bulk: float, shear: float) -> float:
+    """Return the Poisson ratio (3 K - 2 mu)/(2 (3 K + mu)); 0 where there is neither."""
+    return (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear)) if bulk or shear else 0.0
+
+
+def _warn_of_locking(body: ProblemBody, problem: Problem, choice: Discretisation) -> None:
+    """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
+    if problem.dimension == 1 or is_flat(problem):
+        return
+    bulk, shear = body.law.channel("bulk"), body.law.channel("shear")
+    at_once = _poisson(bulk.instantaneous, shear.instantaneous)
+    settled = _poisson(bulk.equilibrium, shear.equilibrium)
+    formulation, place = choice.formulation or "displacement", f"bodies.{body.name}.law"
+    warning = locking_check(body.cell, choice.order, formulation, at_once, place=place)
+    if warning is None:
+        late = min(settled, REFUSE_ABOVE)  # shear that relaxes makes a body incompressible only little by little
+        warning = locking_check(body.cell, choice.order, formulation, late, place=f"{place} in the long run")
+    if warning is not None:
+        warnings.warn(warning, stacklevel=2)
 
 
 def body_system(body: ProblemBody, problem: Problem, choice: Discretisation) -> BodySystem:
     """Assemble one body."""
+    _warn_of_locking(body, problem, choice)
+    if choice.formulation is not None:
+        form = body_form(body, problem, choice.formulation, incompressible=choice.incompressible)
+        space = mixed_space(body.mesh, body.cell, form.basis, axisymmetric=is_ring(problem))
+        terms = mixed_terms(body, problem, space, form, incompressible=choice.incompressible)
+        return BodySystem(space, _mass(body, problem, space, choice.consistent_mass), terms)
     space = _space(body, problem, choice)
-    mass = _mass(body, problem, space, choice.consistent_mass)
     eliminated = is_flat(problem) and not space.inner
     return BodySystem(
-        space, mass, _terms(body, problem, space, choice), out_of_plane_ratio(body.law) if eliminated else 0.0
+        space,
+        _mass(body, problem, space, choice.consistent_mass),
+        _terms(body, problem, space, choice),
+        out_of_plane_ratio(body.law) if eliminated else 0.0,
     )

@@ -24,9 +24,19 @@ class Pattern:
     kept: Indices
     """Those entries of the flattened blocks whose row and column are both free."""
     diagonal: Indices
+    dofs: tuple[Indices, ...]
+    """Components (e, m) of the elements, one array per kind of block."""
+
+    def product(self, blocks: list[Array], change: Array) -> Array:
+        """Return the product of all blocks with a displacement change (size,) [m] of all components, held ones too."""
+        total = np.zeros(len(change))
+        for dofs, block in zip(self.dofs, blocks, strict=True):
+            local = np.einsum("emn,en->em", block, change[dofs])
+            total += np.bincount(dofs.ravel(), weights=local.ravel(), minlength=len(change))
+        return total
 
     def matrix(self, blocks: list[Array], diagonal: Array) -> csr_matrix:
-        """Return the sum of element blocks (e, m, m) per body, plus a diagonal, over the free components."""
+        """Return the sum of blocks (e, m, m) of each kind, plus a diagonal, over the free components."""
         flat = np.concatenate([block.ravel() for block in blocks])[self.kept]
         data = np.asarray(np.bincount(self.places, weights=flat, minlength=len(self.indices)), dtype=float)
         data[self.diagonal] += diagonal
@@ -34,7 +44,7 @@ class Pattern:
 
 
 def pattern(dofs: list[Indices], free: NDArray[np.bool_]) -> Pattern:
-    """Return the pattern of elements with components `dofs` (e, m) per body, where `free` (size,) marks unknowns."""
+    """Return the pattern of elements with components `dofs` (e, m) of each kind; `free` (size,) marks unknowns."""
     size = int(free.sum())
     number = np.full(len(free), -1)
     number[free] = np.arange(size)
@@ -45,4 +55,4 @@ def pattern(dofs: list[Indices], free: NDArray[np.bool_]) -> Pattern:
     keys = np.concatenate([rows[kept] * size + columns[kept], own])
     entries, places = np.unique(keys, return_inverse=True)
     indptr = np.searchsorted(entries, np.arange(size + 1) * size)
-    return Pattern(size, indptr, entries % max(size, 1), places[: len(kept)], kept, places[len(kept) :])
+    return Pattern(size, indptr, entries % max(size, 1), places[: len(kept)], kept, places[len(kept) :], tuple(dofs))

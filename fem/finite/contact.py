@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.tools import RigidTool, tool_gaps
+from rheotwin.constraints.tools import AXIS, CYLINDER, RADIUS, SPHERE, RigidTool, tool_gaps
 from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
@@ -33,12 +33,14 @@ HASTY, ROUNDS = 12, 400
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every (tool, node) that can touch, (k,), at given positions: gaps [m] and unit normals (k, 3)."""
+    """Every (tool, node) that can touch, (k,), at given positions: gaps [m] and unit normals n (k, 3)."""
 
     tool: Indices
     node: Indices
     gap: Array
     normal: Array
+    bending: Array
+    """dn/dx (k, 3, 3) [1/m]: how normals of round tools turn with the node."""
 
     def along(self, vectors: Array, chosen: Indices | None = None) -> Array:
         """Return the component of nodal vectors (N, d) along the normals, of all or chosen pairs."""
@@ -50,6 +52,12 @@ class Pairs:
         """Return N lambda (N, d) [N]."""
         out = np.zeros(shape)
         np.add.at(out, self.node, multipliers[:, None] * self.normal[:, : shape[1]])
+        return out
+
+    def stiffness(self, multipliers: Array, shape: tuple[int, int]) -> Array:
+        """Return -sum lambda dn/dx of each node (N, d, d) [N/m]: a round tool lets go of what slides off its top."""
+        out = np.zeros((*shape, shape[1]))
+        np.subtract.at(out, self.node, multipliers[:, None, None] * self.bending[:, : shape[1], : shape[1]])
         return out
 
 
@@ -69,8 +77,9 @@ class ToolContact:
         gap = np.concatenate([gaps for gaps, _ in found] or [np.zeros(0)])
         normal = np.concatenate([normals for _, normals in found] or [np.zeros((0, 3))])
         movable = np.linalg.norm(np.where(self.free[node], normal[:, :d], 0.0), axis=1) > HELD
+        bending = [_bending(t, *pair) for t, pair in zip(self.tools, found, strict=True)]
         gap = np.where(movable & _foremost(node, normal, gap), gap, np.inf)
-        return Pairs(tool, node, gap, normal)
+        return Pairs(tool, node, gap, normal, np.concatenate(bending or [np.zeros((0, 3, 3))]))
 
     def correct(
         self, pairs: Pairs, free_step: Array, touching: Flags, answer: Callable[[Array], Array], slack: float
@@ -112,6 +121,17 @@ class ToolContact:
             answers = answer(loads.reshape(count * d, -1)).reshape(count, d, -1)
             known.update({pair: answers[:, :, k] for k, pair in enumerate(missing)})
         return np.stack([known[int(pair)] for pair in chosen])
+
+
+def _bending(tool: RigidTool, gap: Array, normal: Array) -> Array:
+    """Return dn/dx (n, 3, 3) [1/m] = (I - nn' - aa')/(gap + radius), a the axis of a cylinder; zero for flat faces."""
+    if tool.shape not in (SPHERE, CYLINDER):
+        return np.zeros((len(gap), 3, 3))
+    flat = np.eye(3) - normal[:, :, None] * normal[:, None, :]
+    if tool.shape == CYLINDER:
+        axis = tool.geometry[AXIS : AXIS + 3]
+        flat -= np.outer(axis, axis)
+    return np.asarray(flat / (gap + tool.geometry[RADIUS])[:, None, None])
 
 
 def _foremost(node: Indices, normal: Array, gap: Array) -> Flags:

@@ -53,9 +53,3 @@ class StepEquations:
             blocks.append(response.blocks)
         largest = max(float(np.abs(part).max()) for part in (internal, inertial, self.external))
         return Evaluation(inertial + internal - self.external, largest, blocks)
-
-
-def applied(body: FiniteBody, blocks: Array, change: Array) -> Array:
-    """Return the product of element blocks (e, m, m) with a displacement change (size,), as forces (size,) [N]."""
-    local = np.einsum("emn,en->em", blocks, change[body.geometry.dofs])
-    return body.geometry.nodal_sum(local, len(change))

@@ -86,10 +86,11 @@ def build_model(problem: Problem, description: Description, *, inertia: bool) ->
             require_no_free_modes(body.name, problem.points[body.nodes], ~free[body.nodes])
     flowing = any(body.viscous for body in bodies)
     unsymmetric = inertia or (flowing and description == "total-lagrangian")
+    components = np.arange(problem.points.size).reshape(problem.points.shape)
     volume = max(float(geometry.weights.sum(axis=1).max()) for geometry in geometries)
     frame = Frame(
         free=free.ravel(),
-        pattern=pattern([geometry.dofs for geometry in geometries], free.ravel()),
+        pattern=pattern([*(geometry.dofs for geometry in geometries), components], free.ravel()),
         contact=ToolContact(problem.tools, free),
         points=problem.points,
         factorise=_solver(Nodes(problem.points, np.flatnonzero(free)), symmetric=not unsymmetric),

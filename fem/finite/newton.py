@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from rheotwin.fem.finite.assembly import Pattern
 from rheotwin.fem.finite.body import Inverted
 from rheotwin.fem.finite.contact import Pairs, ToolContact
-from rheotwin.fem.finite.equations import Evaluation, StepEquations, applied
+from rheotwin.fem.finite.equations import Evaluation, StepEquations
 from rheotwin.fem.linear import SingularMatrix
 
 Array = NDArray[np.float64]
@@ -45,6 +45,7 @@ class Frame:
 
     free: NDArray[np.bool_]
     pattern: Pattern
+    """Of the elements of each body, then of single nodes."""
     contact: ToolContact
     points: Array
     factorise: Callable[[csr_matrix], Callable[[Array], Array]]
@@ -164,10 +165,9 @@ def _newton_step(
     """Return the full step (size,) [m] and the multipliers (k,) [N] of the linearised equations."""
     free, shape = frame.free, frame.points.shape
     step = np.where(free, 0.0, target - trial.u)
-    right = -trial.evaluation.residual
-    for body, blocks in zip(equations.bodies, trial.evaluation.blocks, strict=True):
-        right -= applied(body, blocks, step)
-    matrix = frame.pattern.matrix(trial.evaluation.blocks, equations.inertia[free])
+    blocks = [*trial.evaluation.blocks, trial.pairs.stiffness(trial.multipliers, shape)]
+    right = -trial.evaluation.residual - frame.pattern.product(blocks, step)
+    matrix = frame.pattern.matrix(blocks, equations.inertia[free])
     try:
         solve = frame.factorise(matrix)
 

@@ -89,9 +89,7 @@ class CentralDifference:
         motion.velocity[:] = state.rate if first > 0 else state.v
         for memory, place in self._memories(state):
             place[:] = memory
-        ledger = state.ledger
-        absorbed = ledger.dissipated + stored_energy(self._model, state) if self._account else 0.0
-        motion.work[:] = ledger.external, absorbed
+        motion.work[:] = state.ledger.external, state.ledger.absorbed
         self._explicit.refresh(self._world)
 
     def _leave(self, state: State, full: ExplicitState) -> None:
@@ -106,8 +104,8 @@ class CentralDifference:
             memory[:] = place
         state.contacts = self._contacts(full)
         if self._account:
-            state.ledger.external, absorbed = (float(work) for work in full.motion.work)
-            state.ledger.dissipated = absorbed - stored_energy(self._model, state)
+            state.ledger.external, state.ledger.absorbed = (float(work) for work in full.motion.work)
+            state.ledger.dissipated = state.ledger.absorbed - stored_energy(self._model, state)
 
     def _contacts(self, full: ExplicitState) -> Contacts:
         """Return the touched pairs of the kick ahead."""

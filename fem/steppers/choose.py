@@ -9,7 +9,9 @@ from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.steppers.adaptive import AdaptiveStepper
 from rheotwin.fem.steppers.cayley import cayley
+from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
 from rheotwin.fem.steppers.explicit_euler import EXPLICIT_EULER
+from rheotwin.fem.steppers.explicit_stability import stable_step
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.fem.steppers.implicit import ImplicitStepper
@@ -38,6 +40,23 @@ def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
     )
 
 
+STEPS = 1000
+"""Steps of a run whose stepper is stable at any step, unless the scene says otherwise."""
+SAFETY = 0.5
+"""Share of the stable step that an explicit stepper takes unless the scene says otherwise."""
+
+
+def default_step(model: Model, options: FemOptions) -> float:
+    """Return the step [s] to take where the options name none."""
+    longest = model.problem.scene.duration / STEPS
+    if options.stepper == "central-difference":
+        return min(longest, SAFETY * largest_stable_step(model))
+    if options.stepper in EXPLICIT_RULES:
+        stable = stable_step(model, EXPLICIT_RULES[options.stepper], options.linear_solver)
+        return min(longest, SAFETY * stable) if stable else longest
+    return longest
+
+
 def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
     if options.stepper in EXPLICIT_RULES:
@@ -47,6 +66,8 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
             f"solvers.fem.incompressibility: {options.incompressibility} needs the stepper euler or rk4, "
             f"not {options.stepper}"
         )
+    if options.stepper == "central-difference":
+        return CentralDifference(model, h, account=options.accounts)
     if options.stepper == "adaptive":
         return AdaptiveStepper(model, h, options.tolerance, options.linear_solver, account=options.energy_balance)
     schemes: dict[str, Callable[[float], Scheme]] = {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rheotwin.fem.contact import Contacts, ContactSolver, NodeColumns
 from rheotwin.fem.linear import Choice
-from rheotwin.fem.model import Model
+from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.step_matrix import step_matrix
 from rheotwin.fem.steppers.impulses import Impulses
@@ -27,6 +27,8 @@ class ImplicitStepper:
 
     def __init__(self, model: Model, scheme: Scheme, h: float, choice: Choice, *, account: bool = True) -> None:
         self._model, self._scheme, self._h, self._account = model, scheme, h, account
+        if not scheme.dynamic:
+            require_held(model)
         self._channels = tuple(tuple(scheme.channel(term.channel) for term in body.terms) for body in model.bodies)
         stiffnesses = tuple(tuple(channel.stiffness for channel in body) for body in self._channels)
         self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice)
@@ -35,11 +37,9 @@ class ImplicitStepper:
 
     def statistics(self) -> dict[str, Any]:
         """Return scheme and linear solver."""
-        return {
-            "scheme": self._scheme.name,
-            "unknowns": len(self._model.free),
-            "linear_solver": self._matrix.factor.solver,
-        }
+        extra = {"pressures": self._matrix.extra} if self._matrix.extra else {}
+        size = {"scheme": self._scheme.name, "unknowns": len(self._model.free)}
+        return size | extra | self._matrix.factor.describe()
 
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step."""
@@ -50,12 +50,12 @@ class ImplicitStepper:
         du = np.where(model.held, model.prescribed(end) - state.u, 0.0)
         if np.any(du):
             right = right - self._matrix.apply(du)
-        du = du + self._matrix.solve(right)
+        du = du + self._matrix.solve(right, guess=self._h * state.rate)
         positions = padded(model.points + state.u.reshape(-1, model.dimension))
         du, contacts = self._contact.step(positions, du, end)
         if self._account:
             self._enter_work(state, du, contacts, loads, history)
-        self._accept(state, du, contacts)
+        self._accept(state, du, contacts, end)
 
     def _balanced(self, term: Term, factors: ChannelStep, state: State, rows: slice, memory: Array) -> Array:
         """Return e_u u + sum e_w w + e_v v + e_a a, the part of the balanced stress known before the step."""
@@ -75,7 +75,7 @@ class ImplicitStepper:
                 right[rows] -= term.force(self._balanced(term, factors, state, rows, memory))
         return right
 
-    def _accept(self, state: State, du: Array, contacts: Contacts) -> None:
+    def _accept(self, state: State, du: Array, contacts: Contacts, end: float) -> None:
         """Move the state on by `du`."""
         scheme, h = self._scheme, self._h
         rate = du / h
@@ -84,7 +84,10 @@ class ImplicitStepper:
             for by_du, by_v, by_a in (scheme.velocity, scheme.acceleration)
         )
         if self._impulses is not None:
-            struck = self._impulses.after(velocity, rate, contacts)
+            # A support's own velocity, not du/h: that belongs to mid-step and would make the next step's
+            # viscous and inertial forces of order 1.
+            target = np.where(self._model.held, self._model.prescribed_rate(end), rate)
+            struck = self._impulses.after(velocity, target, contacts)
             acceleration = acceleration + scheme.acceleration_per_velocity * (struck - velocity)
             if self._account:
                 loss = kinetic_energy(self._model, velocity) - kinetic_energy(self._model, struck)

@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix, diags
 from scipy.sparse.linalg import spsolve
 
 from rheotwin.fem.contact import Contacts, NodeColumns
-from rheotwin.fem.linear import Choice, factorise
+from rheotwin.fem.linear import Choice, Nodes, factorise
 from rheotwin.fem.model import Model
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ def _mass_solver(model: Model, choice: Choice) -> Callable[[Array], Array]:
         inverse[free] = 1.0 / diagonal[free]
         lumped = diags(inverse)
         return lambda impulse: lumped @ impulse
-    factor = factorise(model.mass[free][:, free], choice)
+    factor = factorise(model.mass[free][:, free], choice, nodes=Nodes(model.points, free))
 
     def solve(impulse: Array) -> Array:
         change = np.zeros_like(impulse)

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.constraints import tool_gaps
+from rheotwin.constraints import RigidTool, at_rest, tool_gaps
+from rheotwin.constraints.tools import PLANE, pack_geometry
 from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
+from rheotwin.fem.fast.explicit_boundary import keep_outside
+from rheotwin.fem.fast.explicit_packing import no_outside, pack_boundary
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
@@ -204,3 +207,31 @@ def test_full_step_forces_balance_the_motion(touching: Callable[..., Problem], e
     forces = (full.outside.external + full.outside.exerted).reshape(-1, 2).sum(axis=0)
     np.testing.assert_allclose(gained, 1e-3 * forces, atol=1e-14)
     np.testing.assert_allclose(full.motion.velocity, 0.5 * (before + state.motion.velocity), rtol=0, atol=1e-15)
+
+
+def test_a_tool_that_another_one_overtakes_lets_go() -> None:
+    """A node inside two planes whose way out of the second leads out of the first as well: the first does not pull."""
+    normals = [np.array([0.2, -1.0]), np.array([0.35, -1.0])]
+    tools = [
+        RigidTool(
+            str(k), PLANE, pack_geometry(center=np.array([0.0, -0.5 * k]), reference=n), at_rest(4), np.array([0])
+        )
+        for k, n in enumerate(normals)
+    ]
+    boundary = pack_boundary(
+        points=np.array([[0.0, 0.1]]),
+        masses=np.full(2, 2.0),
+        weight=np.zeros(2),
+        owners=np.full((1, 2), -1),
+        motions=[],
+        loads=[],
+        tools=tools,
+        runaway=100.0,
+    )
+    outside, v = no_outside(boundary), np.zeros(2)
+    keep_outside(boundary, outside, np.zeros(2), v, 0.1, 0.1, 0.1)
+    n = normals[1] / np.linalg.norm(normals[1])
+    depth = -float(n @ [0.0, 0.6])  # how far inside the second plane
+    np.testing.assert_allclose(outside.contact[0], 0.0, atol=1e-12)
+    np.testing.assert_allclose(v, depth / 0.1 * n, rtol=1e-12)
+    np.testing.assert_allclose(outside.contact[1, :2], 2.0 * depth / 0.1**2 * n, rtol=1e-12)

@@ -78,3 +78,18 @@ def test_defect_of_total_lagrangian_arms_is_of_the_order_of_the_strain(
         shares.append(abs(simulation.energy()["defect"]) / simulation.energy()["external"])
     assert shares[0] < 0.05
     assert shares[1] < 0.3 * shares[0]
+
+
+def test_ledger_closes_with_inertia_and_impacts(
+    description: str, laws: dict[str, Data], stretched: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """The lid starts at full speed: its impulse does work, half of which is lost at once; the rest is accounted for."""
+    data = stretched(laws["voigt"])
+    data["bodies"]["block"]["density"] = 20.0
+    simulation = begin(data, description, step=0.01, inertia=True)
+    simulation.advance(1.0, 10**9)
+    energy = simulation.energy()
+    # four nodes of the lid carry a sixth of the mass and take up the speed 0.5: m v^2/2 = 20/6 * 0.25/2
+    assert energy["impact"] == pytest.approx(20.0 / 6.0 * 0.125, rel=1e-6)
+    assert energy["kinetic"] > 0.1
+    assert abs(energy["defect"]) < 2e-3 * energy["impact"]

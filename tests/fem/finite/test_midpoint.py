@@ -46,9 +46,7 @@ def test_free_flight_keeps_momentum_and_angular_momentum(
 
 
 @pytest.mark.parametrize("name", ["elastic", "three-element"])
-def test_second_order_in_time(
-    name: str, description: str, laws: dict[str, Data], flying: Callable[..., Any]
-) -> None:
+def test_second_order_in_time(name: str, description: str, laws: dict[str, Data], flying: Callable[..., Any]) -> None:
     """Positions after 0.4 s: halving the step twice, changes fall by four; the viscous arm does not spoil the order."""
     soft, ends = laws[name] | {"young": 20.0}, []
     for step in (0.02, 0.01, 0.005):

@@ -43,3 +43,24 @@ def test_affine_boundary_gives_an_affine_field(
     stress = simulation.fields()["stress"]
     np.testing.assert_allclose(stress, np.tile(stress[0], (len(stress), 1)), atol=1e-11 * np.abs(stress).max())
     assert np.linalg.norm(stress_tensor(stress[0])) > 1.0
+
+
+def test_confined_stretch_of_a_block(laws: dict[str, Data], scene: Callable[..., Data], begin: Any) -> None:
+    """Cauchy stress and reaction of a neo-Hookean block at l = 1.5 and 0.6 between smooth walls, in closed form."""
+    bulk, shear = 300.0 / 0.9, 300.0 / 2.7
+    for stretch in (1.5, 0.6):
+        motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [stretch - 1.0, 0.0]]}
+        walls = {
+            "right": {"body": "block", "where": {"side": "right"}, "fix": ["x"], "motion": motion},
+            "left": {"body": "block", "where": {"side": "left"}, "fix": ["x"]},
+            "top": {"body": "block", "where": {"side": "top"}, "fix": ["y"]},
+            "bottom": {"body": "block", "where": {"side": "bottom"}, "fix": ["y"]},
+        }
+        data = scene(laws["elastic"], size=[1.0, 1.0], cells=[3, 3], duration=1.0, supports=walls)
+        simulation = begin(data, "total-lagrangian", step=0.5)
+        simulation.advance(1.0, 10**9)
+        pressure, deviator = bulk * (stretch - 1.0), shear * stretch ** (-5 / 3) * (stretch**2 - 1.0)
+        expected = pressure + deviator * np.array([2 / 3, -1 / 3, -1 / 3])
+        np.testing.assert_allclose(simulation.fields()["stress"][:, :3], np.tile(expected, (16, 1)), rtol=1e-9)
+        # the right face keeps its area, so the reaction is the Cauchy stress
+        assert -simulation.reactions()["support.right"][0] == pytest.approx(expected[0], rel=1e-9)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rheotwin.constraints import tool_gaps
+from rheotwin.fem.finite.contact import ToolContact
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
@@ -160,3 +161,26 @@ def test_of_two_tools_along_one_direction_the_foremost_carries_the_force(
     np.testing.assert_allclose(both["tool.plane"], alone["tool.plane"], rtol=1e-9)
     np.testing.assert_array_equal(both["tool.bar"], 0.0)
     assert both["tool.plane"][1] > 1.0
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"shape": "sphere", "center": [0.5, 0.45, 1.6], "radius": 0.5},
+        {"shape": "cylinder", "center": [0.5, 0.5, 1.7], "radius": 0.5, "axis": [0.3, 1.0, 0.2]},
+        {"shape": "plane", "center": [0.5, 0.5, 1.1], "normal": [0.1, 0.2, -1.0]},
+    ],
+    ids=["ball", "roller", "plane"],
+)
+def test_normals_turn_as_their_derivative_says(
+    tool: Data, laws: dict[str, Data], scene: Callable[..., Data], problem_of: Callable[[Data], Problem]
+) -> None:
+    """Central differences of the normals of every pair, with a step of 1e-6: good to about 1e-9."""
+    problem = problem_of(scene(laws["elastic"], size=[1.0, 1.0, 1.0], cells=[2, 2, 2], tools={"tool": tool}))
+    contact, h = ToolContact(problem.tools, problem.owners < 0), 1e-6
+    bending = contact.pairs(problem.points, 0.0).bending
+    for axis in range(3):
+        shift = h * np.eye(3)[axis]
+        ahead, behind = (contact.pairs(problem.points + s * shift, 0.0).normal for s in (1.0, -1.0))
+        np.testing.assert_allclose(bending[:, :, axis], (ahead - behind) / (2 * h), atol=1e-8)
+    assert np.any(bending != 0.0) == (tool["shape"] != "plane")

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import Diverged
+from rheotwin.fields import NODE_FIELDS
+from rheotwin.solver import Simulation
 
 Data = dict[str, Any]
 FLOOR = {"floor": {"body": "block", "where": {"side": "bottom"}}}
@@ -113,5 +115,20 @@ def test_the_body_of_an_inverted_element_is_named(
         "wall": {"body": "second", "where": {"side": "left"}},
         "corner": {"body": "second", "where": where, "motion": motion},
     }
-    with pytest.raises(Diverged, match=r"in body 'second' at node \d .*element [01] of body 'second' turned inside out"):
+    with pytest.raises(
+        Diverged, match=r"in body 'second' at node \d .*element [01] of body 'second' turned inside out"
+    ):
         begin(data, description, step=1.0).advance(1.0, 10**9)
+
+
+def test_it_is_a_simulation(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+) -> None:
+    """The protocol of solvers, and every field a record may ask for, with its number of components."""
+    simulation = begin(pulled(scene, laws["voigt"]), description, step=0.5)
+    assert isinstance(simulation, Simulation)
+    simulation.advance(1.0, 10**9)
+    fields = simulation.fields()
+    assert set(fields) == set(NODE_FIELDS)
+    for name, spec in NODE_FIELDS.items():
+        assert fields[name].reshape(len(simulation.positions), -1).shape[1] == spec.components

@@ -84,7 +84,9 @@ def test_stable_steps_of_the_papers_scene(
 
 
 @pytest.mark.parametrize(
-    ("rule", "limit"), [(EXPLICIT_EULER, 0.6 / 120.68**2), (RUNGE_KUTTA, np.sqrt(8.0) / 120.68)], ids=lambda x: str(x)
+    ("rule", "limit"),
+    [(EXPLICIT_EULER, 0.6 / 120.68**2), (RUNGE_KUTTA, np.sqrt(8.0) / 120.68)],
+    ids=["explicit Euler", "Runge-Kutta"],
 )
 def test_stable_step_in_closed_form(rule: ExplicitRule, limit: float) -> None:
     """Maxwell E = 300, c = 500: Euler exactly (E/c)/om^2; Runge-Kutta sqrt(8)/om, and a little more for the damping."""

