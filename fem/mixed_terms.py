@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.constraints.measure import measure_constraints
+from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.constraints.rank import rank_report
+from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import shear_matrix
 from rheotwin.fem.incompressible import RIGID_BULK, Formulation, MixedForm, mixed_form
@@ -21,6 +26,8 @@ from rheotwin.fem.term import Augmentation, MixedTerm, NodalTerm, Term
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
+
+Array = NDArray[np.float64]
 
 CONDENSED_BELOW = 1e4
 """Ratio of bulk to shear modulus up to which pressures of single cells are eliminated: beyond, digits would be lost."""
@@ -43,19 +50,34 @@ def body_form(body: ProblemBody, problem: Problem, formulation: Formulation, *, 
     return form
 
 
+def shear_term(body: ProblemBody, problem: Problem, space: Space) -> NodalTerm:
+    """Return J_mu with the shear channel: 2 mu eps."""
+    matrix = problem.thickness * shear_matrix(space.basis, axisymmetric=space.axisymmetric)
+    return NodalTerm(matrix.tocsr(), body.law.channel("shear"), TWICE, lambda s: (space.strain @ s).reshape(-1, 6))
+
+
+def soft_term(body: ProblemBody, problem: Problem, kind: PatchKind, share: float) -> NodalTerm:
+    """Return what holds the volume ratio of single cells at the mean of their patches, K_s = `share` mu (spec 5)."""
+    cells, points = body.mesh.t.T, body.mesh.p.T
+    soft = soft_measure(patches(kind, cells, points), points, 1.0)
+    gradient = measure_constraints(patches("element", cells, points), points).gradient(points)
+    drift = (soft.difference @ gradient).tocsr()
+
+    def tensors(state: Array) -> Array:
+        found = np.zeros((len(cells), 6))
+        found[:, :3] = (drift @ state)[:, None] / 3.0
+        return found
+
+    matrix = (problem.thickness * soft.stiffness(gradient)).tocsr()
+    return NodalTerm(matrix, body.law.channel("shear").scaled(share), TRACE, tensors)
+
+
 def mixed_terms(
     body: ProblemBody, problem: Problem, space: Space, form: MixedForm, *, incompressible: bool
 ) -> tuple[Term, ...]:
     """Return J_mu with the shear channel and J_vol with what is left of the bulk channel."""
     thickness, law = problem.thickness, body.law
     shear = law.channel("shear")
-    bulk = Channel.elastic(RIGID_BULK * max(shear.instantaneous, shear.viscosity)) if incompressible else None
-    straight = NodalTerm(
-        (thickness * shear_matrix(space.basis, axisymmetric=space.axisymmetric)).tocsr(),
-        shear,
-        TWICE,
-        lambda s: (space.strain @ s).reshape(-1, 6),
-    )
     stiffest = RIGID_BULK if incompressible else law.channel("bulk").instantaneous / shear.instantaneous
     if form.is_condensable and stiffest < CONDENSED_BELOW:
         volume = (thickness * form.condensed()).tocsr()
@@ -68,5 +90,7 @@ def mixed_terms(
         def by_volume(channel: Channel) -> Term:
             return MixedTerm(channel, TRACE, rows, lambda b: form.solve_mass(b) / thickness, form.tensors)
 
-    channels = [bulk] if bulk is not None else [law.channel("bulk"), shear.scaled(-2.0 / 3.0)]
-    return tuple(term for term in (straight, *map(by_volume, channels)) if not term.channel.is_zero)
+    rigid = Channel.elastic(RIGID_BULK * max(shear.instantaneous, shear.viscosity))
+    channel = rigid if incompressible else law.channel("bulk") + shear.scaled(-2.0 / 3.0)
+    terms = (shear_term(body, problem, space), by_volume(channel))
+    return tuple(term for term in terms if not term.channel.is_zero)

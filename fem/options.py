@@ -12,7 +12,10 @@ from rheotwin.fem.linear import Choice
 from rheotwin.fem.system import Discretisation, Split
 from rheotwin.fem.term import History
 
-Incompressibility = Literal["none", "csm-node", "csm-cell", "csm-element"]
+PATCHES = ("node", "cell", "element")
+"""Formulations that are volume constraints on patches of simplices."""
+CONSTRAINT_STEPPERS = ("euler", "rk4")
+"""Steppers that hold constraints by stabilisation."""
 StepperName = Literal[
     "midpoint",
     "cayley",
@@ -37,14 +40,21 @@ class FemOptions(BaseModel):
         description="step [s]; default: 1/1000 of the duration, and half the stable step of explicit steppers",
     )
     stepper: StepperName = Field(default="midpoint", description="rule in time")
+    kinematics: Literal["small", "corotational", "total-lagrangian"] = Field(
+        default="small",
+        description="small strain, large rotation of small strains, or large strain; "
+        "the last two know the steppers midpoint and quasi-static",
+    )
     order: Order = Field(default=1, description="order of the elements: 1 linear, 2 quadratic")
     formulation: Literal["displacement"] | Formulation = Field(
         default="displacement",
         description="displacements alone, or with a pressure space that does not lock near poisson = 0.5; "
-        "node, cell and element are the papers' volume constraints",
+        "node, cell (split square or cube) and element (papers) have one pressure per patch",
     )
     incompressible: bool = Field(
-        default=False, description="rigid volume instead of the law's bulk modulus; needs a pressure space"
+        default=False,
+        description="rigid volume instead of the law's bulk modulus; needs a pressure space; "
+        "euler and rk4 hold node, cell or element by constraint stabilisation",
     )
     mass: Literal["lumped", "consistent"] = Field(default="lumped", description="mass matrix")
     split: Split = Field(
@@ -64,11 +74,16 @@ class FemOptions(BaseModel):
         description="how fast euler and rk4 correct constraints [1/s], default 0.5/step; "
         "a fixed one keeps order 4 under supports that accelerate",
     )
-    incompressibility: Incompressibility = Field(
-        default="none",
-        description="constant volume in euler and rk4, per node, split square or cube (cell), or element (papers)",
+    soft_volume: float = Field(
+        default=0.0,
+        ge=0.0,
+        description="holds single cells near the mean volume of their node or cell patch: modulus over shear modulus",
     )
     linear_solver: Choice = Field(default="auto", description="solver of the linear systems")
+    newton_tolerance: float = Field(
+        default=1e-9, gt=0.0, lt=1.0, description="residual over largest force at which a nonlinear step is solved"
+    )
+    newton_iterations: int = Field(default=25, ge=1, description="iterations before a nonlinear step is halved")
     energy_balance: bool = Field(default=True, description="account for work and dissipation at every step")
 
     @model_validator(mode="after")
@@ -81,7 +96,34 @@ class FemOptions(BaseModel):
             raise ValueError(f"formulation = {self.formulation!r} keeps histories at the nodes: leave history out")
         if self.formulation != "displacement" and self.split != "bulk-shear":
             raise ValueError(f"formulation = {self.formulation!r} splits into bulk and shear: leave split out")
+        if self.constrained and self.formulation not in PATCHES:
+            raise ValueError(
+                f"incompressible with stepper = {self.stepper!r} holds volumes of patches: set formulation to "
+                "node, cell or element"
+            )
+        if self.kinematics != "small":
+            self._require_plain()
+        if self.soft_volume and self.formulation not in PATCHES[:2]:
+            raise ValueError("soft_volume belongs to formulation = node or cell: leave it out")
         return self
+
+    def _require_plain(self) -> None:
+        """Refuse what the nonlinear descriptions do not have rather than ignore it."""
+        if self.stepper not in ("midpoint", "quasi-static"):
+            raise ValueError(f"kinematics = {self.kinematics!r} knows the steppers midpoint and quasi-static only")
+        for name in ("order", "formulation", "incompressible", "mass", "split", "history", "linear_solver"):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"kinematics = {self.kinematics!r} has no choice of {name}: leave it out")
+
+    @property
+    def inertia(self) -> bool:
+        """Whether the mass counts."""
+        return self.stepper not in ("quasi-static", "static")
+
+    @property
+    def constrained(self) -> bool:
+        """Whether volumes are constraints of the stepper."""
+        return self.incompressible and self.stepper in CONSTRAINT_STEPPERS
 
     @property
     def balances(self) -> bool:
@@ -103,4 +145,6 @@ class FemOptions(BaseModel):
             consistent_mass=self.mass == "consistent",
             formulation=None if self.formulation == "displacement" else self.formulation,
             incompressible=self.incompressible,
+            constrained=self.constrained,
+            soft_volume=self.soft_volume,
         )

@@ -1,4 +1,4 @@
-"""The finite-element solver: small-strain rheological bodies, implicit, with exact unilateral contact."""
+"""The finite-element solver: rheological bodies, small and large strain, with exact unilateral contact."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from rheotwin.fem.finite import FiniteSimulation
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.simulation import FemSimulation
 from rheotwin.problem import Problem
@@ -13,10 +14,10 @@ from rheotwin.solver import ALL_CELLS, ALL_LAWS, ALL_TOOLS, Capabilities
 
 
 class FemSolver:
-    """Plug-in: linear elements on scikit-fem meshes, all laws, exponential midpoint."""
+    """Plug-in: elements of order 1 and 2 and mixed ones on scikit-fem meshes, all laws, small and large strain."""
 
     name: ClassVar[str] = "fem"
-    description: ClassVar[str] = "linear finite elements (scikit-fem), small strain, implicit exponential midpoint"
+    description: ClassVar[str] = "finite elements (scikit-fem) for small and large strain, implicit or explicit, mixed"
     options: ClassVar[type[BaseModel]] = FemOptions
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
@@ -26,7 +27,9 @@ class FemSolver:
         planes=frozenset({"strain", "stress", "axisymmetric"}),
     )
 
-    def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
+    def start(self, problem: Problem, options: BaseModel) -> FemSimulation | FiniteSimulation:
         """Assemble and factorise at time zero."""
         assert isinstance(options, FemOptions)
+        if options.kinematics != "small":
+            return FiniteSimulation(problem, options)
         return FemSimulation(problem, options)

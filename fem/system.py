@@ -15,7 +15,7 @@ from rheotwin.fem.elements import Order
 from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
 from rheotwin.fem.incompressible import Formulation, locking_check
 from rheotwin.fem.incompressible.locking import REFUSE_ABOVE
-from rheotwin.fem.mixed_terms import body_form, mixed_terms
+from rheotwin.fem.mixed_terms import body_form, mixed_terms, shear_term, soft_term
 from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.term import History, NodalTerm, QuadratureTerm, Term
 from rheotwin.materials import Channel, Law, equal_poisson
@@ -40,6 +40,10 @@ class Discretisation:
     """Pair of displacement and pressure spaces; None: displacements alone."""
     incompressible: bool = False
     """Whether volumes are rigid, whatever the law's bulk modulus."""
+    constrained: bool = False
+    """Whether the stepper holds the volumes of the formulation's patches by constraints: terms carry shear alone."""
+    soft_volume: float = 0.0
+    """K_s of single cells in a patch as a share of the shear modulus."""
 
 
 @dataclass(frozen=True)
@@ -194,13 +198,24 @@ def _warn_of_locking(body: ProblemBody, problem: Problem, choice: Discretisation
         warnings.warn(warning, stacklevel=2)
 
 
+def _soft_terms(body: ProblemBody, problem: Problem, choice: Discretisation) -> tuple[Term, ...]:
+    if choice.soft_volume == 0.0 or choice.formulation not in ("node", "cell"):
+        return ()
+    return (soft_term(body, problem, choice.formulation, choice.soft_volume),)
+
+
 def body_system(body: ProblemBody, problem: Problem, choice: Discretisation) -> BodySystem:
     """Assemble one body."""
     _warn_of_locking(body, problem, choice)
+    if choice.constrained:
+        space = _space(body, problem, choice)
+        terms = (shear_term(body, problem, space), *_soft_terms(body, problem, choice))
+        return BodySystem(space, _mass(body, problem, space, choice.consistent_mass), terms)
     if choice.formulation is not None:
         form = body_form(body, problem, choice.formulation, incompressible=choice.incompressible)
         space = mixed_space(body.mesh, body.cell, form.basis, axisymmetric=is_ring(problem))
-        terms = mixed_terms(body, problem, space, form, incompressible=choice.incompressible)
+        volume = mixed_terms(body, problem, space, form, incompressible=choice.incompressible)
+        terms = (*volume, *_soft_terms(body, problem, choice))
         return BodySystem(space, _mass(body, problem, space, choice.consistent_mass), terms)
     space = _space(body, problem, choice)
     eliminated = is_flat(problem) and not space.inner

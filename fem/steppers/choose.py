@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
-from rheotwin.errors import RheotwinError
+from rheotwin.constraints.patches import PatchKind
+from rheotwin.constraints.rank import RankReport
+from rheotwin.constraints.stabilisation import Constraint
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.steppers.adaptive import AdaptiveStepper
@@ -27,7 +30,10 @@ EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
 
 
 def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
-    constraints, reports = volume_constraints(model, options.incompressibility)
+    constraints: Sequence[Constraint] = ()
+    reports: Sequence[RankReport] = ()
+    if options.constrained:
+        constraints, reports = volume_constraints(model, cast(PatchKind, options.formulation))
     return ExplicitStepper(
         model,
         EXPLICIT_RULES[options.stepper],
@@ -61,11 +67,6 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
     if options.stepper in EXPLICIT_RULES:
         return _explicit(model, h, options)
-    if options.incompressibility != "none":
-        raise RheotwinError(
-            f"solvers.fem.incompressibility: {options.incompressibility} needs the stepper euler or rk4, "
-            f"not {options.stepper}"
-        )
     if options.stepper == "central-difference":
         return CentralDifference(model, h, account=options.accounts)
     if options.stepper == "adaptive":

@@ -52,7 +52,7 @@ class ExplicitStepper:
         self._require_stable()
         for report in self._reports:
             if report.locks:
-                warnings.warn(f"solvers.fem.incompressibility: {report.sentence()}", stacklevel=2)
+                warnings.warn(f"solvers.fem.formulation: {report.sentence()}", stacklevel=2)
 
     def _require_stable(self) -> None:
         name = self._rule.name

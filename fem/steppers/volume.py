@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
@@ -12,23 +11,18 @@ from rheotwin.constraints.stabilisation import Constraint
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import Model
 
-KINDS: dict[str, PatchKind] = {"csm-node": "node", "csm-cell": "cell", "csm-element": "element"}
 
-
-def volume_constraints(
-    model: Model, choice: Literal["none", "csm-node", "csm-cell", "csm-element"]
-) -> tuple[Sequence[Constraint], Sequence[RankReport]]:
+def volume_constraints(model: Model, kind: PatchKind) -> tuple[Sequence[Constraint], Sequence[RankReport]]:
     """Return the constraints of every body, and what they leave of its freedom."""
-    if choice == "none":
-        return (), ()
-    if any(body.space.order != 1 or body.space.axisymmetric for body in model.bodies):
+    if any(body.space.axisymmetric for body in model.bodies):
         raise RheotwinError(
-            f"solvers.fem.incompressibility: {choice} needs linear elements (order = 1) and no axis of symmetry"
+            "solvers.fem.incompressible: volume constraints do not know rings; choose another stepper for "
+            'plane = "axisymmetric"'
         )
     constraints, reports = [], []
     for body, first in zip(model.bodies, model.first_rows, strict=True):
-        space = patches(KINDS[choice], body.space.mesh.t.T + first, model.points)
+        space = patches(kind, body.space.mesh.t.T + first, model.points)
         constraint = measure_constraints(space, model.points)
         constraints.append(constraint)
-        reports.append(rank_report(KINDS[choice], constraint.gradient(model.points), model.held))
+        reports.append(rank_report(kind, constraint.gradient(model.points), model.held))
     return constraints, reports

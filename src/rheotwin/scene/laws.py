@@ -115,6 +115,8 @@ class ThreeElementSpec(_SpringAndDashpot):
     """Viscosity c1 beside the spring: a number, or a table of two constants."""
     series_viscosity: ActingDashpotPart
     """Viscosity c2 in series with the Voigt unit: a number, or a table of two constants."""
+    seed_printed: bool = False
+    """The relaxing part as the papers print it, a factor 1 + c1/c2 too stiff; for comparisons with their results."""
 
     @model_validator(mode="after")
     def _complete(self) -> ThreeElementSpec:
@@ -128,7 +130,8 @@ class ThreeElementSpec(_SpringAndDashpot):
         from rheotwin.materials import ThreeElement
 
         spring, voigt_dashpot = self._parts(self.voigt_viscosity)
-        return ThreeElement(spring, voigt_dashpot, dashpot_moduli(self.series_viscosity, self._viscous_poisson()))
+        series_dashpot = dashpot_moduli(self.series_viscosity, self._viscous_poisson())
+        return ThreeElement(spring, voigt_dashpot, series_dashpot, seed_printed=self.seed_printed)
 
 
 LawSpec = Annotated[

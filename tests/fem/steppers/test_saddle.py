@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from rheotwin.constraints.patches import patches
+from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import Model, build_model
 from rheotwin.fem.options import FemOptions
@@ -208,8 +210,8 @@ def area(simulation: Simulation, problem: Problem) -> float:
     return float(np.linalg.det(edges).sum() / 2.0)
 
 
-@pytest.mark.filterwarnings("ignore:solvers.fem.incompressibility")
-@pytest.mark.parametrize("kind", ["csm-node", "csm-cell"])
+@pytest.mark.filterwarnings("ignore:solvers.fem.formulation")
+@pytest.mark.parametrize("kind", ["node", "cell"])
 def test_volume_is_kept(
     kind: str,
     squeezed: Callable[..., Data],
@@ -220,12 +222,28 @@ def test_volume_is_kept(
     """Plates 10 % closer: a body of nu = 0.35 shrinks by percents, a constrained one keeps its area to 1e-4."""
     problem = problem_of(squeezed(laws["voigt"]))
     changes = {}
-    for incompressibility in (kind, "none"):
-        simulation = start(problem, stepper="rk4", step=0.004, incompressibility=incompressibility)
+    for incompressible in (True, False):
+        simulation = start(problem, stepper="rk4", step=0.004, formulation=kind, incompressible=incompressible)
         simulation.advance(1.0, 10**9)
-        changes[incompressibility] = abs(area(simulation, problem) / 2.0 - 1.0)
-    assert changes[kind] < 1e-4
-    assert changes["none"] > 0.02
+        changes[incompressible] = abs(area(simulation, problem) / 2.0 - 1.0)
+    assert changes[True] < 1e-4
+    assert changes[False] > 0.02
+
+
+def test_soft_cells_stay_near_the_mean_of_their_patch(
+    squeezed: Callable[..., Data], problem_of: Callable[[Data], Problem], start: Start, laws: dict[str, Data]
+) -> None:
+    """The drift of single triangles from their node patches falls, and the more the stiffer; their sum stays kept."""
+    problem, drifts = problem_of(squeezed(laws["voigt"])), []
+    mesh = problem.bodies[0].mesh
+    soft = soft_measure(patches("node", mesh.t.T, mesh.p.T), mesh.p.T, 1.0)
+    for modulus in (0.0, 5.0, 50.0):
+        options = {"formulation": "node", "incompressible": True, "soft_volume": modulus}
+        simulation = start(problem, stepper="rk4", step=0.001, **options)
+        simulation.advance(1.0, 10**9)
+        drifts.append(soft.energy(simulation.positions))
+        assert area(simulation, problem) / 2.0 == pytest.approx(1.0, abs=1e-4)
+    assert drifts[2] < 0.3 * drifts[1] < 0.3 * drifts[0]
 
 
 def test_constrained_plates_feel_the_pressure(
@@ -233,30 +251,31 @@ def test_constrained_plates_feel_the_pressure(
 ) -> None:
     """Held still, both plates carry the same force, which is larger than that of the compressible body."""
     found = {}
-    for kind in ("csm-cell", "none"):
+    for kind in ("cell", "none"):
         data = squeezed(laws["voigt"]) | {"duration": 2.5, "output": {"interval": 2.5}}
-        simulation = start(data, stepper="rk4", step=0.004, incompressibility=kind)
+        volumes = {"formulation": kind, "incompressible": True} if kind == "cell" else {}
+        simulation = start(data, stepper="rk4", step=0.004, **volumes)
         simulation.advance(2.5, 10**9)
         forces = simulation.reactions()
         found[kind] = forces["support.floor"][1]
         assert forces["support.top"][1] == pytest.approx(-found[kind], rel=1e-4)
-    assert abs(found["csm-cell"]) > 1.2 * abs(found["none"])
+    assert abs(found["cell"]) > 1.2 * abs(found["none"])
 
 
 def test_constraints_report_their_rank(squeezed: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
     data = squeezed(laws["voigt"])
-    simulation = start(data, stepper="rk4", step=0.004, incompressibility="csm-cell")
+    simulation = start(data, stepper="rk4", step=0.004, formulation="cell", incompressible=True)
     assert simulation.statistics()["constraints"][0].startswith("constraints per cell: 54 dof, 32 constraints, rank")
-    with pytest.warns(UserWarning, match=r"solvers\.fem\.incompressibility: seed mode .* expect locking"):
-        start(data, stepper="rk4", step=0.004, incompressibility="csm-element")
+    with pytest.warns(UserWarning, match=r"solvers\.fem\.formulation: seed mode .* expect locking"):
+        start(data, stepper="rk4", step=0.004, formulation="element", incompressible=True)
 
 
-def test_volume_constraints_need_an_explicit_rule(
+def test_volume_constraints_of_other_pressure_spaces_are_refused(
     squeezed: Callable[..., Data], start: Start, laws: dict[str, Data]
 ) -> None:
-    with pytest.raises(
-        RheotwinError, match=r"solvers\.fem\.incompressibility: csm-node needs the stepper euler or rk4"
-    ):
-        start(squeezed(laws["voigt"]), incompressibility="csm-node")
-    with pytest.raises(RheotwinError, match=r"solvers\.fem\.incompressibility: csm-node needs linear elements"):
-        start(squeezed(laws["voigt"]), stepper="rk4", step=0.001, order=2, incompressibility="csm-node")
+    with pytest.raises(RheotwinError, match=r"incompressible with stepper = 'rk4' holds volumes of patches"):
+        start(squeezed(laws["voigt"]), stepper="rk4", formulation="mini", incompressible=True)
+    with pytest.raises(RheotwinError, match=r"incompressible needs a pressure space"):
+        start(squeezed(laws["voigt"]), incompressible=True)
+    with pytest.raises(RheotwinError, match=r"soft_volume belongs to formulation = node or cell"):
+        start(squeezed(laws["voigt"]), formulation="element", soft_volume=1.0)
