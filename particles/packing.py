@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import GEOMETRY_SIZE
-from rheotwin.particles.kernel import Boundary, Held, Loads, Nodes, Tables, Tools
+from rheotwin.particles.boundary import Boundary, Held, Loads, Nodes, Tables, Tools
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 

@@ -14,9 +14,12 @@ from scipy.sparse import diags
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.cell_volume import cell_volumes
-from rheotwin.particles.kernel import Elements, State, advance
+from rheotwin.particles.forces.all_forces import Forces
+from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.kernel import advance
 from rheotwin.particles.network import Constants, build_network, network_stable_step
 from rheotwin.particles.packing import pack_boundary
+from rheotwin.particles.state import State
 from rheotwin.particles.virial import (
     averaging,
     edge_virial,
@@ -61,13 +64,15 @@ class TrussSimulation:
         self.step_size = float(self._step)
         self.step_count = 0
         self._boundary = pack_boundary(problem, RUNAWAY * problem.extent)
-        self._edges = kernel_elements(network.edges, network.rest_length, network.edge_constants, self.step_size)
-        self._cells = kernel_elements(network.cells, network.rest_volume, network.cell_constants, self.step_size)
+        self._forces = Forces(
+            edges=kernel_elements(network.edges, network.rest_length, network.edge_constants, self.step_size),
+            cells=kernel_elements(network.cells, network.rest_volume, network.cell_constants, self.step_size),
+        )
         self._state = State(
             positions=rest.copy(),
             velocities=np.zeros_like(rest),
-            edge_arms=np.zeros_like(self._edges.arm_stiffness),
-            cell_arms=np.zeros_like(self._cells.arm_stiffness),
+            edge_arms=np.zeros_like(self._forces.edges.arm_stiffness),
+            cell_arms=np.zeros_like(self._forces.cells.arm_stiffness),
             force=np.zeros_like(rest),
             contact_force=np.zeros((len(self._boundary.tools.candidate), 3)),
             reaction=np.zeros_like(rest),
@@ -97,8 +102,7 @@ class TrussSimulation:
         """Step towards `until` [s], at most `max_steps` steps."""
         wanted = round(until / self.step_size) - self.step_count
         count = max(0, min(wanted, max_steps))
-        elements = (self._edges, self._cells)
-        self.step_count += advance(self.step_count, count, self.step_size, elements, self._state, self._boundary)
+        self.step_count += advance(self.step_count, count, self.step_size, self._forces, self._state, self._boundary)
 
     def _edge_tension(self) -> tuple[Array, Array, Array]:
         """Return edge vectors (M, 3) [m], tension of the relaxing arms and total tension [N]."""

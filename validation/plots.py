@@ -15,7 +15,8 @@ from rheotwin.validation.comparison import CaseComparison, Comparison
 from rheotwin.validation.run_view import Array, RunView
 
 Styles = Mapping[str, LineStyle]
-VOLUME_NAMES = {1: "length", 2: "area", 3: "volume"}
+VOLUME_NAMES = {"m": "length", "m2": "area", "m3": "volume"}
+VOLUME_UNITS = {1: "m", 2: "m2", 3: "m3"}
 
 
 def overview_plots(comparison: Comparison, plots: Mapping[str, Sequence[Plot]]) -> tuple[Plot, ...]:
@@ -190,7 +191,9 @@ def _volume_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Pl
             for run in runs
             if column in run.probes
         ]
-        word = VOLUME_NAMES[runs[0].dimension]
+        # By unit, because the flat mesh of an axisymmetric body stands for the volume of its rings.
+        units = (run.units[column] for run in runs if column in run.units)
+        word = VOLUME_NAMES[next(units, VOLUME_UNITS[runs[0].dimension])]
         labels = ("time [s]", f"change of {word} [%]")
         plots.append(_curves(f"{case}-volume-{body}", f"{case}: {word} of {body}", labels, lines, styles))
     return plots

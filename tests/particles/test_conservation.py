@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rheotwin.meshing import build_mesh
-from rheotwin.particles.kernel import Elements
+from rheotwin.particles.forces.elements import Elements
 from rheotwin.scene.rotation import Rotation
 
 SPEED = 0.2
@@ -166,8 +166,11 @@ def test_order_of_elements_does_not_matter(
         simulation = start(problem, step=0.004)
         if shuffle:
             rng = np.random.default_rng(4)
-            simulation._edges = shuffled(simulation._edges, rng.permutation(len(simulation._edges.rest)))
-            simulation._cells = shuffled(simulation._cells, rng.permutation(len(simulation._cells.rest)))
+            edges, cells = simulation._forces.edges, simulation._forces.cells
+            simulation._forces = simulation._forces._replace(
+                edges=shuffled(edges, rng.permutation(len(edges.rest))),
+                cells=shuffled(cells, rng.permutation(len(cells.rest))),
+            )
         put(simulation, velocities=kicks(problem))
         simulation.advance(1.0, 10**9)
         found.append(simulation.positions)

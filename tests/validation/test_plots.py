@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+import pytest
 
 from rheotwin.validation import compare
 from rheotwin.validation.chart_style import line_styles, with_own_ids
@@ -42,6 +43,18 @@ def test_a_run_without_probes_leaves_only_the_error(press_runs) -> None:
     names = [plot.name for plot in case_plots(comparison, comparison.cases[0], bare)]
     assert names == ["elastic-error"]
     assert len(overview_plots(comparison, {"elastic": ()})) == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "word"), [({}, "area"), ({"volume.block": "m2"}, "area"), ({"volume.block": "m3"}, "volume")]
+)
+def test_the_measure_of_a_body_is_named_by_its_unit(press_runs, unit: dict[str, str], word: str) -> None:
+    """The flat mesh of an axisymmetric body stands for rings, whose measure is a volume."""
+    runs = [dataclasses.replace(run, units=unit) for run in press_runs[:2]]
+    comparison = compare(runs)
+    plot = case_plots(comparison, comparison.cases[0], runs)[-1]
+    assert plot.caption == f"elastic: {word} of block"
+    assert f"change of {word} [%]" in plot.svg
 
 
 def test_residual_bars_carry_their_numbers(press_runs) -> None:

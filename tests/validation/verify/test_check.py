@@ -71,9 +71,7 @@ def test_what_the_solver_lacks_is_not_yet(made_up: Callable[..., Check]) -> None
     assert carry_out(made_up(compute=None, waits_for="needs time")).message == "needs time"
 
 
-@pytest.mark.parametrize(
-    ("found", "status", "code"), [(2.5, "finding", 0), (2.6, "falls short", 1), (3.0, "holds", 0)]
-)
+@pytest.mark.parametrize(("found", "status", "code"), [(2.5, "finding", 0), (2.6, "falls short", 1), (3.0, "holds", 0)])
 def test_a_known_difference_from_print_stays_visible(found: float, status: str, code: int) -> None:
     """The value found instead of the printed one does not fail; moving away from both does."""
     quantity = Quantity("F", 3.0, 1e-3, finding=Finding(2.5, 1e-3, "a slip of the pen"))

@@ -1,0 +1,23 @@
+"""What a step of the particle loop changes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """What a step changes; vectors are (N, 3)."""
+
+    positions: Array
+    velocities: Array
+    edge_arms: Array
+    cell_arms: Array
+    force: Array
+    contact_force: Array
+    reaction: Array
