@@ -88,7 +88,9 @@ def mixed_terms(
         rows = Augmentation(csr_matrix(thickness * form.gradient), csr_matrix(thickness * form.mass))
 
         def by_volume(channel: Channel) -> Term:
-            return MixedTerm(channel, TRACE, rows, lambda b: form.solve_mass(b) / thickness, form.tensors)
+            return MixedTerm(
+                channel, TRACE, rows, lambda b: form.solve_mass(b) / thickness, form.tensors, rigid=incompressible
+            )
 
     rigid = Channel.elastic(RIGID_BULK * max(shear.instantaneous, shear.viscosity))
     channel = rigid if incompressible else law.channel("bulk") + shear.scaled(-2.0 / 3.0)

@@ -172,7 +172,7 @@ def _spread(space: Space, shares: Array) -> Array:
     """
     out = np.zeros((space.rows, space.dimension))
     out[: space.vertices] = shares
-    mesh = space.basis.mesh
+    mesh = space.mesh
     if space.order == 1 or mesh.dim() == 1:
         return out
     facets = mesh.boundary_facets()

@@ -148,10 +148,12 @@ class FemSimulation:
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
-        return self._state.save() | {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}
+        counters = {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}
+        return self._state.save() | self._stepper.save() | counters
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over a saved state."""
         check_same_step(state, self.step_size)
         self._state = State.restored(self._model, state)
+        self._stepper.restore(state)
         self.step_count = int(state["step_count"])

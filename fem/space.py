@@ -6,7 +6,7 @@ packed *inner* unknowns such as the out-of-plane strain of a plane-stress cell. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +31,8 @@ class Space:
     cell: str
     order: Order
     axisymmetric: bool
-    basis: Basis
+    given: Basis | None = None
+    """Basis of a mixed formulation; default: that of the cell and order."""
     inner: int = 0
     bubbles: int = 0
     """Rows of the basis behind the nodes that are amplitudes inside cells, not displacements of a place."""
@@ -41,15 +42,22 @@ class Space:
         """Components of a displacement."""
         return int(self.mesh.p.shape[0])
 
-    @property
+    @cached_property
+    def basis(self) -> Basis:
+        """Shape functions at the quadrature points; made when first needed, because a large body's take much memory."""
+        if self.given is not None:
+            return self.given
+        return vector_basis(self.mesh, self.cell, self.order, axisymmetric=self.axisymmetric)
+
+    @cached_property
     def vertices(self) -> int:
         """Number of mesh vertices, which are the first nodes."""
-        return int(self.basis.mesh.t.max()) + 1
+        return int(self.mesh.t.max()) + 1
 
     @property
     def nodes(self) -> int:
         """Number of displacement nodes."""
-        return int(self.basis.N) // self.dimension - self.bubbles
+        return self.vertices if self.order == 1 else int(self.basis.N) // self.dimension - self.bubbles
 
     @property
     def rows(self) -> int:
@@ -59,7 +67,7 @@ class Space:
     @property
     def used(self) -> int:
         """Number of components that stand for something: all but the padding of the last row."""
-        return int(self.basis.N) + self.inner
+        return (self.nodes + self.bubbles) * self.dimension + self.inner
 
     @property
     def size(self) -> int:
@@ -69,6 +77,8 @@ class Space:
     @cached_property
     def points(self) -> Array:
         """Rest positions (nodes, d) [m]."""
+        if self.order == 1:
+            return np.ascontiguousarray(self.mesh.p.T)
         return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T[: self.nodes])
 
     @cached_property
@@ -76,7 +86,7 @@ class Space:
         """Vertices (n, k) of the edges, faces or cells that the nodes behind the vertices stand on, group by group."""
         if self.nodes == self.vertices:
             return []
-        scalar, mesh = self.basis.elem.elem, self.basis.mesh
+        scalar, mesh = self.basis.elem.elem, self.mesh
         groups = []
         if scalar.edge_dofs:
             groups.append(mesh.edges.T)
@@ -90,7 +100,10 @@ class Space:
     def boundary(self) -> NDArray[np.bool_]:
         """Mark the nodes on the boundary."""
         marked = np.zeros(self.nodes, dtype=bool)
-        on_facets = self.basis.get_dofs(self.basis.mesh.boundary_facets()).flatten() // self.dimension
+        if self.order == 1:
+            marked[self.mesh.boundary_nodes()] = True
+            return marked
+        on_facets = self.basis.get_dofs(self.mesh.boundary_facets()).flatten() // self.dimension
         marked[on_facets] = True
         return marked
 
@@ -134,10 +147,10 @@ def mixed_space(mesh: Any, cell: str, basis: Basis, *, axisymmetric: bool = Fals
     vertices, scalar = int(mesh.t.max()) + 1, basis.elem.elem
     order: Order = 2 if scalar.edge_dofs or scalar.facet_dofs else 1
     bubbles = int(basis.N) // int(mesh.p.shape[0]) - vertices if order == 1 else 0
-    return Space(mesh, cell, order, axisymmetric, basis, bubbles=bubbles)
+    return Space(mesh, cell, order, axisymmetric, given=basis, bubbles=bubbles)
 
 
 def body_space(mesh: Any, cell: str, order: Order, *, axisymmetric: bool = False, out_of_plane: bool = False) -> Space:
     """Return the displacement space of a mesh; `out_of_plane` adds an unknown ZZ strain per quadrature point."""
-    basis = vector_basis(mesh, cell, order, axisymmetric=axisymmetric)
-    return Space(mesh, cell, order, axisymmetric, basis, inner=basis.dx.size if out_of_plane else 0)
+    space = Space(mesh, cell, order, axisymmetric)
+    return replace(space, given=space.basis, inner=space.basis.dx.size) if out_of_plane else space

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, block_diag, csr_matrix
 
-from rheotwin.fem.linear import Choice, Factor, Nodes, factorise
+from rheotwin.fem.linear import Choice, Factor, Nodes, WarmStart, factorise
 from rheotwin.fem.model import Model
 
 Array = NDArray[np.float64]
@@ -25,6 +25,8 @@ class StepMatrix:
     factor: Factor
     extra: int
     """Rows behind the displacements: pressures of mixed terms."""
+    warm: WarmStart | None = None
+    """Earlier solutions on the free components, kept where the solver iterates."""
 
     def apply(self, x: Array) -> Array:
         """Return (m M + sum kappa J) x on all components."""
@@ -34,17 +36,30 @@ class StepMatrix:
                 out[rows] += stiffness * term.force(term.measure(x[rows]))
         return np.asarray(out)
 
-    def solve(self, right: Array, guess: Array | None = None) -> Array:
-        """Solve for the free components with the held ones at zero; `right` is (size,) or (size, n).
-
-        An iterative solver starts at `guess`.
-        """
+    def solve(self, right: Array) -> Array:
+        """Solve for the free components with the held ones at zero; `right` is (size,) or (size, n)."""
         free = self.model.free
-        reduced, start = right[free], None if guess is None else guess[free]
+        reduced = right[free]
         if self.extra:
-            reduced, start = np.concatenate([reduced, np.zeros((self.extra, *right.shape[1:]))]), None
+            reduced = np.concatenate([reduced, np.zeros((self.extra, *right.shape[1:]))])
         out = np.zeros_like(right)
-        out[free] = self.factor.solve(reduced, start)[: len(free)]
+        out[free] = self.factor.solve(reduced)[: len(free)]
+        return out
+
+    def next(self, right: Array, u: Array) -> Array:
+        """Return the increment du of one step of a run that stands at `u`.
+
+        An iterative solver looks for u + du, starting from what it has found before: its tolerance is then a share of
+        the forces of the whole deformation, not of an increment that may be next to nothing.
+        """
+        if self.warm is None:
+            return self.solve(right)
+        free = self.model.free
+        whole = right[free] + self.warm.matrix @ u[free]
+        solution = self.factor.solve(whole, self.warm.guess(whole))
+        self.warm.remember(solution)
+        out = np.zeros_like(right)
+        out[free] = solution - u[free]
         return out
 
 
@@ -76,4 +91,5 @@ def step_matrix(
         factor = factorise(matrix, choice, kind="indefinite")
     else:
         factor = factorise(matrix, choice, nodes=Nodes(model.points, free))
-    return StepMatrix(model, mass_factor, stiffnesses, factor, extra)
+    warm = WarmStart(matrix) if factor.solver == "amg" else None
+    return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)

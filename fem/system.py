@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.sparse import block_diag, csr_matrix, diags, kron
 from skfem import Basis
 
 from rheotwin.fem.elements import Order
+from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
 from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
 from rheotwin.fem.incompressible import Formulation, locking_check
 from rheotwin.fem.incompressible.locking import REFUSE_ABOVE
@@ -132,9 +133,10 @@ def _point_matrix(space: Space, weights: Array, stress_map: Array) -> csr_matrix
 def _terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisation) -> tuple[Term, ...]:
     flat, ring, thickness = is_flat(problem), is_ring(problem), problem.thickness
     parts = parts_of(body.law, dimension=problem.dimension, flat=flat, split=choice.split)
-    weights = thickness * space.weights
     if space.inner:
-        matrices = [_point_matrix(space, weights, part.stress_map) for part in parts]
+        matrices = [_point_matrix(space, thickness * space.weights, part.stress_map) for part in parts]
+    elif body.cell == "tet" and space.order == 1:
+        matrices = tet_matrices(body.mesh, parts)
     else:
         lame = thickness * lame_matrix(space.basis, axisymmetric=ring)
         shear = thickness * shear_matrix(space.basis, axisymmetric=ring) if problem.dimension > 1 else None
@@ -142,11 +144,20 @@ def _terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisa
 
     def term(part: Part, matrix: csr_matrix) -> Term:
         if choice.history == "quadrature":
+            weights = thickness * space.weights
             return QuadratureTerm(matrix, part.channel, part.stress_map, space.strain, weights)
         return NodalTerm(matrix, part.channel, part.stress_map, lambda s: (space.strain @ s).reshape(-1, 6))
 
     pairs = zip(parts, matrices, strict=True)
     return tuple(term(part, matrix) for part, matrix in pairs if not part.channel.is_zero)
+
+
+def tet_matrices(mesh: Any, parts: tuple[Part, ...]) -> list[csr_matrix]:
+    """Return lambda J_lambda + mu J_mu of linear tetrahedra, whose gradients are constant, without a basis."""
+    tets = tet_geometry(mesh.p.T, mesh.t.T)
+    pattern = block_pattern(tets.corners, mesh.p.shape[1])
+    ones = np.ones(len(tets.corners))
+    return [stiffness(pattern, tets, part.lame * ones, part.shear * ones).to_sparse().tocsr() for part in parts]
 
 
 def _space(body: ProblemBody, problem: Problem, choice: Discretisation) -> Space:

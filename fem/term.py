@@ -57,6 +57,13 @@ class Term(Protocol):
     def state_size(self) -> int:
         """Length of a state or history vector."""
 
+    @property
+    def rigid(self) -> bool:
+        """Whether the channel stands for a constraint e = 0: its force holds at the end of a step, whatever the rule.
+
+        Taken at mid-step like a spring it would alternate about its value for ever, for want of mass and damping.
+        """
+
     def measure(self, u: Array) -> Array:
         """Return the deformation e that belongs to a displacement-like vector."""
 
@@ -79,6 +86,7 @@ class NodalTerm:
     stress_map: Array
     strain: Callable[[Array], Array]
     augmentation: None = None
+    rigid: bool = False
 
     @property
     def state_size(self) -> int:
@@ -114,6 +122,7 @@ class QuadratureTerm:
     weights: Array
     """Volume of every point [m^d], times thickness."""
     augmentation: None = None
+    rigid: bool = False
 
     @property
     def state_size(self) -> int:
@@ -157,6 +166,7 @@ class MixedTerm:
     solve_mass: Callable[[Array], Array]
     strain: Callable[[Array], Array]
     """Displacements -> tensors at the quadrature points whose trace is the projected volume strain."""
+    rigid: bool = False
     matrix: None = None
 
     @property

@@ -7,12 +7,12 @@ history makes that residual small: it extrapolates in time, and follows a load t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.linear.vectors import add_scaled, dot
 
 Array = NDArray[np.float64]
@@ -28,7 +28,8 @@ PARALLEL = 1e-12
 class WarmStart:
     """The last solutions with one matrix, newest first, and their products with it."""
 
-    matrix: BlockRows
+    matrix: Any
+    """Whatever multiplies a vector by `@`."""
     depth: int = DEPTH
     _solutions: list[Array] = field(default_factory=list)
     _products: list[Array] = field(default_factory=list)

@@ -11,11 +11,13 @@ the tolerance in proportion. Lengths are halves of halves, so that each level k 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, log2
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rheotwin.fem.linear import Choice
 from rheotwin.fem.model import Model
@@ -24,6 +26,8 @@ from rheotwin.fem.steppers.implicit import ImplicitStepper
 from rheotwin.fem.steppers.midpoint import midpoint
 from rheotwin.fem.steppers.quasi_static import channel_step
 from rheotwin.fem.steppers.scheme import Scheme
+
+Array = NDArray[np.float64]
 
 FINEST = 16
 """Levels below the grid step; what still differs there is an impact, which no step resolves."""
@@ -90,6 +94,13 @@ class AdaptiveStepper:
             "largest_step": self._h / 2 ** min(self._coarsest, self._finest),
             "factorisations": 2 * len(self._pairs),
         }
+
+    def save(self) -> dict[str, Array]:
+        """Return nothing: all that lasts is in the state."""
+        return {}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over nothing."""
 
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step of the grid."""

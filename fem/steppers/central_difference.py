@@ -9,6 +9,7 @@ dashpots feel; its `v`, `acceleration` and contacts belong to the full step.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ class CentralDifference:
             "products_per_step": self._explicit.terms,
             "threads": self._threads,
         }
+
+    def save(self) -> dict[str, Array]:
+        """Return nothing: all that lasts is in the state."""
+        return {}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over nothing."""
 
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,13 @@ class ExplicitStepper:
         if self._reports:
             found["constraints"] = [report.sentence() for report in self._reports]
         return found
+
+    def save(self) -> dict[str, Array]:
+        """Return nothing: all that lasts is in the state."""
+        return {}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over nothing."""
 
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,18 @@ from rheotwin.fem.linear import Choice
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.step_matrix import step_matrix
+from rheotwin.fem.steppers import quasi_static
 from rheotwin.fem.steppers.impulses import Impulses
 from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
 from rheotwin.fem.term import Term
 from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
+
+
+def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:
+    """Return the coefficients of a term's channel; a rigid one holds at the end of the step (K theta is finite there)."""
+    return quasi_static.channel_step(term.channel, h) if term.rigid else scheme.channel(term.channel)
 
 
 class ImplicitStepper:
@@ -29,7 +36,7 @@ class ImplicitStepper:
         self._model, self._scheme, self._h, self._account = model, scheme, h, account
         if not scheme.dynamic:
             require_held(model)
-        self._channels = tuple(tuple(scheme.channel(term.channel) for term in body.terms) for body in model.bodies)
+        self._channels = tuple(tuple(_coefficients(scheme, term, h) for term in body.terms) for body in model.bodies)
         stiffnesses = tuple(tuple(channel.stiffness for channel in body) for body in self._channels)
         self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice)
         self._impulses = Impulses(model, choice) if scheme.dynamic else None
@@ -41,6 +48,16 @@ class ImplicitStepper:
         size = {"scheme": self._scheme.name, "unknowns": len(self._model.free)}
         return size | extra | self._matrix.factor.describe()
 
+    def save(self) -> dict[str, Array]:
+        """Return what an iterative solver starts from."""
+        warm = self._matrix.warm
+        return {} if warm is None else {"warm_start": warm.save()}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over what `save` returned."""
+        if self._matrix.warm is not None:
+            self._matrix.warm.restore(saved["warm_start"])
+
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step."""
         model = self._model
@@ -50,7 +67,7 @@ class ImplicitStepper:
         du = np.where(model.held, model.prescribed(end) - state.u, 0.0)
         if np.any(du):
             right = right - self._matrix.apply(du)
-        du = du + self._matrix.solve(right, guess=self._h * state.rate)
+        du = du + self._matrix.next(right, state.u)
         positions = padded(model.points + state.u.reshape(-1, model.dimension))
         du, contacts = self._contact.step(positions, du, end)
         if self._account:

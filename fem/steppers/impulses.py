@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, diags
+from scipy.sparse import block_array, block_diag, csc_matrix, csr_matrix, diags
 from scipy.sparse.linalg import spsolve
 
 from rheotwin.fem.contact import Contacts, NodeColumns
+from rheotwin.fem.incompressible import RIGID_BULK
 from rheotwin.fem.linear import Choice, Nodes, factorise
 from rheotwin.fem.model import Model
 
 Array = NDArray[np.float64]
+Solve = Callable[[Array, Array], Array]
+"""Impulses (size, ...) [N s] and volume rates (pressures, ...) -> velocity changes (size, ...) [m/s]."""
+MASSLESS = 1e-6
+"""Mass, as a share of the smallest, that lets the equations of massless bubbles be solved."""
 
 
 def contact_normals(model: Model, contacts: Contacts) -> csc_matrix:
@@ -25,46 +31,88 @@ def contact_normals(model: Model, contacts: Contacts) -> csc_matrix:
 
 
 class Impulses:
-    """Velocity changes of impacts: M (v' - v) = N p.
+    """Velocity changes of impacts: M (v' - v) = N p + B' q, B v' = 0.
 
     The impulses p act on the held and touching components alone, so the momentum of the others is balanced for any
     mass matrix. Without them the midpoint rule would reflect the velocity of a stopped node for ever; with them,
-    impact is inelastic, as it is for a rigid tool on a soft body.
+    impact is inelastic, as it is for a rigid tool on a soft body. The pressure impulses q keep rigid volumes (B v is
+    their rate of change): a stopped node that changed a volume would make pressures alternate for ever.
     """
 
     def __init__(self, model: Model, choice: Choice) -> None:
         self._model = model
-        self._solve = _mass_solver(model, choice)
-        self._columns = NodeColumns(self._solve, model.dimension, model.size)
+        self._volumes = _volume_rates(model)
+        self._solve = _mass_solver(model, choice, self._volumes)
+        kept = partial(self._answer, self._solve, self._volumes[0].shape[0])
+        self._columns = NodeColumns(kept, model.dimension, model.size)
+
+    @staticmethod
+    def _answer(solve: Solve, pressures: int, impulse: Array) -> Array:
+        """Return the velocity changes of impulses that change no volume."""
+        return solve(impulse, np.zeros((pressures, *impulse.shape[1:])))
 
     def after(self, velocity: Array, rate: Array, contacts: Contacts) -> Array:
         """Return the velocity with held and touching components at `rate` [m/s]."""
         model = self._model
         change = np.where(model.held, rate - velocity, 0.0)
-        velocity = velocity + change - self._solve(model.mass @ change)
+        velocity = velocity + change
+        velocity = velocity + self._solve(-(model.mass @ change), -(self._volumes[0] @ velocity))
         if len(contacts.node):
             normals = contact_normals(model, contacts)
-            columns = self._columns
-            response = self._solve(normals) if model.lumped else columns.along(contacts.node, contacts.normal)
+            response = self._columns.along(contacts.node, contacts.normal)
             missing = normals.T @ (rate - velocity)
             velocity = velocity + response @ spsolve(csc_matrix(normals.T @ response), missing)
         return np.asarray(velocity)
 
 
-def _mass_solver(model: Model, choice: Choice) -> Callable[[Array], Array]:
-    """Return the map from impulses [N s] to velocity changes [m/s] of the free components that have mass."""
+def _volume_rates(model: Model) -> tuple[csr_matrix, csr_matrix]:
+    """Return B (pressures, size) and C of all rigid volumes."""
+    gradients, masses = [], []
+    for body in model.bodies:
+        rows = next((term.augmentation for term in body.terms if term.rigid), None)
+        gradients.append(csr_matrix((0, body.space.size)) if rows is None else rows.gradient)
+        masses.append(csr_matrix((0, 0)) if rows is None else rows.mass)
+    return block_diag(gradients, format="csr"), block_diag(masses, format="csr")
+
+
+def _mass_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_matrix]) -> Solve:
+    """Return the map to velocity changes of the free components that have mass."""
     diagonal = model.mass.diagonal()
     free = model.free[diagonal[model.free] > 0.0]
+    if volumes[0].shape[0]:
+        return _saddle_solver(model, choice, volumes)
     if model.lumped:
         inverse = np.zeros(model.size)
         inverse[free] = 1.0 / diagonal[free]
         lumped = diags(inverse)
-        return lambda impulse: lumped @ impulse
+        return lambda impulse, _: np.asarray(lumped @ impulse)
     factor = factorise(model.mass[free][:, free], choice, nodes=Nodes(model.points, free))
 
-    def solve(impulse: Array) -> Array:
+    def solve(impulse: Array, _: Array) -> Array:
         change = np.zeros_like(impulse)
         change[free] = factor.solve(impulse[free])
+        return change
+
+    return solve
+
+
+def _saddle_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_matrix]) -> Solve:
+    """Solve [M B'; B -eps C] on the free components; those without mass give way at no cost and keep their velocity."""
+    free, (gradient, pressures) = model.free, volumes
+    own, rows = model.mass.diagonal()[free], gradient[:, free]
+    massive = own > 0.0
+    if not massive.any():
+        return lambda impulse, _: np.zeros_like(impulse)
+    added = np.where(massive, 0.0, MASSLESS * own[massive].min())
+    mass = model.mass[free][:, free] + diags(added)
+    compliance = rows.multiply(rows)[:, massive] @ (1.0 / own[massive])
+    share = float(compliance.mean() / pressures.diagonal().mean()) / RIGID_BULK
+    factor = factorise(block_array([[mass, rows.T], [rows, -share * pressures]], format="csr"), choice, kind="indefinite")
+    moved, chosen = free[massive], np.flatnonzero(massive)
+
+    def solve(impulse: Array, rate: Array) -> Array:
+        change = np.zeros_like(impulse)
+        change[moved] = factor.solve(np.concatenate([impulse[free], rate]))[chosen]
         return change
 
     return solve

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rheotwin.fem.state import State
+
+Array = NDArray[np.float64]
 
 
 class Stepper(Protocol):
@@ -19,3 +25,9 @@ class Stepper(Protocol):
 
     def statistics(self) -> dict[str, Any]:
         """Return what the manifest should tell (plain JSON values)."""
+
+    def save(self) -> dict[str, Array]:
+        """Return what the stepper itself remembers from step to step, by name."""
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over what `save` returned."""
