@@ -104,7 +104,8 @@ class FemSimulation:
 
     def energy(self) -> dict[str, float]:
         """Return energies [J]: kinetic, stored; if followed, dissipated, lost in impacts, done from outside, amiss."""
-        kinetic, stored = kinetic_energy(self._model, self._state.v), stored_energy(self._model, self._state)
+        kinetic = kinetic_energy(self._model, self._state.v) if self._options.inertia else 0.0
+        stored = stored_energy(self._model, self._state)
         found = {"kinetic": kinetic, "stored": stored}
         if not self._options.accounts:
             return found

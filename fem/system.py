@@ -193,10 +193,10 @@ def _poisson(bulk: float, shear: float) -> float:
     return (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear)) if bulk or shear else 0.0
 
 
-def _warn_of_locking(body: ProblemBody, problem: Problem, choice: Discretisation) -> None:
+def warn_of_locking(body: ProblemBody, problem: Problem, choice: Discretisation) -> None:
     """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
     if problem.dimension == 1 or is_flat(problem):
-        return
+        return  # neither has a volume to keep
     bulk, shear = body.law.channel("bulk"), body.law.channel("shear")
     at_once = _poisson(bulk.instantaneous, shear.instantaneous)
     settled = _poisson(bulk.equilibrium, shear.equilibrium)
@@ -217,7 +217,7 @@ def _soft_terms(body: ProblemBody, problem: Problem, choice: Discretisation) -> 
 
 def body_system(body: ProblemBody, problem: Problem, choice: Discretisation) -> BodySystem:
     """Assemble one body."""
-    _warn_of_locking(body, problem, choice)
+    warn_of_locking(body, problem, choice)
     if choice.constrained:
         space = _space(body, problem, choice)
         terms = (shear_term(body, problem, space), *_soft_terms(body, problem, choice))

@@ -21,6 +21,7 @@ from rheotwin.fem.finite.newton import Frame
 from rheotwin.fem.finite.small_strain_law import SmallStrain
 from rheotwin.fem.finite.total_lagrangian import TotalLagrangian
 from rheotwin.fem.linear import Nodes, factorise, require_no_free_modes
+from rheotwin.fem.system import Discretisation, warn_of_locking
 from rheotwin.problem import Problem, ProblemBody
 
 Array = NDArray[np.float64]
@@ -78,6 +79,8 @@ class FiniteModel:
 
 def build_model(problem: Problem, description: Description, *, inertia: bool) -> FiniteModel:
     """Prepare a problem for the chosen description of large motion."""
+    for body in problem.bodies:
+        warn_of_locking(body, problem, Discretisation())
     bodies = tuple(_finite_body(body, problem, description) for body in problem.bodies)
     geometries = [body.geometry for body in bodies]
     free = problem.owners < 0

@@ -23,7 +23,7 @@ from rheotwin.fem.fast.explicit_packing import Boundary, pack_boundary
 from rheotwin.fem.fast.explicit_stability import stable_step
 from rheotwin.fem.fast.explicit_terms import Terms
 from rheotwin.fem.fast.threads import threads_for
-from rheotwin.fem.model import FREE, PADDING, Model
+from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
 from rheotwin.solver import RUNAWAY
 
@@ -130,10 +130,10 @@ def explicit_boundary(model: Model) -> Boundary:
         raise RheotwinError(
             'solvers.fem.mass: central differences need lumped masses; choose mass = "lumped" or another stepper'
         )
-    if np.any(model.owners == PADDING):
+    if np.any(model.mass.diagonal()[model.free] <= 0.0):
         raise RheotwinError(
-            "solvers.fem.stepper: central differences need a mass at every unknown, which the out-of-plane strains "
-            'of plane stress with unequal Poisson ratios have not; choose the stepper "midpoint"'
+            "solvers.fem.stepper: central differences need a mass at every unknown, which neither bubbles (mini) nor "
+            'the out-of-plane strains of plane stress with unequal Poisson ratios have; choose the stepper "midpoint"'
         )
     motions = [item.motion for item in model.problem.prescribed]
     return pack_boundary(

@@ -1,0 +1,78 @@
+"""What the documentation shows is true: its scenes run, its commands exist, its tables name every option."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from rheotwin.__main__ import build_parser
+from rheotwin.errors import EXIT_OK
+from rheotwin.fem.options import FemOptions
+from rheotwin.record import open_record
+
+Command = Callable[..., Any]
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "finite-elements.md"
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def guide_scenes() -> list[str]:
+    """Whole scenes stay as they are; the other blocks go to the end of the first."""
+    first, *others = blocks(GUIDE, "toml")
+    return [first, *(block if block.startswith("schema") else f"{first}\n{block}" for block in others)]
+
+
+SCENES = guide_scenes()
+
+
+def text_values(annotation: Any) -> list[str]:
+    """Return the words that an option may be set to, however its choices are nested."""
+    found = [[value] if isinstance(value, str) else text_values(value) for value in get_args(annotation)]
+    return [word for words in found for word in words]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", range(len(SCENES)))
+def test_scene_of_the_guide_runs(command: Command, tmp_path: Path, number: int) -> None:
+    text = SCENES[number]
+    case = [word for name in tomllib.loads(text).get("cases", {}) for word in ("--case", name)]
+    (tmp_path / "guide.toml").write_text(text)
+    said = command("run", tmp_path / "guide.toml", "--output", tmp_path / "record", *case, "--quiet")
+    assert (said.code, said.err) == (EXIT_OK, "")
+    record = open_record(tmp_path / "record")
+    asked = tomllib.loads(text).get("solvers", {}).get("fem", {})
+    used = record.manifest.solver.options
+    assert {name: used[name] for name in asked} == asked
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_of_the_page_exist(page: Path) -> None:
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("rheotwin ")]
+    lines += re.findall(r"`(rheotwin [a-z]+ [^`]*)`", page.read_text())
+    for line in lines:
+        words = shlex.split(line.partition("#")[0].partition(">")[0])
+        build_parser().parse_args(words[1:])  # leaves with an error otherwise
+
+
+def test_guide_names_every_option_and_choice() -> None:
+    text = GUIDE.read_text()
+    for name, field in FemOptions.model_fields.items():
+        assert re.search(rf"`{name}\b", text), name
+        for word in text_values(field.annotation):
+            assert re.search(rf'[`"]{re.escape(word)}[`"]', text), f"{name} = {word}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_the_page_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [target for target in targets if not (page.parent / target).exists()] == []
