@@ -22,12 +22,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.constraints.patches import Patches
-from rheotwin.constraints.stabilisation import (
-    REGULARISATION,
-    ConstrainedInertia,
-    LumpedInertia,
-    stabilised_demand,
-)
 from rheotwin.errors import RheotwinError
 
 Array = NDArray[np.float64]
@@ -149,33 +143,6 @@ def _slots(patches: Patches, touched: csr_matrix) -> Indices:
     rows = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))[:, None]
     keys = np.repeat(np.arange(touched.shape[0]), np.diff(touched.indptr)) * touched.shape[1] + touched.indices
     return np.asarray(np.searchsorted(keys, rows * touched.shape[1] + nodes), dtype=np.int64)
-
-
-def stabilised_right_side(
-    constraints: MeasureConstraints, positions: Array, velocities: Array, frequency: float
-) -> Array:
-    """Return 2 om R' + om^2 R + Q (constraints,) [m^d/s2] for om = `frequency` [1/s]."""
-    rate = constraints.gradient(positions) @ velocities.ravel()
-    return stabilised_demand(
-        constraints.value(positions), rate, constraints.curvature(positions, velocities), frequency
-    )
-
-
-def solve_multipliers(
-    gradient: csr_matrix,
-    inverse_mass: Array,
-    acceleration: Array,
-    right_side: Array,
-    *,
-    regularisation: float = REGULARISATION,
-) -> Array:
-    """Return the multipliers L [N/m^(d-1)] of (A^T M^-1 A + eps I) L = -(right_side + A^T a).
-
-    `inverse_mass` (N d,) [1/kg] is zero on held or driven components; `acceleration` (N d,) [m/s2] is M^-1 F on
-    the others and the prescribed acceleration on those. The constraint force on the nodes is A L.
-    """
-    inertia = ConstrainedInertia(LumpedInertia(inverse_mass), gradient, regularisation=regularisation)
-    return inertia.multipliers(acceleration, right_side)
 
 
 @njit(cache=True)

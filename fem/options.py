@@ -66,7 +66,7 @@ class FemOptions(BaseModel):
         default=0.8, ge=0.0, le=1.0, description="of generalized-alpha at high frequency: 1 damps nothing"
     )
     tolerance: float = Field(
-        default=1e-3, gt=0.0, description="of the adaptive stepper: error of a piece as a share of the displacement"
+        default=1e-3, ge=1e-8, description="of the adaptive stepper: error of a piece as a share of the displacement"
     )
     constraint_frequency: float | None = Field(
         default=None,
@@ -103,9 +103,26 @@ class FemOptions(BaseModel):
             )
         if self.kinematics != "small":
             self._require_plain()
+        self._require_used()
         if self.soft_volume and self.formulation not in PATCHES[:2]:
             raise ValueError("soft_volume belongs to formulation = node or cell: leave it out")
         return self
+
+    def _require_used(self) -> None:
+        """Refuse options that were given but that nothing would read."""
+        large = self.kinematics != "small"
+        readers = {
+            "spectral_radius": (self.stepper == "generalized-alpha", 'stepper = "generalized-alpha"'),
+            "tolerance": (self.stepper == "adaptive", 'stepper = "adaptive"'),
+            "constraint_frequency": (self.stepper in CONSTRAINT_STEPPERS, "the steppers euler and rk4"),
+            "newton_tolerance": (large, 'kinematics = "corotational" or "total-lagrangian"'),
+            "newton_iterations": (large, 'kinematics = "corotational" or "total-lagrangian"'),
+            "linear_solver": (self.stepper != "central-difference", "steppers that solve systems"),
+            "energy_balance": (not large, 'kinematics = "small"'),
+        }
+        for name, (read, reader) in readers.items():
+            if not read and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} belongs to {reader}: leave it out")
 
     def _require_plain(self) -> None:
         """Refuse what the nonlinear descriptions do not have rather than ignore it."""

@@ -64,9 +64,14 @@ class StepMatrix:
 
 
 def step_matrix(
-    model: Model, mass_factor: float, stiffnesses: tuple[tuple[float, ...], ...], choice: Choice
+    model: Model,
+    mass_factor: float,
+    stiffnesses: tuple[tuple[float, ...], ...],
+    choice: Choice,
+    *,
+    remember: bool = True,
 ) -> StepMatrix:
-    """Assemble and factorise."""
+    """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
     blocks, gradients, masses = [], [], []
     for (body, _), kappas in zip(model.parts(), stiffnesses, strict=True):
         block, rows, modulus = mass_factor * body.mass, None, 0.0
@@ -77,8 +82,10 @@ def step_matrix(
                 block = block + kappa * term.matrix
         blocks.append(block)
         if rows is not None and modulus:
-            gradients.append(rows.gradient)
-            masses.append(rows.mass / modulus)
+            # One size for stiffnesses and areas, whatever the units: pivots are judged by their size.
+            scale = float(np.abs(block.diagonal()).max() / np.abs(rows.gradient.data).max())
+            gradients.append(scale * rows.gradient)
+            masses.append(scale**2 / modulus * rows.mass)
         else:
             gradients.append(csr_matrix((0, body.space.size)))
             masses.append(csr_matrix((0, 0)))
@@ -91,5 +98,5 @@ def step_matrix(
         factor = factorise(matrix, choice, kind="indefinite")
     else:
         factor = factorise(matrix, choice, nodes=Nodes(model.points, free))
-    warm = WarmStart(matrix) if factor.solver == "amg" else None
+    warm = WarmStart(matrix) if remember and factor.solver == "amg" else None
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)

@@ -16,7 +16,7 @@ from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
 from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
 from rheotwin.fem.incompressible import Formulation, locking_check
 from rheotwin.fem.incompressible.locking import REFUSE_ABOVE
-from rheotwin.fem.mixed_terms import body_form, mixed_terms, shear_term, soft_term
+from rheotwin.fem.mixed_terms import body_form, mixed_terms, require_volume, shear_term, soft_term
 from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.term import History, NodalTerm, QuadratureTerm, Term
 from rheotwin.materials import Channel, Law, equal_poisson
@@ -173,6 +173,12 @@ def _mass(body: ProblemBody, problem: Problem, space: Space, consistent: bool) -
     if not consistent and space.order == 1:
         shares = problem.masses[body.nodes]
     else:
+        if problem.scene.bodies[body.name].mass_sharing == "equal":
+            warnings.warn(
+                f"bodies.{body.name}.mass_sharing: equal shares are for lumped linear elements; here the mass "
+                "follows the volume",
+                stacklevel=2,
+            )
         if space.bubbles:
             basis = Basis(space.mesh, space.basis.elem, intorder=2 * space.basis.elem.maxdeg)
             full = product_matrix(basis, axisymmetric=space.axisymmetric)
@@ -209,24 +215,25 @@ def warn_of_locking(body: ProblemBody, problem: Problem, choice: Discretisation)
         warnings.warn(warning, stacklevel=2)
 
 
-def _soft_terms(body: ProblemBody, problem: Problem, choice: Discretisation) -> tuple[Term, ...]:
+def _soft_terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisation) -> tuple[Term, ...]:
     if choice.soft_volume == 0.0 or choice.formulation not in ("node", "cell"):
         return ()
-    return (soft_term(body, problem, choice.formulation, choice.soft_volume),)
+    return (soft_term(body, problem, space, choice.formulation, choice.soft_volume),)
 
 
 def body_system(body: ProblemBody, problem: Problem, choice: Discretisation) -> BodySystem:
     """Assemble one body."""
     warn_of_locking(body, problem, choice)
-    if choice.constrained:
+    if choice.constrained and choice.formulation is not None:
+        require_volume(problem, choice.formulation)
         space = _space(body, problem, choice)
-        terms = (shear_term(body, problem, space), *_soft_terms(body, problem, choice))
+        terms = (shear_term(body, problem, space), *_soft_terms(body, problem, space, choice))
         return BodySystem(space, _mass(body, problem, space, choice.consistent_mass), terms)
     if choice.formulation is not None:
         form = body_form(body, problem, choice.formulation, incompressible=choice.incompressible)
         space = mixed_space(body.mesh, body.cell, form.basis, axisymmetric=is_ring(problem))
         volume = mixed_terms(body, problem, space, form, incompressible=choice.incompressible)
-        terms = (*volume, *_soft_terms(body, problem, choice))
+        terms = (*volume, *_soft_terms(body, problem, space, choice))
         return BodySystem(space, _mass(body, problem, space, choice.consistent_mass), terms)
     space = _space(body, problem, choice)
     eliminated = is_flat(problem) and not space.inner

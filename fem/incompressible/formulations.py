@@ -154,7 +154,7 @@ def _pair(formulation: Formulation, cell: str) -> Pair:
     if cell not in cells:
         others = [name for name, known in FORMULATIONS.items() if cell in known and name != "element"]
         remedy = f"use one of {', '.join(others)}" if others else "choose cells of two or three dimensions"
-        raise RheotwinError(f"formulation '{formulation}' does not exist on {cell} cells: {remedy}")
+        raise RheotwinError(f"solvers.fem.formulation: '{formulation}' does not exist on {cell} cells: {remedy}")
     return cells[cell]
 
 

@@ -76,10 +76,11 @@ class AdaptiveStepper:
         self._coarsest, self._finest = FINEST, 0
 
     def _pair(self, level: int) -> Pair:
-        h = self._h / 2**level
+        """Return the rules of a level; they remember nothing, so that a resumed run repeats every bit."""
+        h, model, choice = self._h / 2**level, self._model, self._choice
         return Pair(
-            ImplicitStepper(self._model, midpoint(h), h, self._choice, account=self._account),
-            ImplicitStepper(self._model, endpoint(h), h, self._choice, account=False),
+            ImplicitStepper(model, midpoint(h), h, choice, account=self._account, remember=False),
+            ImplicitStepper(model, endpoint(h), h, choice, account=False, remember=False),
         )
 
     def statistics(self) -> dict[str, Any]:

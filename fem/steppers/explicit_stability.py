@@ -19,6 +19,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import Choice, factorise
 from rheotwin.fem.model import Model
 from rheotwin.fem.steppers.explicit_rule import ExplicitRule
+from rheotwin.fem.steppers.first_order import require_mass
 from rheotwin.fem.term import Term
 from rheotwin.materials import Channel
 
@@ -36,6 +37,7 @@ ROUNDING = 1e-9
 
 def stable_step(model: Model, rule: ExplicitRule, choice: Choice) -> float:
     """Return the largest stable step [s] of all bodies."""
+    require_mass(model)
     found = float("inf")
     for (body, rows), free in zip(model.parts(), _free_of_bodies(model), strict=True):
         if not free.size or not body.terms:

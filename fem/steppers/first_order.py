@@ -33,7 +33,7 @@ from rheotwin.constraints.stabilisation import (
 )
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import Choice, factorise
-from rheotwin.fem.model import PADDING, Model
+from rheotwin.fem.model import Model
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.touching import Pressing, Touching, contact_rows
 
@@ -69,7 +69,7 @@ class FirstOrderSystem:
         self.model, self.frequency, self.extra, self._account = model, frequency, tuple(extra), account
         self._slack = SLACK * h
         mass = model.mass.diagonal()
-        _require_mass(model, mass)
+        require_mass(model)
         self.held = np.flatnonzero(model.held & (mass > 0.0))
         rows = csr_matrix(
             (np.ones(len(self.held)), (np.arange(len(self.held)), self.held)), (len(self.held), model.size)
@@ -234,12 +234,13 @@ class FirstOrderSystem:
         return done, lost
 
 
-def _require_mass(model: Model, mass: Array) -> None:
-    owners = model.owners.ravel()
-    if np.any((mass <= 0.0) & (owners > PADDING)):
+def require_mass(model: Model) -> None:
+    """Refuse unknowns without mass."""
+    if np.any(model.mass.diagonal()[model.free] <= 0.0):
         raise RheotwinError(
-            "solvers.fem.stepper: explicit rules need a mass on every unknown, which the out-of-plane strain of plane "
-            'stress with unequal Poisson ratios has not; choose the stepper "midpoint"'
+            "solvers.fem.stepper: explicit rules need a mass on every unknown, which the bubbles of mini elements and "
+            "the out-of-plane strains of plane stress with unequal Poisson ratios have not; choose the stepper "
+            '"midpoint"'
         )
 
 

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:
-    """Return the coefficients of a term's channel; a rigid one holds at the end of the step (K theta is finite there)."""
+    """Return the coefficients of a channel; that of a rigid term holds at the end of the step."""
     return quasi_static.channel_step(term.channel, h) if term.rigid else scheme.channel(term.channel)
 
 
@@ -32,14 +32,16 @@ class ImplicitStepper:
 
     stable_step = float("inf")
 
-    def __init__(self, model: Model, scheme: Scheme, h: float, choice: Choice, *, account: bool = True) -> None:
+    def __init__(
+        self, model: Model, scheme: Scheme, h: float, choice: Choice, *, account: bool = True, remember: bool = True
+    ) -> None:
         self._model, self._scheme, self._h, self._account = model, scheme, h, account
         if not scheme.dynamic:
             require_held(model)
         self._channels = tuple(tuple(_coefficients(scheme, term, h) for term in body.terms) for body in model.bodies)
         stiffnesses = tuple(tuple(channel.stiffness for channel in body) for body in self._channels)
-        self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice)
-        self._impulses = Impulses(model, choice) if scheme.dynamic else None
+        self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice, remember=remember)
+        self._impulses = Impulses(model, choice, h) if scheme.dynamic else None
         self._contact = ContactSolver(model.tools, NodeColumns(self._matrix.solve, model.dimension, model.size))
 
     def statistics(self) -> dict[str, Any]:
@@ -134,8 +136,27 @@ class ImplicitStepper:
             total += channel.viscosity / self._h * term.product(measure, measure)
         return total
 
+    def _taken_up(self, state: State, du: Array) -> float:
+        """Return the work [J] of internal forces: springs and memories by the trapezoidal rule, dashpots at du/h."""
+        total = 0.0
+        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
+            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
+                change, channel = term.measure(du[rows]), term.channel
+                later = factors.decay @ memory + factors.gain.sum() * change
+                solid = channel.equilibrium * (term.measure(state.u[rows]) + 0.5 * change)
+                solid = solid + 0.5 * (memory.sum(axis=0) + later)
+                total += term.product(solid + channel.viscosity / self._h * change, change)
+        return total
+
     def _enter_work(self, state: State, du: Array, contacts: Contacts, loads: Array, history: Array) -> None:
-        """Add the work of loads, supports and tools: f'du + r'du with r the forces on held and touched components."""
+        """Add the work of loads, supports and tools: f'du + r'du with r the forces on held and touched components.
+
+        Without inertia it is what the bodies take up between two equilibria: forces at the end of each step alone
+        would overstate the work of a load that grows by half a step.
+        """
+        if not self._scheme.dynamic:
+            state.ledger.external += self._taken_up(state, du)
+            return
         exerted = self._matrix.apply(du) - history - loads
         outside = self._model.held.copy()
         d = self._model.dimension

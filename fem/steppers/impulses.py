@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, block_diag, csc_matrix, csr_matrix, diags
+from scipy.sparse import block_array, block_diag, csc_matrix, csr_matrix, diags, hstack, vstack
 from scipy.sparse.linalg import spsolve
 
 from rheotwin.fem.contact import Contacts, NodeColumns
-from rheotwin.fem.incompressible import RIGID_BULK
 from rheotwin.fem.linear import Choice, Nodes, factorise
 from rheotwin.fem.model import Model
+from rheotwin.fem.term import Augmentation
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]
@@ -31,17 +31,18 @@ def contact_normals(model: Model, contacts: Contacts) -> csc_matrix:
 
 
 class Impulses:
-    """Velocity changes of impacts: M (v' - v) = N p + B' q, B v' = 0.
+    """Velocity changes of impacts in steps of `h` [s]: M (v' - v) = N p + B' q, B v' = 2 C q/(K h^2).
 
     The impulses p act on the held and touching components alone, so the momentum of the others is balanced for any
     mass matrix. Without them the midpoint rule would reflect the velocity of a stopped node for ever; with them,
     impact is inelastic, as it is for a rigid tool on a soft body. The pressure impulses q keep rigid volumes (B v is
-    their rate of change): a stopped node that changed a volume would make pressures alternate for ever.
+    their rate of change) as well as the step itself does: a stopped node that changed a volume would make pressures
+    alternate for ever.
     """
 
-    def __init__(self, model: Model, choice: Choice) -> None:
+    def __init__(self, model: Model, choice: Choice, h: float) -> None:
         self._model = model
-        self._volumes = _volume_rates(model)
+        self._volumes = _volume_rates(model, h)
         self._solve = _mass_solver(model, choice, self._volumes)
         kept = partial(self._answer, self._solve, self._volumes[0].shape[0])
         self._columns = NodeColumns(kept, model.dimension, model.size)
@@ -65,14 +66,21 @@ class Impulses:
         return np.asarray(velocity)
 
 
-def _volume_rates(model: Model) -> tuple[csr_matrix, csr_matrix]:
-    """Return B (pressures, size) and C of all rigid volumes."""
-    gradients, masses = [], []
-    for body in model.bodies:
-        rows = next((term.augmentation for term in body.terms if term.rigid), None)
-        gradients.append(csr_matrix((0, body.space.size)) if rows is None else rows.gradient)
-        masses.append(csr_matrix((0, 0)) if rows is None else rows.mass)
-    return block_diag(gradients, format="csr"), block_diag(masses, format="csr")
+def _volume_rates(model: Model, h: float) -> tuple[csr_matrix, csr_matrix]:
+    """Return B (pressures, size) and 2 C/(K h^2) of all rigid volumes."""
+    gradients, compliances = [csr_matrix((0, model.size))], [csr_matrix((0, 0))]
+    for body, columns in model.parts():
+        for term in body.terms:
+            if term.rigid and term.augmentation is not None:
+                rows = term.augmentation
+                before, behind = columns.start, model.size - columns.stop
+                gradients.append(hstack([_none(rows, before), rows.gradient, _none(rows, behind)]))
+                compliances.append(2.0 / (term.channel.equilibrium * h**2) * rows.mass)
+    return vstack(gradients, format="csr"), block_diag(compliances, format="csr")
+
+
+def _none(rows: Augmentation, columns: int) -> csr_matrix:
+    return csr_matrix((rows.mass.shape[0], columns))
 
 
 def _mass_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_matrix]) -> Solve:
@@ -97,22 +105,22 @@ def _mass_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_ma
 
 
 def _saddle_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_matrix]) -> Solve:
-    """Solve [M B'; B -eps C] on the free components; those without mass give way at no cost and keep their velocity."""
-    free, (gradient, pressures) = model.free, volumes
+    """Solve for v and q on the free components; those without mass give way at no cost and keep their velocity."""
+    free, (gradient, compliance) = model.free, volumes
     own, rows = model.mass.diagonal()[free], gradient[:, free]
     massive = own > 0.0
     if not massive.any():
         return lambda impulse, _: np.zeros_like(impulse)
     added = np.where(massive, 0.0, MASSLESS * own[massive].min())
     mass = model.mass[free][:, free] + diags(added)
-    compliance = rows.multiply(rows)[:, massive] @ (1.0 / own[massive])
-    share = float(compliance.mean() / pressures.diagonal().mean()) / RIGID_BULK
-    factor = factorise(block_array([[mass, rows.T], [rows, -share * pressures]], format="csr"), choice, kind="indefinite")
+    scale = float(own.max() / np.abs(rows.data).max())  # one size for masses and areas, whatever the units
+    matrix = block_array([[mass, scale * rows.T], [scale * rows, -(scale**2) * compliance]], format="csr")
+    factor = factorise(matrix, choice, kind="indefinite")
     moved, chosen = free[massive], np.flatnonzero(massive)
 
     def solve(impulse: Array, rate: Array) -> Array:
         change = np.zeros_like(impulse)
-        change[moved] = factor.solve(np.concatenate([impulse[free], rate]))[chosen]
+        change[moved] = factor.solve(np.concatenate([impulse[free], scale * rate]))[chosen]
         return change
 
     return solve

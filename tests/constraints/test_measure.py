@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from skfem import MeshTet, MeshTri
 
 from rheotwin.constraints.measure import (
@@ -11,15 +12,26 @@ from rheotwin.constraints.measure import (
     measure_constraints,
     simplex_gradients,
     simplex_measures,
-    solve_multipliers,
-    stabilised_right_side,
 )
 from rheotwin.constraints.patches import patches
+from rheotwin.constraints.stabilisation import ConstrainedInertia, LumpedInertia, stabilised_demand
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing.orientation import oriented
 
 Array = np.ndarray
 Build = Callable[[str, int], tuple[MeasureConstraints, Array]]
+
+
+def right_side(constraints: MeasureConstraints, x: Array, v: Array, frequency: float) -> Array:
+    rate = constraints.gradient(x) @ v.ravel()
+    return stabilised_demand(constraints.value(x), rate, constraints.curvature(x, v), frequency)
+
+
+def multipliers(
+    gradient: csr_matrix, inverse: Array, acceleration: Array, right: Array, *, regularisation: float = 0.0
+) -> Array:
+    inertia = ConstrainedInertia(LumpedInertia(inverse), gradient, regularisation=regularisation)
+    return inertia.multipliers(acceleration, right)
 
 
 @pytest.fixture
@@ -87,10 +99,10 @@ def free_tetrahedron(step: float, *, curvature_share: float = 1.0, duration: flo
 
     def slope(state: Array) -> Array:
         x, v = state
-        right = stabilised_right_side(constraints, x, v, 10.0)
+        right = right_side(constraints, x, v, 10.0)
         right -= (1.0 - curvature_share) * constraints.curvature(x, v)
         gradient = constraints.gradient(x)
-        multiplier = solve_multipliers(gradient, np.ones(12), np.zeros(12), right, regularisation=0.0)
+        multiplier = multipliers(gradient, np.ones(12), np.zeros(12), right)
         return np.array([v, (gradient.T @ multiplier).reshape(4, 3)])
 
     state, errors = np.array([1.1 * x, np.random.default_rng(1).standard_normal((4, 3))]), []
@@ -126,8 +138,8 @@ def test_multipliers_fulfil_the_stabilised_equation(build: Build) -> None:
     held = np.repeat(x[:, 1] < 0.2, 2)
     inverse_mass = np.where(held, 0.0, 2.0)
     prescribed = np.where(held, 0.7, inverse_mass * force)
-    gradient, right = constraints.gradient(x), stabilised_right_side(constraints, x, v, 5.0)
-    multiplier = solve_multipliers(gradient, inverse_mass, prescribed, right, regularisation=0.0)
+    gradient, right = constraints.gradient(x), right_side(constraints, x, v, 5.0)
+    multiplier = multipliers(gradient, inverse_mass, prescribed, right)
     acceleration = prescribed + inverse_mass * (gradient.T @ multiplier)
     second = gradient @ acceleration + constraints.curvature(x, v)
     law = second + 10.0 * (gradient @ v.ravel()) + 25.0 * constraints.value(x)
@@ -142,7 +154,7 @@ def test_dependent_constraints_are_solved_with_the_regularisation() -> None:
     gradient = constraints.gradient(points)
     assert np.linalg.matrix_rank(gradient.toarray()) == 3
     wanted = gradient @ np.random.default_rng(0).standard_normal(10)
-    multiplier = solve_multipliers(gradient, np.ones(10), np.zeros(10), -wanted)
+    multiplier = multipliers(gradient, np.ones(10), np.zeros(10), -wanted, regularisation=1e-6)
     # eps = 1e-6 of the diagonal, over the smallest non-zero eigenvalue (about a fifth of it)
     np.testing.assert_allclose(gradient @ (gradient.T @ multiplier), wanted, atol=1e-5 * np.abs(wanted).max())
 
@@ -150,4 +162,4 @@ def test_dependent_constraints_are_solved_with_the_regularisation() -> None:
 def test_a_body_held_everywhere_is_refused(build: Build) -> None:
     constraints, x = build("element", 2)
     with pytest.raises(RheotwinError, match="held nodes only"):
-        solve_multipliers(constraints.gradient(x), np.zeros(x.size), np.zeros(x.size), np.zeros(constraints.count))
+        multipliers(constraints.gradient(x), np.zeros(x.size), np.zeros(x.size), np.zeros(constraints.count))

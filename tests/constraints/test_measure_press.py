@@ -6,10 +6,9 @@ import pytest
 from rheotwin.constraints.measure import (
     measure_constraints,
     simplex_measures,
-    solve_multipliers,
-    stabilised_right_side,
 )
 from rheotwin.constraints.patches import patches
+from rheotwin.constraints.stabilisation import REGULARISATION, ConstrainedInertia, LumpedInertia, stabilised_demand
 from rheotwin.fem.forms import shear_matrix, vector_basis
 from rheotwin.meshing.box import triangle_grid
 
@@ -32,8 +31,10 @@ def test_the_area_of_every_patch_is_kept(kind: str) -> None:
         # Voigt shear, G = 1 and c = 1; the bar moves 1 m/s, so nothing accelerates where it is held
         free = -inverse_mass * (shear @ (position - points + velocity).ravel())
         gradient = constraints.gradient(position)
-        right = stabilised_right_side(constraints, position, velocity, FREQUENCY)
-        multiplier = solve_multipliers(gradient, inverse_mass, free, right)
+        rate, curvature = gradient @ velocity.ravel(), constraints.curvature(position, velocity)
+        demand = stabilised_demand(constraints.value(position), rate, curvature, FREQUENCY)
+        inertia = ConstrainedInertia(LumpedInertia(inverse_mass), gradient, regularisation=REGULARISATION)
+        multiplier = inertia.multipliers(free, demand)
         return np.array([velocity, (free + inverse_mass * (gradient.T @ multiplier)).reshape(-1, 2)])
 
     state = np.array([points, np.where(np.stack([np.zeros_like(bar), bar], axis=1), -1.0, 0.0)])

@@ -79,3 +79,29 @@ def test_another_step_is_refused(press: Callable[..., Data], start: Start, laws:
     state = start(press(laws["maxwell"]), step=0.5).save()
     with pytest.raises(RheotwinError, match=r"checkpoint: .* step of 0\.5 s but this run uses 0\.25 s"):
         start(press(laws["maxwell"]), step=0.25).restore(state)
+
+
+@pytest.mark.parametrize("options", [{"linear_solver": "amg"}, {"formulation": "taylor-hood", "incompressible": True}])
+@pytest.mark.parametrize("stepper", ["midpoint", "generalized-alpha", "quasi-static", "adaptive"])
+def test_restart_with_every_implicit_stepper(
+    stepper: str, options: Data, scene: Callable[..., Data], start: Start, laws: dict[str, Data]
+) -> None:
+    """An iterative solver starts from what it found before: that is part of the state, or not used."""
+    motion = {"times": [0.0, 0.1, 0.2], "displacement": [[0.0] * 3, [0.0, 0.0, -0.05], [0.0] * 3]}
+    data = scene(
+        laws["maxwell"],
+        size=[1.0, 1.0, 1.0],
+        cells=[2, 2, 2],
+        cell="tet",
+        density=5.0,
+        duration=0.2,
+        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+        tools={"ball": {"shape": "sphere", "center": [0.5, 0.5, 1.3], "radius": 0.3, "motion": motion}},
+    )
+    more = {"tolerance": 1e-2} if stepper == "adaptive" else {}
+    whole, second = (start(data, step=0.01, stepper=stepper, **more, **options) for _ in range(2))
+    whole.advance(0.08, 10**9)
+    second.restore(whole.save())
+    for simulation in (whole, second):
+        simulation.advance(0.15, 10**9)
+    same_bits(everything(second), everything(whole))

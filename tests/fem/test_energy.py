@@ -167,3 +167,35 @@ def test_every_row_of_the_probe_table_tells_the_defect(
 def test_no_account_no_columns(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
     simulation = start(press(laws["elastic"]), step=0.5, energy_balance=False)
     assert simulation.energy().keys() == {"kinetic", "stored"}
+
+
+def test_balance_without_inertia(scene: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+    """No kinetic energy, however heavy the body; work by the trapezoid: exact for springs, of order 2 for memories."""
+    defects: dict[str, list[float]] = {"elastic": [], "maxwell": []}
+    for name, found in defects.items():
+        for step in (0.04, 0.02):
+            data = scene(
+                laws[name],
+                size=[2.0, 1.0],
+                cells=[4, 2],
+                density=30.0,
+                duration=1.0,
+                supports={"wall": {"body": "block", "where": {"side": "left"}}},
+                forces={
+                    "push": {
+                        "body": "block",
+                        "where": {"side": "right"},
+                        "total": [10.0, 5.0],
+                        "times": [0.0, 1.0],
+                        "factor": [0.0, 1.0],
+                    }
+                },
+            )
+            simulation = start(data, step=step, stepper="quasi-static")
+            simulation.advance(1.0, 10**9)
+            energy = simulation.energy()
+            assert energy["kinetic"] == 0.0
+            found.append(abs(energy["defect"]) / energy["external"])
+    assert max(defects["elastic"]) < 1e-12
+    assert defects["maxwell"][0] < 1e-4
+    assert defects["maxwell"][1] == pytest.approx(defects["maxwell"][0] / 4.0, rel=0.1)

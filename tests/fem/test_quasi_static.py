@@ -73,12 +73,10 @@ def test_velocity_is_that_of_the_step(scene: Callable[..., Data], start: Start, 
     assert simulation.energy()["kinetic"] < 1e-12
 
 
-def test_work_of_an_elastic_body_is_stored_up_to_the_quadrature(
-    press: Callable[..., Data], start: Start, laws: dict[str, Data]
-) -> None:
-    """End forces on every step: work of a ramp to d in n steps is F d (n + 1)/(2 n); the excess shows as defect."""
+def test_work_of_an_elastic_body_is_stored(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+    """Work by the trapezoid over each step, exact for springs: what is done in a ramp of 20 steps is stored."""
     simulation = start(press(laws["elastic"]), step=0.5, stepper="quasi-static")
     simulation.advance(10.0, 10**9)
-    energy, n = simulation.energy(), 20
-    assert energy["external"] == pytest.approx(energy["stored"] * (n + 1) / n, rel=1e-9)
-    assert energy["defect"] == pytest.approx(energy["stored"] / n, rel=1e-8)
+    energy = simulation.energy()
+    assert energy["external"] == pytest.approx(energy["stored"], rel=1e-9)
+    assert abs(energy["defect"]) < 1e-9 * energy["stored"]

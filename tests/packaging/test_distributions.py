@@ -88,8 +88,13 @@ def test_the_wheel_holds_templates_marker_and_licence(wheel: Path) -> None:
         names = set(archive.namelist())
         licence = next(name for name in names if name.endswith("licenses/LICENSE"))
         assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
-    templates = {f"rheotwin/validation/templates/{path.name}" for path in (ROOT / "validation/templates").iterdir()}
-    assert len(templates) >= 2
+    folders = sorted(path for path in (ROOT / "validation").rglob("templates") if path.is_dir())
+    assert [path.relative_to(ROOT).as_posix() for path in folders] == [
+        "validation/templates",
+        "validation/verify/templates",
+    ]
+    templates = {f"rheotwin/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in folder.iterdir()}
+    assert len(templates) >= 3
     assert templates | {"rheotwin/py.typed"} <= names
 
 

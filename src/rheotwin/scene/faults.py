@@ -165,6 +165,8 @@ def _sentence(error: ErrorDetails, last: str, around: Any) -> str:
         return _length(error)
     if kind == "string_pattern_mismatch":
         return f"'{value}' cannot be a name: {NAME_RULE}"
+    if kind == "value_error":  # pydantic puts "Value error, " before the words of a model's own check
+        return str(context["error"])
     return error["msg"]
 
 
