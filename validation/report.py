@@ -40,6 +40,16 @@ class CaseSection:
     rows: tuple[BarredRow, ...]
 
 
+@dataclass(frozen=True)
+class MaterialRow:
+    """How one body's springs match its law: the entries of statistics `material_match`."""
+
+    case: str
+    label: str
+    body: str
+    match: dict[str, Any]
+
+
 def render_report(
     comparison: Comparison,
     *,
@@ -66,6 +76,7 @@ def render_report(
             sections=sections,
             style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
             colours={label: style.colour for label, style in line_styles(comparison.labels).items()},
+            materials=material_rows(comparison),
             limits=limits(comparison),
             scene=json.dumps(comparison.scene, indent=2, default=str),
         )
@@ -122,18 +133,34 @@ def material_matches(comparison: Comparison) -> tuple[str, ...]:
     return tuple(f"Material of {place} ({', '.join(names)}): {words}." for (place, words), names in cases.items())
 
 
-def match_sentence(match: Any) -> str:
-    """Return "springs and volume springs miss the law's stiffness by 23 %; WARNING" for one body.
+def material_rows(comparison: Comparison) -> tuple[MaterialRow, ...]:
+    """Return how the springs of every run and body match the law, for those that have springs."""
+    return tuple(
+        MaterialRow(case.case, run.label, body, dict(match))
+        for case in comparison.cases
+        for run in case.runs
+        for body, match in dict(run.provenance.statistics.get("material_match") or {}).items()
+        if isinstance(match, Mapping)
+    )
 
-    The misfit is relative to the law's stiffness [1]; entries without one are put into words as they are.
+
+def match_sentence(match: Any) -> str:
+    """Return "springs and volume springs miss the law's stiffness by 23 %; ..; WARNING" for one body.
+
+    The misfit is relative to the law's stiffness [1]; how Young's modulus varies over directions and what holds for
+    Poisson's ratio follow. Entries without a misfit are put into words as they are.
     """
     if not isinstance(match, Mapping) or "stiffness_misfit" not in match:
         return describe(match)
     springs = "springs and volume springs" if match.get("volume_cells") else "springs"
     misfit = float(match["stiffness_misfit"])
     fit = "match the law's stiffness" if misfit < 1e-6 else f"miss the law's stiffness by {percent(misfit)}"
-    warning = str(match.get("warning") or "").rstrip(".")
-    return f"{springs} {fit}" + (f"; {warning}" if warning else "")
+    parts = [f"{springs} {fit}"]
+    if misfit >= 1e-6 and "young_least" in match:
+        least, most = percent(float(match["young_least"])), percent(float(match["young_most"]))
+        parts.append(f"their Young's modulus is {least} to {most} of the law's, by direction")
+    parts += [str(match.get(key) or "").rstrip(".") for key in ("note", "warning")]
+    return "; ".join(part for part in parts if part)
 
 
 def describe(value: Any) -> str:

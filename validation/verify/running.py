@@ -27,9 +27,11 @@ WEIGHTLESS = 1e-12
 
 def missing_option(options: Mapping[str, Any]) -> str:
     """Return a sentence if the `fem` solver lacks one of these options or its value; nothing otherwise."""
+    taken: dict[str, Any] = {}
     for name, value in options.items():
+        taken[name] = value
         try:
-            checked_options(FemSolver, {name: value})
+            checked_options(FemSolver, taken)
         except InputFaults:
             return f"the fem solver does not take {name} = {value}"
     return ""
