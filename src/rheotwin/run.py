@@ -220,6 +220,8 @@ def _carry_out(
         writer.update(
             status=outcome.status,
             message=outcome.message,
+            # what counts along the run (iterations, inverted cells) is known now; a diverged state may not be
+            statistics=writer.manifest.statistics if outcome.status == "diverged" else simulation.statistics(),
             step=writer.manifest.step.model_copy(update={"count": outcome.steps}),
             timings={
                 "setup": setup + writer.manifest.timings.get("setup", 0.0),
