@@ -1,8 +1,10 @@
-"""Draw the pictures of the gallery from the scenes: `python docs/make_gallery.py` (takes about a minute)."""
+"""Draw the pictures of the gallery from the scenes: `python docs/make_gallery.py [NAME ..]` (takes a few minutes)."""
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,48 +13,101 @@ import pyvista
 
 from rheotwin.record import Record, open_record
 from rheotwin.run import RunRequest, run_scene
-from rheotwin.scene import load_scene
+from rheotwin.scene import Scene, load_scene
 
 ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
 SOLVERS = ("fem", "truss")
+COMPARED = {"bar-press-2d": (1290, 560), "block-3d": (1290, 720)}
+"""Scenes drawn at their end with both solvers, a column per case, and the size of the picture."""
 
 
-def records(scene_file: Path, folder: Path) -> dict[tuple[str, str], Record]:
-    """Run every case with every solver."""
+@dataclass(frozen=True)
+class Row:
+    """One row of a strip: a case, or the scene with other entries or options of the truss."""
+
+    label: str
+    case: str | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A scene over time with the truss: rows by columns of frames at `times` [s]; `size` of one frame in pixels."""
+
+    scene: str
+    times: tuple[float, ...]
+    rows: tuple[Row, ...]
+    size: tuple[int, int] = (330, 200)
+
+
+WITHOUT_TOPOLOGY = {"topology_stiffness": 0.0, "topology_damping": 0.0, "topology_distance": 0.0}
+STRIPS = (
+    Strip("three-blocks", (0.0, 1.5, 4.0), (Row("truss"),), (480, 300)),
+    Strip("gravity-2d", (0.0, 1.0, 2.0, 10.0), tuple(Row(case, case) for case in ("linear", "yielding"))),
+    Strip(
+        "thrown-2d",
+        (0.0, 0.5, 1.0, 2.5),
+        (Row("no gravity", changes={"gravity": (0.0, 0.0)}), Row("gravity")),
+        (330, 300),
+    ),
+    Strip("unified-2d", (0.0, 3.0, 5.0, 12.0), tuple(Row(c, c) for c in ("viscoelastic", "rheological", "plastic"))),
+    Strip(
+        "topology-press-2d", (0.0, 10.0, 20.0, 60.0), tuple(Row(c, c) for c in ("voigt", "maxwell", "three-element"))
+    ),
+    Strip(
+        "triangle-press-2d",
+        (0.0, 10.0, 60.0),
+        (Row("topology forces"), Row("without", options=WITHOUT_TOPOLOGY)),
+        (330, 280),
+    ),
+    Strip("coarse-fine-2d", (0.0, 8.0, 20.0), (Row("truss"),), (430, 260)),
+)
+
+
+def record_of(scene: Scene, solver: str, folder: Path, case: str | None = None, options: Any = None) -> Record:
+    """Run a scene and open its record."""
+    run_scene(RunRequest(scene=scene, solver=solver, folder=folder, case=case, options=options))
+    return open_record(folder)
+
+
+def draw_frame(plotter: Any, record: Record, index: int, top: float, *, flat: bool) -> None:
+    """Draw the bodies of one frame, coloured by how far they moved up to `top` [m], and the tools."""
+    grid = record.frame(index)
+    grid["moved"] = np.linalg.norm(grid["displacement"], axis=1)
+    plotter.add_mesh(
+        grid,
+        scalars="moved",
+        clim=(0, top),
+        cmap="YlGnBu",
+        show_edges=True,
+        edge_color="#555555",
+        lighting=not flat,
+        ambient=0.45,
+        show_scalar_bar=False,
+    )
+    tools = record.tools(index)
+    if tools is not None:
+        plotter.add_mesh(tools, color="#9aa0a8", opacity=0.5, lighting=not flat)
+
+
+def draw_comparison(scene_file: Path, folder: Path, size: tuple[int, int]) -> None:
+    """Draw the last frame of all runs, a row per solver and a column per case, on one colour scale."""
     scene = load_scene(scene_file)
-    found = {}
-    for case in scene.case_names:
-        for solver in SOLVERS:
-            run_scene(RunRequest(scene=scene, solver=solver, folder=folder / f"{case}-{solver}", case=case))
-            found[solver, case] = open_record(folder / f"{case}-{solver}")
-    return found
-
-
-def draw(found: dict[tuple[str, str], Record], picture: Path, *, flat: bool, size: tuple[int, int]) -> None:
-    """Draw the last frame of all records, a row per solver and a column per case, on one colour scale."""
-    solvers, cases = (list(dict.fromkeys(key[part] for key in found)) for part in (0, 1))
+    flat, cases = scene.dimension == 2, scene.case_names
+    found = {
+        (solver, case): record_of(scene, solver, folder / f"{case}-{solver}", case)
+        for solver in SOLVERS
+        for case in cases
+    }
     top = max(np.linalg.norm(record.field("displacement"), axis=-1).max() for record in found.values())
     plotter: Any = pyvista.Plotter(
-        off_screen=True, shape=(len(solvers), len(cases)), window_size=list(size), border=False
+        off_screen=True, shape=(len(SOLVERS), len(cases)), window_size=list(size), border=False
     )
     for (solver, case), record in found.items():
-        plotter.subplot(solvers.index(solver), cases.index(case))
-        grid = record.frame(-1)
-        grid["moved"] = np.linalg.norm(grid["displacement"], axis=1)
-        plotter.add_mesh(
-            grid,
-            scalars="moved",
-            clim=(0, top),
-            cmap="YlGnBu",
-            show_edges=True,
-            edge_color="#555555",
-            lighting=not flat,
-            ambient=0.45,
-            show_scalar_bar=False,
-        )
-        tools = record.tools(-1)
-        if tools is not None:
-            plotter.add_mesh(tools, color="#9aa0a8", opacity=0.5, lighting=not flat)
+        plotter.subplot(SOLVERS.index(solver), cases.index(case))
+        draw_frame(plotter, record, -1, top, flat=flat)
         plotter.add_text(f"{solver}, {case}, t = {record.times[-1]:g} s", font_size=8, color="black")
         if flat:
             plotter.view_xy()
@@ -60,20 +115,64 @@ def draw(found: dict[tuple[str, str], Record], picture: Path, *, flat: bool, siz
         else:
             plotter.view_vector((1.0, -1.6, 1.1), viewup=(0, 0, 1))
             plotter.camera.zoom(1.1)
+    save(plotter, IMAGES / f"{scene_file.stem}.png")
+
+
+def draw_strip(strip: Strip, folder: Path) -> None:
+    """Draw a scene at several times, a row per variant, all in one view and on one colour scale."""
+    scene = load_scene(ROOT / "scenes" / f"{strip.scene}.toml")
+    records = [
+        record_of(scene.model_copy(update=row.changes), "truss", folder / str(number), row.case, row.options or None)
+        for number, row in enumerate(strip.rows)
+    ]
+    shape = (len(strip.rows), len(strip.times))
+    window = [strip.size[0] * shape[1], strip.size[1] * shape[0]]
+    plotter: Any = pyvista.Plotter(off_screen=True, shape=shape, window_size=window, border=False)
+    chosen = [[int(np.abs(record.times - time).argmin()) for time in strip.times] for record in records]
+    grids = [record.frame(i) for record, indices in zip(records, chosen, strict=True) for i in indices]
+    top = max(np.linalg.norm(grid["displacement"], axis=1).max() for grid in grids)
+    for row, record in enumerate(records):
+        for column, index in enumerate(chosen[row]):
+            plotter.subplot(row, column)
+            draw_frame(plotter, record, index, top, flat=scene.dimension == 2)
+            plotter.add_text(f"{strip.rows[row].label}, t = {record.times[index]:g} s", font_size=7, color="black")
+            frame(plotter, grids, strip.size, flat=scene.dimension == 2)
+    save(plotter, IMAGES / f"{strip.scene}.png")
+
+
+def frame(plotter: Any, grids: list[Any], size: tuple[int, int], *, flat: bool) -> None:
+    """Point the camera so that the bodies of all frames fit, at one scale."""
+    bounds = np.array([grid.bounds for grid in grids]).reshape(len(grids), 3, 2)
+    low, high = bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0)
+    if not flat:
+        plotter.view_vector((0.6, -1.6, 0.9), viewup=(0, 0, 1))
+        plotter.camera.zoom(1.4)
+        return
+    centre, extent = 0.5 * (low + high), high - low
+    plotter.view_xy()
+    plotter.camera.focal_point = tuple(centre)
+    plotter.camera.position = (centre[0], centre[1], 10.0 * float(extent.max()))
+    plotter.enable_parallel_projection()
+    plotter.camera.parallel_scale = 0.62 * max(float(extent[1]), float(extent[0]) * size[1] / size[0])
+
+
+def save(plotter: Any, picture: Path) -> None:
+    """Write a picture."""
     plotter.set_background("white")
     plotter.screenshot(str(picture))
     plotter.close()
 
 
-def main() -> None:
-    """Draw every picture."""
-    images = ROOT / "docs" / "images"
+def main(names: list[str]) -> None:
+    """Draw the pictures of the named scenes, or all."""
     with tempfile.TemporaryDirectory() as folder:
-        flat = records(ROOT / "scenes" / "bar-press-2d.toml", Path(folder) / "flat")
-        draw(flat, images / "bar-press-2d.png", flat=True, size=(1290, 560))
-        solid = records(ROOT / "scenes" / "block-3d.toml", Path(folder) / "solid")
-        draw(solid, images / "block-3d.png", flat=False, size=(1290, 720))
+        for name, size in COMPARED.items():
+            if not names or name in names:
+                draw_comparison(ROOT / "scenes" / f"{name}.toml", Path(folder) / name, size)
+        for strip in STRIPS:
+            if not names or strip.scene in names:
+                draw_strip(strip, Path(folder) / strip.scene)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

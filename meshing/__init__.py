@@ -4,6 +4,7 @@ from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_g
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
 from rheotwin.meshing.cylinder import cylinder
 from rheotwin.meshing.files import ImportedMesh, read_mesh, write_mesh
+from rheotwin.meshing.graded import NO_HANGING_NODES, HangingNodes, Refinement, hanging_nodes, refined
 from rheotwin.meshing.identity import mesh_hash
 from rheotwin.meshing.lshape import l_shape
 from rheotwin.meshing.orientation import check_elements, element_measures, oriented
@@ -15,6 +16,7 @@ from rheotwin.meshing.shapes import (
     LShape,
     ShapeSpec,
     SphereShape,
+    TriangleShape,
     make_shape,
 )
 from rheotwin.meshing.sphere import ball, disc
@@ -30,21 +32,26 @@ from rheotwin.meshing.topology import (
     triangle_edge_signs,
     truss_edges,
 )
+from rheotwin.meshing.voxels import voxelised
 
 __all__ = [
     "CELL_DIMENSION",
+    "NO_HANGING_NODES",
     "BoxShape",
     "CylinderShape",
     "GridShape",
+    "HangingNodes",
     "ImportedMesh",
     "LShape",
     "Mesh",
     "MeshSummary",
     "QualityReport",
+    "Refinement",
     "ShapeSpec",
     "SphereShape",
     "TetFaces",
     "TriangleEdges",
+    "TriangleShape",
     "ball",
     "boundary_faces",
     "boundary_nodes",
@@ -56,6 +63,7 @@ __all__ = [
     "element_edges",
     "element_measures",
     "element_quality",
+    "hanging_nodes",
     "hex_grid",
     "l_shape",
     "lattice_edges",
@@ -66,11 +74,13 @@ __all__ = [
     "quad_grid",
     "quality_report",
     "read_mesh",
+    "refined",
     "summarise",
     "tet_faces",
     "tet_grid",
     "triangle_edge_signs",
     "triangle_grid",
     "truss_edges",
+    "voxelised",
     "write_mesh",
 ]

@@ -19,6 +19,7 @@ from rheotwin.meshing.cylinder import cylinder
 from rheotwin.meshing.lshape import l_shape
 from rheotwin.meshing.sphere import ball, disc
 from rheotwin.meshing.split import TET_PATTERNS, TRIANGLE_PATTERNS, require_pattern
+from rheotwin.meshing.triangle import triangle
 
 DEFAULT_CELL = {1: "line", 2: "triangle", 3: "tet"}
 """Cell kind of a shape that names none, by dimension."""
@@ -81,7 +82,16 @@ class LShape:
     pattern: str | None = None
 
 
-ShapeSpec: TypeAlias = BoxShape | GridShape | CylinderShape | SphereShape | LShape
+@dataclass(frozen=True)
+class TriangleShape:
+    """An upright isosceles triangle of `base` and `height` [m] with `cells` small triangles along each side."""
+
+    base: float
+    height: float
+    cells: int
+
+
+ShapeSpec: TypeAlias = BoxShape | GridShape | CylinderShape | SphereShape | LShape | TriangleShape
 
 
 def make_shape(spec: ShapeSpec) -> Mesh:
@@ -97,6 +107,10 @@ def make_shape(spec: ShapeSpec) -> Mesh:
             return _cylinder(spec)
         case SphereShape():
             return _sphere(spec)
+        case TriangleShape():
+            _require_positive("base and height", [spec.base, spec.height])
+            _require_counts([spec.cells], 1)
+            return triangle(base=spec.base, height=spec.height, cells=spec.cells)
 
 
 def _box(spec: BoxShape) -> Mesh:

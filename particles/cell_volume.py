@@ -42,7 +42,8 @@ def tet_frame(
 
 
 @njit(cache=True)
-def _fill(x: Array, cells: Indices, volumes: Array, gradients: Array) -> None:
+def fill_volumes(x: Array, cells: Indices, volumes: Array, gradients: Array) -> None:
+    """Put signed volumes and gradients, zero on entry, into arrays that are there already (see `cell_volumes`)."""
     for cell in range(cells.shape[0]):
         c, g = cells[cell], gradients[cell]
         if cells.shape[1] == 3:
@@ -68,7 +69,7 @@ def _fill(x: Array, cells: Indices, volumes: Array, gradients: Array) -> None:
 def cell_volumes(x: Array, cells: Indices) -> tuple[Array, Array]:
     """Return signed areas or volumes (nC,) [m^d] and gradients (nC, corners, 3) [m^(d-1)] at positions (N, 3)."""
     volumes, gradients = np.empty(len(cells)), np.zeros((*cells.shape, 3))
-    _fill(x, cells, volumes, gradients)
+    fill_volumes(x, cells, volumes, gradients)
     return volumes, gradients
 
 

@@ -5,25 +5,36 @@ The springs of one element of volume V, with directions n_a, lengths l_a and sti
 
     C_springs = (1/V) sum_a k_a l_a^2  m_a m_a^T  [+ K i i^T],     m_a = n_a (x) n_a in Mandel notation.
 
-The k_a >= 0 minimise |C_springs - C|^2 (Frobenius) plus a small ridge that shares equally what the fit leaves
-open. Central forces obey Cauchy's relation C_1122 = C_1212: Poisson's ratio is tied to 1/4 in 3D and in plane
-strain (1/3 in plane stress). A volume spring K >= 0 per simplex (i: unit tensor) lifts that bond for larger
-ratios; without it, a larger ratio is fitted at Cauchy's with the same Young's modulus, because stretching springs
-until they match the pressure would stiffen everything else. What remains is a misfit, reported, not hidden.
+Four ways to choose k_a >= 0, and K >= 0 of a volume spring (i: unit tensor) per simplex:
+
+    element     least |C_springs - C|^2 (Frobenius), element by element
+    stiffness   least |K_springs - K_fem|^2 of the element's stiffness matrices (`stiffness_match`)
+    length      k = E A/l with one cross section A for the whole body: least |C_springs - C|^2 of the body's average
+    edge        k = 1: the numbers of the law are those of every single edge, as in the papers' scenes
+
+Fits carry a small ridge that shares equally what they leave open. Central forces obey Cauchy's relation
+C_1122 = C_1212: Poisson's ratio is tied to 1/4 in 3D and in plane strain (1/3 in plane stress). A volume spring lifts
+that bond for larger ratios; without it, a larger ratio is fitted at Cauchy's with the same Young's modulus, because
+stretching springs until they match the pressure would stiffen everything else. What remains is a misfit, reported.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.sparse import csr_matrix
 
+from rheotwin.particles.stiffness_match import fit_matrix, reference_matrices
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Method = Literal["element", "stiffness", "length", "edge"]
 
 RIDGE = 1e-10
 """Weight of the ridge relative to the fit: singles out one of equally good fits, softens by as much, no more."""
@@ -36,7 +47,7 @@ NEGLIGIBLE = 1e-8
 class ElementMatch:
     """Unique edges (M, 2) and constants for a unit Young's modulus, and how well they match.
 
-    `stiffness` (M,) sums l_a-weighted springs of all elements around an edge [m^(d-2)];
+    `stiffness` (M,) sums the springs of all elements around an edge [m^(d-2)] (`edge`: 1, of unit constants);
     `volume_modulus` (cells,) is K of each element [1].
     """
 
@@ -45,10 +56,31 @@ class ElementMatch:
     node_share: csr_matrix
     """Part (N, M) of an edge that belongs to a node: its elements' parts of the stiffness, shared by their corners."""
     volume_modulus: Array
+    average: Array
+    """Volume average of C_springs over the body, in Mandel notation."""
     misfit: float
     """Volume-averaged |C_springs - C| / |C|, of the body as a whole (element errors may cancel)."""
     element_misfit: float
     """Mean over elements of the same ratio."""
+
+
+@dataclass(frozen=True)
+class CellEdges:
+    """All vertex pairs of all cells: vectors (nC, pairs, d), which edge each is, measures (nC,); cells of size 1."""
+
+    vectors: Array
+    owner: Indices
+    measures: Array
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths (nC, pairs) over the size of a cell."""
+        return np.asarray(np.linalg.norm(self.vectors, axis=2))
+
+    @property
+    def sharing(self) -> Array:
+        """Part (nC, pairs) of an edge that a cell owns when its cells own it equally."""
+        return np.asarray(1.0 / np.bincount(self.owner.ravel())[self.owner])
 
 
 def mandel(directions: Array) -> Array:
@@ -65,34 +97,79 @@ def cauchy_poisson(dimension: int, plane: str) -> float:
     return 1.0 / 3.0 if dimension == 2 and plane == "stress" else 0.25
 
 
-def isotropic_stiffness(poisson: float, dimension: int, plane: str) -> Array:
-    """Return C/E in Mandel notation: 1 in 1D, plane strain or plane stress in 2D, full in 3D."""
-    if dimension == 1:
-        return np.ones((1, 1))
+def plane_lame(poisson: float, dimension: int, plane: str) -> tuple[float, float]:
+    """Return Lame's constants (lambda, mu) of a unit Young's modulus; lambda is that of the plane in plane stress."""
     shear = 1.0 / (2.0 * (1.0 + poisson))
     lame = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
     if dimension == 2 and plane == "stress":
         lame = 2.0 * lame * shear / (lame + 2.0 * shear)
+    return lame, shear
+
+
+def isotropic_stiffness(poisson: float, dimension: int, plane: str) -> Array:
+    """Return C/E in Mandel notation: 1 in 1D, plane strain or plane stress in 2D, full in 3D."""
+    if dimension == 1:
+        return np.ones((1, 1))
+    lame, shear = plane_lame(poisson, dimension, plane)
     size = dimension * (dimension + 1) // 2
     trace = np.zeros(size)
     trace[:dimension] = 1.0
     return lame * np.outer(trace, trace) + 2.0 * shear * np.eye(size)
 
 
-def _fit(vectors: Array, volume: float, target: Array, volume_term: bool) -> tuple[Array, float, Array]:
-    """Fit one element; `vectors` (E, d) are its edges. Returns k and K for unit E and the stiffness reached."""
-    lengths = np.linalg.norm(vectors, axis=1)
-    modes = mandel(vectors / lengths[:, None])
-    columns = [np.outer(mode, mode).ravel() for mode in modes]
-    if volume_term:
-        unit = mandel(np.eye(vectors.shape[1])).sum(axis=0)
-        columns.append(np.outer(unit, unit).ravel())
-    basis = np.stack(columns, axis=1)
+def fit_weights(columns: list[Array], target: Array) -> Array:
+    """Return the weights w >= 0 of least |sum w_a column_a - target|^2; ridge leftovers are cut to zero."""
+    basis = np.stack([column.ravel() for column in columns], axis=1)
     ridge = np.sqrt(RIDGE) * np.eye(basis.shape[1])
     weights, _ = nnls(np.vstack([basis, ridge]), np.concatenate([target.ravel(), np.zeros(len(ridge))]))
     weights[weights < NEGLIGIBLE * weights.max()] = 0.0
-    modulus = float(weights[-1]) if volume_term else 0.0
-    return weights[: len(lengths)] * volume / lengths**2, modulus, (basis @ weights).reshape(target.shape)
+    return np.asarray(weights)
+
+
+def _pressure(dimension: int) -> Array:
+    """Return i i^T in Mandel notation."""
+    unit = mandel(np.eye(dimension)).sum(axis=0)
+    return np.outer(unit, unit)
+
+
+def _fit_tensor(vectors: Array, volume: float, target: Array, volume_term: bool) -> tuple[Array, float]:
+    """Fit the tensor of one element; `vectors` (E, d) are its edges. Returns k and K for unit E."""
+    lengths = np.linalg.norm(vectors, axis=1)
+    columns = [np.outer(mode, mode) for mode in mandel(vectors / lengths[:, None])]
+    columns += [_pressure(vectors.shape[1])] if volume_term else []
+    weights = fit_weights(columns, target)
+    return weights[: len(lengths)] * volume / lengths**2, float(weights[-1]) if volume_term else 0.0
+
+
+def _kinds(edges: CellEdges) -> tuple[Indices, Indices]:
+    """Return one cell of every kind and the kind of each cell; congruent (up to translation) cells are one kind."""
+    keys = np.round(edges.vectors.reshape(len(edges.vectors), -1), 9) + 0.0
+    _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first, kind.reshape(-1)
+
+
+def _each_kind(edges: CellEdges, fit: Callable[[int], tuple[Array, float]]) -> tuple[Array, Array]:
+    """Fit one cell of every kind; return k (nC, pairs) and K (nC,) of all cells."""
+    first, kind = _kinds(edges)
+    fits = [fit(int(cell)) for cell in first]
+    return np.array([k for k, _ in fits])[kind], np.array([modulus for _, modulus in fits])[kind]
+
+
+def _by_length(edges: CellEdges, target: Array, volume_term: bool) -> tuple[Array, Array]:
+    """Give every edge k = A/l with the cross section A, and every cell K, that suit the body's average best."""
+    shape = edges.sharing / edges.lengths
+    columns = [tensors(edges, shape, np.zeros(len(shape)))]
+    columns += [np.repeat(_pressure(edges.vectors.shape[2])[None], len(shape), axis=0)] if volume_term else []
+    weights = fit_weights([np.average(column, axis=0, weights=edges.measures) for column in columns], target)
+    return weights[0] * shape, np.full(len(shape), weights[1] if volume_term else 0.0)
+
+
+def tensors(edges: CellEdges, stiffness: Array, modulus: Array) -> Array:
+    """Return C_springs (nC, m, m) of every cell from k (nC, pairs) and K (nC,)."""
+    modes = mandel(edges.vectors / edges.lengths[:, :, None])
+    weights = stiffness * edges.lengths**2 / edges.measures[:, None]
+    springs = np.einsum("cp,cpa,cpb->cab", weights, modes, modes, optimize=True)
+    return np.asarray(springs + modulus[:, None, None] * _pressure(edges.vectors.shape[2]))
 
 
 def _node_share(cells: Indices, owner: Indices, stiffness: Array, total: Array, nodes: int) -> csr_matrix:
@@ -104,41 +181,61 @@ def _node_share(cells: Indices, owner: Indices, stiffness: Array, total: Array, 
     return csr_matrix((values.ravel(), (rows.ravel(), columns.ravel())), shape=(nodes, len(total)))
 
 
+def _constants(
+    points: Array, cells: Indices, edges: CellEdges, poisson: float, plane: str, volume_term: bool, method: Method
+) -> tuple[Array, Array]:
+    """Return k (nC, pairs) and K (nC,) of every cell for a unit Young's modulus."""
+    dimension = points.shape[1]
+    target = isotropic_stiffness(poisson, dimension, plane)
+    if method == "edge":
+        return edges.sharing, np.zeros(len(cells))
+    if method == "length":
+        return _by_length(edges, target, volume_term)
+    if method == "element":
+        return _each_kind(edges, lambda c: _fit_tensor(edges.vectors[c], edges.measures[c], target, volume_term))
+    first, _ = _kinds(edges)
+    matrices = dict(zip(first.tolist(), reference_matrices(points, cells[first], poisson, plane), strict=True))
+    return _each_kind(
+        edges, lambda c: fit_matrix(points[cells[c]], edges.measures[c], matrices[c], fit_weights, volume_term)
+    )
+
+
 def match_elements(
-    points: Array, cells: Indices, measures: Array, poisson: float, plane: str, *, volume_term: bool
+    points: Array,
+    cells: Indices,
+    measures: Array,
+    poisson: float,
+    plane: str,
+    *,
+    volume_term: bool,
+    method: Method = "element",
 ) -> ElementMatch:
-    """Fit all elements; `points` (N, d), `cells` (nC, corners), `measures` [m^d].
+    """Choose the springs of all elements; `points` (N, d), `cells` (nC, corners), `measures` [m^d].
 
     All vertex pairs of an element are edges: the sides of a simplex, the full lattice of a box cell.
-    Congruent elements (up to translation) are fitted once.
     """
     dimension = points.shape[1]
+    size = float(measures.mean()) ** (1.0 / dimension)  # fits are made at unit size: the ridge has none
     pairs = np.array(list(combinations(range(cells.shape[1]), 2)))
+    unique, owner = np.unique(np.sort(cells[:, pairs].reshape(-1, 2), axis=1), axis=0, return_inverse=True)
     vectors = points[cells[:, pairs[:, 1]]] - points[cells[:, pairs[:, 0]]]
-    size = measures.mean() ** (1.0 / dimension)
-    keys = np.round(vectors.reshape(len(cells), -1) / size, 9) + 0.0
-    _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    kind = kind.reshape(-1)
-    target = isotropic_stiffness(poisson, dimension, plane)
+    edges = CellEdges(vectors / size, owner.reshape(len(cells), -1), measures / size**dimension)
     reachable = poisson if volume_term else min(poisson, cauchy_poisson(dimension, plane))
-    fitted = isotropic_stiffness(reachable, dimension, plane)
-    fits = [_fit(vectors[c], measures[c], fitted, volume_term) for c in first]
-    stiffness = np.array([fit[0] for fit in fits])[kind]
-    modulus = np.array([fit[1] for fit in fits])[kind]
-    reached = np.array([fit[2] for fit in fits])[kind]
+    stiffness, modulus = _constants(points / size, cells, edges, reachable, plane, volume_term, method)
+    reached = tensors(edges, stiffness, modulus)
+    target = isotropic_stiffness(poisson, dimension, plane)
     norm = np.linalg.norm(target)
     mean = np.average(reached, axis=0, weights=measures)
     single = np.linalg.norm((reached - target).reshape(len(cells), -1), axis=1) / norm
-    ends = np.sort(cells[:, pairs].reshape(-1, 2), axis=1)
-    edges, owner = np.unique(ends, axis=0, return_inverse=True)
-    owner = owner.reshape(cells.shape[0], -1)
-    total: Array = np.zeros(len(edges))
-    np.add.at(total, owner.ravel(), stiffness.ravel())
+    total: Array = np.zeros(len(unique))
+    np.add.at(total, edges.owner.ravel(), stiffness.ravel())
+    scale = 1.0 if method == "edge" else size ** (dimension - 2)
     return ElementMatch(
-        edges=edges.astype(np.int64),
-        stiffness=total,
-        node_share=_node_share(cells, owner, stiffness, total, len(points)),
+        edges=unique.astype(np.int64),
+        stiffness=scale * total,
+        node_share=_node_share(cells, edges.owner, stiffness, total, len(points)),
         volume_modulus=modulus,
+        average=mean,
         misfit=float(np.linalg.norm(mean - target) / norm),
         element_misfit=float(np.average(single, weights=measures)),
     )

@@ -25,7 +25,8 @@ CHECK_EVERY = 64
 
 
 @njit(cache=True)
-def _runs_away(nodes: Nodes, x: Array) -> bool:
+def runs_away(nodes: Nodes, x: Array) -> bool:
+    """Return whether a node is further from its rest position than any sensible motion takes it."""
     for node in range(x.shape[0]):
         for c in range(3):
             if not np.abs(x[node, c] - nodes.rest[node, c]) <= nodes.runaway:
@@ -57,6 +58,6 @@ def advance(first: int, count: int, h: float, forces: Forces, state: State, boun
         for node in range(x.shape[0]):
             for c in range(3):
                 x[node, c] += h * v[node, c]
-        if step % CHECK_EVERY == 0 and _runs_away(nodes, x):
+        if step % CHECK_EVERY == 0 and runs_away(nodes, x):
             return step + 1 - first
     return count

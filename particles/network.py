@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,14 @@ from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 
 from rheotwin.errors import RheotwinError
-from rheotwin.materials import Channel, equal_poisson
+from rheotwin.materials import Channel, NonlinearThreeElement, equal_poisson
 from rheotwin.meshing import element_measures
 from rheotwin.particles.cell_volume import volume_matrix
-from rheotwin.particles.element_match import ElementMatch, match_elements
+from rheotwin.particles.edge_laws import BodyLaws, body_laws, law_poisson, loop_order, nonlinear_groups
+from rheotwin.particles.element_match import ElementMatch, Method, cauchy_poisson, match_elements
+from rheotwin.particles.forces.edge_group import EdgeGroup
+from rheotwin.particles.forces.nonlinear_edges import largest_tangents
+from rheotwin.particles.match_report import match_report
 from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
 from rheotwin.problem import Problem, ProblemBody
 
@@ -36,12 +42,18 @@ class Constants:
         """Stiffness before any arm has relaxed."""
         return np.asarray(self.stiffness + self.arm_stiffness.sum(axis=0))
 
+    def first(self, count: int) -> Constants:
+        """Return those of the first `count` elements."""
+        arms = (np.ascontiguousarray(array[:, :count]) for array in (self.arm_stiffness, self.arm_rate))
+        return Constants(self.stiffness[:count], self.viscosity[:count], *arms)
+
 
 @dataclass(frozen=True)
 class TrussNetwork:
     """Edges (M, 2) with rest length [m] and simplices (nC, d+1) with rest volume [m^d], in global node numbers.
 
     Edge constants are force per extension [N/m]; cell constants pressure per volume ratio times thickness [Pa m^(3-d)].
+    Edges with nonlinear laws come last, sorted by kind; their edge constants are the largest tangents they can show.
     """
 
     edges: Indices
@@ -53,25 +65,44 @@ class TrussNetwork:
     rest_volume: Array
     cell_constants: Constants
     matches: dict[str, dict[str, Any]]
+    nonlinear: tuple[EdgeGroup, ...] = ()
+
+    @property
+    def linear_edges(self) -> int:
+        """Number of edges with linear laws."""
+        return len(self.edges) - sum(len(group.corners) for group in self.nonlinear)
+
+    @cached_property
+    def linear_part(self) -> tuple[Indices, Array, Constants]:
+        """Ends, rest lengths and constants of the edges with linear laws."""
+        count = self.linear_edges
+        return self.edges[:count], self.rest_length[:count], self.edge_constants.first(count)
 
 
 def first_poisson(body: ProblemBody) -> float:
     """Poisson ratio of the law's first part: edges have one ratio, whatever the other parts say."""
-    return next(part.poisson for part in body.law.parts if not part.is_absent)
+    return law_poisson(body.law)
 
 
 def _has_volume_term(body: ProblemBody) -> bool:
     return body.cell in ("triangle", "tet")
 
 
-def _match(body: ProblemBody, plane: str, volume_term: bool) -> ElementMatch:
+def _match(body: ProblemBody, laws: BodyLaws, plane: str, volume_term: bool, method: Method) -> ElementMatch:
     points, cells = body.mesh.p.T, body.mesh.t.T.astype(np.int64)
-    wanted = volume_term and _has_volume_term(body)
-    return match_elements(points, cells, element_measures(body.mesh), first_poisson(body), plane, volume_term=wanted)
+    wanted = volume_term and _has_volume_term(body) and laws.linear
+    measures, poisson = element_measures(body.mesh), first_poisson(body)
+    return match_elements(points, cells, measures, poisson, plane, volume_term=wanted, method=method)
 
 
-def _warning(body: ProblemBody) -> str | None:
+def _warning(body: ProblemBody, laws: BodyLaws, plane: str, method: Method) -> str | None:
     """Say what edges cannot express of the body's law."""
+    tied = cauchy_poisson(body.mesh.p.shape[0], plane)
+    if not laws.linear and body.mesh.p.shape[0] > 1 and method != "edge" and first_poisson(body) > tied:
+        return (
+            f"a nonlinear law has no volume springs, so its Poisson ratio is that of springs, {tied:.4g}, "
+            f"and not {first_poisson(body):.4g}"
+        )
     if equal_poisson(body.law) is not None:
         return None
     return (
@@ -80,69 +111,111 @@ def _warning(body: ProblemBody) -> str | None:
     )
 
 
-def _report(match: ElementMatch, channel: Channel, body: ProblemBody) -> dict[str, Any]:
-    warning = _warning(body)
+def _report(match: ElementMatch, laws: BodyLaws, body: ProblemBody, plane: str, method: Method) -> dict[str, Any]:
+    warning = _warning(body, laws, plane, method)
     if warning is not None:
         warnings.warn(f"bodies.{body.name}: {warning}", stacklevel=2)
-    return ({} if warning is None else {"warning": warning}) | {
-        "edges": len(match.edges),
-        "volume_cells": int(np.count_nonzero(match.volume_modulus)),
-        "arms_per_element": len(channel.times),
-        "poisson_of_law": first_poisson(body),
-        "stiffness_misfit": match.misfit,
-        "element_stiffness_misfit": match.element_misfit,
+    found = ({} if warning is None else {"warning": warning}) | {
+        "arms_per_element": max(len(channel.times) for channel in _channels(laws))
     }
+    return found | match_report(match, method, first_poisson(body), plane)
 
 
-def _stack(channels: list[Channel], shares: list[Array]) -> Constants:
-    """Give element e of body b the constants channel_b times share_e; unused arms are zero."""
+def _channels(laws: BodyLaws) -> list[Channel]:
+    """Return the channel of each of a body's laws; a nonlinear one has none and stands for nothing."""
+    nothing = Channel.elastic(0.0)
+    return [nothing if isinstance(law, NonlinearThreeElement) else law.channel("young") for law in laws.laws]
+
+
+def _number(laws: Sequence[BodyLaws], elements: Sequence[Indices]) -> Indices:
+    """Return the law of every body's elements (n, corners) as its place among the laws of all bodies."""
+    first = np.cumsum([0, *(len(body.laws) for body in laws)])
+    return np.concatenate([body.of(part) + start for body, part, start in zip(laws, elements, first, strict=False)])
+
+
+def _stack(channels: list[Channel], which: Indices, share: Array) -> Constants:
+    """Give element e the constants of channel which_e times share_e; unused arms are zero."""
     arms = max(len(channel.times) for channel in channels)
-    total = sum(len(share) for share in shares)
-    arm_stiffness, arm_rate = np.zeros((arms, total)), np.ones((arms, total))
-    first = 0
-    for channel, share in zip(channels, shares, strict=True):
-        part = slice(first, first + len(share))
+    arm_stiffness, arm_rate = np.zeros((arms, len(share))), np.ones((arms, len(share)))
+    for number, channel in enumerate(channels):
+        part = which == number
         for arm, (strength, time) in enumerate(zip(channel.strengths, channel.times, strict=True)):
-            arm_stiffness[arm, part] = strength * share
+            arm_stiffness[arm, part] = strength * share[part]
             arm_rate[arm, part] = 1.0 / time
-        first += len(share)
     return Constants(
-        stiffness=np.concatenate([c.equilibrium * s for c, s in zip(channels, shares, strict=True)]),
-        viscosity=np.concatenate([c.viscosity * s for c, s in zip(channels, shares, strict=True)]),
+        stiffness=np.array([channel.equilibrium for channel in channels])[which] * share,
+        viscosity=np.array([channel.viscosity for channel in channels])[which] * share,
         arm_stiffness=arm_stiffness,
         arm_rate=arm_rate,
     )
 
 
-def build_network(problem: Problem, *, volume_term: bool) -> TrussNetwork:
-    """Match every body's elements to its law: each constant is the channel of Young's modulus times its share."""
+def _with_tangents(constants: Constants, groups: Sequence[EdgeGroup]) -> Constants:
+    """Return the constants with those of the last edges, the nonlinear ones, replaced by their largest tangents."""
+    stiffness, viscosity = largest_tangents(groups)
+    linear = len(constants.stiffness) - len(stiffness)
+    return replace(
+        constants,
+        stiffness=np.concatenate([constants.stiffness[:linear], stiffness]),
+        viscosity=np.concatenate([constants.viscosity[:linear], viscosity]),
+    )
+
+
+def build_network(
+    problem: Problem, *, volume_term: bool, method: Method = "element", surface_laws: Mapping[str, str] | None = None
+) -> TrussNetwork:
+    """Match every body's elements to its law: each constant is the channel of Young's modulus times its share.
+
+    With `edge` the channel's own numbers are those of every edge [N/m, N s/m], whatever the thickness.
+    """
     bodies = problem.bodies
-    channels = [body.law.channel("young") for body in bodies]
-    matches = [_match(body, problem.plane, volume_term) for body in bodies]
-    edges = np.concatenate([m.edges + b.first_node for m, b in zip(matches, bodies, strict=True)])
-    vectors = problem.points[edges[:, 1]] - problem.points[edges[:, 0]]
+    by_body = body_laws(problem, surface_laws or {})
+    channels = [channel for laws in by_body for channel in _channels(laws)]
+    matches = [_match(body, own, problem.plane, volume_term, method) for body, own in zip(bodies, by_body, strict=True)]
+    thickness = 1.0 if method == "edge" else problem.thickness
+    which = _number(by_body, [match.edges for match in matches])
+    laws = [law for body in by_body for law in body.laws]
+    order = loop_order(laws, which)
+    which = which[order]
+    edges = np.concatenate([m.edges + b.first_node for m, b in zip(matches, bodies, strict=True)])[order]
+    share = np.concatenate([match.stiffness * thickness for match in matches])[order]
+    rest_length = np.linalg.norm(problem.points[edges[:, 1]] - problem.points[edges[:, 0]], axis=1)
+    force_share = share if method == "edge" else share * rest_length
     kept = [np.flatnonzero(match.volume_modulus) for match in matches]
     corners = problem.dimension + 1
     cells = [
         (b.mesh.t.T[k] + b.first_node).astype(np.int64) if len(k) else np.zeros((0, corners), np.int64)
         for b, k in zip(bodies, kept, strict=True)
     ]
+    own_cells = [b.mesh.t.T[k].astype(np.int64) for b, k in zip(bodies, kept, strict=True)]
+    groups = nonlinear_groups(laws, which, edges, rest_length, share, force_share)
     return TrussNetwork(
         edges=edges,
-        rest_length=np.linalg.norm(vectors, axis=1),
-        edge_constants=_stack(channels, [m.stiffness * problem.thickness for m in matches]),
-        node_share=block_diag([m.node_share for m in matches], format="csr"),
+        rest_length=rest_length,
+        edge_constants=_with_tangents(_stack(channels, which, share), groups),
+        node_share=block_diag([m.node_share for m in matches], format="csr")[:, order],
         cells=np.concatenate(cells),
         rest_volume=np.concatenate([element_measures(b.mesh)[k] for b, k in zip(bodies, kept, strict=True)]),
         cell_constants=_stack(
-            channels, [m.volume_modulus[k] * problem.thickness for m, k in zip(matches, kept, strict=True)]
+            channels,
+            _number(by_body, own_cells),
+            np.concatenate([m.volume_modulus[k] * problem.thickness for m, k in zip(matches, kept, strict=True)]),
         ),
-        matches={b.name: _report(m, c, b) for b, m, c in zip(bodies, matches, channels, strict=True)},
+        matches={
+            body.name: _report(match, own, body, problem.plane, method)
+            for body, match, own in zip(bodies, matches, by_body, strict=True)
+        },
+        nonlinear=groups,
     )
 
 
-def network_stable_step(problem: Problem, network: TrussNetwork, rest: Array) -> float:
-    """Return the stable step [s] of the bodies at rest (N, 3) (section 6 bound with their own spectrum)."""
+def network_stable_step(
+    problem: Problem, network: TrussNetwork, rest: Array, others: Sequence[tuple[csr_matrix, float]] = ()
+) -> float:
+    """Return the stable step [s] of the bodies at rest (N, 3) (section 6 bound with their own spectrum).
+
+    `others` adds to stiffness and to viscosity a matrix on the components (N*d) and a bound of what no matrix holds.
+    """
     if not np.all(problem.masses > 0.0):
         raise RheotwinError(
             f"bodies: node {int(np.argmin(problem.masses))} has no mass; give the body a density or total mass"
@@ -150,12 +223,16 @@ def network_stable_step(problem: Problem, network: TrussNetwork, rest: Array) ->
     free = (problem.owners < 0).ravel()
     masses = np.repeat(problem.masses, problem.dimension)
     rates = []
-    for edge, cell in (
-        (network.edge_constants.instantaneous, network.cell_constants.instantaneous),
-        (network.edge_constants.viscosity, network.cell_constants.viscosity),
+    for (edge, cell), (other, bound) in zip(
+        (
+            (network.edge_constants.instantaneous, network.cell_constants.instantaneous),
+            (network.edge_constants.viscosity, network.cell_constants.viscosity),
+        ),
+        others or [(csr_matrix((problem.points.size,) * 2), 0.0)] * 2,
+        strict=True,
     ):
         matrix = edge_matrix(problem.points, network.edges, edge)
         if len(network.cells):
             matrix = matrix + volume_matrix(rest, network.cells, cell / network.rest_volume, problem.dimension)
-        rates.append(largest_eigenvalue(matrix, masses, free))
+        rates.append(largest_eigenvalue(matrix + other, masses, free) + bound)
     return stable_step(*rates)

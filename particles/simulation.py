@@ -9,17 +9,29 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from scipy.sparse import diags
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.edge_laws import check_nonlinear_edges
+from rheotwin.particles.element_match import Method
 from rheotwin.particles.forces.all_forces import Forces
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.kernel import advance
-from rheotwin.particles.network import Constants, build_network, network_stable_step
+from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, spring_tension
+from rheotwin.particles.forces.particle_on_edge import add_tie_matrices, make_ties, tie_energy, tie_statistics
+from rheotwin.particles.kernel_choice import KernelOptions, fast_body
+from rheotwin.particles.mirror import Mirror
+from rheotwin.particles.network import Constants, build_network
 from rheotwin.particles.packing import pack_boundary
-from rheotwin.particles.state import State
+from rheotwin.particles.response import response, stored_energy
+from rheotwin.particles.rest_check import check_network, check_rest_shape
+from rheotwin.particles.shape_keeping import build_shape_keeping
+from rheotwin.particles.shape_options import ShapeOptions
+from rheotwin.particles.state import TENSION, State
+from rheotwin.particles.steppers.advisor import step_bound
+from rheotwin.particles.steppers.bounds import StepBound
+from rheotwin.particles.steppers.choose import STEPS_IN_A_RUN, StepperName, make_stepper
 from rheotwin.particles.virial import (
     averaging,
     edge_virial,
@@ -37,15 +49,43 @@ from rheotwin.tensors import padded, von_mises
 Array = NDArray[np.float64]
 
 
-class TrussOptions(BaseModel):
+class TrussOptions(ShapeOptions, KernelOptions):
     """Options of the truss solver."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    step: float | None = Field(default=None, gt=0.0, description="step [s]; default: `safety` times the stable step")
+    step: float | None = Field(
+        default=None,
+        gt=0.0,
+        description="step [s]; default: `safety` times the stable step (of `implicit`: 1/1000 of the duration)",
+    )
+    stepper: StepperName = Field(
+        default="semi-implicit",
+        description="rule in time: `semi-implicit` takes internal variables first and is the fastest; `euler` and "
+        "`rk4` are the papers' explicit rules; `implicit` is stable at any step, for stiff bodies",
+    )
     safety: float = Field(default=0.5, gt=0.0, le=1.0, description="share of the stable step used by default")
     volume_term: bool = Field(
         default=True, description="volume springs in simplices, for Poisson ratios springs alone cannot have"
+    )
+    match: Method = Field(
+        default="element",
+        description="springs from the law: `element` fits the stiffness tensor and `stiffness` the stiffness matrix of "
+        "each element, `length` takes k = E A/l with one A; `edge`: the law's numbers are those of each edge",
+    )
+    surface_laws: dict[str, str] = Field(
+        default_factory=dict,
+        description="name of a body -> name of the law of edges with an end on its surface (core: both inside)",
+    )
+    tie_stiffness: float = Field(
+        default=4.0,
+        gt=0.0,
+        allow_inf_nan=False,
+        description="stiffness that ties hanging particles (`finer` of a body) to their edges, per what all edges "
+        "around the particle resist",
+    )
+    tie_damping: float = Field(
+        default=0.2, ge=0.0, allow_inf_nan=False, description="damping of these ties, as a share of the critical one"
     )
     unstable: Literal["refuse", "substep"] = Field(
         default="refuse", description="what to do with a step above the stable one"
@@ -58,30 +98,54 @@ class TrussSimulation:
     def __init__(self, problem: Problem, options: TrussOptions) -> None:
         self._problem = problem
         rest = padded(problem.points)
-        self._network = network = build_network(problem, volume_term=options.volume_term)
-        self.stable_step = network_stable_step(problem, network, rest)
-        self._step = _chosen_step(problem, options, self.stable_step)
+        check_rest_shape(problem)
+        network = build_network(
+            problem, volume_term=options.volume_term, method=options.match, surface_laws=options.surface_laws
+        )
+        check_nonlinear_edges(network.nonlinear, local_volume=options.local_volume)
+        self._network, self._shape = network, shape = build_shape_keeping(problem, options, network)
+        check_network(problem, network)
+        ties = make_ties(problem, network, stiffness=options.tie_stiffness, damping=options.tie_damping)
+        others = add_tie_matrices(shape.stiffness_and_viscosity(problem), ties, problem)
+        bound = step_bound(problem, network, rest, options.stepper, others)
+        self.stable_step = bound.step
+        self._step = _chosen_step(problem, options, bound)
         self.step_size = float(self._step)
         self.step_count = 0
         self._boundary = pack_boundary(problem, RUNAWAY * problem.extent)
         self._forces = Forces(
-            edges=kernel_elements(network.edges, network.rest_length, network.edge_constants, self.step_size),
+            edges=kernel_elements(*network.linear_part, self.step_size),
+            nonlinear=nonlinear_edges(network.nonlinear, self.step_size),
             cells=kernel_elements(network.cells, network.rest_volume, network.cell_constants, self.step_size),
+            halves=kernel_elements(shape.half_cells, shape.half_length, shape.half_constants, self.step_size),
+            element_pressure=shape.element_pressure,
+            global_pressure=shape.global_pressure,
+            topology=shape.topology,
+            ties=ties,
         )
-        self._state = State(
+        state = State(
             positions=rest.copy(),
             velocities=np.zeros_like(rest),
             edge_arms=np.zeros_like(self._forces.edges.arm_stiffness),
+            nonlinear_edges=np.zeros((2, len(network.edges) - network.linear_edges)),
             cell_arms=np.zeros_like(self._forces.cells.arm_stiffness),
+            centre_arms=np.zeros_like(self._forces.halves.arm_stiffness),
             force=np.zeros_like(rest),
             contact_force=np.zeros((len(self._boundary.tools.candidate), 3)),
             reaction=np.zeros_like(rest),
         )
+        self._stepper = make_stepper(options.stepper, self._forces, state, self._boundary, self.step_size)
+        body = fast_body(options, options.stepper, self._forces, state, self._boundary, self.step_size)
+        self._mirror = Mirror(state, self._stepper.take, body)
         self.advance(0.0, 0)  # compiles the loop, so that set-up and not the first step pays for it
-        volumes = nodal_volumes(problem)
+        self._nodal_volumes = volumes = nodal_volumes(problem)
         self._edge_average = diags(1.0 / volumes) @ network.node_share
         self._cell_average = averaging(network.cells, network.rest_volume, volumes)
         self._out_of_plane = out_of_plane_ratio(problem)
+
+    @property
+    def _state(self) -> State:
+        return self._mirror.state
 
     @property
     def time(self) -> float:
@@ -102,7 +166,7 @@ class TrussSimulation:
         """Step towards `until` [s], at most `max_steps` steps."""
         wanted = round(until / self.step_size) - self.step_count
         count = max(0, min(wanted, max_steps))
-        self.step_count += advance(self.step_count, count, self.step_size, self._forces, self._state, self._boundary)
+        self.step_count += self._mirror.take(self.step_count, count)
 
     def _edge_tension(self) -> tuple[Array, Array, Array]:
         """Return edge vectors (M, 3) [m], tension of the relaxing arms and total tension [N]."""
@@ -111,9 +175,13 @@ class TrussSimulation:
         vectors = x[end] - x[start]
         lengths = np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
         rates = np.einsum("ek,ek->e", v[end] - v[start], vectors) / lengths
-        extension = lengths - self._network.rest_length
-        memory, total = _response(self._network.edge_constants, self._state.edge_arms, extension, rates)
-        return vectors, memory, total
+        _, rest_length, constants = self._network.linear_part
+        linear = len(rest_length)
+        extension = lengths[:linear] - rest_length
+        memory, total = response(constants, self._state.edge_arms, extension, rates[:linear])
+        springs = spring_tension(self._network.nonlinear, self._state.nonlinear_edges)
+        tension = self._state.nonlinear_edges[TENSION]
+        return vectors, np.concatenate([memory, springs]), np.concatenate([total, tension])
 
     def _cell_tension(self) -> tuple[Array, Array]:
         """Return the arms' share of each cell's tension (minus its pressure) and all of it [Pa m^(3-d)]."""
@@ -121,7 +189,7 @@ class TrussSimulation:
         volumes, gradients = cell_volumes(self._state.positions, network.cells)
         rates = np.einsum("cak,cak->c", gradients, self._state.velocities[network.cells]) / network.rest_volume
         strain = volumes / network.rest_volume - 1.0
-        return _response(network.cell_constants, self._state.cell_arms, strain, rates)
+        return response(network.cell_constants, self._state.cell_arms, strain, rates)
 
     def _stresses(self) -> tuple[Array, Array]:
         """Return the memory stress and the whole stress, averaged to nodes (N, 6) [Pa]."""
@@ -131,7 +199,9 @@ class TrussSimulation:
             + isotropic(self._cell_average @ pull, self._problem.dimension)
             for tension, pull in zip(edge, self._cell_tension(), strict=True)
         )
-        for stress in (memory, total):
+        kept = self._shape.stresses(self._state, self._nodal_volumes, self._problem)
+        for stress, part in zip((memory, total), kept, strict=True):
+            stress += part
             stress[:, 2] += self._out_of_plane * (stress[:, 0] + stress[:, 1])
         return memory, total
 
@@ -180,21 +250,27 @@ class TrussSimulation:
         vectors = state.positions[network.edges[:, 1]] - state.positions[network.edges[:, 0]]
         lengths = np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
         volumes, _ = cell_volumes(state.positions, network.cells)
-        stored = _stored(network.edge_constants, state.edge_arms, lengths - network.rest_length, 1.0)
-        stored += _stored(
+        _, rest_length, constants = network.linear_part
+        linear = len(rest_length)
+        stored = stored_energy(constants, state.edge_arms, lengths[:linear] - rest_length, 1.0)
+        stored += nonlinear_energy(network.nonlinear, state.nonlinear_edges, lengths[linear:])
+        stored += stored_energy(
             network.cell_constants, state.cell_arms, volumes / network.rest_volume - 1.0, network.rest_volume
         )
+        stored += self._shape.energy(state) + tie_energy(self._forces.ties, state.positions)
         kinetic = 0.5 * np.sum(self._boundary.nodes.mass[:, None] * state.velocities**2)
-        return {"kinetic": float(kinetic), "stored": stored}
+        return {"kinetic": float(kinetic), "stored": float(stored)}
 
     def statistics(self) -> dict[str, Any]:
         """Return the size of the truss and how well its elements match the law."""
         return {
-            "scheme": "semi-implicit Euler, internal variables first",
+            **self._stepper.statistics(self.step_count),
+            **self._mirror.statistics(self._forces, self._boundary),
             "edges": len(self._network.edges),
             "volume_cells": len(self._network.cells),
             "material_match": self._network.matches,
-        }
+            **tie_statistics(self._forces.ties, self._state.positions),
+        } | self._shape.statistics(self._state, self._problem)
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
@@ -209,29 +285,27 @@ class TrussSimulation:
         self.step_count = int(state["step_count"])
 
 
-def _response(constants: Constants, arms: Array, strain: Array, rate: Array) -> tuple[Array, Array]:
-    """Return the arms' share sum kappa z and all of it: k strain + sum kappa z + eta rate."""
-    memory = np.sum(constants.arm_stiffness * arms, axis=0)
-    return memory, constants.stiffness * strain + memory + constants.viscosity * rate
-
-
-def _stored(constants: Constants, arms: Array, strain: Array, measure: Array | float) -> float:
-    """Return the energy [J] in the springs: 1/2 (k strain^2 + sum kappa z^2) times the measure."""
-    density = constants.stiffness * strain**2 + np.sum(constants.arm_stiffness * arms**2, axis=0)
-    return float(0.5 * np.sum(density * measure))
-
-
-def _chosen_step(problem: Problem, options: TrussOptions, stable: float) -> Fraction:
+def _chosen_step(problem: Problem, options: TrussOptions, bound: StepBound) -> Fraction:
     """Return the step: as asked or a share of the stable one, rounded down to divide the output times."""
-    wanted = options.step if options.step is not None else options.safety * min(stable, problem.scene.duration)
+    stable, duration = bound.step, problem.scene.duration
+    if stable == 0.0:
+        raise RheotwinError(
+            f"solvers.truss.stepper: {options.stepper!r} diverges at any step, because of {bound.reason}; give the law "
+            'a viscosity beside its springs or use stepper = "semi-implicit"'
+        )
+    default = options.safety * min(stable, duration)
+    if options.stepper == "implicit":
+        default = min(default, duration / STEPS_IN_A_RUN)
+    wanted = options.step if options.step is not None else default
     if wanted > stable:
         if options.unstable == "refuse":
             raise RheotwinError(
-                f"solvers.truss.step: {wanted:.6g} s is above the stable step of {stable:.6g} s; "
+                f"solvers.truss.step: {wanted:.6g} s is above the stable step of {stable:.6g} s, which is set by "
+                f"{bound.reason}; "
                 f'choose at most {0.9 * stable:.3g}, leave it out, or set unstable = "substep"'
             )
         wanted = options.safety * stable
-    require_reachable(wanted, problem.scene.duration, "solvers.truss.step")
+    require_reachable(wanted, duration, "solvers.truss.step")
     return step_dividing(problem.tick, wanted)
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from rheotwin.particles.simulation import TrussOptions, TrussSimulation
 from rheotwin.problem import Problem
-from rheotwin.solver import ALL_CELLS, ALL_LAWS, ALL_TOOLS, Capabilities
+from rheotwin.solver import ALL_CELLS, ALL_LAWS, ALL_TOOLS, EDGE_LAWS, Capabilities
 
 
 class TrussSolver:
@@ -20,8 +20,9 @@ class TrussSolver:
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
-        laws=ALL_LAWS,
+        laws=ALL_LAWS | EDGE_LAWS,
         tools=ALL_TOOLS,
+        hanging_nodes=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> TrussSimulation:

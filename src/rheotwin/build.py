@@ -12,13 +12,16 @@ from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.constraints.tools import CYLINDER, PLANE, PRISM, SPHERE, RigidTool, pack_geometry
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import (
+    NO_HANGING_NODES,
     boundary_faces,
     boundary_nodes,
     cell_kind,
     check_elements,
     element_measures,
+    hanging_nodes,
     make_shape,
     read_mesh,
+    refined,
 )
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
@@ -39,14 +42,17 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     if body.shape == "file":
         imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
         mesh, regions = imported.mesh, imported.regions
-        points = mesh.p * body.scale
+        mesh = replace(mesh, doflocs=mesh.p * body.scale)
     else:
         mesh, regions = make_shape(body.shape_spec()), {}
-        points = mesh.p
     if mesh.p.shape[0] != scene.dimension:
         raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
-    moved = body.rotation_matrix(scene.dimension) @ points + np.asarray(body.placement(scene.dimension))[:, None]
+    if body.voxels is not None:
+        mesh, regions = body.voxelised(mesh), {}
+    moved = body.rotation_matrix(scene.dimension) @ mesh.p + np.asarray(body.placement(scene.dimension))[:, None]
     mesh = replace(mesh, doflocs=np.ascontiguousarray(moved))
+    if body.finer:
+        mesh, regions = refined(mesh, [item.refinement() for item in body.finer]), {}
     check_elements(mesh, place)
     if scene.axisymmetric:
         require_half_plane(mesh.p.T, place)
@@ -255,9 +261,11 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     for name, body in scene.bodies.items():
         mesh, regions = body_mesh(scene, name)
         volume = body_volume(mesh, scene)
+        hanging = hanging_nodes(mesh) if body.has_hanging_nodes else NO_HANGING_NODES
         total = body.total_mass(volume)
         masses.append(_nodal_masses(mesh, total, body.mass_sharing, axisymmetric=scene.axisymmetric))
-        bodies.append(ProblemBody(name, mesh, cell_kind(mesh), scene.law_for(name), first, total / volume, regions))
+        law, density = scene.law_for(name), total / volume
+        bodies.append(ProblemBody(name, mesh, cell_kind(mesh), law, first, density, regions, hanging))
         first += mesh.p.shape[1]
     _require_one_cell_kind(bodies)
     by_name = {body.name: body for body in bodies}

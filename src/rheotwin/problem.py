@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.materials import Law
+from rheotwin.meshing import NO_HANGING_NODES, HangingNodes
 from rheotwin.scene import Scene
 
 Array = NDArray[np.float64]
@@ -30,6 +31,8 @@ class ProblemBody:
     first_node: int
     density: float
     regions: dict[str, Indices]
+    hanging: HangingNodes = NO_HANGING_NODES
+    """Nodes of finer cells on the edges of coarser ones."""
 
     @property
     def nodes(self) -> slice:

@@ -22,6 +22,8 @@ RUNAWAY = 100.0
 
 ALL_CELLS = frozenset({"line", "triangle", "quad", "tet", "hex"})
 ALL_LAWS = frozenset({"elastic", "voigt", "maxwell", "three-element", "generalized-voigt", "generalized-maxwell"})
+EDGE_LAWS = frozenset({"three-element with slider", "three-element with softening", "three-element with friction"})
+"""Laws that are not linear in the history of strain: edges have them, continua do not."""
 ALL_TOOLS = frozenset({"bar", "plane", "sphere", "cylinder", "prism"})
 
 
@@ -34,6 +36,8 @@ class Capabilities:
     laws: frozenset[str]
     tools: frozenset[str]
     planes: frozenset[str] = frozenset({"strain", "stress"})
+    hanging_nodes: bool = False
+    """Whether finer cells may meet coarser ones (`finer` of a body)."""
 
     def shortfalls(self, problem: Problem) -> list[Fault]:
         """List what the problem asks for beyond these capabilities, each with its place in the scene."""
@@ -45,7 +49,16 @@ class Capabilities:
             asked.append((f"bodies.{body.name}.cell", body.cell, self.cells))
             asked.append((f"laws of body {body.name}", body.law.name, self.laws))
         asked.extend((f"tools.{name}.shape", tool.shape, self.tools) for name, tool in scene.tools.items())
-        return [
+        hanging = [
+            Fault(
+                f"bodies.{body.name}",
+                f"its node {body.first_node + int(body.hanging.node[0])} hangs on an edge of a coarser cell, which is "
+                "beyond this solver; leave `finer` (of a file: `hanging`) out",
+            )
+            for body in problem.bodies
+            if len(body.hanging) and not self.hanging_nodes
+        ]
+        return hanging + [
             Fault(place, f"{value!r} is beyond this solver, which does {_listed(able)}")
             for place, value, able in asked
             if value not in able

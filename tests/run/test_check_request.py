@@ -22,7 +22,7 @@ FAULTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no such option in the scene": (
         {"solvers.fem.mas": "lumped"},
         {},
-        r"solvers.fem.mas: unknown option \(did you mean 'mass'\?\); allowed: constraint_frequency, .*, mass, .*, step, .*, tolerance",
+        r"solvers.fem.mas: unknown option \(did you mean 'mass'\?\); allowed: constraint_frequency, .*, mass, .*",
     ),
     "bad value of an option": ({}, {"options": {"step": -1.0}}, "solvers.fem.step: must be greater than 0, got -1.0"),
     "no such choice of an option": (
@@ -56,7 +56,7 @@ FAULTS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a step above the stable one": (
         {},
         {"solver": "truss", "options": {"step": 0.05}},
-        r"solvers.truss.step: 0.05 s is above the stable step of \S+ s; choose at most",
+        r"solvers.truss.step: 0.05 s is above the stable step of \S+ s.*; choose at most",
     ),
 }
 

@@ -80,7 +80,8 @@ def describe_start(problem: Problem, simulation: Simulation) -> str:
         f"{len(problem.points)} nodes, {problem.scene.duration:g} s in steps of {simulation.step_size:.4g} s ({bound})"
     ]
     for body, match in simulation.statistics().get("material_match", {}).items():
-        lines.append(f"body '{body}': springs miss the law's stiffness by {100 * match['stiffness_misfit']:.0f} %")
+        if "stiffness_misfit" in match:
+            lines.append(f"body '{body}': springs miss the law's stiffness by {100 * match['stiffness_misfit']:.0f} %")
     return "\n".join(lines)
 
 

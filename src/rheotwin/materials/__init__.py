@@ -3,6 +3,7 @@
 from rheotwin.materials.channel import Channel
 from rheotwin.materials.conversion import maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
 from rheotwin.materials.elastic import Elastic
+from rheotwin.materials.friction_three_element import FrictionThreeElement
 from rheotwin.materials.generalized_maxwell import GeneralizedMaxwell
 from rheotwin.materials.generalized_voigt import GeneralizedVoigt
 from rheotwin.materials.law import (
@@ -16,6 +17,11 @@ from rheotwin.materials.law import (
 from rheotwin.materials.maxwell import Maxwell
 from rheotwin.materials.moduli import Moduli, Modulus
 from rheotwin.materials.network import EdgeNetwork
+from rheotwin.materials.nonlinear_three_element import NonlinearThreeElement
+from rheotwin.materials.slider import Slider
+from rheotwin.materials.slider_three_element import SliderThreeElement
+from rheotwin.materials.softening import Softening
+from rheotwin.materials.softening_three_element import SofteningThreeElement
 from rheotwin.materials.three_element import ThreeElement
 from rheotwin.materials.voigt import Voigt
 from rheotwin.materials.voigt_chain import VoigtChain
@@ -24,12 +30,18 @@ __all__ = [
     "Channel",
     "EdgeNetwork",
     "Elastic",
+    "FrictionThreeElement",
     "GeneralizedMaxwell",
     "GeneralizedVoigt",
     "Law",
     "Maxwell",
     "Moduli",
     "Modulus",
+    "NonlinearThreeElement",
+    "Slider",
+    "SliderThreeElement",
+    "Softening",
+    "SofteningThreeElement",
     "ThreeElement",
     "Voigt",
     "VoigtChain",

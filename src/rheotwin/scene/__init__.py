@@ -9,6 +9,7 @@ from rheotwin.scene.bodies import (
     GridBody,
     LShapeBody,
     SphereBody,
+    TriangleBody,
 )
 from rheotwin.scene.cases import CaseSpec
 from rheotwin.scene.forces import ForceSpec
@@ -65,6 +66,7 @@ __all__ = [
     "ThreeElementSpec",
     "ToolMotion",
     "ToolSpec",
+    "TriangleBody",
     "Units",
     "VoigtSpec",
     "Where",

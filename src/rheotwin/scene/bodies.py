@@ -13,7 +13,7 @@ from rheotwin.scene.quantities import Coordinates, Counts, PositiveLength, Sizes
 from rheotwin.scene.units import PerAxis
 
 if TYPE_CHECKING:
-    from rheotwin.meshing.shapes import BoxShape, CylinderShape, GridShape, LShape, SphereShape
+    from rheotwin.meshing.shapes import BoxShape, CylinderShape, GridShape, LShape, SphereShape, TriangleShape
 
 
 class BoxBody(GridLikeBody):
@@ -30,7 +30,7 @@ class BoxBody(GridLikeBody):
         """Return what the mesher needs."""
         from rheotwin.meshing.shapes import BoxShape
 
-        return BoxShape(size=self.size, cells=self.cells, cell=self.filled_cell(), pattern=self.pattern)
+        return BoxShape(size=self.size, cells=self.cells, cell=self.mesher_cell(), pattern=self.mesher_pattern())
 
 
 class GridBody(GridLikeBody):
@@ -45,7 +45,7 @@ class GridBody(GridLikeBody):
         """Return what the mesher needs."""
         from rheotwin.meshing.shapes import GridShape
 
-        return GridShape(coordinates=self.coordinates, cell=self.filled_cell(), pattern=self.pattern)
+        return GridShape(coordinates=self.coordinates, cell=self.mesher_cell(), pattern=self.mesher_pattern())
 
 
 class CylinderBody(CellBody):
@@ -66,7 +66,7 @@ class CylinderBody(CellBody):
         """Return what the mesher needs."""
         from rheotwin.meshing.shapes import CylinderShape
 
-        return CylinderShape(radius=self.radius, height=self.height, cells=self.cells, cell=self.filled_cell())
+        return CylinderShape(radius=self.radius, height=self.height, cells=self.cells, cell=self.mesher_cell())
 
 
 class SphereBody(CellBody):
@@ -85,7 +85,7 @@ class SphereBody(CellBody):
         """Return what the mesher needs."""
         from rheotwin.meshing.shapes import SphereShape
 
-        return SphereShape(radius=self.radius, cells=self.cells, cell=self.filled_cell())
+        return SphereShape(radius=self.radius, cells=self.cells, cell=self.mesher_cell())
 
 
 class LShapeBody(GridLikeBody):
@@ -115,7 +115,30 @@ class LShapeBody(GridLikeBody):
         """Return what the mesher needs."""
         from rheotwin.meshing.shapes import LShape
 
-        return LShape(size=self.size, cells=self.cells, cut=self.cut, cell=self.filled_cell(), pattern=self.pattern)
+        return LShape(
+            size=self.size, cells=self.cells, cut=self.cut, cell=self.mesher_cell(), pattern=self.mesher_pattern()
+        )
+
+
+class TriangleBody(BodyBase):
+    """An upright triangle of equal small ones; its origin is the left end of its base."""
+
+    dimensions = (2,)
+
+    shape: Literal["triangle"]
+    """Kind of shape."""
+    base: PositiveLength
+    """Length of its lower side."""
+    height: PositiveLength
+    """Height of its apex, above the middle of the base."""
+    cells: Count
+    """Number of small triangles along each side."""
+
+    def shape_spec(self) -> TriangleShape:
+        """Return what the mesher needs."""
+        from rheotwin.meshing.shapes import TriangleShape
+
+        return TriangleShape(base=self.base, height=self.height, cells=self.cells)
 
 
 class FileBody(BodyBase):
@@ -129,8 +152,15 @@ class FileBody(BodyBase):
     """Length of one unit of the mesh file's coordinates; default: 1 m."""
     drop_unused: Flag = False
     """Leave out points that no cell uses instead of refusing the file."""
+    hanging: Flag = False
+    """Tie nodes that lie on an edge of a cell they are no corner of to that edge, which `fem` cannot do."""
+
+    @property
+    def has_hanging_nodes(self) -> bool:
+        """Whether nodes on the edges of coarser cells are looked for."""
+        return self.hanging or bool(self.finer)
 
 
 BodySpec = Annotated[
-    BoxBody | GridBody | CylinderBody | SphereBody | LShapeBody | FileBody, Field(discriminator="shape")
+    BoxBody | GridBody | CylinderBody | SphereBody | LShapeBody | TriangleBody | FileBody, Field(discriminator="shape")
 ]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import cos, sin
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
-from rheotwin.scene.base import Dimension, Name, SceneModel
-from rheotwin.scene.quantities import Point, PositiveDensity, PositiveMass
+from rheotwin.scene.base import AXES, Count, Dimension, Name, SceneModel
+from rheotwin.scene.quantities import Point, PositiveDensity, PositiveLength, PositiveMass
 from rheotwin.scene.rotation import Rotation, RotationPart
+from rheotwin.scene.where import Ranges
+
+if TYPE_CHECKING:
+    from rheotwin.meshing import Refinement
 
 Cell = Literal["line", "triangle", "quad", "tet", "hex"]
 Pattern = Literal["se-nw", "sw-ne", "alternating", "five", "six"]
@@ -23,6 +27,20 @@ PATTERNS: dict[Cell, tuple[Pattern, ...]] = {
     "tet": ("five", "six"),
 }
 """Ways of splitting a grid into simplices; the first is the default."""
+
+
+class Finer(Ranges):
+    """A box in scene coordinates whose cells are halved; where they meet coarser ones, nodes hang on edges."""
+
+    levels: Count = 1
+    """How often the cells in the box are halved; default: once."""
+
+    def refinement(self) -> Refinement:
+        """Return what the mesher needs."""
+        from rheotwin.meshing import Refinement
+
+        given = ((number, getattr(self, axis)) for number, axis in enumerate(AXES))
+        return Refinement({number: limits for number, limits in given if limits is not None}, self.levels)
 
 
 class BodyBase(SceneModel):
@@ -37,6 +55,10 @@ class BodyBase(SceneModel):
     """Where the shape's own origin is put in the scene; default: the scene's origin."""
     rotation: RotationPart | None = None
     """Turn about the shape's own origin: an angle in 2D, { axis = [..], angle = .. } in 3D."""
+    voxels: PositiveLength | None = None
+    """Edge length of equal squares or cubes that take the place of the mesh: those whose centre lies in it."""
+    finer: tuple[Finer, ...] = ()
+    """Boxes in which cells are halved; particles hang on the coarser edges there, which `fem` cannot do."""
     mass: PositiveMass | None = None
     """Total mass; exactly one of mass and density."""
     density: PositiveDensity | None = None
@@ -72,8 +94,28 @@ class BodyBase(SceneModel):
         c, s = cos(self.rotation), sin(self.rotation)
         return np.array([[c, -s], [s, c]])
 
+    @property
+    def has_hanging_nodes(self) -> bool:
+        """Whether nodes on the edges of coarser cells are looked for."""
+        return bool(self.finer)
+
+    def voxelised(self, mesh: Any) -> Any:
+        """Return the voxels of a mesh of this body."""
+        from rheotwin.meshing import voxelised
+
+        assert self.voxels is not None
+        return voxelised(mesh, self.voxels)
+
     def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""
+        if self.voxels is not None and dimension == 1:
+            yield "voxels", "a 1D body has none; choose its cells"
+        if self.finer and dimension == 1:
+            yield "finer", 'a 1D body has no hanging nodes; give its grid lines one by one (shape = "grid")'
+        for number, box in enumerate(self.finer):
+            for axis in AXES[dimension:]:
+                if getattr(box, axis) is not None:
+                    yield f"finer.{number}.{axis}", f"there is no {axis} in a {dimension}D scene"
         shape = getattr(self, "shape", "body")
         if dimension not in self.dimensions:
             possible = " or ".join(f"{d}D" for d in self.dimensions)
@@ -98,7 +140,27 @@ class CellBody(BodyBase):
     """A body meshed by us: its cells are a choice."""
 
     cell: Cell | None = None
-    """Kind of cell; default: line, triangle or tet after the dimension."""
+    """Kind of cell; default: line, triangle or tet after the dimension, of `voxels` quad or hex."""
+
+    def default_cell(self, dimension: Dimension) -> Cell:
+        """Return the kind of cell when none is given."""
+        return CELLS[dimension][-1 if self.voxels is not None else 0]
+
+    def mesher_cell(self) -> Cell:
+        """Return the kind of cell the shape is meshed with: simplices where voxels take their place.
+
+        Simplices leave no gaps between them; hexahedra with curved sides, once split, may.
+        """
+        if self.voxels is None:
+            return self.filled_cell()
+        return "triangle" if self.filled_cell() in ("triangle", "quad") else "tet"
+
+    def voxelised(self, mesh: Any) -> Any:
+        """Return the voxels of a mesh of this body, whole or split."""
+        from rheotwin.meshing import voxelised
+
+        assert self.voxels is not None
+        return voxelised(mesh, self.voxels, cell=self.filled_cell(), pattern=getattr(self, "pattern", None))
 
     def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""
@@ -111,7 +173,7 @@ class CellBody(BodyBase):
 
     def completed(self, dimension: Dimension) -> CellBody:
         """Return the body with its kind of cell filled in."""
-        return self.model_copy(update={"cell": self.cell or CELLS[dimension][0]})
+        return self.model_copy(update={"cell": self.cell or self.default_cell(dimension)})
 
     def filled_cell(self) -> Cell:
         """Return the kind of cell; known once the body is part of a scene."""
@@ -129,14 +191,18 @@ class GridLikeBody(CellBody):
     def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""
         yield from super().shape_faults(dimension)
-        cell = self.cell or CELLS[dimension][0]
+        cell = self.cell or self.default_cell(dimension)
         allowed = PATTERNS.get(cell, ())
         if self.pattern is not None and self.pattern not in allowed:
             remedy = f"use {', '.join(allowed)}" if allowed else "leave it out"
             yield "pattern", f"'{self.pattern}' does not split a grid into {cell} cells; {remedy}"
 
+    def mesher_pattern(self) -> Pattern | None:
+        """Return how the shape's own grid is split; that of voxels is none of its business."""
+        return self.pattern if self.voxels is None else None
+
     def completed(self, dimension: Dimension) -> GridLikeBody:
         """Return the body with its kind of cell and its pattern filled in."""
-        cell = self.cell or CELLS[dimension][0]
+        cell = self.cell or self.default_cell(dimension)
         pattern = self.pattern or next(iter(PATTERNS.get(cell, ())), None)
         return self.model_copy(update={"cell": cell, "pattern": pattern})

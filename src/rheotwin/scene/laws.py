@@ -21,9 +21,11 @@ from rheotwin.scene.moduli import (
     need_poisson,
     poisson_of,
 )
+from rheotwin.scene.quantities import NotNegativeModulus
+from rheotwin.scene.series_parts import SliderTable, SofteningTable
 
 if TYPE_CHECKING:
-    from rheotwin.materials import Elastic, Maxwell, Moduli, ThreeElement, Voigt
+    from rheotwin.materials import Elastic, Law, Maxwell, Moduli, SliderThreeElement, Voigt
 
 
 def _check_spring(law: SpringModuli, *, may_vanish: bool) -> None:
@@ -92,6 +94,8 @@ class MaxwellSpec(_SpringAndDashpot):
     """Kind of law."""
     viscosity: ActingDashpotPart
     """Viscosity of the dashpot in series with the spring: a number, or a table of two constants."""
+    slider: SliderTable | None = None
+    """Bounds of the spring's share of an edge's length, within which the dashpot acts (truss only)."""
 
     @model_validator(mode="after")
     def _complete(self) -> MaxwellSpec:
@@ -99,11 +103,14 @@ class MaxwellSpec(_SpringAndDashpot):
         need_poisson(self.viscosity, self._viscous_poisson(), "`viscous_poisson`")
         return self
 
-    def law(self) -> Maxwell:
+    def law(self) -> Maxwell | SliderThreeElement:
         """Return the material law."""
-        from rheotwin.materials import Maxwell
+        from rheotwin.materials import Maxwell, Moduli, SliderThreeElement
 
-        return Maxwell(*self._parts(self.viscosity))
+        spring, dashpot = self._parts(self.viscosity)
+        if self.slider is None:
+            return Maxwell(spring, dashpot)
+        return SliderThreeElement(spring, Moduli.absent(), dashpot, self.slider.slider())
 
 
 class ThreeElementSpec(_SpringAndDashpot):
@@ -117,21 +124,58 @@ class ThreeElementSpec(_SpringAndDashpot):
     """Viscosity c2 in series with the Voigt unit: a number, or a table of two constants."""
     seed_printed: bool = False
     """The relaxing part as the papers print it, a factor 1 + c1/c2 too stiff; for comparisons with their results."""
+    slider: SliderTable | None = None
+    """Bounds of the Voigt unit's share of an edge's length, within which the series dashpot acts (truss only)."""
+    softening: SofteningTable | None = None
+    """How the series dashpot gives way to force: holds its shape under its weight, flows under load (truss only)."""
+    friction: NotNegativeModulus | None = None
+    """Stress up to which friction locks the series dashpot (truss only)."""
 
     @model_validator(mode="after")
     def _complete(self) -> ThreeElementSpec:
         _check_spring(self, may_vanish=True)
         for part in (self.voigt_viscosity, self.series_viscosity):
             need_poisson(part, self._viscous_poisson(), "`viscous_poisson`")
+        if not acts(self.voigt_viscosity) and (self.softening is not None or not acts(self)):
+            raise PydanticCustomError("acts", "`voigt_viscosity` must be greater than 0 beside no spring or softening")
+        if self.softening is not None:
+            most = dashpot_moduli(self.series_viscosity, self._viscous_poisson()).young
+            _check_softening(self.softening.viscosity, most)
+        _check_alone(self)
         return self
 
-    def law(self) -> ThreeElement:
+    def law(self) -> Law:
         """Return the material law."""
-        from rheotwin.materials import ThreeElement
+        from rheotwin import materials
 
         spring, voigt_dashpot = self._parts(self.voigt_viscosity)
         series_dashpot = dashpot_moduli(self.series_viscosity, self._viscous_poisson())
-        return ThreeElement(spring, voigt_dashpot, series_dashpot, seed_printed=self.seed_printed)
+        parts = spring, voigt_dashpot, series_dashpot
+        slider = None if self.slider is None else self.slider.slider()
+        if self.friction is not None:
+            return materials.FrictionThreeElement(*parts, self.friction)
+        if self.softening is not None:
+            return materials.SofteningThreeElement(*parts, self.softening.softening(), slider)
+        if slider is not None:
+            return materials.SliderThreeElement(*parts, slider)
+        return materials.ThreeElement(*parts, seed_printed=self.seed_printed)
+
+
+def _check_softening(viscosity: float, most: float) -> None:
+    if viscosity > most:
+        raise PydanticCustomError(
+            "softening",
+            "`softening.viscosity` {viscosity} is above the `series_viscosity` of {most} in tension: give at most that",
+            {"viscosity": viscosity, "most": most},
+        )
+
+
+def _check_alone(law: ThreeElementSpec) -> None:
+    """Refuse two changes of a law that exclude each other."""
+    changes = {"friction": law.friction, "softening": law.softening, "slider": law.slider}
+    given = ["seed_printed"] * law.seed_printed + [name for name, change in changes.items() if change is not None]
+    if len(given) > 1 and given != ["softening", "slider"]:
+        raise PydanticCustomError("alone", f"`{given[0]}` and `{given[1]}` exclude each other: leave one out")
 
 
 LawSpec = Annotated[

@@ -1,0 +1,136 @@
+"""Coarse and fine cells in one mesh: refinement of a region, and the hanging nodes it leaves on coarser edges.
+
+A hanging node lies inside an edge of a cell it is not a corner of. Finite elements would open a crack there; particles
+are tied to the dividing point of the edge instead (particles spec 7). Only the sides of cells that no other cell shares
+can carry hanging nodes. On the square sides of hexahedra the diagonals count as edges, as in their lattice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing.cells import CELL_DIMENSION, FloatArray, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.orientation import oriented
+from rheotwin.meshing.topology import boundary_faces
+
+Indices = npt.NDArray[np.int64]
+
+ON_LINE = 1e-8
+"""A node this close to an edge, as a share of its length, lies on it: rounding of coordinates."""
+INSIDE = 1e-6
+"""A node closer to an end of an edge than this share of its length is a double of that end, not a hanging node."""
+
+
+@dataclass(frozen=True)
+class HangingNodes:
+    """Nodes (n,) on edges from `start` to `end`, at (1 - ratio) x_start + ratio x_end.
+
+    `share` (n,) is 1, or 1/2 for the two diagonals whose crossing a node is.
+    """
+
+    node: Indices
+    start: Indices
+    end: Indices
+    ratio: FloatArray
+    share: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+
+_NONE, _NOTHING = np.zeros(0, np.int64), np.zeros(0)
+NO_HANGING_NODES = HangingNodes(_NONE, _NONE, _NONE, _NOTHING, _NOTHING)
+"""What a conforming mesh has."""
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Cells whose centre lies within `ranges` (axis number -> smallest, largest [m]) are halved `levels` times."""
+
+    ranges: Mapping[int, tuple[float, float]]
+    levels: int = 1
+
+    def chosen(self, centres: FloatArray) -> npt.NDArray[np.bool_]:
+        """Return which of the centres (dimension, cells) [m] lie inside, borders included."""
+        inside = np.ones(centres.shape[1], dtype=np.bool_)
+        for axis, (low, high) in self.ranges.items():
+            inside &= (centres[axis] >= low) & (centres[axis] <= high)
+        return inside
+
+
+def refined(mesh: Mesh, refinements: Sequence[Refinement]) -> Mesh:
+    """Halve the cells within regions: in 2D each becomes four, in 3D eight; coarse cells come first.
+
+    Hexahedra can be halved once: a second time leaves nodes in the middle of coarse sides, on no edge or diagonal.
+    """
+    if cell_kind(mesh) == "hex" and any(item.levels > 1 for item in refinements):
+        raise RheotwinError("finer: hexahedra are halved once (levels = 1); use tets for finer regions")
+    for level in range(max((item.levels for item in refinements), default=0)):
+        centres = mesh.p[:, mesh.t].mean(axis=1)
+        chosen = np.zeros(mesh.t.shape[1], dtype=np.bool_)
+        for item in refinements:
+            if level < item.levels:
+                chosen |= item.chosen(centres)
+        mesh = _with_halved(mesh, chosen)
+    return mesh
+
+
+def _with_halved(mesh: Mesh, chosen: npt.NDArray[np.bool_]) -> Mesh:
+    """Replace the chosen cells by their halves; nodes at the same place are the same node."""
+    if not chosen.any():
+        return mesh
+    kind = cell_kind(mesh)
+    used, compact = np.unique(mesh.t[:, chosen], return_inverse=True)
+    part = build_mesh(kind, mesh.p[:, used], compact.reshape(mesh.t.shape[0], -1))
+    fine = part.refined()
+    points, numbers = _merged(mesh.p, fine.p)
+    cells = np.concatenate([mesh.t[:, ~chosen], numbers[fine.t]], axis=1)
+    whole, compact = np.unique(cells, return_inverse=True)
+    return oriented(build_mesh(kind, points[:, whole], compact.reshape(cells.shape)))
+
+
+def _merged(points: FloatArray, added: FloatArray) -> tuple[FloatArray, Indices]:
+    """Return all points (dimension, n) and the number of each added one; those already there keep theirs."""
+    near = INSIDE * float(np.linalg.norm(np.ptp(added, axis=1))) / added.shape[1]
+    distance, number = cKDTree(points.T).query(added.T, distance_upper_bound=near)
+    new = ~np.isfinite(distance)
+    number[new] = points.shape[1] + np.arange(new.sum())
+    return np.concatenate([points, added[:, new]], axis=1), number.astype(np.int64)
+
+
+def hanging_nodes(mesh: Mesh) -> HangingNodes:
+    """Return the nodes of a mesh that lie inside an edge of a cell they are no corner of, each on the shortest one."""
+    if CELL_DIMENSION[cell_kind(mesh)] == 1:
+        return NO_HANGING_NODES
+    faces = boundary_faces(mesh).astype(np.int64)
+    pairs = np.concatenate([faces[:, list(pair)] for pair in combinations(range(faces.shape[1]), 2)])
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    nodes, points = np.unique(faces), mesh.p.T
+    middle = 0.5 * (points[pairs[:, 0]] + points[pairs[:, 1]])
+    vectors = points[pairs[:, 1]] - points[pairs[:, 0]]
+    lengths = np.linalg.norm(vectors, axis=1)
+    found = cKDTree(points[nodes]).query_ball_point(middle, 0.5 * lengths)
+    pair = np.repeat(np.arange(len(pairs)), [len(near) for near in found])
+    node = nodes[np.concatenate([np.asarray(near, np.int64) for near in found])]
+    offset = points[node] - points[pairs[pair, 0]]
+    ratio = np.einsum("nk,nk->n", offset, vectors[pair]) / lengths[pair] ** 2
+    away = np.linalg.norm(offset - ratio[:, None] * vectors[pair], axis=1)
+    kept = (away <= ON_LINE * lengths[pair]) & (ratio > INSIDE) & (ratio < 1.0 - INSIDE)
+    return _on_shortest(node[kept], pairs[pair[kept]], ratio[kept], lengths[pair[kept]])
+
+
+def _on_shortest(node: Indices, ends: Indices, ratio: FloatArray, length: FloatArray) -> HangingNodes:
+    """Keep for each node the shortest edge it lies on, or all that are equally short."""
+    shortest = np.full(node.max(initial=-1) + 1, np.inf)
+    np.minimum.at(shortest, node, length)
+    kept = length <= (1.0 + ON_LINE) * shortest[node]
+    count = np.bincount(node[kept], minlength=len(shortest))
+    order = np.flatnonzero(kept)[np.argsort(node[kept], kind="stable")]
+    return HangingNodes(node[order], ends[order, 0], ends[order, 1], ratio[order], 1.0 / count[node[order]])

@@ -1,0 +1,260 @@
+"""What keeps a body's shape beside its edges: built from the options, and its part in step, energy and stress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing import boundary_faces
+from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.forces.element_pressure import (
+    element_pressure_energy,
+    element_pressure_matrices,
+    element_tension,
+    make_element_pressure,
+    no_element_pressure,
+)
+from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.forces.global_pressure import (
+    GlobalPressure,
+    body_volumes,
+    global_pressure_energy,
+    global_pressure_rate,
+    make_global_pressure,
+    no_global_pressure,
+    pressures,
+)
+from rheotwin.particles.forces.topology import (
+    Topology,
+    contacts,
+    make_topology,
+    no_topology,
+    topology_energy,
+    topology_matrix,
+)
+from rheotwin.particles.forces.voxel_centre import diagonal_edges, half_matrix, half_vectors
+from rheotwin.particles.network import Constants, TrussNetwork
+from rheotwin.particles.response import response, stored_energy
+from rheotwin.particles.shape_options import ShapeOptions
+from rheotwin.particles.state import State
+from rheotwin.particles.virial import averaging, edge_virial, isotropic
+from rheotwin.problem import Problem
+from rheotwin.tensors import INDEX_PAIRS, padded
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+DISTANCE = 0.05
+"""Default share of its rest height at which a vertex is pushed off the opposite feature (spec section 4)."""
+
+
+@dataclass(frozen=True)
+class ShapeKeeping:
+    """Shape-keeping forces of all bodies; those that are off are empty.
+
+    Half elements: cells (nC, 2^d), and one rest length [m] and one set of constants for each of their corners.
+    """
+
+    topology: Topology
+    global_pressure: GlobalPressure
+    element_pressure: Elements
+    half_cells: Indices
+    half_length: Array
+    half_constants: Constants
+
+    def stiffness_and_viscosity(self, problem: Problem) -> list[tuple[csr_matrix, float]]:
+        """Return for stiffness and for viscosity a matrix on the components (N*d) and a bound of the rest of M^-1 K.
+
+        The matrix is that of the shape at rest, with all topology contacts active. The global pressure couples all
+        particles of a surface, so its one eigenvalue is given apart [1/s^2] and [1/s].
+        """
+        rest, dimension = padded(problem.points), problem.dimension
+        free = padded((problem.owners < 0).astype(float)) > 0.0
+        pressure = global_pressure_rate(self.global_pressure, rest, problem.masses, free)
+        contact = topology_matrix(self.topology, rest, dimension)
+        found = []
+        for constants, cells, k_contact, k_pressure in zip(
+            (self.half_constants.instantaneous, self.half_constants.viscosity),
+            element_pressure_matrices(self.element_pressure, rest, dimension),
+            (self.topology.stiffness, self.topology.damping),
+            (self.global_pressure.stiffness, self.global_pressure.damping),
+            strict=True,
+        ):
+            matrix = cells + k_contact * contact + half_matrix(self.half_cells, rest, constants, dimension)
+            found.append((matrix, k_pressure * pressure))
+        return found
+
+    def energy(self, state: State) -> float:
+        """Return the energy [J] stored in all of it."""
+        x = state.positions
+        lengths = np.linalg.norm(half_vectors(self.half_cells, x), axis=1)
+        return (
+            topology_energy(self.topology, x)
+            + global_pressure_energy(self.global_pressure, x)
+            + element_pressure_energy(self.element_pressure, x)
+            + stored_energy(self.half_constants, state.centre_arms, lengths - self.half_length, 1.0)
+        )
+
+    def stresses(self, state: State, volumes: Array, problem: Problem) -> tuple[Array, Array]:
+        """Return its part of the memory stress and of the whole stress at the nodes (N, 6) [Pa].
+
+        `volumes` (N,) [m^3] are the nodes' shares of the rest volume.
+        """
+        memory, total = np.zeros((2, len(volumes), 6))
+        if len(self.half_cells):
+            for stress, virial in zip((memory, total), self._half_virials(state), strict=True):
+                stress += averaging(self.half_cells, np.ones(len(self.half_cells)), volumes) @ virial
+        cells = self.element_pressure
+        if len(cells.rest):
+            pull = element_tension(cells, state.positions, state.velocities)
+            total += isotropic(averaging(cells.corners, cells.rest, volumes) @ pull, problem.dimension)
+        if len(self.global_pressure.rest):
+            found = pressures(self.global_pressure, state.positions, state.velocities) / problem.thickness
+            for body, pressure in zip(problem.bodies, found, strict=True):
+                total[body.nodes, : problem.dimension] -= pressure
+        if len(self.topology.vertex):
+            total += self._contact_stress(state, volumes)
+        return memory, total
+
+    def _half_virials(self, state: State) -> tuple[Array, Array]:
+        """Return sum f l0 (e (x) e) of each cell's half elements (nC, 6) [N m], of the arms and in total."""
+        vectors = half_vectors(self.half_cells, state.positions)
+        lengths = np.linalg.norm(vectors, axis=1)
+        rates = np.einsum("hk,hk->h", half_vectors(self.half_cells, state.velocities), vectors) / lengths
+        tensions = response(self.half_constants, state.centre_arms, lengths - self.half_length, rates)
+        memory, total = (
+            edge_virial(vectors, self.half_length, tension).reshape(*self.half_cells.shape, 6).sum(axis=1)
+            for tension in tensions
+        )
+        return memory, total
+
+    def _contact_stress(self, state: State, volumes: Array) -> Array:
+        """Return the virial -f d (n (x) n) of the topology's pushes, shared by their particles (N, 6) [Pa]."""
+        push, distance, normal, _ = contacts(self.topology, state.positions, state.velocities)
+        virial = np.stack([-push * distance * normal[:, a] * normal[:, b] for a, b in INDEX_PAIRS], axis=1)
+        nodes = np.column_stack([self.topology.vertex, self.topology.feature])
+        return np.asarray(averaging(nodes, np.ones(len(nodes)), volumes) @ np.nan_to_num(virial))
+
+    def statistics(self, state: State, problem: Problem) -> dict[str, Any]:
+        """Return how many of each there are, inverted cells, and the volume of each body that is kept."""
+        found: dict[str, Any] = {}
+        if problem.bodies[0].cell in ("triangle", "tet"):
+            volumes, _ = cell_volumes(state.positions, simplices(problem))
+            found["inverted_cells"] = int(np.count_nonzero(volumes <= 0.0))
+        if len(self.topology.vertex):
+            found["topology_contacts"] = len(self.topology.vertex)
+        if len(self.half_cells):
+            found["half_elements"] = self.half_cells.size
+        if len(self.global_pressure.rest):
+            ratio = body_volumes(self.global_pressure, state.positions) / self.global_pressure.rest
+            found["volume_ratio"] = {b.name: float(r) for b, r in zip(problem.bodies, ratio, strict=True)}
+        return found
+
+
+def simplices(problem: Problem) -> Indices:
+    """Return the cells of all bodies (nC, corners) in global node numbers."""
+    return np.concatenate([body.mesh.t.T.astype(np.int64) + body.first_node for body in problem.bodies])
+
+
+def build_shape_keeping(
+    problem: Problem, options: ShapeOptions, network: TrussNetwork
+) -> tuple[TrussNetwork, ShapeKeeping]:
+    """Build the forces the options ask for; half elements take the place of the network's diagonals."""
+    _check(problem, options)
+    rest, dimension = padded(problem.points), problem.dimension
+    cells = simplices(problem)
+    network, half_cells, half_length, half_constants = _halves(network, cells, rest, options, dimension)
+    thickness = problem.thickness
+    return network, ShapeKeeping(
+        topology=make_topology(
+            rest,
+            cells,
+            stiffness=options.topology_stiffness,
+            damping=_topology_damping(problem, options),
+            distance=options.topology_distance,
+            share=DISTANCE,
+        )
+        if options.has_topology
+        else no_topology(dimension),
+        global_pressure=make_global_pressure(
+            rest,
+            [boundary_faces(body.mesh).astype(np.int64) + body.first_node for body in problem.bodies],
+            stiffness=options.global_pressure * thickness,
+            damping=options.global_pressure_damping * thickness,
+        )
+        if options.has_global_pressure
+        else no_global_pressure(dimension),
+        element_pressure=make_element_pressure(
+            rest,
+            cells,
+            stiffness=options.element_pressure * thickness,
+            damping=options.element_pressure_damping * thickness,
+        )
+        if options.has_element_pressure
+        else no_element_pressure(dimension),
+        half_cells=half_cells,
+        half_length=half_length,
+        half_constants=half_constants,
+    )
+
+
+def _topology_damping(problem: Problem, options: ShapeOptions) -> float:
+    """Return the damping C [N s/m] asked for, or half the critical one of a particle of mean mass.
+
+    With feet clamped to the feature the elastic pushes have no potential and can feed a collapsing body with energy.
+    """
+    if options.topology_damping is not None:
+        return options.topology_damping
+    return float(np.sqrt(options.topology_stiffness * problem.masses.mean()))
+
+
+def _check(problem: Problem, options: ShapeOptions) -> None:
+    """Refuse forces that the cells of this problem cannot have."""
+    cell = problem.bodies[0].cell
+    if problem.dimension == 1 and options.keeps_shape:
+        raise RheotwinError("solvers.truss: lines have no shape to keep; leave the shape-keeping options out in 1D")
+    for wanted, key, able in (
+        (options.has_topology, "topology_stiffness", ("triangle", "tet")),
+        (options.has_element_pressure, "element_pressure", ("triangle", "tet")),
+        (options.local_volume, "local_volume", ("quad", "hex")),
+    ):
+        if wanted and cell not in able:
+            raise RheotwinError(
+                f"solvers.truss.{key}: it needs {' or '.join(able)} cells, the bodies have {cell} cells; "
+                f"leave it out or set `cell` of the bodies"
+            )
+
+
+def _halves(
+    network: TrussNetwork, cells: Indices, rest: Array, options: ShapeOptions, dimension: int
+) -> tuple[TrussNetwork, Indices, Array, Constants]:
+    """Take the diagonals out of the network and return the cells, rest lengths and constants of their half elements."""
+    if not options.local_volume:
+        none = np.zeros(0, np.int64)
+        return network, np.zeros((0, 2**dimension), np.int64), np.zeros(0), _part(network.edge_constants, none, 1.0)
+    diagonal = diagonal_edges(cells, network.edges)
+    halves = _part(network.edge_constants, diagonal, options.local_volume_scale)
+    kept = np.setdiff1d(np.arange(len(network.edges)), diagonal)
+    without = replace(
+        network,
+        edges=np.ascontiguousarray(network.edges[kept]),
+        rest_length=network.rest_length[kept],
+        edge_constants=_part(network.edge_constants, kept, 1.0),
+        node_share=network.node_share[:, kept],
+    )
+    return without, cells, np.linalg.norm(half_vectors(cells, rest), axis=1), halves
+
+
+def _part(constants: Constants, chosen: Indices, factor: float) -> Constants:
+    """Return the constants of chosen elements times a factor; times of relaxation stay."""
+    return Constants(
+        stiffness=factor * constants.stiffness[chosen],
+        viscosity=factor * constants.viscosity[chosen],
+        arm_stiffness=np.ascontiguousarray(factor * constants.arm_stiffness[:, chosen]),
+        arm_rate=np.ascontiguousarray(constants.arm_rate[:, chosen]),
+    )

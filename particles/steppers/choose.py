@@ -1,0 +1,95 @@
+"""Which rule in time carries a truss, what it is called, and how far it may step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.errors import RheotwinError
+from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.forces.all_forces import Forces
+from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.kernel import advance
+from rheotwin.particles.state import State
+from rheotwin.particles.steppers.euler import advance_euler
+from rheotwin.particles.steppers.first_order import first_order_system
+from rheotwin.particles.steppers.implicit import advance_implicit
+from rheotwin.particles.steppers.rk4 import advance_rk4
+
+Array = NDArray[np.float64]
+StepperName = Literal["semi-implicit", "euler", "rk4", "implicit"]
+
+STEPS_IN_A_RUN = 1000
+"""Steps the duration is divided into where no bound sets the step."""
+
+LINEAR_STATE = frozenset(
+    {"positions", "velocities", "edge_arms", "cell_arms", "centre_arms", "force", "contact_force", "reaction"}
+)
+"""What the state of linear elements and of forces without memory consists of."""
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """A rule in time bound to a body: `take(first, count)` advances the state and returns the steps taken."""
+
+    scheme: str
+    take: Callable[[int, int], int]
+    work: Array
+    """Iterations of linear solves so far (1,)."""
+
+    def statistics(self, steps: int) -> dict[str, Any]:
+        """Return what a manifest should tell about `steps` steps."""
+        found: dict[str, Any] = {"scheme": self.scheme}
+        return found | ({"iterations_per_step": float(self.work[0] / steps)} if steps and self.work[0] else {})
+
+
+def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boundary, h: float) -> Stepper:
+    """Bind the rule `name` to a body; `forces` are those of a step `h` [s] of the semi-implicit rule."""
+    work: Array = np.zeros(1)
+    if name == "semi-implicit":
+        return Stepper(
+            "semi-implicit Euler, internal variables first",
+            lambda first, count: advance(first, count, h, forces, state, boundary),
+            work,
+        )
+    _require_linear(name, state)
+    if name == "implicit":
+        others = forces._replace(edges=_none_of(forces.edges), cells=_none_of(forces.cells))
+        return Stepper(
+            "linearly implicit Euler, conjugate gradients without a matrix",
+            lambda first, count: advance_implicit(first, count, h, forces, others, state, boundary, work),
+            work,
+        )
+    system = first_order_system(forces, h)
+    scheme, rule = {
+        "euler": ("explicit Euler", advance_euler),
+        "rk4": ("classical Runge-Kutta", advance_rk4),
+    }[name]
+    return Stepper(scheme, lambda first, count: int(rule(first, count, h, system, state, boundary)), work)
+
+
+def _require_linear(name: StepperName, state: State) -> None:
+    """Refuse internal variables whose rates only the semi-implicit rule knows."""
+    for field, array in state._asdict().items():
+        if field not in LINEAR_STATE and array.size > 0:
+            raise RheotwinError(
+                f"solvers.truss.stepper: {name!r} knows internal variables of linear laws only, not "
+                f'{field.replace("_", " ")}; use stepper = "semi-implicit"'
+            )
+
+
+def _none_of(elements: Elements) -> Elements:
+    """Return no elements of the same kind."""
+    return Elements(
+        corners=elements.corners[:0],
+        rest=elements.rest[:0],
+        stiffness=elements.stiffness[:0],
+        viscosity=elements.viscosity[:0],
+        arm_stiffness=np.zeros((elements.arm_stiffness.shape[0], 0)),
+        arm_decay=np.zeros((elements.arm_decay.shape[0], 0)),
+        arm_gain=np.zeros((elements.arm_gain.shape[0], 0)),
+    )

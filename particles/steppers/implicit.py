@@ -1,0 +1,181 @@
+"""Linearly implicit Euler: forces at the end of the step, linear in the velocities there; order 1, stable at any step.
+
+    (M + h C') v' = M v + h (F_outside(t') + F0),      x' = x + h v'
+
+F0 and C' are those of `tangent`. The matrix is never formed: conjugate gradients on the elements, with the masses as
+preconditioner. Starting from the old velocities, every iterate then has the momentum and the angular momentum of the
+exact solution. Forces that keep the shape are taken at the start of the step, as an explicit rule does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, settle_contact
+from rheotwin.particles.forces.all_forces import Forces, add_forces
+from rheotwin.particles.kernel import CHECK_EVERY, runs_away
+from rheotwin.particles.state import State
+from rheotwin.particles.steppers.first_order import room_for_contact
+from rheotwin.particles.steppers.tangent import (
+    Tangent,
+    add_rate_forces,
+    end_arms,
+    new_tangent,
+    start_cells,
+    start_edges,
+)
+from rheotwin.particles.steppers.touching import (
+    Stops,
+    add_stop_forces,
+    begin_stops,
+    no_stops,
+    project,
+    update_stops,
+)
+
+Array = NDArray[np.float64]
+
+SMALL = 1e-8
+"""Residual, relative to that of the velocities to start from, at which those of a step count as found."""
+NEGLIGIBLE = 1e-10
+"""Residual, relative to the momenta and tensions that cancel in it, below which nothing is left to find."""
+ROUNDS = 30
+"""Most rounds of a step in which nodes are stopped by tools; the first half may also let go."""
+
+
+class Solve(NamedTuple):
+    """Scratch of the linear system, all (N, 3): right-hand side, residual, direction, its image."""
+
+    wanted: Array
+    residual: Array
+    direction: Array
+    image: Array
+
+
+@njit(cache=True)
+def _residual(forces: Forces, tangent: Tangent, mass: Array, solve: Solve, v: Array, h: float) -> None:
+    """Put b - A v into `solve.residual`."""
+    for node in range(v.shape[0]):
+        for c in range(3):
+            solve.residual[node, c] = solve.wanted[node, c] - mass[node] * v[node, c]
+    add_rate_forces(forces.edges, forces.cells, tangent, v, h, solve.residual)
+
+
+@njit(cache=True)
+def _norm(vectors: Array, mass: Array) -> float:
+    """Return r . M^-1 r."""
+    total = 0.0
+    for node in range(vectors.shape[0]):
+        for c in range(3):
+            total += vectors[node, c] * vectors[node, c] / mass[node]
+    return total
+
+
+@njit(cache=True)
+def _conjugate_gradients(
+    forces: Forces, tangent: Tangent, boundary: Boundary, stops: Stops, solve: Solve, v: Array, h: float, floor: float
+) -> int:
+    """Improve the velocities `v` until the free residual is small (r . M^-1 r below `floor`); return the iterations."""
+    mass, free = boundary.nodes.mass, boundary.nodes.free
+    residual, direction, image = solve.residual, solve.direction, solve.image
+    _residual(forces, tangent, mass, solve, v, h)
+    project(stops, free, residual)
+    rho = _norm(residual, mass)
+    target = max(SMALL * SMALL * rho, floor)
+    for node in range(v.shape[0]):
+        for c in range(3):
+            direction[node, c] = residual[node, c] / mass[node]
+    most: int = 3 * v.shape[0] + 100
+    for iteration in range(most):
+        if not rho > target:
+            return iteration
+        image[:] = 0.0
+        add_rate_forces(forces.edges, forces.cells, tangent, direction, -h, image)
+        energy = 0.0
+        for node in range(v.shape[0]):
+            for c in range(3):
+                image[node, c] += mass[node] * direction[node, c]
+        project(stops, free, image)
+        for node in range(v.shape[0]):
+            for c in range(3):
+                energy += direction[node, c] * image[node, c]
+        along = rho / energy
+        for node in range(v.shape[0]):
+            for c in range(3):
+                v[node, c] += along * direction[node, c]
+                residual[node, c] -= along * image[node, c]
+        before = rho
+        rho = _norm(residual, mass)
+        for node in range(v.shape[0]):
+            for c in range(3):
+                direction[node, c] = residual[node, c] / mass[node] + rho / before * direction[node, c]
+    return most
+
+
+@njit(cache=True)
+def _start(
+    forces: Forces, others: Forces, tangent: Tangent, state: State, boundary: Boundary, end: float, h: float
+) -> None:
+    """Put F_outside + F0 at the start of a step into the state's force."""
+    force = state.force
+    force[:] = boundary.nodes.weight
+    apply_loads(boundary.loads, end, force)
+    add_forces(others, state, h, force)
+    start_edges(forces.edges, tangent, boundary.nodes, state, h, force)
+    start_cells(forces.cells, tangent, state, force)
+
+
+@njit(cache=True)
+def _floor(tangent: Tangent, edges: int, state: State, mass: Array, h: float) -> float:
+    """Return the square norm below which a residual is negligible beside momenta and tensions."""
+    total = 0.0
+    for node in range(mass.shape[0]):
+        for c in range(3):
+            total += mass[node] * state.velocities[node, c] ** 2
+    lightest = mass.min()
+    for edge in range(edges):
+        total += 2.0 * (h * tangent.tension[edge]) ** 2 / lightest
+    for cell in range(tangent.pull.shape[0]):
+        total += np.sum((h * tangent.pull[cell] * tangent.gradient[cell]) ** 2) / lightest
+    return NEGLIGIBLE * NEGLIGIBLE * total
+
+
+@njit(cache=True, nogil=True)
+def advance_implicit(
+    first: int, count: int, h: float, forces: Forces, others: Forces, state: State, boundary: Boundary, work: Array
+) -> int:
+    """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken.
+
+    `forces` holds edges and cells, `others` all kinds but these; `work` (1,) counts iterations.
+    """
+    nodes, x, v = boundary.nodes, state.positions, state.velocities
+    tangent = new_tangent(forces.edges, forces.cells, h)
+    stops, push = no_stops(boundary), room_for_contact(boundary)
+    solve = Solve(np.empty_like(x), np.empty_like(x), np.empty_like(x), np.empty_like(x))
+    touchable = boundary.tools.candidate.shape[0] > 0
+    for step in range(first, first + count):
+        end = (step + 1) * h
+        _start(forces, others, tangent, state, boundary, end, h)
+        floor = _floor(tangent, forces.edges.rest.shape[0], state, nodes.mass, h)
+        for node in range(x.shape[0]):
+            for c in range(3):
+                solve.wanted[node, c] = nodes.mass[node] * v[node, c] + h * state.force[node, c]
+        hold(boundary.held, nodes, state, end, h)
+        state.reaction[:] = 0.0
+        begin_stops(stops, boundary, state, end, h)
+        for turn in range(ROUNDS):
+            work[0] += _conjugate_gradients(forces, tangent, boundary, stops, solve, v, h, floor)
+            _residual(forces, tangent, nodes.mass, solve, v, h)
+            if not (touchable and update_stops(stops, boundary, state, solve.residual, h, turn < ROUNDS // 2)):
+                break
+        end_arms(forces.edges, forces.cells, tangent, state)
+        settle_contact(boundary.tools, push, nodes, state, end, h)
+        add_stop_forces(stops, boundary, state, solve.residual, h)
+        x += h * v
+        if step % CHECK_EVERY == 0 and runs_away(nodes, x):
+            return step + 1 - first
+    return count

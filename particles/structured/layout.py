@@ -1,0 +1,130 @@
+"""Where particles and edges of boxes lie in memory, so that edges are runs without indices.
+
+A box is numbered g = i + S j + T k with odd S and T; even and odd numbers go to two halves, each without gaps. The
+parity of g is that of i + j + k: an edge of a given direction then joins place q of one half to place q + constant of
+the same or the other half, for all q at once, across the ends of rows too. What such a run joins across the ends of
+rows, and beyond the last edge, are lanes of no weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from rheotwin.particles.structured.grid import bodies, box_places
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LANES = 16
+"""Particles and edges come in multiples of this: the widest vector, of 16 single-precision numbers."""
+BLOCK_BYTES = 384
+"""Bytes of one component of the particles whose runs of all directions follow each other: six vectors."""
+LEAST_FILLING = 0.5
+"""Least share of lanes that are edges; below, the unstructured kernel does less work."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Elements in runs (R, corners + 2): first place of every corner, first lane, number of lanes.
+
+    `of_element` (M,) is the lane of every element among `lanes`.
+    """
+
+    table: Indices
+    of_element: Indices
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places (N,) of particles among `size`, and the runs of edges in blocks of `block` particles."""
+
+    places: Indices
+    size: int
+    block: int
+    edges: Runs
+
+
+def find_layout(points: Array, edges: Indices, dtype: DTypeLike = np.float64) -> Layout | None:
+    """Lay out particles at points (N, 3) [m] and edges (M, 2); None unless every body is a box in long runs.
+
+    `dtype` is what the loop will calculate with.
+    """
+    if not len(edges):
+        return None
+    owner = bodies(edges, len(points))
+    best = []
+    for body in range(owner.max() + 1):
+        members = np.flatnonzero(owner == body)
+        own = edges[owner[edges[:, 0]] == body]
+        box = box_places(points[members], points[own[:, 1]] - points[own[:, 0]])
+        if box is None:
+            return None
+        best.append((members, box))
+    places, size = np.empty(len(points), dtype=np.int64), 0
+    for members, box in best:
+        inside, length = _halves(box, np.searchsorted(members, edges[np.isin(edges[:, 0], members)]))
+        places[members] = size + inside
+        size += length
+    block = BLOCK_BYTES // np.dtype(dtype).itemsize
+    layout = Layout(places, size, block, _edge_runs(places, size, edges, block))
+    return layout if len(edges) >= LEAST_FILLING * layout.edges.lanes else None
+
+
+def _halves(box: Indices, edges: Indices) -> tuple[Indices, int]:
+    """Return the places of one body and how many there are, for the order of its axes with the fewest lanes."""
+    found = [_numbered(box[:, axes]) for axes in permutations(range(3))]
+    return min(found, key=lambda pair: (_edge_runs(pair[0], pair[1], edges, LANES).lanes, pair[1]))
+
+
+def _numbered(box: Indices) -> tuple[Indices, int]:
+    counts = box.max(axis=0) + 1
+    row = counts[0] | 1
+    layer = (row * counts[1]) | 1
+    number = box @ np.array([1, row, layer])
+    half = _padded(int(number.max()) // 2 + 1)
+    # A run may reach past the ends of a half by less than a vector.
+    return LANES + number % 2 * (half + LANES) + number // 2, 2 * half + 3 * LANES
+
+
+def _padded(count: Any) -> Any:
+    return -(-count // LANES) * LANES
+
+
+def _edge_runs(places: Indices, size: int, edges: Indices, block: int) -> Runs:
+    return runs_of(np.sort(places[edges], axis=1), size, block)
+
+
+def runs_of(corners: Indices, size: int, block: int) -> Runs:
+    """Sort elements, places of their corners (M, c), into runs: one of each kind in each block of first corners."""
+    base, kind = corners[:, 0], corners[:, 0] // block
+    for other in corners[:, 1:].T:
+        # The block leads: runs of one block follow each other.
+        _, kind = np.unique(kind * 2 * size + (other - base + size), return_inverse=True)
+    count = int(kind.max(initial=-1)) + 1
+    first, last, member = np.full(count, size), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.minimum.at(first, kind, base)
+    np.maximum.at(last, kind, base)
+    member[kind] = np.arange(len(kind))
+    first -= first % LANES
+    length = _padded(last + 1 - first)
+    lane = np.concatenate([[0], np.cumsum(length)])
+    starts = corners[member] - base[member, None] + first[:, None]
+    table = np.column_stack([starts, lane[:-1], length])
+    return Runs(np.ascontiguousarray(table), lane[kind] + base - first[kind], int(lane[-1]))
+
+
+def tet_runs(layout: Layout, tets: Indices) -> Runs:
+    """Sort tetrahedra (nC, 4) into runs; their corners are turned, with their orientation, to begin with the lowest."""
+    corners = layout.places[tets]
+    lowest = np.argmin(corners, axis=1)
+    turns = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 0, 1, 3], [3, 0, 2, 1]])
+    turned = np.take_along_axis(corners, turns[lowest], axis=1)
+    second = np.argmin(turned[:, 1:], axis=1)
+    cycles = np.array([[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2]])
+    return runs_of(np.take_along_axis(turned, cycles[second], axis=1), layout.size, layout.block)

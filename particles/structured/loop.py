@@ -1,0 +1,113 @@
+"""The compiled time loop of particles that fill boxes: the steps of `rheotwin.particles.kernel`, edges in runs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, settle_contact
+from rheotwin.particles.forces.cells import add_triangle_forces
+from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.in_lanes import InLanes
+from rheotwin.particles.kernel import CHECK_EVERY, runs_away
+from rheotwin.particles.state import State
+from rheotwin.particles.structured.run_vectors import add_runs
+from rheotwin.particles.structured.tet_vectors import add_tet_runs
+
+Reals = NDArray[Any]
+Indices = NDArray[np.int64]
+
+
+class Boxes(NamedTuple):
+    """Particles in boxes, flat arrays of one precision, with their edges and tetrahedra in runs.
+
+    `motion` (9 size): x, y, z of positions [m], velocities [m/s] and forces [N], `size` places each; `weight` (3 size)
+    [N]; `rate` (size): h/m [s/kg]; `step` (1,): h [s].
+    """
+
+    motion: Reals
+    weight: Reals
+    rate: Reals
+    step: Reals
+    edge_runs: Indices
+    tet_runs: Indices
+    edges: InLanes
+    tets: InLanes
+
+
+@njit(cache=True, fastmath={"contract"})
+def _kick(velocity: Reals, force: Reals, rate: Reals) -> None:
+    for place in range(velocity.size):
+        velocity[place] += rate[place] * force[place]
+
+
+@njit(cache=True, fastmath={"contract"})
+def _drift(position: Reals, velocity: Reals, step: Any) -> None:
+    for q in range(position.size):
+        position[q] += step * velocity[q]
+
+
+@njit(cache=True)
+def add_element_forces(boxes: Boxes) -> None:
+    """Advance the internal variables of edges and tetrahedra and add their forces."""
+    edges, tets, motion, size = boxes.edges, boxes.tets, boxes.motion, boxes.rate.size
+    add_runs(
+        edges.form,
+        boxes.edge_runs,
+        motion,
+        edges.weight,
+        edges.rest,
+        edges.constants,
+        edges.states,
+        size,
+        edges.lanes,
+        edges.arms,
+    )
+    add_tet_runs(
+        tets.shared,
+        boxes.tet_runs,
+        motion,
+        tets.weight,
+        tets.rest,
+        tets.constants,
+        tets.states,
+        size,
+        tets.lanes,
+        tets.arms,
+    )
+
+
+@njit(cache=True, nogil=True)
+def advance_boxes(
+    first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary
+) -> int:
+    """Take `count` steps from step number `first`; `state` are views into `motion`. Returns steps taken."""
+    nodes, motion, step = boundary.nodes, boxes.motion, boxes.step[0]
+    size = boxes.rate.size
+    push = Push(
+        np.empty((boundary.tools.shape.shape[0], 4)),
+        np.empty(boundary.tools.candidate.shape[0]),
+        np.empty(size, np.bool_),
+        np.empty(size, np.bool_),
+    )
+    for number in range(first, first + count):
+        end = (number + 1) * h
+        motion[6 * size :] = boxes.weight
+        if boundary.loads.node.shape[0] > 0:
+            apply_loads(boundary.loads, number * h, state.force)
+        add_element_forces(boxes)
+        if triangles.corners.shape[0] > 0:
+            add_triangle_forces(triangles, state.positions, state.velocities, state.cell_arms, state.force)
+        for row in range(3, 6):
+            _kick(motion[row * size : (row + 1) * size], motion[(row + 3) * size : (row + 4) * size], boxes.rate)
+        if boundary.held.node.shape[0] > 0:
+            hold(boundary.held, nodes, state, end, h)
+        if boundary.tools.shape.shape[0] > 0:
+            settle_contact(boundary.tools, push, nodes, state, end, h)
+        _drift(motion[: 3 * size], motion[3 * size : 6 * size], step)
+        if number % CHECK_EVERY == 0 and runs_away(nodes, state.positions):
+            return number + 1 - first
+    return count

@@ -1,0 +1,126 @@
+"""One run of edges in whole vectors: loads of both ends, the edges' response, sums into both ends' forces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from rheotwin.particles.lanes import (
+    FORMS,
+    INDEX,
+    VECTOR_BYTES,
+    Lanes,
+    Pointers,
+    Response,
+    emit_force_factor,
+    whole,
+)
+
+_tools: Any = cgutils
+_types: Any = types
+VECTORS = 3
+"""Positions, velocities, forces: three rows of numbers each."""
+
+
+def _generator(form: Response) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        motion, weight, rest, constants, states = (
+            context.make_array(kind)(context, builder, argument).data
+            for kind, argument in zip(signature.args[:5], arguments[:5], strict=True)
+        )
+        size, stride, arms, base, target, lane, count = arguments[5:]
+        b, kind = builder, signature.args[0].dtype
+        lanes = Lanes(b, context.get_data_type(kind), 8 * VECTOR_BYTES // kind.bitwidth)
+        column = constants if form.shared else b.gep(constants, [lane])
+        place = Pointers(b.gep(weight, [lane]), b.gep(rest, [lane]), column, b.gep(states, [lane]), stride, arms)
+        factor = emit_force_factor(lanes, form, place)
+
+        def firsts(start: Any) -> list[Any]:
+            rows = [b.mul(size, whole(3 * vector)) for vector in range(VECTORS)]
+            return [b.gep(motion, [b.add(start, row)]) for row in rows]
+
+        def components(pointers: list[Any], k: Any) -> list[list[Any]]:
+            """Pointers to the three components of positions, velocities and forces at offset k."""
+            found = []
+            for pointer in pointers:
+                x = b.gep(pointer, [k])
+                y = b.gep(x, [size])
+                found.append([x, y, b.gep(y, [size])])
+            return found
+
+        starts, ends = firsts(base), firsts(target)
+        step = whole(lanes.count)
+        with _tools.for_range_slice(b, whole(0), count, step, intp=INDEX) as (k, _):
+            start, end = components(starts, k), components(ends, k)
+            apart, relative = (
+                [b.fsub(lanes.load(there), lanes.load(here)) for here, there in zip(start[v], end[v], strict=True)]
+                for v in range(2)
+            )
+            pull = factor(k, lanes.dot(apart, apart), lanes.dot(apart, relative))
+            for places, share in ((start[2], pull), (end[2], b.fneg(pull))):
+                for place_of, part in zip(places, apart, strict=True):
+                    lanes.store(lanes.multiply_add(share, part, lanes.load(place_of)), place_of)
+        return context.get_dummy_value()
+
+    return generate
+
+
+def _run(form: Response) -> Any:
+    def typed(
+        typing: Any,
+        motion: Any,
+        weight: Any,
+        rest: Any,
+        constants: Any,
+        states: Any,
+        size: Any,
+        stride: Any,
+        arms: Any,
+        base: Any,
+        target: Any,
+        lane: Any,
+        count: Any,
+    ) -> Any:
+        numbers = (_types.int64,) * 7
+        return _types.void(motion, weight, rest, constants, states, *numbers), _generator(form)
+
+    return intrinsic(typed)
+
+
+_shared_spring, _shared_arm, _shared_any, _own_spring, _own_arm, _own_any = (_run(form) for form in FORMS)
+
+
+@njit(cache=True)
+def add_runs(
+    form: int,
+    runs: Any,
+    motion: Any,
+    weight: Any,
+    rest: Any,
+    constants: Any,
+    states: Any,
+    size: int,
+    stride: int,
+    arms: int,
+) -> None:
+    """Advance the arms of all edges and add their forces to both ends; all arrays are flat and of one precision.
+
+    `motion` holds x, y, z of positions, velocities and forces, nine rows of `size`; lanes are in rows of `stride`.
+    """
+    for r in range(runs.shape[0]):
+        base, target, lane, count = runs[r, 0], runs[r, 1], runs[r, 2], runs[r, 3]
+        if form == 0:
+            _shared_spring(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
+        elif form == 1:
+            _shared_arm(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
+        elif form == 2:
+            _shared_any(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
+        elif form == 3:
+            _own_spring(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
+        elif form == 4:
+            _own_arm(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
+        else:
+            _own_any(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)

@@ -1,0 +1,1 @@
+"""Any edges, stepped eight at a time: rows of four numbers, sorted so that they lie close together."""

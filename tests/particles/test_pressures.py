@@ -1,0 +1,328 @@
+"""Global and element pressure: forces are p dV/dx, momentum and work are exact, and what they do to bodies (R16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.meshing import (
+    boundary_faces,
+    build_mesh,
+    cell_kind,
+    element_measures,
+    hex_grid,
+    quad_grid,
+    tet_grid,
+    triangle_grid,
+)
+from rheotwin.particles.forces.element_pressure import (
+    add_element_pressure,
+    element_pressure_energy,
+    make_element_pressure,
+)
+from rheotwin.particles.forces.global_pressure import (
+    add_global_pressure,
+    body_volumes,
+    global_pressure_energy,
+    global_pressure_rate,
+    make_global_pressure,
+)
+from rheotwin.particles.kernel import advance
+from rheotwin.tensors import padded
+
+STIFFNESS, DAMPING = 3.0, 0.7
+GRIDS: dict[str, Callable[..., Any]] = {"triangle": triangle_grid, "quad": quad_grid, "tet": tet_grid, "hex": hex_grid}
+
+
+@pytest.fixture(params=list(GRIDS))
+def crumpled(request: pytest.FixtureRequest) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a small block of every kind of cell, its rest and crumpled positions, and velocities (N, 3)."""
+    dimension = 2 if request.param in ("triangle", "quad") else 3
+    mesh = GRIDS[request.param](*([np.arange(3.0), np.arange(4.0), np.arange(3.0)][:dimension]))
+    rng = np.random.default_rng(8)
+    rest, spread = padded(mesh.p.T), padded(np.ones(mesh.p.T.shape))
+    x = 5.0 + rest + 0.2 * spread * rng.standard_normal(rest.shape)
+    return mesh, rest, x, spread * rng.standard_normal(rest.shape)
+
+
+def element_volume(cells: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Signed measure of simplices in plain numpy, also for complex positions."""
+    vectors = (x[cells] - x[cells][:, :1])[:, 1:]
+    if cells.shape[1] == 3:
+        return 0.5 * (vectors[:, 0, 0] * vectors[:, 1, 1] - vectors[:, 0, 1] * vectors[:, 1, 0])
+    return np.sum(vectors[:, 0] * np.cross(vectors[:, 1], vectors[:, 2]), axis=1) / 6.0
+
+
+def test_global_force_is_pressure_times_volume_gradient(crumpled: tuple[Any, ...]) -> None:
+    """Force, moment, power and energy; dV/dx by differences of a volume that is at most cubic in each coordinate."""
+    mesh, rest, x, v = crumpled
+    pressure = make_global_pressure(rest, [boundary_faces(mesh)], stiffness=STIFFNESS, damping=DAMPING)
+    volume = body_volumes(pressure, x)[0]
+    assert body_volumes(pressure, rest)[0] == pytest.approx(12.0 if rest[:, 2].any() else 6.0, rel=1e-14)
+    crumpled_mesh = build_mesh(cell_kind(mesh), x.T[: mesh.p.shape[0]], mesh.t)
+    assert volume == pytest.approx(element_measures(crumpled_mesh).sum(), rel=1e-12)
+    gradient = np.zeros_like(x)
+    for index in np.ndindex(x.shape):
+        both = []
+        for sign in (1.0, -1.0):
+            moved = x.copy()
+            moved[index] += sign * 0.5
+            both.append(body_volumes(pressure, moved)[0])
+        gradient[index] = both[0] - both[1]
+    flow = np.sum(gradient * v)
+    p = -STIFFNESS * (volume - pressure.rest[0]) - DAMPING * flow
+    force = np.zeros_like(x)
+    add_global_pressure(pressure, x, v, force)
+    scale = np.abs(force).max()
+    np.testing.assert_allclose(force, p * gradient, atol=1e-11 * scale)
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-14 * scale)
+    np.testing.assert_allclose(np.cross(x, force).sum(axis=0), 0.0, atol=1e-12 * scale)
+    stored = STIFFNESS * (volume - pressure.rest[0])
+    assert np.sum(force * v) == pytest.approx(-stored * flow - DAMPING * flow**2, rel=1e-12)
+    assert global_pressure_energy(pressure, x) == pytest.approx(stored**2 / (2.0 * STIFFNESS), rel=1e-12)
+    masses, free = np.random.default_rng(1).uniform(1.0, 2.0, len(x)), np.ones(x.shape, bool)
+    rate = global_pressure_rate(pressure, x, masses, free)
+    assert rate == pytest.approx(np.sum(gradient**2 / masses[:, None]), rel=1e-11)
+    free[::2] = False
+    assert global_pressure_rate(pressure, x, masses, free) == pytest.approx(
+        np.sum((gradient**2 / masses[:, None])[1::2]), rel=1e-11
+    )
+
+
+def test_each_body_has_its_own_pressure(crumpled: tuple[Any, ...]) -> None:
+    mesh, rest, x, v = crumpled
+    faces, count = boundary_faces(mesh), len(rest)
+    one = make_global_pressure(rest, [faces], stiffness=STIFFNESS, damping=DAMPING)
+    two = make_global_pressure(
+        np.concatenate([rest, rest]), [faces, faces + count], stiffness=STIFFNESS, damping=DAMPING
+    )
+    alone, both = np.zeros_like(x), np.zeros((2 * count, 3))
+    add_global_pressure(one, x, v, alone)
+    add_global_pressure(two, np.concatenate([x, rest]), np.concatenate([v, 0.0 * v]), both)
+    np.testing.assert_allclose(both[:count], alone, rtol=1e-13)
+    assert np.abs(both[count:]).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["triangle", "tet"])
+def test_element_force_and_work(kind: str) -> None:
+    """P dS/dx with P = K (S0 - S) - C Sdot: gradients and rates by a complex step through another formula."""
+    dimension = 2 if kind == "triangle" else 3
+    mesh = GRIDS[kind](*[np.arange(3.0)] * dimension)
+    rng = np.random.default_rng(4)
+    rest, spread = padded(mesh.p.T), padded(np.ones(mesh.p.T.shape))
+    x, v = rest + 0.2 * spread * rng.standard_normal(rest.shape), spread * rng.standard_normal(rest.shape)
+    cells = mesh.t.T.astype(np.int64)
+    pressure = make_element_pressure(rest, cells, stiffness=STIFFNESS, damping=DAMPING)
+    volume, rate = element_volume(cells, x), element_volume(cells, x + 1e-30j * v).imag / 1e-30
+    change = volume - element_volume(cells, rest)
+    p = -STIFFNESS * change - DAMPING * rate
+    expected = np.zeros_like(x)
+    for index in np.ndindex(x.shape):
+        moved = x.astype(complex)
+        moved[index] += 1e-30j
+        expected[index] = np.sum(p * element_volume(cells, moved).imag / 1e-30)
+    force = np.zeros_like(x)
+    add_element_pressure(pressure, x, v, force)
+    scale = np.abs(force).max()
+    np.testing.assert_allclose(force, expected, atol=1e-13 * scale)
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-14 * scale)
+    np.testing.assert_allclose(np.cross(x, force).sum(axis=0), 0.0, atol=1e-13 * scale)
+    work = np.sum(-STIFFNESS * change * rate - DAMPING * rate**2)
+    assert np.sum(force * v) == pytest.approx(work, rel=1e-12)
+    assert element_pressure_energy(pressure, x) == pytest.approx(0.5 * STIFFNESS * np.sum(change**2), rel=1e-12)
+
+
+def test_lines_of_action_meet_in_the_orthocentre() -> None:
+    """E10: not in the circumcentre."""
+    rest = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.4, 1.1, 0.0]])
+    pressure = make_element_pressure(rest, np.array([[0, 1, 2]]), stiffness=1.0, damping=0.0)
+    x, force = 1.3 * rest, np.zeros((3, 3))
+    add_element_pressure(pressure, x, np.zeros_like(x), force)
+    orthocentre = np.array([x[2, 0], x[2, 0] * (x[1, 0] - x[2, 0]) / x[2, 1], 0.0])
+    circumcentre = (x.sum(axis=0) - orthocentre) / 2.0
+    assert np.abs(np.cross(x - orthocentre, force)).max() < 1e-15
+    assert np.abs(np.cross(x - circumcentre, force)).max() > 0.1
+
+
+def test_a_kept_volume_is_damped_and_not_fed(
+    make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
+) -> None:
+    """E8: with -c Vdot a breathing body comes to rest; what breathes is the volume, so only c damps it."""
+    problem = make_problem(2, {"model": "elastic", "young": 1e-6, "poisson": 0.25})
+    swing = []
+    for damping in (0.0, 2.0):
+        options = {"global_pressure": 30.0, "global_pressure_damping": damping}
+        simulation = start(problem, volume_term=False, step=0.002, **options)
+        put(simulation, positions=1.01 * problem.points)
+        energies = [sum(simulation.energy().values())]
+        simulation.advance(1.0, 10**9)
+        swing.append(sum(simulation.energy().values()) / energies[0])
+    assert swing[0] == pytest.approx(1.0, abs=0.1)
+    assert swing[1] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "ratio"), [(1e-9, 0.830), (0.1, 0.858), (1.0, 0.923), (10.0, 0.986), (100.0, 0.998)]
+)
+def test_squeezed_block_keeps_its_volume(
+    stiffness: float, ratio: float, make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    """Spec section 5: 4 x 4 x 3 cubes, k = 20 on every edge, squeezed by 20 % between plates that hold its faces.
+
+    The spec prints three digits; the pressure tends to 7.5.
+    """
+    squeeze = {"times": [0.0, 3.0], "displacement": [[0.0] * 3, [0.0, 0.0, -0.6]]}
+    problem = make_problem(
+        3,
+        {"model": "voigt", "young": 20.0, "viscosity": 2.0, "poisson": 0.25},
+        duration=60.0,
+        body={"size": [4.0, 4.0, 3.0], "cells": [4, 4, 3], "mass": 100.0, "density": None, "mass_sharing": "equal"},
+        supports={
+            "floor": {"body": "block", "where": {"side": "bottom"}},
+            "plate": {"body": "block", "where": {"side": "top"}, "motion": squeeze},
+        },
+    )
+    simulation = start(problem, match="edge", global_pressure=stiffness)
+    simulation.advance(60.0, 10**9)
+    found = simulation.statistics()["volume_ratio"]["block"]
+    assert found == pytest.approx(ratio, abs=5e-4)
+    if stiffness == 100.0:
+        assert stiffness * 48.0 * (1.0 - found) == pytest.approx(7.5, rel=0.01)
+
+
+@pytest.fixture
+def press(make_problem: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
+    """D11-D13: 16 x 6 unit squares, a bar over x in [6, 10] goes 1.5 down in 10 s, up in 10 s, and away."""
+
+    def build(law: dict[str, Any]) -> Any:
+        stroke = [[0.0, 0.0], [0.0, -1.5], [0.0, 0.0], [0.0, 4.0]]
+        return make_problem(
+            2,
+            {"poisson": 0.25, "young": 1.2, **law},
+            duration=200.0,
+            body={"size": [16.0, 6.0], "cells": [16, 6], "density": None, "mass": 30.0, "mass_sharing": "equal"},
+            supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+            tools={
+                "bar": {
+                    "shape": "bar",
+                    "center": [8.0, 6.0],
+                    "normal": [0.0, -1.0],
+                    "width": 4.0,
+                    "motion": {"times": [0.0, 10.0, 20.0, 21.0], "displacement": stroke},
+                }
+            },
+        )
+
+    return build
+
+
+LAWS = {
+    "voigt": {"model": "voigt", "viscosity": 1.5},
+    "three-element": {"model": "three-element", "voigt_viscosity": 1.5, "series_viscosity": 15.0},
+    "maxwell": {"model": "maxwell", "viscosity": 1.5},
+}
+PRESSURES = {
+    "none": {},
+    "global": {"global_pressure": 0.05, "global_pressure_damping": 0.02},
+    "element": {"element_pressure": 2.0, "element_pressure_damping": 1.0},
+}
+
+
+def residuals(name: str, press: Callable[..., Any], start: Callable[..., Any]) -> dict[str, list[float]]:
+    """Depth of the imprint over the stroke at 60 s and 200 s, for each law."""
+    found: dict[str, list[float]] = {}
+    for law, entries in LAWS.items():
+        problem = press(entries)
+        topology = {"topology_stiffness": 20.0, "topology_damping": 1.0, "topology_distance": 0.05}
+        simulation = start(problem, match="edge", step=1e-2, **topology, **PRESSURES[name])
+        node = int(np.argmin(np.linalg.norm(problem.points - [8.0, 6.0], axis=1)))
+        found[law] = []
+        for time in (60.0, 200.0):
+            simulation.advance(time, 10**9)
+            found[law].append((6.0 - simulation.positions[node, 1]) / 1.5)
+        assert simulation.statistics()["inverted_cells"] == 0
+    return found
+
+
+@pytest.mark.parametrize("name", ["none", "global"])
+def test_r16_residuals_of_the_press(name: str, press: Callable[..., Any], start: Callable[..., Any]) -> None:
+    """R16: Voigt returns (< 0.02), Maxwell keeps more than the three-element law by 0.1, which keeps 0.1; for good."""
+    found = residuals(name, press, start)
+    assert abs(found["voigt"][1]) < 0.02
+    for time in (0, 1):
+        assert found["voigt"][time] + 0.1 < found["three-element"][time]
+        assert found["three-element"][time] + 0.1 < found["maxwell"][time]
+    for law in ("three-element", "maxwell"):
+        assert found[law][1] == pytest.approx(found[law][0], abs=0.01)
+
+
+def test_element_pressure_remembers_the_shape(press: Callable[..., Any], start: Callable[..., Any]) -> None:
+    """Spec section 5, warning: with a pressure in each element the imprint is smaller and fades."""
+    found = residuals("element", press, start)
+    assert abs(found["voigt"][1]) < 0.02
+    assert found["three-element"][1] < found["maxwell"][1]
+    for law in ("three-element", "maxwell"):
+        assert found[law][1] < found[law][0] - 0.03
+
+
+@pytest.mark.parametrize(
+    ("dimension", "options", "body"),
+    [
+        (2, {"global_pressure": 300.0}, {}),
+        (3, {"global_pressure": 300.0}, {"cell": "hex"}),
+        (2, {"element_pressure": 300.0}, {}),
+        (3, {"element_pressure": 300.0}, {}),
+        (3, {"global_pressure": 1e-3, "global_pressure_damping": 10.0}, {}),
+        (2, {"element_pressure": 1e-3, "element_pressure_damping": 10.0}, {}),
+    ],
+)
+def test_stable_step_of_pressures(
+    dimension: int,
+    options: dict[str, float],
+    body: dict[str, Any],
+    make_problem: Callable[..., Any],
+    start: Callable[..., Any],
+    put: Callable[..., None],
+) -> None:
+    """Just below the bound small motions stay small, just above they grow; the edges are next to nothing."""
+    problem = make_problem(dimension, {"model": "elastic", "young": 1e-6, "poisson": 0.25}, body=body)
+    grown = []
+    for factor in (0.98, 1.02):
+        simulation = start(problem, volume_term=False, **options)
+        put(simulation, velocities=1e-7 * np.random.default_rng(0).standard_normal(problem.points.shape))
+        h = factor * simulation.stable_step
+        forces = simulation._forces
+        advance(0, 2000, h, forces, simulation._state, simulation._boundary)
+        grown.append(np.abs(simulation.velocities).max() / 1e-7)
+    assert grown[0] < 1e3
+    assert not grown[1] < 1e5
+
+
+def test_pressures_show_in_the_stress(
+    make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
+) -> None:
+    """A uniformly stretched body: the global pressure adds K (V - V0), the element pressure K (S - S0) of its cells."""
+    for dimension, cell_measure in ((2, 0.5), (3, None)):
+        thin = {"thickness": 0.1} if dimension == 2 else {}
+        problem = make_problem(dimension, {"model": "elastic", "young": 1.0, "poisson": 0.25}, **thin)
+        rest_volume = float(np.prod([3.0, 2.0, 2.0][:dimension]))
+        stress = {}
+        for name, options in (
+            ("plain", {}),
+            ("global", {"global_pressure": 5.0}),
+            ("element", {"element_pressure": 5.0}),
+        ):
+            simulation = start(problem, **options)
+            put(simulation, positions=problem.points * 1.1)
+            stress[name] = simulation.fields()["stress"]
+        growth = 1.1**dimension - 1.0
+        for axis in range(dimension):
+            added = stress["global"][:, axis] - stress["plain"][:, axis]
+            np.testing.assert_allclose(added, 5.0 * growth * rest_volume, rtol=1e-12)
+            if cell_measure is not None:
+                added = stress["element"][:, axis] - stress["plain"][:, axis]
+                np.testing.assert_allclose(added, 5.0 * growth * cell_measure, rtol=1e-12)
+        np.testing.assert_allclose(stress["global"][:, 3:], stress["plain"][:, 3:], atol=1e-13)

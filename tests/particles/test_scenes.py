@@ -1,0 +1,158 @@
+"""The papers' demonstrations as shipped: what must be seen is seen (spec section 10; R16, R17)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.build import build_problem
+from rheotwin.particles import TrussSolver
+from rheotwin.particles.network import build_network
+from rheotwin.problem import Problem
+from rheotwin.run import RunRequest, run_scene
+from rheotwin.scene import Scene, load_scene
+from rheotwin.solver import check_capabilities, checked_options
+
+SCENES = Path(__file__).parents[2] / "scenes"
+SHIPPED = (
+    "coarse-fine-2d",
+    "gravity-2d",
+    "three-blocks",
+    "thrown-2d",
+    "topology-press-2d",
+    "triangle-press-2d",
+    "unified-2d",
+)
+WITHOUT_TOPOLOGY = {"topology_stiffness": 0.0, "topology_damping": 0.0, "topology_distance": 0.0}
+WITHOUT_PRESSURE = {"global_pressure": 0.0, "global_pressure_damping": 0.0}
+
+Play = Callable[..., tuple[Problem, Any, list[np.ndarray]]]
+
+
+@pytest.fixture
+def play() -> Play:
+    """Run a shipped scene with the options of its file and return the positions at given times [s]."""
+
+    def run(
+        name: str, case: str | None, times: Sequence[float], *, scene: Scene | None = None, **options: Any
+    ) -> tuple[Problem, Any, list[np.ndarray]]:
+        chosen = scene or load_scene(SCENES / f"{name}.toml")
+        problem, solver = build_problem(chosen, case), TrussSolver()
+        check_capabilities(solver, problem)
+        simulation = solver.start(problem, checked_options(solver, {**chosen.solvers.get("truss", {}), **options}))
+        shapes = []
+        for time in times:
+            simulation.advance(time, 10**9)
+            shapes.append(simulation.positions.copy())
+        return problem, simulation, shapes
+
+    return run
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_case_leaves_a_record(name: str, tmp_path: Path) -> None:
+    """A hundredth of each scene, through the run loop, ends complete."""
+    scene = load_scene(SCENES / f"{name}.toml")
+    short = scene.duration / 100.0
+    output = scene.output.model_copy(update={"interval": short, "probe_interval": short, "times": None})
+    scene = scene.model_copy(update={"duration": short, "output": output})
+    for case in scene.case_names or (None,):
+        outcome = run_scene(RunRequest(scene=scene, solver="truss", folder=tmp_path / (case or "only"), case=case))
+        assert outcome.status == "complete", case
+
+
+def test_d1_three_blocks_return_fully_not_at_all_and_in_part(play: Play) -> None:
+    problem, _, (pressed, left) = play("three-blocks", None, [1.5, 4.0])
+    kept = {}
+    for body in problem.bodies:
+        node = problem.probes[body.name]
+        assert problem.points[node, 2] - pressed[node, 2] == pytest.approx(0.016, rel=1e-9)
+        kept[body.name] = (problem.points[node, 2] - left[node, 2]) / 0.016
+        grown = np.ptp(pressed[body.nodes, 1]) / np.ptp(problem.points[body.nodes, 1])
+        assert grown > 1.05, "sides bulge"
+    assert abs(kept["elastic"]) < 0.01
+    assert kept["viscoplastic"] > 0.9
+    assert 0.2 < kept["rheological"] < 0.8
+
+
+def test_d4_a_yielding_damper_keeps_the_block_standing(play: Play) -> None:
+    heights = {}
+    for case in ("linear", "yielding", "too-soft"):
+        _, _, (early, late) = play("gravity-2d", case, [2.0, 10.0])
+        heights[case] = [float(shape[:, 1].max()) for shape in (early, late)]
+    assert heights["yielding"][1] > 0.95
+    for case in ("linear", "too-soft"):
+        early, late = heights[case]
+        assert late < early < 0.5
+        assert late < 0.2
+
+
+def test_d5_struck_on_a_table_with_and_without_gravity(play: Play) -> None:
+    scene = load_scene(SCENES / "thrown-2d.toml")
+    times = 0.2 * np.arange(1, 31)  # output times of the scene: steps land on them
+    problem, _, shapes = play("thrown-2d", None, times)
+    corner = problem.probes["left-bottom"]
+    heights = np.array([shape[corner, 1] for shape in shapes])
+    assert heights.max() > 0.1, "the left side is tipped up by more than a tenth of the height"
+    assert np.all(heights[np.argmax(heights) :][-4:] < 0.05), "and comes back to the table"
+    _, _, shapes = play("thrown-2d", None, times, scene=scene.model_copy(update={"gravity": (0.0, 0.0)}))
+    middle = np.array([shape[:, 1].mean() for shape in shapes])
+    steps = np.diff(middle[5:])
+    assert steps.min() > 0.05, "the block flies off"
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-9)  # free flight: nothing pushes it any more
+
+
+def test_d6_one_element_is_viscoelastic_or_plastic(play: Play) -> None:
+    kept = {}
+    for case in ("viscoelastic", "plastic", "rheological"):
+        problem, _, (pressed, left) = play("unified-2d", case, [3.0, 12.0])
+        node = problem.probes["top"]
+        assert 4.0 - pressed[node, 1] >= 1.0 - 1e-9
+        kept[case] = (4.0 - left[node, 1]) / (4.0 - pressed[node, 1])
+    assert abs(kept["viscoelastic"]) < 1e-3
+    assert kept["plastic"] > 1.0 - 1e-9
+    assert 0.2 < kept["rheological"] < 0.8
+
+
+@pytest.mark.parametrize("options", [{}, WITHOUT_PRESSURE], ids=["global pressure", "no pressure"])
+def test_d11_to_d13_residuals_of_the_press(play: Play, options: dict[str, float]) -> None:
+    """R16: Voigt ~ 0 < three-element < Maxwell, gaps above 0.1 of the depth."""
+    left = {}
+    for case in ("voigt", "maxwell", "three-element"):
+        problem, simulation, (shape,) = play("topology-press-2d", case, [60.0], **options)
+        left[case] = (6.0 - shape[problem.probes["under-bar"], 1]) / 1.5
+        assert simulation.statistics()["inverted_cells"] == 0
+    assert abs(left["voigt"]) < 0.02
+    assert left["three-element"] - left["voigt"] > 0.1
+    assert left["maxwell"] - left["three-element"] > 0.1
+
+
+def test_d14_topology_forces_bring_the_triangle_back(play: Play) -> None:
+    """R17: no inverted triangle with them, some without; the rest shape returns only with them."""
+    problem, simulation, (shape,) = play("triangle-press-2d", None, [60.0])
+    assert (len(problem.points), problem.bodies[0].mesh.t.shape[1]) == (45, 64)
+    assert simulation.statistics()["inverted_cells"] == 0
+    assert np.abs(shape - problem.points).max() < 0.01 * 6.93
+    _, plain, (tangled,) = play("triangle-press-2d", None, [60.0], **WITHOUT_TOPOLOGY)
+    assert plain.statistics()["inverted_cells"] >= 1
+    assert np.abs(tangled - problem.points).max() > 0.1 * 6.93
+
+
+def test_d16_no_crack_opens_between_coarse_and_fine(play: Play) -> None:
+    """At full depth gaps are what ties of stiffness s sum k let open, at most max |dd|/s, and shrink like 1/s."""
+    gap = {}
+    for stiffness in (10.0, 40.0):
+        problem, simulation, (pressed,) = play("coarse-fine-2d", None, [8.0], tie_stiffness=stiffness)
+        statistics = simulation.statistics()
+        edges = build_network(problem, volume_term=True).edges
+        now, rest = (np.linalg.norm(x[edges[:, 1]] - x[edges[:, 0]], axis=1) for x in (pressed, problem.points))
+        gap[stiffness] = statistics["widest_gap"]
+        assert 0.0 < gap[stiffness] < np.abs(now - rest).max() / stiffness
+        assert statistics["hanging_particles"] == len(np.unique(problem.bodies[0].hanging.node)) > 0
+        assert 0.8 - pressed[problem.probes["under-bar"], 1] == pytest.approx(0.16, rel=1e-9)
+        assert statistics["inverted_cells"] == 0
+    assert gap[40.0] == pytest.approx(0.25 * gap[10.0], rel=0.15)
