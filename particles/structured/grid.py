@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +35,11 @@ def box_places(points: Array, vectors: Array) -> Indices | None:
     """
     for axes in _frames(vectors):
         places = _ranks(points @ axes.T)
-        counts = places.max(axis=0) + 1
-        numbers = np.ravel_multi_index(tuple(places.T), tuple(counts))
-        if np.prod(counts) == len(points) and len(np.unique(numbers)) == len(points):
-            return places
+        counts = (places.max(axis=0) + 1).tolist()
+        if prod(counts) == len(points):
+            numbers = np.ravel_multi_index(tuple(places.T), tuple(counts))
+            if len(np.unique(numbers)) == len(points):
+                return places
     return None
 
 

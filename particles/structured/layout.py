@@ -24,6 +24,8 @@ LANES = 16
 """Particles and edges come in multiples of this: the widest vector, of 16 single-precision numbers."""
 BLOCK_BYTES = 384
 """Bytes of one component of the particles whose runs of all directions follow each other: six vectors."""
+MOST_BODIES = 64
+"""Bodies that are looked at; runs are short anyway where there are more."""
 LEAST_FILLING = 0.5
 """Least share of lanes that are edges; below, the unstructured kernel does less work."""
 
@@ -58,6 +60,8 @@ def find_layout(points: Array, edges: Indices, dtype: DTypeLike = np.float64) ->
     if not len(edges):
         return None
     owner = bodies(edges, len(points))
+    if owner.max() >= MOST_BODIES:
+        return None
     best = []
     for body in range(owner.max() + 1):
         members = np.flatnonzero(owner == body)

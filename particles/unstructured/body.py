@@ -12,7 +12,7 @@ from rheotwin.particles.in_lanes import aligned, aligned_copy, arm_states, bytes
 from rheotwin.particles.ordering import inverse_order, particle_order
 from rheotwin.particles.placed import PlacedBody, kick_rates, placed_boundary, placed_cells
 from rheotwin.particles.state import State
-from rheotwin.particles.unstructured.loop import Rows, advance_rows, advance_rows_threaded
+from rheotwin.particles.unstructured.loop import Rows, advance_rows, advance_rows_threaded, wake_threads
 from rheotwin.particles.unstructured.parts import batches_of, cut
 from rheotwin.particles.unstructured.race import Race
 from rheotwin.particles.unstructured.tet_batches import CORNERS
@@ -76,6 +76,7 @@ def unstructured_body(
     serial(0, 0)  # compiles now, not while the clock runs
     if threads > 1:
         threaded(0, 0)
+        wake_threads(rows)
     lanes = {"edge_arms": (arm_states(rows.edges), parts.edge_lanes)}
     if len(solids.rest):
         lanes["cell_arms"] = arm_states(rows.tets), of_tet
