@@ -91,7 +91,7 @@ def _started(problem: Problem) -> Simulation:
 
 def loop_overhead() -> Ratio:
     """Run the same steps through the run loop (no observers) and in one call of the kernel."""
-    scene = _scene(PLATE, duration=1000.0)
+    scene = _scene(PLATE, duration=150.0)
     problem = build_problem(scene)
     simulation = _started(problem)
     start = simulation.save()

@@ -257,7 +257,7 @@ def two_threads() -> list[Ratio]:
     """Measure two threads against one on 200,000 edges, in elapsed time."""
     if numba.config.NUMBA_NUM_THREADS < 2:
         return []
-    body, steps = truss(33, 33, 34), 50
+    body, steps = truss(33, 33, 34), 500
     works = {str(threads): _steps(body.unstructured(np.float64, threads), steps) for threads in (1, 2)}
     spent = microseconds(works, steps, rounds=9, clock=perf_counter)
     detail = f"{body.count} edges, {spent['1']:.0f} -> {spent['2']:.0f} us, {_company()}"

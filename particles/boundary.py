@@ -48,6 +48,8 @@ class Tables(NamedTuple):
     times: Array
     values: Array
     smooth: NDArray[np.bool_]
+    current: Array
+    """Scratch for one value, so that a step allocates nothing."""
 
 
 class Held(NamedTuple):
@@ -105,7 +107,7 @@ def _table_value(tables: Tables, which: int, time: float, out: Array) -> None:
 @njit(cache=True)
 def apply_loads(loads: Loads, time: float, force: Array) -> None:
     """Add the loads [N] at `time` [s]."""
-    factor, current = np.empty(1), -1
+    factor, current = loads.tables.current, -1
     for k in range(loads.node.shape[0]):
         if loads.motion[k] != current:
             current = loads.motion[k]
@@ -117,7 +119,7 @@ def apply_loads(loads: Loads, time: float, force: Array) -> None:
 @njit(cache=True)
 def hold(held: Held, nodes: Nodes, state: State, end: float, h: float) -> None:
     """Put held components where their motion wants them at the end of the step; keep the force that took."""
-    target, current = np.empty(3), -1
+    target, current = held.tables.current, -1
     for k in range(held.node.shape[0]):
         node, c = held.node[k], held.component[k]
         if held.motion[k] != current:

@@ -27,8 +27,8 @@ class KernelOptions(BaseModel):
     kernel: KernelName = Field(
         default="auto",
         description="compiled loop: `structured` for bodies that are boxes of rows, `unstructured` for any linear "
-        "edges and cells, `general` for every law and force; `auto` takes the first that can; `structured` asked for "
-        "by name steps edges and cells of a box beside any other forces",
+        "edges and cells, `general` for every law and force; `auto` takes the fastest that can; `structured` also "
+        "steps edges and cells of a box beside other forces",
     )
     precision: Literal["double", "single"] = Field(
         default="double", description="numbers of the structured and unstructured loops; `single` keeps seven digits"
@@ -51,13 +51,17 @@ def fast_body(
     others = _other_kinds(forces)
     rest, edges, cells = boundary.nodes.rest, forces.edges, forces.cells
     dtype = np.float32 if options.precision == "single" else np.float64
-    if reason is not None or (others and not (options.kernel == "structured" and dtype is np.float64)):
-        _require_auto(options, reason or f"with {', '.join(others).replace('_', ' ')} forces")
+    if reason is not None:
+        _require_auto(options, reason)
+        return None
+    if others:
+        layout = find_layout(rest, edges.corners, dtype) if _may_mix(options) else None
+        if layout is not None:
+            return mixed_body(layout, forces, state, boundary, h)
+        _require_auto(options, f"with {', '.join(others).replace('_', ' ')} forces")
         return None
     if options.kernel != "unstructured" and options.threads == 1:
         layout = find_layout(rest, edges.corners, dtype)
-        if layout is not None and others:
-            return mixed_body(layout, forces, state, boundary, h)
         if layout is not None:
             return structured_body(layout, edges, cells, state, boundary, h, dtype)
         if options.kernel == "structured":
@@ -65,6 +69,11 @@ def fast_body(
                 'solvers.truss.kernel: the bodies are not all boxes of rows; use kernel = "auto" or "unstructured"'
             )
     return unstructured_body(edges, cells, state, boundary, h, dtype, threads=options.threads)
+
+
+def _may_mix(options: KernelOptions) -> bool:
+    """Whether edges and cells of a box may be stepped in rows beside other forces."""
+    return options.kernel in ("auto", "structured") and options.precision == "double" and options.threads == 1
 
 
 def _check(options: KernelOptions) -> None:

@@ -27,7 +27,8 @@ def pack_tables(motions: Sequence[Motion], components: int) -> Tables:
         rows = slice(offset[k], offset[k + 1])
         times[rows] = motion.times
         values[rows, : motion.values.shape[1]] = motion.values
-    return Tables(offset, times, values, np.array([motion.smooth for motion in motions], dtype=np.bool_))
+    smooth = np.array([motion.smooth for motion in motions], dtype=np.bool_)
+    return Tables(offset, times, values, smooth, current=np.empty(components))
 
 
 def pack_nodes(problem: Problem, runaway: float) -> Nodes:

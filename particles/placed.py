@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -80,11 +81,21 @@ class PlacedBody:
         """Name of the numbers the loop works with."""
         return str(self.lanes["edge_arms"][0].dtype)
 
+    @cached_property
+    def _spare(self) -> tuple[Indices, Array]:
+        """Places without a particle, and where they are before any step."""
+        spare = np.setdiff1d(np.arange(len(self.copy.positions)), self.places)
+        return spare, self.copy.positions[spare].copy()
+
     def load(self, state: State) -> None:
-        """Bring the copy up to date with the state."""
+        """Bring the copy up to date with the state; what a diverged run left at empty places goes."""
+        spare, empty = self._spare
         for name in self.placed:
-            getattr(self.copy, name)[self.places] = getattr(state, name)
+            there = getattr(self.copy, name)
+            there[self.places] = getattr(state, name)
+            there[spare] = empty if name == "positions" else 0.0
         for name, (values, lane) in self.lanes.items():
+            values[...] = 0.0
             values[:, lane] = getattr(state, name)
 
     def store(self, state: State) -> None:

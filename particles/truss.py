@@ -1,4 +1,4 @@
-"""The truss solver: particles joined by rheological edges, explicit, compiled."""
+"""The truss solver: particles joined by rheological edges, compiled."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rheotwin.solver import ALL_CELLS, ALL_LAWS, ALL_TOOLS, EDGE_LAWS, Capabilit
 
 
 class TrussSolver:
-    """Plug-in: three-element (and any other) edges on a truss or lattice, explicit, numba."""
+    """Plug-in: three-element (and any other) edges on a truss or lattice, compiled by numba."""
 
     name: ClassVar[str] = "truss"
-    description: ClassVar[str] = "particles joined by rheological edges; explicit, compiled, rotation-exact"
+    description: ClassVar[str] = "particles joined by rheological edges, on any mesh; explicit or implicit, compiled"
     options: ClassVar[type[BaseModel]] = TrussOptions
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),

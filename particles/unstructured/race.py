@@ -11,6 +11,8 @@ SERIAL_STEPS, THREADED_STEPS = 64, 4
 """Steps in a row before the clock is looked at; few on threads, which may wait long in each."""
 REFRESHED = 1024
 """Steps after which a serial time is too old to compare with."""
+HOPELESS = 4.0
+"""Times a serial step that a first step on threads may take for another try to follow at once."""
 TRIED = 0.02
 """Share of the whole time that may be lost by trying threads."""
 
@@ -43,12 +45,22 @@ class Race:
             if done:
                 self._serial_time, self._serial_age = seconds / done, 0
             return wanted, done
-        wanted = min(most, THREADED_STEPS if self.threads_win else 1)
-        done, seconds = self._timed(self._threaded, first, wanted)
-        self._serial_age += done
+        tried = 0
+        if not self.threads_win:
+            # The first step wakes the threads: it says whether they are hopeless, not whether they win.
+            tried, seconds = self._on_threads(first, 1)
+            if tried == 0 or most == 1 or seconds > HOPELESS * self._serial_time:
+                return 1, tried
+        wanted = min(most - tried, THREADED_STEPS)
+        done, seconds = self._on_threads(first + tried, wanted)
         self.threads_win = seconds < done * self._serial_time
+        return tried + wanted, tried + done
+
+    def _on_threads(self, first: int, count: int) -> tuple[int, float]:
+        done, seconds = self._timed(self._threaded, first, count)
+        self._serial_age += done
         self._lost += max(0.0, seconds - done * self._serial_time)
-        return wanted, done
+        return done, seconds
 
     def _timed(self, take: Take, first: int, count: int) -> tuple[int, float]:
         begin = self._clock()

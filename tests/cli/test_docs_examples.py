@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from rheotwin.__main__ import build_parser
 from rheotwin.errors import EXIT_OK
 from rheotwin.fem.options import FemOptions
+from rheotwin.particles.simulation import TrussOptions
 from rheotwin.record import open_record
 
 Command = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs" / "finite-elements.md"
+GUIDES: dict[str, tuple[Path, type[BaseModel]]] = {
+    "fem": (ROOT / "docs" / "finite-elements.md", FemOptions),
+    "truss": (ROOT / "docs" / "particles.md", TrussOptions),
+}
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 
 
@@ -26,13 +31,13 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
-def guide_scenes() -> list[str]:
+def guide_scenes(page: Path) -> list[str]:
     """Whole scenes stay as they are; the other blocks go to the end of the first."""
-    first, *others = blocks(GUIDE, "toml")
+    first, *others = blocks(page, "toml")
     return [first, *(block if block.startswith("schema") else f"{first}\n{block}" for block in others)]
 
 
-SCENES = guide_scenes()
+SCENES = {solver: guide_scenes(page) for solver, (page, _) in GUIDES.items()}
 
 
 def text_values(annotation: Any) -> list[str]:
@@ -42,15 +47,16 @@ def text_values(annotation: Any) -> list[str]:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("number", range(len(SCENES)))
-def test_scene_of_the_guide_runs(command: Command, tmp_path: Path, number: int) -> None:
-    text = SCENES[number]
+@pytest.mark.parametrize(("solver", "number"), [(solver, n) for solver in SCENES for n in range(len(SCENES[solver]))])
+def test_scene_of_the_guide_runs(command: Command, tmp_path: Path, solver: str, number: int) -> None:
+    text = SCENES[solver][number]
     case = [word for name in tomllib.loads(text).get("cases", {}) for word in ("--case", name)]
     (tmp_path / "guide.toml").write_text(text)
-    said = command("run", tmp_path / "guide.toml", "--output", tmp_path / "record", *case, "--quiet")
+    words = ("--solver", solver, "--output", tmp_path / "record", *case, "--quiet")
+    said = command("run", tmp_path / "guide.toml", *words)
     assert (said.code, said.err) == (EXIT_OK, "")
     record = open_record(tmp_path / "record")
-    asked = tomllib.loads(text).get("solvers", {}).get("fem", {})
+    asked = tomllib.loads(text).get("solvers", {}).get(solver, {})
     used = record.manifest.solver.options
     assert {name: used[name] for name in asked} == asked
 
@@ -64,9 +70,11 @@ def test_commands_of_the_page_exist(page: Path) -> None:
         build_parser().parse_args(words[1:])  # leaves with an error otherwise
 
 
-def test_guide_names_every_option_and_choice() -> None:
-    text = GUIDE.read_text()
-    for name, field in FemOptions.model_fields.items():
+@pytest.mark.parametrize("solver", GUIDES)
+def test_guide_names_every_option_and_choice(solver: str) -> None:
+    page, options = GUIDES[solver]
+    text = page.read_text()
+    for name, field in options.model_fields.items():
         assert re.search(rf"`{name}\b", text), name
         for word in text_values(field.annotation):
             assert re.search(rf'[`"]{re.escape(word)}[`"]', text), f"{name} = {word}"

@@ -60,7 +60,7 @@ def _describe(solver: Any) -> dict[str, Any]:
 def _option(field: Any) -> dict[str, Any]:
     """Describe one option; without a default it must be given."""
     about = {"description": field.description or "", "allowed": _allowed(field)}
-    return about if field.is_required() else {**about, "default": field.get_default()}
+    return about if field.is_required() else {**about, "default": field.get_default(call_default_factory=True)}
 
 
 def _allowed(field: Any) -> str:
