@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces
 from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.state import State
+
+Array = NDArray[np.float64]
 
 
 class Mirror:
@@ -27,6 +30,12 @@ class Mirror:
             self._body.store(self._state)
         self._copy_is_newer = False
         return self._state
+
+    def look(self, name: str) -> Array:
+        """Return positions or velocities (N, 3) as they are now, to read only: nothing is brought in line for that."""
+        if self._body is not None and self._copy_is_newer and name in self._body.placed:
+            return np.asarray(getattr(self._body.copy, name)[self._body.places], dtype=float)
+        return np.asarray(getattr(self._state, name))
 
     def take(self, first: int, count: int) -> int:
         """Advance by `count` steps from step `first`; returns the steps taken."""

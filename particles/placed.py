@@ -89,7 +89,7 @@ class PlacedBody:
 
     def load(self, state: State) -> None:
         """Bring the copy up to date with the state; what a diverged run left at empty places goes."""
-        spare, empty = self._spare
+        spare, empty = self._spare if self.placed else (np.zeros(0, np.int64), np.zeros((0, 3)))
         for name in self.placed:
             there = getattr(self.copy, name)
             there[self.places] = getattr(state, name)

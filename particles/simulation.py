@@ -155,12 +155,12 @@ class TrussSimulation:
     @property
     def positions(self) -> Array:
         """Current node positions (N, d) [m]."""
-        return self._state.positions[:, : self._problem.dimension]
+        return self._mirror.look("positions")[:, : self._problem.dimension]
 
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, d) [m/s]."""
-        return self._state.velocities[:, : self._problem.dimension]
+        return self._mirror.look("velocities")[:, : self._problem.dimension]
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
