@@ -22,7 +22,6 @@ from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
 from rheotwin.fem.fast.explicit_packing import Boundary, pack_boundary
 from rheotwin.fem.fast.explicit_stability import stable_step
 from rheotwin.fem.fast.explicit_terms import Terms
-from rheotwin.fem.fast.threads import threads_for
 from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
 from rheotwin.solver import RUNAWAY
@@ -33,10 +32,10 @@ Array = NDArray[np.float64]
 class CentralDifference:
     """Takes explicit steps of `h` [s]; `account` keeps the account of energy."""
 
-    def __init__(self, model: Model, h: float, *, account: bool = True) -> None:
+    def __init__(self, model: Model, h: float, *, account: bool = True, threads: int = 1) -> None:
         self._model, self._h, self._account = model, h, account
         self._explicit = ExplicitModel.build(explicit_boundary(model), explicit_terms(model), h, merge=False)
-        self._threads = threads_for(len(model.points))
+        self._threads = threads
         if h > self.stable_step:
             raise RheotwinError(
                 f"solvers.fem.step: {h:.6g} s is above the stable step of {self.stable_step:.6g} s; "

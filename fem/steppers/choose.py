@@ -68,7 +68,7 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     if options.stepper in EXPLICIT_RULES:
         return _explicit(model, h, options)
     if options.stepper == "central-difference":
-        return CentralDifference(model, h, account=options.accounts)
+        return CentralDifference(model, h, account=options.accounts, threads=options.threads)
     if options.stepper == "adaptive":
         return AdaptiveStepper(model, h, options.tolerance, options.linear_solver, account=options.energy_balance)
     schemes: dict[str, Callable[[float], Scheme]] = {
