@@ -26,12 +26,12 @@ import numpy as np
 from numba.core.runtime import _nrt_python, rtsys
 
 from benchmarks.side_by_side import Ratio
+from rheotwin.constraints.packed import Tools, pack_tables
 from rheotwin.meshing import tet_grid
-from rheotwin.particles.boundary import Boundary, Held, Loads, Nodes, Tools
+from rheotwin.particles.boundary import Boundary, Held, Loads, Nodes
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import aligned_copy, spread
 from rheotwin.particles.ordering import inverse_order, particle_order
-from rheotwin.particles.packing import pack_tables
 from rheotwin.particles.placed import PlacedBody, kick_rates, placed_boundary
 from rheotwin.particles.state import State
 from rheotwin.particles.structured.body import structured_body

@@ -109,10 +109,9 @@ class FemSimulation:
         found = {"kinetic": kinetic, "stored": stored}
         if not self._options.accounts:
             return found
-        ledger = self._state.ledger
-        found |= {"dissipated": ledger.dissipated, "impact": ledger.impact, "external": ledger.external}
+        found |= self._state.ledger.entries()
         if self._options.balances:
-            found["defect"] = ledger.external - kinetic - stored - ledger.dissipated - ledger.impact
+            found["defect"] = self._state.ledger.defect(kinetic, stored)
         return found
 
     def _vertex_stress(self, *, memory_only: bool) -> Array:

@@ -9,20 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.fem.contact import Contacts
+from rheotwin.fem.ledger import Ledger
 from rheotwin.fem.model import Model
 
 Array = NDArray[np.float64]
-
-
-@dataclass
-class Ledger:
-    """Work since time zero [J]: done from outside, taken by dashpots, lost in impacts."""
-
-    external: float = 0.0
-    dissipated: float = 0.0
-    impact: float = 0.0
-    absorbed: float = 0.0
-    """Work of internal forces, for rules that find dissipation as what is not stored of it."""
 
 
 @dataclass

@@ -13,19 +13,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.motion import interpolate
+from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tables, Tools, table_value
 from rheotwin.constraints.tools import gap_and_normal
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-SWEEPS = 100
-"""Most rounds over the tools in one step; one is enough unless a node touches several, or a round one and a support."""
-SETTLED = 1e-15
-"""A round that moves no node further than this times the runaway distance is the last."""
-IMMOVABLE = 1e-12
-"""A node whose free components carry less than this share of a tool's normal is not pushed at all."""
 
 
 class Nodes(NamedTuple):
@@ -39,17 +32,6 @@ class Nodes(NamedTuple):
     mass: Array
     weight: Array
     runaway: float
-
-
-class Tables(NamedTuple):
-    """Several motions packed one after the other: rows offset[k]:offset[k+1] belong to motion k."""
-
-    offset: Indices
-    times: Array
-    values: Array
-    smooth: NDArray[np.bool_]
-    current: Array
-    """Scratch for one value, so that a step allocates nothing."""
 
 
 class Held(NamedTuple):
@@ -68,16 +50,6 @@ class Loads(NamedTuple):
     share: Array
     motion: Indices
     tables: Tables
-
-
-class Tools(NamedTuple):
-    """Rigid tools: shape, geometry, motion tables, and candidate nodes packed with offsets."""
-
-    shape: Indices
-    geometry: Array
-    tables: Tables
-    offset: Indices
-    candidate: Indices
 
 
 class Push(NamedTuple):
@@ -99,9 +71,15 @@ class Boundary(NamedTuple):
 
 
 @njit(cache=True)
-def _table_value(tables: Tables, which: int, time: float, out: Array) -> None:
-    rows = slice(tables.offset[which], tables.offset[which + 1])
-    interpolate(tables.times[rows], tables.values[rows], tables.smooth[which], time, out)
+def room_for_contact(boundary: Boundary) -> Push:
+    """Return the scratch arrays of one step's contact."""
+    nodes, tools = boundary.nodes.mass.shape[0], boundary.tools
+    return Push(
+        np.empty((tools.shape.shape[0], 4)),
+        np.empty(tools.candidate.shape[0]),
+        np.empty(nodes, np.bool_),
+        np.empty(nodes, np.bool_),
+    )
 
 
 @njit(cache=True)
@@ -111,7 +89,7 @@ def apply_loads(loads: Loads, time: float, force: Array) -> None:
     for k in range(loads.node.shape[0]):
         if loads.motion[k] != current:
             current = loads.motion[k]
-            _table_value(loads.tables, current, time, factor)
+            table_value(loads.tables, current, time, factor)
         for c in range(3):
             force[loads.node[k], c] += factor[0] * loads.share[k, c]
 
@@ -124,7 +102,7 @@ def hold(held: Held, nodes: Nodes, state: State, end: float, h: float) -> None:
         node, c = held.node[k], held.component[k]
         if held.motion[k] != current:
             current = held.motion[k]
-            _table_value(held.tables, current, end, target)
+            table_value(held.tables, current, end, target)
         wanted = (nodes.rest[node, c] + target[c] - state.positions[node, c]) / h
         state.reaction[node, c] = nodes.mass[node] * (wanted - state.velocities[node, c]) / h
         state.velocities[node, c] = wanted
@@ -183,7 +161,7 @@ def settle_contact(tools: Tools, push: Push, nodes: Nodes, state: State, end: fl
     push.touched[:] = False
     poses = push.poses
     for tool in range(tools.shape.shape[0]):
-        _table_value(tools.tables, tool, end, poses[tool])
+        table_value(tools.tables, tool, end, poses[tool])
     for _ in range(SWEEPS):
         largest = 0.0
         for tool in range(tools.shape.shape[0]):

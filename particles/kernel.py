@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, hold, settle_contact
+from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, hold, room_for_contact, settle_contact
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.state import State
 
@@ -34,30 +34,31 @@ def runs_away(nodes: Nodes, x: Array) -> bool:
     return False
 
 
+@njit(cache=True)
+def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> None:
+    """Close a step of `h` [s] at `end` [s] from the forces in `state`: velocities, supports and contact, positions."""
+    nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
+    for node in range(x.shape[0]):
+        rate = h / nodes.mass[node]
+        for c in range(3):
+            v[node, c] += rate * force[node, c]
+    hold(boundary.held, nodes, state, end, h)
+    settle_contact(boundary.tools, push, nodes, state, end, h)
+    for node in range(x.shape[0]):
+        for c in range(3):
+            x[node, c] += h * v[node, c]
+
+
 @njit(cache=True, nogil=True)
 def advance(first: int, count: int, h: float, forces: Forces, state: State, boundary: Boundary) -> int:
     """Take `count` steps from step number `first`; stop early when a node runs away. Returns steps taken."""
-    nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    push = Push(
-        np.empty((boundary.tools.shape.shape[0], 4)),
-        np.empty(boundary.tools.candidate.shape[0]),
-        np.empty(x.shape[0], np.bool_),
-        np.empty(x.shape[0], np.bool_),
-    )
+    nodes, force = boundary.nodes, state.force
+    push = room_for_contact(boundary)
     for step in range(first, first + count):
-        end = (step + 1) * h
         force[:] = nodes.weight
         apply_loads(boundary.loads, step * h, force)
         add_forces(forces, state, h, force)
-        for node in range(x.shape[0]):
-            rate = h / nodes.mass[node]
-            for c in range(3):
-                v[node, c] += rate * force[node, c]
-        hold(boundary.held, nodes, state, end, h)
-        settle_contact(boundary.tools, push, nodes, state, end, h)
-        for node in range(x.shape[0]):
-            for c in range(3):
-                x[node, c] += h * v[node, c]
-        if step % CHECK_EVERY == 0 and runs_away(nodes, x):
+        move(push, state, boundary, (step + 1) * h, h)
+        if step % CHECK_EVERY == 0 and runs_away(nodes, state.positions):
             return step + 1 - first
     return count

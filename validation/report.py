@@ -207,14 +207,19 @@ def embedded(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+def page_environment(templates: Path) -> Environment:
+    """Return the template environment of a page whose templates lie in a folder."""
+    return Environment(
+        loader=FileSystemLoader(templates),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _environment() -> Environment:
+    environment = page_environment(TEMPLATES)
     environment.filters |= {
         "percent": percent,
         "number": number,

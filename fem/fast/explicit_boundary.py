@@ -14,37 +14,24 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.motion import interpolate
+from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, table_value
 from rheotwin.constraints.tools import gap_and_normal
-from rheotwin.fem.fast.explicit_packing import Boundary, Nodes, Outside, Tables
+from rheotwin.fem.fast.explicit_packing import Boundary, Nodes, Outside
 
 Array = NDArray[np.float64]
-
-SWEEPS = 100
-"""Most rounds over the tools in one step; one is enough unless a node touches several of them."""
-SETTLED = 1e-15
-"""A round that moves no node further than this times the runaway distance is the last."""
-IMMOVABLE = 1e-12
-"""A node whose free components carry less than this share of a tool's normal is not pushed at all."""
-
-
-@njit(cache=True)
-def _look_up(tables: Tables, which: int, time: float, out: Array) -> None:
-    rows = slice(tables.offset[which], tables.offset[which + 1])
-    interpolate(tables.times[rows], tables.values[rows], tables.smooth[which], time, out)
 
 
 @njit(cache=True, nogil=True)
 def load_nodes(boundary: Boundary, outside: Outside, time: float) -> None:
     """Write weight and loads at `time` [s] into `external`; only loaded components ever change."""
     loads, weight, external = boundary.loads, boundary.nodes.weight, outside.external
-    factor, current = outside.table_row[:1], -1
+    factor, current = loads.tables.current, -1
     for k in range(loads.component.size):
         external[loads.component[k]] = weight[loads.component[k]]
     for k in range(loads.component.size):
         if loads.motion[k] != current:
             current = loads.motion[k]
-            _look_up(loads.tables, current, time, factor)
+            table_value(loads.tables, current, time, factor)
         external[loads.component[k]] += factor[0] * loads.share[k]
 
 
@@ -56,8 +43,8 @@ def hold(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h
         q = held.component[k]
         if held.motion[k] != current:
             current = held.motion[k]
-            _look_up(held.tables, current, end, outside.table_row)
-        wanted = (outside.table_row[held.column[k]] - u[q]) / h
+            table_value(held.tables, current, end, held.tables.current)
+        wanted = (held.tables.current[held.column[k]] - u[q]) / h
         outside.reaction[q] = mass[q] * (wanted - v[q]) / kick
         outside.exerted[q] = outside.reaction[q]
         v[q] = wanted
@@ -80,7 +67,7 @@ def keep_outside(boundary: Boundary, outside: Outside, u: Array, v: Array, end: 
     outside.unsettled[:] = True
     outside.touched[:] = False
     for tool in range(tools.shape.size):
-        _look_up(tools.tables, tool, end, outside.poses[tool])
+        table_value(tools.tables, tool, end, outside.poses[tool])
     for _ in range(SWEEPS):
         largest = 0.0
         for tool in range(tools.shape.size):

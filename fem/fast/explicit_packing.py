@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.motion import Motion
-from rheotwin.constraints.tools import GEOMETRY_SIZE, RigidTool
+from rheotwin.constraints.packed import Tables, Tools, pack_tables, pack_tools
+from rheotwin.constraints.tools import RigidTool
 from rheotwin.problem import Problem
 from rheotwin.solver import RUNAWAY
 
@@ -21,15 +22,6 @@ Indices = NDArray[np.int64]
 
 Load = tuple[Indices, Array, Motion]
 """Nodes (n,), their shares (n, d) [N], and the factor over time."""
-
-
-class Tables(NamedTuple):
-    """Motions packed one after the other: rows offset[k]:offset[k+1] belong to motion k."""
-
-    offset: Indices
-    times: Array
-    values: Array
-    smooth: NDArray[np.bool_]
 
 
 class Held(NamedTuple):
@@ -48,16 +40,6 @@ class Loads(NamedTuple):
     share: Array
     motion: Indices
     tables: Tables
-
-
-class Tools(NamedTuple):
-    """Rigid tools: shape, geometry, motion tables, and candidate nodes packed with offsets."""
-
-    shape: Indices
-    geometry: Array
-    tables: Tables
-    offset: Indices
-    candidate: Indices
 
 
 class Nodes(NamedTuple):
@@ -93,23 +75,10 @@ class Outside(NamedTuple):
     reaction: Array
     contact: Array
     normal: Array
-    table_row: Array
     poses: Array
     pressed: Array
     unsettled: NDArray[np.bool_]
     touched: NDArray[np.bool_]
-
-
-def pack_tables(motions: Sequence[Motion], columns: int) -> Tables:
-    """Pack motions one after the other, their values padded to `columns`."""
-    offset = np.zeros(len(motions) + 1, dtype=np.int64)
-    offset[1:] = np.cumsum([len(motion.times) for motion in motions])
-    times, values = np.zeros(int(offset[-1])), np.zeros((int(offset[-1]), columns))
-    for k, motion in enumerate(motions):
-        rows = slice(offset[k], offset[k + 1])
-        times[rows] = motion.times
-        values[rows, : motion.values.shape[1]] = motion.values
-    return Tables(offset, times, values, np.array([motion.smooth for motion in motions], dtype=np.bool_))
 
 
 def pack_boundary(
@@ -136,7 +105,7 @@ def pack_boundary(
         free=(owners < 0).ravel().astype(float),
         runaway=runaway,
     )
-    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), _pack_tools(tools))
+    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), pack_tools(tools))
 
 
 def boundary_of(problem: Problem) -> Boundary:
@@ -171,18 +140,6 @@ def _pack_loads(loads: Sequence[Load], dimension: int) -> Loads:
     )
 
 
-def _pack_tools(tools: Sequence[RigidTool]) -> Tools:
-    offset = np.zeros(len(tools) + 1, dtype=np.int64)
-    offset[1:] = np.cumsum([len(tool.candidates) for tool in tools])
-    return Tools(
-        shape=np.array([tool.shape for tool in tools], dtype=np.int64),
-        geometry=np.array([tool.geometry for tool in tools]).reshape(len(tools), GEOMETRY_SIZE),
-        tables=pack_tables([tool.motion for tool in tools], 4),
-        offset=offset,
-        candidate=np.concatenate([np.zeros(0, np.int64), *(tool.candidates for tool in tools)]).astype(np.int64),
-    )
-
-
 def no_outside(boundary: Boundary) -> Outside:
     """Return the arrays of a step before any was taken."""
     size, candidates = boundary.nodes.rest.size, boundary.tools.candidate.size
@@ -193,7 +150,6 @@ def no_outside(boundary: Boundary) -> Outside:
         reaction=np.zeros(size),
         contact=np.zeros((candidates, 3)),
         normal=np.zeros((candidates, 3)),
-        table_row=np.zeros(3),
         poses=np.zeros((boundary.tools.shape.size, 4)),
         pressed=np.zeros(candidates),
         unsettled=np.zeros(count, np.bool_),

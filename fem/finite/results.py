@@ -50,15 +50,8 @@ def energy(model: FiniteModel, state: State) -> dict[str, float]:
     """Return energies [J]: kinetic, stored, dissipated, lost in impacts, work from outside, and what is amiss."""
     kinetic = 0.5 * float(model.mass @ state.v**2) * model.inertia
     stored = sum(body.stored(now) for body, now in zip(model.bodies, state.bodies, strict=True))
-    ledger = state.ledger
-    return {
-        "kinetic": kinetic,
-        "stored": stored,
-        "dissipated": ledger.dissipated,
-        "impact": ledger.impact,
-        "external": ledger.external,
-        "defect": ledger.external - kinetic - stored - ledger.dissipated - ledger.impact,
-    }
+    found = {"kinetic": kinetic, "stored": stored} | state.ledger.entries()
+    return found | {"defect": state.ledger.defect(kinetic, stored)}
 
 
 def _nodal_stress(model: FiniteModel, state: State, part: Callable[[FiniteBody, BodyState], Array]) -> Array:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.fem.finite.body import BodyState
 from rheotwin.fem.finite.model import FiniteModel
+from rheotwin.fem.ledger import Ledger
 
 Array = NDArray[np.float64]
 
 _VECTORS = ("u", "v", "rate", "acceleration", "force")
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """Work since time zero [J]: done from outside, taken by dashpots, lost in impacts."""
-
-    external: float = 0.0
-    dissipated: float = 0.0
-    impact: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,7 @@ class State:
     def save(self) -> dict[str, Array]:
         """Return copies of all arrays by name; strains follow from the displacement and are left out."""
         saved = {name: getattr(self, name) for name in (*_VECTORS, "touching")}
-        saved["work"] = np.array([self.ledger.external, self.ledger.dissipated, self.ledger.impact])
+        saved["work"] = np.array(astuple(self.ledger))
         for b, body in enumerate(self.bodies):
             saved |= {f"pressures_{b}": body.pressures, f"shears_{b}": body.shears, f"strain_rate_{b}": body.rate}
         return {name: np.array(array) for name, array in saved.items()}

@@ -12,7 +12,8 @@ from rheotwin.fem.finite.contact import Pairs
 from rheotwin.fem.finite.equations import StepEquations
 from rheotwin.fem.finite.model import FiniteModel
 from rheotwin.fem.finite.newton import Limits, NotConverged, Solution, solve_step
-from rheotwin.fem.finite.state import Ledger, State
+from rheotwin.fem.finite.state import State
+from rheotwin.fem.ledger import Ledger
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from rheotwin.particles.boundary import Boundary, hold
+from rheotwin.particles.boundary import Boundary, hold, room_for_contact
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
 from rheotwin.particles.state import State
 from rheotwin.particles.steppers.first_order import (
@@ -18,7 +18,6 @@ from rheotwin.particles.steppers.first_order import (
     evaluate,
     finish,
     keep_arms,
-    room_for_contact,
 )
 
 

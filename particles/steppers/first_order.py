@@ -144,18 +144,6 @@ def accelerate(velocities: Array, start: Array, force: Array, nodes: Nodes, h: f
 
 
 @njit(cache=True)
-def room_for_contact(boundary: Boundary) -> Push:
-    """Return the scratch arrays of one step's contact."""
-    nodes, tools = boundary.nodes.mass.shape[0], boundary.tools
-    return Push(
-        np.empty((tools.shape.shape[0], 4)),
-        np.empty(tools.candidate.shape[0]),
-        np.empty(nodes, np.bool_),
-        np.empty(nodes, np.bool_),
-    )
-
-
-@njit(cache=True)
 def finish(boundary: Boundary, push: Push, state: State, force: Array, end: float, h: float) -> None:
     """Close a step: reactions of supports from the mean `force` (N, 3) [N], then contact moves what has entered a tool.
 

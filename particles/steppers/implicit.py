@@ -15,11 +15,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, apply_loads, hold, settle_contact
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
 from rheotwin.particles.state import State
-from rheotwin.particles.steppers.first_order import room_for_contact
 from rheotwin.particles.steppers.tangent import (
     Tangent,
     add_rate_forces,

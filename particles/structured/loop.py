@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, settle_contact
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -87,12 +87,7 @@ def advance_boxes(
     """Take `count` steps from step number `first`; `state` are views into `motion`. Returns steps taken."""
     nodes, motion, step = boundary.nodes, boxes.motion, boxes.step[0]
     size = boxes.rate.size
-    push = Push(
-        np.empty((boundary.tools.shape.shape[0], 4)),
-        np.empty(boundary.tools.candidate.shape[0]),
-        np.empty(size, np.bool_),
-        np.empty(size, np.bool_),
-    )
+    push = room_for_contact(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
         motion[6 * size :] = boxes.weight

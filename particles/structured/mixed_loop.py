@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, settle_contact
+from rheotwin.particles.boundary import Boundary, apply_loads, room_for_contact
 from rheotwin.particles.forces.all_forces import Forces, add_forces
-from rheotwin.particles.kernel import CHECK_EVERY, runs_away
+from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
 from rheotwin.particles.state import State
 from rheotwin.particles.structured.loop import Boxes, add_element_forces
 
@@ -42,17 +42,11 @@ def advance_mixed(
     first: int, count: int, h: float, boxes: Boxes, places: Indices, others: Forces, state: State, boundary: Boundary
 ) -> int:
     """Take `count` steps from step number `first`; `others` are all forces but those in boxes. Returns steps taken."""
-    nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
+    x, v, force = state.positions, state.velocities, state.force
     motion, size = boxes.motion, boxes.rate.size
-    push = Push(
-        np.empty((boundary.tools.shape.shape[0], 4)),
-        np.empty(boundary.tools.candidate.shape[0]),
-        np.empty(x.shape[0], np.bool_),
-        np.empty(x.shape[0], np.bool_),
-    )
+    push = room_for_contact(boundary)
     for step in range(first, first + count):
-        end = (step + 1) * h
-        force[:] = nodes.weight
+        force[:] = boundary.nodes.weight
         apply_loads(boundary.loads, step * h, force)
         _to_boxes(x, places, motion[: 3 * size], size)
         _to_boxes(v, places, motion[3 * size : 6 * size], size)
@@ -60,15 +54,7 @@ def advance_mixed(
         add_element_forces(boxes)
         _add_from_boxes(motion[6 * size :], places, size, force)
         add_forces(others, state, h, force)
-        for node in range(x.shape[0]):
-            rate = h / nodes.mass[node]
-            for c in range(3):
-                v[node, c] += rate * force[node, c]
-        hold(boundary.held, nodes, state, end, h)
-        settle_contact(boundary.tools, push, nodes, state, end, h)
-        for node in range(x.shape[0]):
-            for c in range(3):
-                x[node, c] += h * v[node, c]
-        if step % CHECK_EVERY == 0 and runs_away(nodes, x):
+        move(push, state, boundary, (step + 1) * h, h)
+        if step % CHECK_EVERY == 0 and runs_away(boundary.nodes, x):
             return step + 1 - first
     return count

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, settle_contact
+from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -152,22 +152,12 @@ def _settle(push: Push, end: float, h: float, state: State, boundary: Boundary) 
         settle_contact(boundary.tools, push, boundary.nodes, state, end, h)
 
 
-@njit(cache=True)
-def _new_push(boundary: Boundary, size: int) -> Push:
-    return Push(
-        np.empty((boundary.tools.shape.shape[0], 4)),
-        np.empty(boundary.tools.candidate.shape[0]),
-        np.empty(size, np.bool_),
-        np.empty(size, np.bool_),
-    )
-
-
 @njit(cache=True, nogil=True)
 def advance_rows(
     first: int, count: int, h: float, rows: Rows, triangles: Elements, state: State, boundary: Boundary
 ) -> int:
     """Take `count` steps from step number `first`; `state` are views into `rows`. Returns steps taken."""
-    push, sides = _new_push(boundary, rows.rate.size), _sides(rows)
+    push, sides = room_for_contact(boundary), _sides(rows)
     for number in range(first, first + count):
         for part in range(rows.table.shape[0]):
             _pull(sides, rows.edges, part)
@@ -187,7 +177,7 @@ def advance_rows_threaded(
     first: int, count: int, h: float, rows: Rows, triangles: Elements, state: State, boundary: Boundary
 ) -> int:
     """Do the same with the parts of every phase on as many threads as numba may use."""
-    push, sides = _new_push(boundary, rows.rate.size), _sides(rows)
+    push, sides = room_for_contact(boundary), _sides(rows)
     for number in range(first, first + count):
         _pull_on_threads(sides, rows.edges)
         _finish_forces(rows, number * h, triangles, state, boundary)

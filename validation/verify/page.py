@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from rheotwin.record.environment import current_environment
 from rheotwin.validation.chart_style import Plot
 from rheotwin.validation.report import TEMPLATES as SHARED_TEMPLATES
-from rheotwin.validation.report import describe, own_svg
+from rheotwin.validation.report import describe, own_svg, page_environment
 from rheotwin.validation.verify.outcome import Verification
 from rheotwin.validation.verify.table import error_text, number, reference_text
 
@@ -20,13 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render_page(verification: Verification, plots: Sequence[Plot]) -> str:
     """Return the page."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment(TEMPLATES)
     environment.filters |= {
         "describe": describe,
         "error": error_text,
