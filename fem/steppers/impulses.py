@@ -44,7 +44,10 @@ class Impulses:
         self._model = model
         self._volumes = _volume_rates(model, h)
         self._solve = _mass_solver(model, choice, self._volumes)
-        kept = partial(self._answer, self._solve, self._volumes[0].shape[0])
+        pressures = self._volumes[0].shape[0]
+        # A lumped mass answers a blow at the node that takes it: nothing there to keep whole columns for.
+        self._local = _inverse_mass(model) if model.lumped and not pressures else None
+        kept = partial(self._answer, self._solve, pressures)
         self._columns = NodeColumns(kept, model.dimension, model.size)
 
     @staticmethod
@@ -60,7 +63,8 @@ class Impulses:
         velocity = velocity + self._solve(-(model.mass @ change), -(self._volumes[0] @ velocity))
         if len(contacts.node):
             normals = contact_normals(model, contacts)
-            response = self._columns.along(contacts.node, contacts.normal)
+            columns = self._columns
+            response = columns.along(contacts.node, contacts.normal) if self._local is None else self._local @ normals
             missing = normals.T @ (rate - velocity)
             velocity = velocity + response @ spsolve(csc_matrix(normals.T @ response), missing)
         return np.asarray(velocity)
@@ -83,17 +87,26 @@ def _none(rows: Augmentation, columns: int) -> csr_matrix:
     return csr_matrix((rows.mass.shape[0], columns))
 
 
+def _massive(model: Model) -> NDArray[np.int64]:
+    """Return the free components that have mass."""
+    return model.free[model.mass.diagonal()[model.free] > 0.0]
+
+
+def _inverse_mass(model: Model) -> csr_matrix:
+    """Return the inverse of a lumped mass [1/kg], zero where nothing moves."""
+    inverse, free = np.zeros(model.size), _massive(model)
+    inverse[free] = 1.0 / model.mass.diagonal()[free]
+    return diags(inverse).tocsr()
+
+
 def _mass_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_matrix]) -> Solve:
     """Return the map to velocity changes of the free components that have mass."""
-    diagonal = model.mass.diagonal()
-    free = model.free[diagonal[model.free] > 0.0]
     if volumes[0].shape[0]:
         return _saddle_solver(model, choice, volumes)
     if model.lumped:
-        inverse = np.zeros(model.size)
-        inverse[free] = 1.0 / diagonal[free]
-        lumped = diags(inverse)
+        lumped = _inverse_mass(model)
         return lambda impulse, _: np.asarray(lumped @ impulse)
+    free = _massive(model)
     factor = factorise(model.mass[free][:, free], choice, nodes=Nodes(model.points, free))
 
     def solve(impulse: Array, _: Array) -> Array:
