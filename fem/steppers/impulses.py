@@ -89,7 +89,7 @@ def _none(rows: Augmentation, columns: int) -> csr_matrix:
 
 def _massive(model: Model) -> NDArray[np.int64]:
     """Return the free components that have mass."""
-    return model.free[model.mass.diagonal()[model.free] > 0.0]
+    return np.asarray(model.free[model.mass.diagonal()[model.free] > 0.0])
 
 
 def _inverse_mass(model: Model) -> csr_matrix:

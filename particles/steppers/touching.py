@@ -13,8 +13,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.motion import interpolate
+from rheotwin.constraints.packed import IMMOVABLE
 from rheotwin.constraints.tools import gap_and_normal
-from rheotwin.particles.boundary import IMMOVABLE, Boundary
+from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
