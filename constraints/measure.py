@@ -49,8 +49,7 @@ def rest_measures(simplices: Indices, points: Array) -> Array:
 def simplex_gradients(simplices: Indices, positions: Array) -> Array:
     """Return dS/dx (elements, corners, d) [m^(d-1)], the seed's A of one element ((4.53), (4.57))."""
     gradients = np.empty((*simplices.shape, positions.shape[1]))
-    fill = _triangle_gradients if positions.shape[1] == 2 else _tet_gradients
-    fill(simplices, positions, gradients)
+    simplex_gradients_into(simplices, positions, gradients)
     return gradients
 
 
@@ -93,6 +92,17 @@ class MeasureConstraints:
     def count(self) -> int:
         """Number of constraints."""
         return int(self.patches.shares.shape[0])
+
+    @property
+    def node_rows(self) -> tuple[Indices, Indices]:
+        """Where the entries of each row begin (constraints + 1,), and the node of each entry."""
+        d = self.patches.simplices.shape[1] - 1
+        return self._indptr // d, self._indices[::d] // d
+
+    @property
+    def node_slots(self) -> Indices:
+        """Entry of `node_rows` that each corner (shares, corners) of each share adds to."""
+        return np.asarray(self._slots // (self.patches.simplices.shape[1] - 1))
 
     def value(self, positions: Array) -> Array:
         """Return R (constraints,) [m^d]."""
@@ -172,6 +182,15 @@ def _tet_gradients(simplices: Indices, x: Array, out: Array) -> None:
                 out[e, corner + 1, axis] = value
                 balance -= value
             out[e, 0, axis] = balance
+
+
+@njit(cache=True)
+def simplex_gradients_into(simplices: Indices, x: Array, out: Array) -> None:
+    """Put dS/dx or dV/dx (elements, corners, d) [m^(d-1)] into `out`; of triangles the first two components only."""
+    if simplices.shape[1] == 3:
+        _triangle_gradients(simplices, x, out)
+    else:
+        _tet_gradients(simplices, x, out)
 
 
 @njit(cache=True)

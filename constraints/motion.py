@@ -34,6 +34,33 @@ def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Arr
         out[component] = start + share * (values[piece + 1, component] - start)
 
 
+@njit(cache=True)
+def interpolate_rates(
+    times: Array, values: Array, smooth: bool, time: float, after: bool, slack: float, speed: Array, acceleration: Array
+) -> None:
+    """Write the first and second derivative of a piecewise motion at `time` [s] into `speed` and `acceleration`.
+
+    From the side and with the `slack` that `motion_rates` explains.
+    """
+    speed[:] = 0.0
+    acceleration[:] = 0.0
+    if after:
+        piece = np.searchsorted(times, time + slack, side="right") - 1
+    else:
+        piece = np.searchsorted(times, time - slack, side="left") - 1
+    if piece < 0 or piece >= times.shape[0] - 1:
+        return
+    length = times[piece + 1] - times[piece]
+    share = (time - times[piece]) / length
+    for component in range(speed.shape[0]):
+        step = values[piece + 1, component] - values[piece, component]
+        if smooth:
+            speed[component] = 6.0 * share * (1.0 - share) / length * step
+            acceleration[component] = (6.0 - 12.0 * share) / length**2 * step
+        else:
+            speed[component] = step / length
+
+
 @dataclass(frozen=True)
 class Motion:
     """A table of values at increasing times [s]; linear or smooth in between."""
@@ -66,19 +93,9 @@ def motion_rates(motion: Motion, time: float, *, after: bool = True, slack: floa
     (b - a) 6 s (1 - s)/T and (b - a) (6 - 12 s)/T^2. Zero outside the table. A table time within `slack` [s] of
     `time` counts as reached (`after`) or as still ahead, whatever rounding did to either.
     """
-    times, values = motion.times, motion.values
-    still = np.zeros(values.shape[1])
-    if after:
-        piece = int(np.searchsorted(times, time + slack, side="right")) - 1
-    else:
-        piece = int(np.searchsorted(times, time - slack, side="left")) - 1
-    if piece < 0 or piece >= len(times) - 1:
-        return still, still.copy()
-    length, step = times[piece + 1] - times[piece], values[piece + 1] - values[piece]
-    if not motion.smooth:
-        return step / length, still
-    share = (time - times[piece]) / length
-    return 6.0 * share * (1.0 - share) / length * step, (6.0 - 12.0 * share) / length**2 * step
+    speed, acceleration = np.empty(motion.values.shape[1]), np.empty(motion.values.shape[1])
+    interpolate_rates(motion.times, motion.values, motion.smooth, time, after, slack, speed, acceleration)
+    return speed, acceleration
 
 
 def kink_times(motion: Motion) -> Array:

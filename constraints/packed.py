@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.triangulated import NO_SURFACE, ToolMesh, joined
 from rheotwin.constraints.motion import Motion, interpolate
 from rheotwin.constraints.tools import GEOMETRY_SIZE, RigidTool
 
@@ -42,6 +43,8 @@ class Tools(NamedTuple):
     tables: Tables
     offset: Indices
     candidate: Indices
+    surface: ToolMesh = NO_SURFACE
+    """Triangulated surfaces of all tools, with no triangles for tools of other shapes."""
 
 
 @njit(cache=True)
@@ -74,4 +77,5 @@ def pack_tools(tools: Sequence[RigidTool]) -> Tools:
         tables=pack_tables([tool.motion for tool in tools], 4),
         offset=offset,
         candidate=np.concatenate([np.zeros(0, np.int64), *(tool.candidates for tool in tools)]).astype(np.int64),
+        surface=joined([tool.surface for tool in tools]),
     )

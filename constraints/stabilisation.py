@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.sparse import csc_matrix, csr_matrix, identity, issparse
+from scipy.sparse import csc_matrix, csr_matrix, diags, issparse
 from scipy.sparse.linalg import splu
 
 from rheotwin.errors import RheotwinError
@@ -28,6 +28,10 @@ Array = NDArray[np.float64]
 
 REGULARISATION = 1e-6
 """eps as a share of the mean diagonal of the Schur complement: lets dependent constraints through (spec 5)."""
+
+
+INDEPENDENT = 1e-12
+"""eps, as a share of the diagonal, of constraints that do not depend on each other but may come close to it."""
 
 
 class Constraint(Protocol):
@@ -85,9 +89,12 @@ class FactorisedInertia:
 
 
 class ConstrainedInertia:
-    """Inverse mass of a body that keeps further constraints; their Schur complement is factorised here, once."""
+    """Inverse mass of a body that keeps further constraints; their Schur complement is factorised here, once.
 
-    def __init__(self, base: Inertia, rows: csr_matrix, *, regularisation: float = 0.0) -> None:
+    `regularisation` is a share of the mean diagonal of that complement, or of each row's own diagonal.
+    """
+
+    def __init__(self, base: Inertia, rows: csr_matrix, *, regularisation: float | Array = 0.0) -> None:
         self._base, self.rows, self.columns = base, rows, csr_matrix(rows.T)
         self._solve = _schur_solver(base.coupling(rows, rows), regularisation)
 
@@ -121,17 +128,25 @@ def _dense(matrix: csr_matrix | Array) -> Array:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
-def _schur_solver(schur: csr_matrix | Array, regularisation: float) -> Callable[[Array], Array]:
-    """Factorise S + eps (mean diagonal) 1."""
+def _shift(own: Array, share: float | Array) -> Array:
+    """Return eps times the mean of the diagonal `own`, or each row's eps times its own; no force on rows of zeros."""
+    if np.ndim(share) == 0:
+        return np.full(len(own), share * own.mean())
+    largest = float(own.max(initial=0.0)) or 1.0
+    return np.where(own > 0.0, share * own, largest / share)
+
+
+def _schur_solver(schur: csr_matrix | Array, regularisation: float | Array) -> Callable[[Array], Array]:
+    """Factorise S + eps (mean diagonal) 1, or S + diag(eps (own diagonal))."""
     size = schur.shape[0]
     if size == 0:
         return lambda right: right
-    shift = regularisation * float(schur.diagonal().mean())
+    shift = _shift(schur.diagonal(), regularisation)
     try:
         if issparse(schur):
-            factor = splu(csc_matrix(schur + shift * identity(size)))
+            factor = splu(csc_matrix(schur + diags(shift)))
             return lambda right: np.asarray(factor.solve(right))
-        cholesky = cho_factor(np.asarray(schur) + shift * np.eye(size))
+        cholesky = cho_factor(np.asarray(schur) + np.diag(shift))
     except (RuntimeError, LinAlgError):  # the libraries' words for a singular matrix
         raise RheotwinError(
             f"constraints: {size} of them depend on each other or act on held nodes only, so that their forces are "

@@ -10,18 +10,25 @@ contact force of size lambda >= 0 acts on the body as +lambda n and on the tool 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.setup import ToolDrive
 from rheotwin.constraints.motion import Motion
+
+if TYPE_CHECKING:
+    from rheotwin.constraints.contact.triangulated import ToolMesh
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-PLANE, SPHERE, CYLINDER, PRISM = 0, 1, 2, 3
-CENTER, AXIS, REFERENCE, RADIUS, SIDES, GEOMETRY_SIZE = 0, 3, 6, 9, 10, 11
+PLANE, SPHERE, CYLINDER, PRISM, MESH, BOX = 0, 1, 2, 3, 4, 5
+CLEAR = 1.0 + 1e-9
+"""Squared distance from a sphere's centre, in squared radii, at which rounding cannot make a point touch."""
+CENTER, AXIS, REFERENCE, RADIUS, SIDES, HALF, GEOMETRY_SIZE = 0, 3, 6, 9, 10, 11, 14
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,8 @@ class RigidTool:
     """A rigid tool with its motion and the nodes that can touch it.
 
     `geometry` packs centre (3) [m], axis (3), reference direction (3: the working face's normal of a plane or
-    bar, the first side's normal of a prism), radius [m] (inradius for a prism) and number of sides.
+    bar, the first side's normal of a prism, the first edges' direction of a box), radius [m] (inradius for a
+    prism), number of sides, and half the size of a box (3) [m] along reference, axis x reference and axis.
     A bar is a plane whose candidates are the nodes under its footprint at rest: the papers' bar rule.
     """
 
@@ -38,6 +46,10 @@ class RigidTool:
     geometry: Array
     motion: Motion
     candidates: Indices
+    surface: ToolMesh | None = None
+    """Closed surface of a MESH at rest, relative to the centre; 2D outlines reach far along z to both sides."""
+    drive: ToolDrive | None = None
+    """What moves it where its motion does not."""
 
 
 def pack_geometry(
@@ -47,6 +59,7 @@ def pack_geometry(
     reference: Array | None = None,
     radius: float = 0.0,
     sides: int = 0,
+    half: Array | None = None,
 ) -> Array:
     """Return the flat geometry vector of a tool; directions are normalised, 2D vectors padded with zero."""
     geometry = np.zeros(GEOMETRY_SIZE)
@@ -56,6 +69,8 @@ def pack_geometry(
     if reference is not None:
         geometry[REFERENCE : REFERENCE + len(reference)] = reference / np.linalg.norm(reference)
     geometry[RADIUS], geometry[SIDES] = radius, sides
+    if half is not None:
+        geometry[HALF : HALF + 3] = half
     return geometry
 
 
@@ -93,6 +108,33 @@ def _prism_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -
 
 
 @njit(cache=True)
+def _box_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> tuple[float, float, float, float]:
+    """Return the distance to a block: outside |max(q, 0)|, inside max q, with q = |y| - half along its edges.
+
+    The normal is the distance's gradient, outside of edges and corners that of a rounded block.
+    """
+    ax, ay, az = geometry[3], geometry[4], geometry[5]
+    ex, ey, ez = _rotated_reference(geometry, angle)
+    fx, fy, fz = ay * ez - az * ey, az * ex - ax * ez, ax * ey - ay * ex
+    p, q, r = yx * ex + yy * ey + yz * ez, yx * fx + yy * fy + yz * fz, yx * ax + yy * ay + yz * az
+    dp, dq, dr = abs(p) - geometry[HALF], abs(q) - geometry[HALF + 1], abs(r) - geometry[HALF + 2]
+    gap = max(dp, dq, dr)
+    u, v, w = 0.0, 0.0, 0.0
+    if gap > 0.0:
+        u, v, w = max(dp, 0.0), max(dq, 0.0), max(dr, 0.0)
+        gap = np.sqrt(u * u + v * v + w * w)
+        u, v, w = u / gap, v / gap, w / gap
+    elif dp == gap:
+        u = 1.0
+    elif dq == gap:
+        v = 1.0
+    else:
+        w = 1.0
+    u, v, w = np.copysign(u, p), np.copysign(v, q), np.copysign(w, r)
+    return gap, u * ex + v * fx + w * ax, u * ey + v * fy + w * ay, u * ez + v * fz + w * az
+
+
+@njit(cache=True)
 def gap_and_normal(
     shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float
 ) -> tuple[float, float, float, float]:
@@ -101,6 +143,8 @@ def gap_and_normal(
     if shape == PLANE:
         nx, ny, nz = _rotated_reference(geometry, pose[3])
         return yx * nx + yy * ny + yz * nz, nx, ny, nz
+    if shape == BOX:
+        return _box_gap(geometry, pose[3], yx, yy, yz)
     if shape in (CYLINDER, PRISM):
         ax, ay, az = geometry[3], geometry[4], geometry[5]
         along = yx * ax + yy * ay + yz * az
@@ -113,6 +157,15 @@ def gap_and_normal(
     return distance - geometry[RADIUS], yx / distance, yy / distance, yz / distance
 
 
+@njit(cache=True, inline="always")
+def is_clear(shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float) -> bool:
+    """Tell at the cost of a few products that a point is outside a sphere; of other tools, and near it, nothing."""
+    if shape != SPHERE:
+        return False
+    yx, yy, yz = px - geometry[0] - pose[0], py - geometry[1] - pose[1], pz - geometry[2] - pose[2]
+    return bool(yx * yx + yy * yy + yz * yz > CLEAR * geometry[RADIUS] * geometry[RADIUS])
+
+
 @njit(cache=True)
 def _gaps(shape: int, geometry: Array, pose: Array, points: Array, gaps: Array, normals: Array) -> None:
     for k in range(points.shape[0]):
@@ -123,6 +176,11 @@ def _gaps(shape: int, geometry: Array, pose: Array, points: Array, gaps: Array, 
 
 def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array]:
     """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to the tool at `time` [s]."""
+    if tool.shape == MESH:
+        # found by a search tree that needs this module
+        from rheotwin.constraints.contact.mesh_gaps import mesh_gaps
+
+        return mesh_gaps(tool, tool.motion.at(time), points)
     gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
     _gaps(tool.shape, tool.geometry, tool.motion.at(time), points, gaps, normals)
     return gaps, normals

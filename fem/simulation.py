@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import spsolve
 
+from rheotwin.constraints.contact.setup import POSE_SIZE
+from rheotwin.fem.contact.memory import Pushes
+from rheotwin.fem.contact.results import tool_reactions
+from rheotwin.fem.contact.support import LAWFUL
+from rheotwin.fem.links import link_report, link_tensions, without_links
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, internal_force, kinetic_energy, stored_energy
@@ -36,6 +42,10 @@ class FemSimulation:
         self.step_count = 0
         self._stepper = make_stepper(self._model, self.step_size, options)
         self._state = State.at_rest(self._model)
+        self._links = link_report(self._model) if problem.links else None
+        if self._links is not None and self._links.dependent:
+            warnings.warn(str(self._links.sentence()), stacklevel=2)
+        self._lawful = problem.contact is not None and options.stepper in LAWFUL
 
     @property
     def stable_step(self) -> float:
@@ -76,9 +86,19 @@ class FemSimulation:
 
     def _residual(self) -> Array:
         """Return M a + f_int - f_ext (rows, d) [N] at the end of the step: what supports and tools exert."""
+        return self._outside_and_links()[0]
+
+    def _outside_and_links(self) -> tuple[Array, Array]:
+        """Return what supports and tools exert (rows, d) [N], and the multipliers of links."""
         model, state = self._model, self._state
         residual = model.mass @ state.acceleration - model.applied(self.time) + internal_force(model, state)
-        return np.asarray(residual).reshape(-1, model.dimension)
+        multipliers = np.zeros(0)
+        if model.problem.links:
+            others = contact_normals(model, state.contacts)
+            # contacts by laws are known; what exact ones exert is found together with the links
+            known = self._pushes().on_nodes(len(model.points))[:, : model.dimension] if self._lawful else 0.0 * residual
+            residual, multipliers = without_links(model, state.u, residual, known.ravel(), others)
+        return np.asarray(residual).reshape(-1, model.dimension), multipliers
 
     def _contact_forces(self) -> Array:
         """Return the force (n, 3) [N] of each contact on its node: N p = residual on free components, p >= 0."""
@@ -90,26 +110,58 @@ class FemSimulation:
         return np.asarray(np.maximum(sizes, 0.0)[:, None] * contacts.normal)
 
     def reactions(self) -> dict[str, Array]:
-        """Return the force (d,) [N] the bodies exert on each tool and support."""
-        model, contacts = self._model, self._state.contacts
-        forces = self._contact_forces()[:, : model.dimension]
+        """Return the force (d,) [N] the bodies exert on each tool and support; with `contact` moments on tools, too."""
+        model, pushes = self._model, self._pushes()
         held = self._residual()
-        np.subtract.at(held, contacts.node, forces)
-        found = {}
-        for index, tool in enumerate(self._problem.tools):
-            found[f"tool.{tool.name}"] = -forces[contacts.tool == index].sum(axis=0)
-        for index, item in enumerate(self._problem.prescribed):
-            found[f"support.{item.name}"] = -np.where(model.owners == index, held, 0.0).sum(axis=0)
-        return found
+        np.subtract.at(held, pushes.node, pushes.weight[:, :, None] * pushes.force[:, None, : model.dimension])
+        tools = tool_reactions(model.tools, pushes, self.tool_poses(), model.dimension)
+        if self._problem.contact is None:
+            tools = {f"tool.{tool.name}": tools[f"tool.{tool.name}"] for tool in model.tools}
+        return tools | self._support_reactions(held) | link_tensions(model, self._state.u, self._outside_and_links()[1])
+
+    def _support_reactions(self, held: Array) -> dict[str, Array]:
+        """Return the force (d,) [N] on each support from what supports exert (rows, d) [N]."""
+        return {
+            f"support.{item.name}": -np.where(self._model.owners == index, held, 0.0).sum(axis=0)
+            for index, item in enumerate(self._problem.prescribed)
+        }
+
+    def _pushes(self) -> Pushes:
+        """Return the contacts of the last step with their forces at its end, or over the step where they have laws."""
+        if self._lawful:
+            return Pushes.none() if self._state.touch is None else self._state.touch.pushes
+        contacts = self._state.contacts
+        places = padded(self._model.points + self._state.u.reshape(self._model.points.shape))
+        return Pushes(
+            contacts.node[:, None],
+            np.ones((len(contacts.node), 1)),
+            contacts.tool,
+            places[contacts.node],
+            self._contact_forces(),
+        )
+
+    def tool_poses(self) -> Array:
+        """Return the poses (T, 4) [m, m, m, rad] of the tools."""
+        touch = self._state.touch
+        if touch is not None:
+            return touch.pose.copy()
+        return np.array([tool.motion.at(self.time) for tool in self._problem.tools]).reshape(-1, POSE_SIZE)
 
     def energy(self) -> dict[str, float]:
-        """Return energies [J]: kinetic, stored; if followed, dissipated, lost in impacts, done from outside, amiss."""
+        """Return energies [J]: kinetic, stored; if followed, dissipated, lost in impacts, done from outside, amiss.
+
+        Springs of contacts count as stored; a scene with laws of contact has what friction dissipated besides.
+        """
         kinetic = kinetic_energy(self._model, self._state.v) if self._options.inertia else 0.0
         stored = stored_energy(self._model, self._state)
+        if self._state.touch is not None:
+            stored += self._state.touch.stored
         found = {"kinetic": kinetic, "stored": stored}
         if not self._options.accounts:
             return found
         found |= self._state.ledger.entries()
+        if self._lawful:
+            found["friction"] = self._state.ledger.friction
         if self._options.balances:
             found["defect"] = self._state.ledger.defect(kinetic, stored)
         return found
@@ -129,8 +181,7 @@ class FemSimulation:
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         stress = self._vertex_stress(memory_only=False)
-        contact = np.zeros((len(self._model.points), 3))
-        np.add.at(contact, self._state.contacts.node, self._contact_forces())
+        contact = self._pushes().on_nodes(len(self._model.points))
         strains = [body.vertex_strain(self._state.u[rows]) for body, rows in self._model.parts()]
         return {
             "displacement": padded(self._at_vertices(self._state.u)),
@@ -144,7 +195,7 @@ class FemSimulation:
 
     def statistics(self) -> dict[str, Any]:
         """Return the scheme and the linear solver."""
-        return self._stepper.statistics()
+        return self._stepper.statistics() | ({} if self._links is None else self._links.entries())
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""

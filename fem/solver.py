@@ -6,11 +6,13 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from rheotwin.fem.contact.support import require_contact
 from rheotwin.fem.finite import FiniteSimulation
+from rheotwin.fem.links import require_no_links
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.simulation import FemSimulation
 from rheotwin.problem import Problem
-from rheotwin.solver import ALL_CELLS, ALL_LAWS, ALL_TOOLS, Capabilities
+from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities
 
 
 class FemSolver:
@@ -23,13 +25,17 @@ class FemSolver:
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
         laws=ALL_LAWS,
-        tools=ALL_TOOLS,
+        tools=SOLID_TOOLS,
         planes=frozenset({"strain", "stress", "axisymmetric"}),
+        links=True,
+        contact=ALL_CONTACT,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation | FiniteSimulation:
         """Assemble and factorise at time zero."""
         assert isinstance(options, FemOptions)
+        require_contact(problem, options)
         if options.kinematics != "small":
+            require_no_links(problem, f"kinematics = {options.kinematics!r}", 'kinematics = "small"')
             return FiniteSimulation(problem, options)
         return FemSimulation(problem, options)

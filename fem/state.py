@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.fem.contact import Contacts
+from rheotwin.fem.contact.memory import PREFIX, Memory
 from rheotwin.fem.ledger import Ledger
 from rheotwin.fem.model import Model
 
@@ -31,6 +32,8 @@ class State:
     """Per body and term: (arms, state size)."""
     contacts: Contacts = field(default_factory=Contacts.none)
     ledger: Ledger = field(default_factory=Ledger)
+    touch: Memory | None = None
+    """Contact with laws, once it has begun."""
 
     @classmethod
     def at_rest(cls, model: Model) -> State:
@@ -46,7 +49,7 @@ class State:
         memories = [[memory.copy() for memory in body] for body in self.memories]
         ledger = replace(self.ledger)
         u, v, rate, acceleration = (vector.copy() for vector in (self.u, self.v, self.rate, self.acceleration))
-        return State(u, v, rate, acceleration, memories, self.contacts, ledger)
+        return State(u, v, rate, acceleration, memories, self.contacts, ledger, self.touch and self.touch.copy())
 
     def save(self) -> dict[str, Array]:
         """Return copies of all arrays by name."""
@@ -63,6 +66,8 @@ class State:
         }
         for b, memories in enumerate(self.memories):
             arrays |= {f"memory_{b}_{k}": memory for k, memory in enumerate(memories)}
+        if self.touch is not None:
+            arrays |= self.touch.save()
         return {name: np.array(array) for name, array in arrays.items()}
 
     @classmethod
@@ -79,6 +84,8 @@ class State:
             normal=np.array(saved["contact_normal"]),
             multiplier=np.array(saved["contact_multiplier"]),
         )
+        if f"{PREFIX}pose" in saved:
+            state.touch = Memory.restored(saved)
         state.ledger = Ledger(*(float(value) for value in saved["work"]))
         return state
 

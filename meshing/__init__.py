@@ -21,6 +21,7 @@ from rheotwin.meshing.shapes import (
 )
 from rheotwin.meshing.sphere import ball, disc
 from rheotwin.meshing.summary import MeshSummary, summarise
+from rheotwin.meshing.surfaces import read_surface
 from rheotwin.meshing.topology import (
     TetFaces,
     TriangleEdges,
@@ -28,6 +29,7 @@ from rheotwin.meshing.topology import (
     boundary_nodes,
     element_edges,
     lattice_edges,
+    smallest_surface_edge,
     tet_faces,
     triangle_edge_signs,
     truss_edges,
@@ -74,7 +76,9 @@ __all__ = [
     "quad_grid",
     "quality_report",
     "read_mesh",
+    "read_surface",
     "refined",
+    "smallest_surface_edge",
     "summarise",
     "tet_faces",
     "tet_grid",

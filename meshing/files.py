@@ -59,7 +59,7 @@ def read_mesh(path: str | Path, *, drop_unused: bool = False) -> ImportedMesh:
     that no element uses unless `drop_unused`.
     """
     path = Path(path)
-    raw = _load(path)
+    raw = load_file(path)
     cell_type, cells = _body_cells(raw, str(path))
     kind = KIND_OF_TYPE[cell_type]
     points = _flattened(np.asarray(raw.points, dtype=np.float64), cells, kind, str(path))
@@ -105,7 +105,7 @@ def readable_suffixes() -> list[str]:
     return [".geo", *known]
 
 
-def _load(path: Path) -> Any:
+def load_file(path: Path) -> Any:
     """Return the meshio mesh of a file, or refuse it in one sentence."""
     if path.is_dir():
         raise RheotwinError(f"{path}: this is a folder: name a mesh file in it")
@@ -121,7 +121,7 @@ def _load(path: Path) -> Any:
         with TemporaryDirectory() as folder:
             meshed = Path(folder) / "geometry.msh"
             mesh_geometry(path, meshed)
-            return _load(meshed)
+            return load_file(meshed)
     formats = meshio.extension_to_filetypes[suffix]
     reasons = []
     for name in sorted(formats, key=lambda name: name != PREFERRED_READER.get(suffix)):

@@ -102,6 +102,13 @@ def boundary_faces(mesh: Mesh) -> IntArray:
     return np.ascontiguousarray(mesh.t[outward[local].T, elements].T, dtype=np.int32)
 
 
+def smallest_surface_edge(mesh: Mesh) -> float:
+    """Return the length [m] of the shortest edge of a mesh's surface; of a 1D mesh that of its shortest cell."""
+    points = mesh.p.T
+    corners = points[boundary_faces(mesh) if points.shape[1] > 1 else mesh.t.T]
+    return float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).min())
+
+
 def boundary_nodes(mesh: Mesh) -> IntArray:
     """Return the sorted nodes of the boundary."""
     return np.unique(boundary_faces(mesh))

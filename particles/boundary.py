@@ -1,20 +1,21 @@
 """What acts on particles from outside, compiled: loads, held components, rigid tools.
 
-Contact is the exact unilateral rule: where x + h v would enter a tool, the impulse m (-gap/h) n puts the node
+Without laws of contact it is the exact unilateral rule: where x + h v would enter a tool, the impulse m (-gap/h) n puts the node
 on the tool's surface at the end of the step. Held components do not give way: the impulse acts on the free ones and
 the support takes the rest. A node between several tools is settled by sweeps over them (projected Gauss-Seidel).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.lumped import keep_apart
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tables, Tools, table_value
-from rheotwin.constraints.tools import gap_and_normal
+from rheotwin.constraints.tools import gap_and_normal, is_clear
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
@@ -62,12 +63,13 @@ class Push(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """Everything that acts on nodes from outside."""
+    """Everything that acts on nodes from outside; `contact` by laws, None where tools are exact and frictionless."""
 
     nodes: Nodes
     held: Held
     loads: Loads
     tools: Tools
+    contact: Any = None
 
 
 @njit(cache=True)
@@ -121,20 +123,17 @@ def _push(node: int, k: int, change: float, normal: tuple[float, ...], nodes: No
 @njit(cache=True)
 def _sweep(tool: int, pose: Array, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> float:
     """Correct the pushes of one tool once, at nodes that may have moved; return the largest correction [m]."""
-    pressed = push.pressed
+    pressed, unsettled, candidate = push.pressed, push.unsettled, tools.candidate
+    shape, geometry = tools.shape[tool], tools.geometry[tool]
     x, v, largest = state.positions, state.velocities, 0.0
     for k in range(tools.offset[tool], tools.offset[tool + 1]):
-        node = tools.candidate[k]
-        if not push.unsettled[node]:
+        node = candidate[k]
+        if not unsettled[node]:
             continue
-        gap, nx, ny, nz = gap_and_normal(
-            tools.shape[tool],
-            tools.geometry[tool],
-            pose,
-            x[node, 0] + h * v[node, 0],
-            x[node, 1] + h * v[node, 1],
-            x[node, 2] + h * v[node, 2],
-        )
+        px, py, pz = x[node, 0] + h * v[node, 0], x[node, 1] + h * v[node, 1], x[node, 2] + h * v[node, 2]
+        if pressed[k] == 0.0 and is_clear(shape, geometry, pose, px, py, pz):
+            continue
+        gap, nx, ny, nz = gap_and_normal(shape, geometry, pose, px, py, pz)
         if gap >= 0.0 and pressed[k] == 0.0:
             continue
         share = nx * nx * nodes.free[node, 0] + ny * ny * nodes.free[node, 1] + nz * nz * nodes.free[node, 2]
@@ -150,7 +149,28 @@ def _sweep(tool: int, pose: Array, push: Push, tools: Tools, nodes: Nodes, state
 
 
 @njit(cache=True)
-def settle_contact(tools: Tools, push: Push, nodes: Nodes, state: State, end: float, h: float) -> None:
+def touches(boundary: Boundary) -> bool:
+    """Tell whether there is anything to settle."""
+    return boundary.contact is not None or boundary.tools.shape.shape[0] > 0
+
+
+@njit(cache=True)
+def settle_contact(boundary: Boundary, push: Push, state: State, end: float, h: float) -> None:
+    """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v."""
+    _settle(boundary.contact, boundary, push, state, end, h)
+
+
+@njit(cache=True)
+def _settle(contact: Any, boundary: Boundary, push: Push, state: State, end: float, h: float) -> None:
+    # Compiled for either type of `contact`, with only that branch: scenes without laws do not pay for them.
+    if contact is None:
+        _keep_outside(boundary.tools, push, boundary.nodes, state, end, h)
+    else:
+        keep_apart(contact, state.positions, state.velocities, state.reaction, end, h, h)
+
+
+@njit(cache=True)
+def _keep_outside(tools: Tools, push: Push, nodes: Nodes, state: State, end: float, h: float) -> None:
     """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals.
 
     After the first round only the nodes it pushed can be inside another tool, so only they are looked at again.

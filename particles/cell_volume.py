@@ -73,6 +73,17 @@ def cell_volumes(x: Array, cells: Indices) -> tuple[Array, Array]:
     return volumes, gradients
 
 
+@njit(cache=True)
+def volume_rates(gradients: Array, velocities: Array, cells: Indices) -> Array:
+    """Return dV/dt (nC,) [m^d/s] of cells from their gradients (nC, corners, 3) and nodes' velocities (N, 3) [m/s]."""
+    rates = np.zeros(len(cells))
+    for cell in range(cells.shape[0]):
+        for corner in range(cells.shape[1]):
+            for axis in range(3):
+                rates[cell] += gradients[cell, corner, axis] * velocities[cells[cell, corner], axis]
+    return rates
+
+
 def volume_matrix(x: Array, cells: Indices, constants: Array, dimension: int) -> csr_matrix:
     """Assemble sum_c c_c (dV/dx)(dV/dx)^T for constants [N m / m^(2d)] on the components (N*d)."""
     _, gradients = cell_volumes(x, cells)

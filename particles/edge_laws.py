@@ -1,6 +1,7 @@
-"""Which law each edge and cell has: that of its body, or another one for those that touch the body's surface.
+"""Which law each element has: that of its body, of the body's surface, of the inside of its voxels, or of a part of it.
 
-Calibration spec section 4: a core element has all its corners inside, a surface element has one on the surface.
+Calibration spec section 4: a core element has all its corners inside, a surface element has one on the surface; the
+corners of a half element are all those of its voxel.
 """
 
 from __future__ import annotations
@@ -14,24 +15,33 @@ from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.materials import Law, NonlinearThreeElement
-from rheotwin.meshing import boundary_nodes
 from rheotwin.particles.forces.edge_group import EdgeGroup
 from rheotwin.particles.forces.nonlinear_edges import kind_of
+from rheotwin.particles.law_options import LawOptions
+from rheotwin.particles.surface_nodes import surface_nodes
 from rheotwin.problem import Problem, ProblemBody
+from rheotwin.scene import Where
+from rheotwin.selection import select_nodes
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-OPTION = "solvers.truss.surface_laws"
+OPTIONS = "solvers.truss"
+BY_BODY = ("surface_laws", "voxel_laws", "voxel_surface_laws")
+"""Options that name a law for each body."""
 TRACE = 1e-30
 """Share of the largest spring that an edge keeps where the match needs none: ratios of its constants stay numbers."""
 
 
 @dataclass(frozen=True)
 class BodyLaws:
-    """The laws of one body: the core's and, if it has its own, the surface's; `on_surface` (nodes,) of the body."""
+    """The laws of one body's elements of one sort: first that of its core, then of groups, each on its nodes.
+
+    `groups` are (nodes,) masks of the body: an element belongs to the first, the surface, with any corner on it and to
+    the others, the parts, with all corners in them; the last one wins.
+    """
 
     laws: tuple[Law, ...]
-    on_surface: NDArray[np.bool_]
+    groups: tuple[NDArray[np.bool_], ...]
 
     @property
     def linear(self) -> bool:
@@ -40,9 +50,11 @@ class BodyLaws:
 
     def of(self, elements: Indices) -> Indices:
         """Return which of the laws each element (n, corners) in the body's own node numbers has (n,)."""
-        if len(self.laws) == 1:
-            return np.zeros(len(elements), dtype=np.int64)
-        return np.asarray(self.on_surface[elements].any(axis=1), dtype=np.int64)
+        found = np.zeros(len(elements), dtype=np.int64)
+        for number, group in enumerate(self.groups, start=1):
+            inside = group[elements]
+            found[inside.any(axis=1) if number == 1 else inside.all(axis=1)] = number
+        return found
 
 
 def law_poisson(law: Law) -> float:
@@ -50,36 +62,93 @@ def law_poisson(law: Law) -> float:
     return next(part.poisson for part in law.parts if not part.is_absent)
 
 
-def body_laws(problem: Problem, surface_laws: Mapping[str, str]) -> list[BodyLaws]:
-    """Return the laws of every body; `surface_laws` names those of surfaces, by body."""
+def body_laws(problem: Problem, options: LawOptions) -> list[BodyLaws]:
+    """Return the laws of the edges and volume springs of every body."""
+    _check_names(problem, options)
+    return [_laws_of(problem, body, None, options.surface_laws, options) for body in problem.bodies]
+
+
+def voxel_laws(problem: Problem, options: LawOptions) -> list[BodyLaws]:
+    """Return the laws of the half elements in the voxels of every body: their own, else as edges have."""
+    _check_names(problem, options)
+    found = []
+    for body in problem.bodies:
+        own = options.voxel_laws.get(body.name)
+        surface = options.voxel_surface_laws
+        if body.name not in surface and own is None:
+            surface = options.surface_laws
+        laws = _laws_of(problem, body, own, surface, options)
+        if not laws.linear:
+            raise RheotwinError(
+                f"{OPTIONS}.local_volume: half elements in the voxels of body '{body.name}' need linear laws; "
+                "name one without slider, softening or friction in voxel_laws and voxel_surface_laws"
+            )
+        found.append(laws)
+    return found
+
+
+def _check_names(problem: Problem, options: LawOptions) -> None:
+    """Refuse laws for bodies that are not there."""
     names = [body.name for body in problem.bodies]
-    for name in surface_laws:
+    asked = [
+        *((key, name) for key in BY_BODY for name in getattr(options, key)),
+        *((f"part_laws.{part}.body", item.body) for part, item in options.part_laws.items()),
+    ]
+    for place, name in asked:
         if name not in names:
             raise RheotwinError(
-                f"{OPTION}: no body is named '{name}'{nearest_name(name, names)}; body names here: {', '.join(names)}"
+                f"{OPTIONS}.{place}: no body is named '{name}'{nearest_name(name, names)}; "
+                f"body names here: {', '.join(names)}"
             )
-    return [_laws_of(problem, body, surface_laws.get(body.name)) for body in problem.bodies]
 
 
-def _laws_of(problem: Problem, body: ProblemBody, surface: str | None) -> BodyLaws:
-    on_surface = np.zeros(body.mesh.p.shape[1], dtype=np.bool_)
-    if surface is None:
-        return BodyLaws((body.law,), on_surface)
+def _laws_of(
+    problem: Problem, body: ProblemBody, core: str | None, surfaces: Mapping[str, str], options: LawOptions
+) -> BodyLaws:
+    """Return the laws of a body: `core` in place of its own, one of `surfaces` (a table of the options), its parts."""
+    count = body.mesh.p.shape[1]
+    law = body.law if core is None else _named_law(problem, body, core, f"voxel_laws.{body.name}")
+    laws, groups = [law, law], [np.zeros(count, dtype=np.bool_)]  # without a law of its own the surface has no nodes
+    surface = surfaces.get(body.name)
+    if surface is not None:
+        key = "voxel_surface_laws" if surfaces is options.voxel_surface_laws else "surface_laws"
+        laws[1] = _named_law(problem, body, surface, f"{key}.{body.name}")
+        groups[0][surface_nodes(body)] = True
+    for name, part in options.part_laws.items():
+        if part.body == body.name:
+            laws.append(_named_law(problem, body, part.law, f"part_laws.{name}.law"))
+            groups.append(_part(problem, body, name, part.where))
+    return BodyLaws(tuple(laws), tuple(groups))
+
+
+def _part(problem: Problem, body: ProblemBody, name: str, where: Where) -> NDArray[np.bool_]:
+    """Return the nodes of a part of a body; one without any element in it is a fault."""
+    place = f"{OPTIONS}.part_laws.{name}.where"
+    for key, sentence in where.dimension_faults(problem.scene.dimension):
+        raise RheotwinError(f"{place}.{key}: {sentence}")
+    chosen = np.zeros(body.mesh.p.shape[1], dtype=np.bool_)
+    chosen[select_nodes(where, body.mesh.p.T, body.regions, place)] = True
+    if chosen[body.mesh.t].sum(axis=0).max() < 2:
+        raise RheotwinError(f"{place}: no element has all its corners in it; choose neighbouring nodes or a larger box")
+    return chosen
+
+
+def _named_law(problem: Problem, body: ProblemBody, name: str, place: str) -> Law:
+    """Return a law of the scene that some elements of a body take, of the body's Poisson ratio."""
     known = problem.scene.laws
-    if surface not in known:
+    if name not in known:
         raise RheotwinError(
-            f"{OPTION}.{body.name}: no law is named '{surface}'{nearest_name(surface, known)}; "
+            f"{OPTIONS}.{place}: no law is named '{name}'{nearest_name(name, known)}; "
             f"law names here: {', '.join(known)}"
         )
-    law = known[surface].law()
-    inside, outside = law_poisson(body.law), law_poisson(law)
-    if not isclose(inside, outside, rel_tol=1e-9, abs_tol=1e-12):
+    law = known[name].law()
+    own, other = law_poisson(body.law), law_poisson(law)
+    if not isclose(own, other, rel_tol=1e-9, abs_tol=1e-12):
         raise RheotwinError(
-            f"{OPTION}.{body.name}: law '{surface}' has Poisson's ratio {outside:.4g} and the body's own law "
-            f"{inside:.4g}, but the springs of a body are matched to one: give both the same"
+            f"{OPTIONS}.{place}: law '{name}' has Poisson's ratio {other:.4g} and the body's own law "
+            f"{own:.4g}, but the springs of a body are matched to one: give both the same"
         )
-    on_surface[boundary_nodes(body.mesh)] = True
-    return BodyLaws((body.law, law), on_surface)
+    return law
 
 
 def loop_order(laws: Sequence[Law], which: Indices) -> Indices:

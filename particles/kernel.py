@@ -3,7 +3,7 @@
 One step, spec section 6, in the order that keeps the scheme conditionally stable at any series viscosity:
 
     (a)  internal variables advance with the current velocities, exact for constant rates
-    (b)  forces of edges, cells and whatever keeps the shape
+    (b)  forces of edges, cells and whatever keeps the shape, then those of constraints
     (c)  v += h F / m,   then held components and contact
     (d)  x += h v
 """
@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, hold, room_for_contact, settle_contact
+from rheotwin.particles.constrained import add_constraint_forces, note_held_accelerations
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.state import State
 
@@ -43,7 +44,7 @@ def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> 
         for c in range(3):
             v[node, c] += rate * force[node, c]
     hold(boundary.held, nodes, state, end, h)
-    settle_contact(boundary.tools, push, nodes, state, end, h)
+    settle_contact(boundary, push, state, end, h)
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] += h * v[node, c]
@@ -58,6 +59,8 @@ def advance(first: int, count: int, h: float, forces: Forces, state: State, boun
         force[:] = nodes.weight
         apply_loads(boundary.loads, step * h, force)
         add_forces(forces, state, h, force)
+        note_held_accelerations(forces.constraints, boundary, state, (step + 1) * h, h)
+        add_constraint_forces(forces.constraints, boundary, state, step * h, True, h, force)
         move(push, state, boundary, (step + 1) * h, h)
         if step % CHECK_EVERY == 0 and runs_away(nodes, state.positions):
             return step + 1 - first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,15 +11,17 @@ from pydantic import BaseModel, Field
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces
+from rheotwin.particles.forces.edge_group import EdgeGroup
+from rheotwin.particles.forces.placed import PLACEABLE
 from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.state import State
 from rheotwin.particles.structured.body import mixed_body, structured_body
-from rheotwin.particles.structured.layout import find_layout
+from rheotwin.particles.structured.layout import LEAST_FILLING, find_layout
 from rheotwin.particles.unstructured.body import unstructured_body
 
 KernelName = Literal["auto", "general", "unstructured", "structured"]
-FAST = frozenset({"edges", "cells"})
-"""Kinds of force the fast kernels know."""
+FAST = frozenset({"edges", "cells", "nonlinear"})
+"""Kinds of force that fast kernels know, and edges of nonlinear laws, which are named by their laws."""
 
 
 class KernelOptions(BaseModel):
@@ -41,39 +44,45 @@ class KernelOptions(BaseModel):
 
 
 def fast_body(
-    options: KernelOptions, stepper: str, forces: Forces, state: State, boundary: Boundary, h: float
+    options: KernelOptions,
+    stepper: str,
+    forces: Forces,
+    nonlinear: Sequence[EdgeGroup],
+    state: State,
+    boundary: Boundary,
+    h: float,
 ) -> PlacedBody | None:
-    """Return the body bound to the fastest loop the options allow, None for the general one; steps of `h` [s]."""
+    """Return the body bound to the fastest loop the options allow, None for the general one; steps of `h` [s].
+
+    `nonlinear` are the nonlinear edges of the forces by law.
+    """
     _check(options)
     if options.kernel == "general":
         return None
     reason = _not_fast(stepper, forces)
-    others = _other_kinds(forces)
-    rest, edges, cells = boundary.nodes.rest, forces.edges, forces.cells
-    dtype = np.float32 if options.precision == "single" else np.float64
     if reason is not None:
         _require_auto(options, reason)
         return None
-    if others:
-        layout = find_layout(rest, edges.corners, dtype) if _may_mix(options) else None
-        if layout is not None:
-            return mixed_body(layout, forces, state, boundary, h)
-        _require_auto(options, f"with {', '.join(others).replace('_', ' ')} forces")
-        return None
+    others = _others(forces, nonlinear)
+    _check_others(options, others)
+    edges, cells = forces.edges, forces.cells
+    dtype = np.float32 if options.precision == "single" else np.float64
     if options.kernel != "unstructured" and options.threads == 1:
-        layout = find_layout(rest, edges.corners, dtype)
+        ends = np.concatenate([edges.corners, *(group.corners for group in nonlinear)])
+        filling = 0.0 if options.kernel == "structured" else LEAST_FILLING
+        layout = find_layout(boundary.nodes.rest, ends, dtype, filling)
         if layout is not None:
+            if others:
+                return mixed_body(layout, forces, nonlinear, state, boundary, h)
             return structured_body(layout, edges, cells, state, boundary, h, dtype)
         if options.kernel == "structured":
+            remedy = '"auto"' if others else '"auto" or "unstructured"'
             raise RheotwinError(
-                'solvers.truss.kernel: the bodies are not all boxes of rows; use kernel = "auto" or "unstructured"'
+                f"solvers.truss.kernel: the bodies are not all boxes of rows, or too many; use kernel = {remedy}"
             )
+    if others:
+        return None
     return unstructured_body(edges, cells, state, boundary, h, dtype, threads=options.threads)
-
-
-def _may_mix(options: KernelOptions) -> bool:
-    """Whether edges and cells of a box may be stepped in rows beside other forces."""
-    return options.kernel in ("auto", "structured") and options.precision == "double" and options.threads == 1
 
 
 def _check(options: KernelOptions) -> None:
@@ -92,12 +101,40 @@ def _not_fast(stepper: str, forces: Forces) -> str | None:
     """Say why the fast kernels cannot step this body, None if they can."""
     if stepper != "semi-implicit":
         return f"with stepper = {stepper!r}"
-    return None if len(forces.edges.rest) else "without linear edges"
+    if len(forces.constraints.right):
+        return "with constraints"
+    unknown = set(forces._fields) - PLACEABLE - {"constraints"}
+    for name in sorted(unknown):
+        if not _is_empty(getattr(forces, name)):
+            return f"with {_words(name)}"
+    return None if len(forces.edges.rest) + len(forces.nonlinear.softening.corners) else "without linear edges"
 
 
-def _other_kinds(forces: Forces) -> list[str]:
-    """Name the kinds of force a body has that the fast kernels do not know."""
-    return [name for name, kind in forces._asdict().items() if name not in FAST and not _is_empty(kind)]
+def _others(forces: Forces, nonlinear: Sequence[EdgeGroup]) -> list[str]:
+    """Name what a body has beside linear edges and cells."""
+    names = [name for name in forces._fields if name in PLACEABLE - FAST and not _is_empty(getattr(forces, name))]
+    return [*sorted({f"{group.law.name} edges" for group in nonlinear}), *(_words(name) for name in names)]
+
+
+def _words(name: str) -> str:
+    return f"{name.replace('_', ' ')} forces"
+
+
+def _check_others(options: KernelOptions, others: Sequence[str]) -> None:
+    """Refuse what only a body without others could have."""
+    if not others:
+        return
+    asked = {
+        "kernel": options.kernel == "unstructured",
+        "precision": options.precision == "single",
+        "threads": options.threads > 1,
+    }
+    for name, is_asked in asked.items():
+        if is_asked:
+            raise RheotwinError(
+                f"solvers.truss.{name}: {getattr(options, name)!r} is for linear edges and volume springs alone, and "
+                f"this body has {', '.join(others)}; leave {name} out"
+            )
 
 
 def _require_auto(options: KernelOptions, reason: str) -> None:

@@ -20,6 +20,10 @@ _tools: Any = cgutils
 INDEX, LANE = ir.IntType(64), ir.IntType(32)
 VECTOR_BYTES = 64
 """Width of a vector: the widest there is; narrower machines take two or four steps for one."""
+AHEAD = 8192
+"""Bytes between what is loaded and what is asked for: memory answers while some hundred vectors are worked on."""
+FETCHED_TO_READ_ONCE = 0, 0, 1
+"""Arguments of LLVM's prefetch: to read, not to be kept after use, data."""
 SHORTEST = 1e-30
 """Least squared length [m^2]: keeps lanes that are no edges finite where two particles meet."""
 
@@ -39,6 +43,7 @@ class Lanes:
         self.builder, self.scalar, self.count = builder, scalar, count
         self.vector = ir.VectorType(scalar, count)
         self.bits = 64 if isinstance(scalar, ir.DoubleType) else 32
+        self.integers = ir.VectorType(ir.IntType(self.bits), count)
 
     def constant(self, value: float) -> Value:
         """Return `value` in every lane."""
@@ -60,25 +65,61 @@ class Lanes:
         loaded.align = self.bits // 8
         return loaded
 
+    def fetch_ahead(self, place: Value) -> None:
+        """Ask memory for what follows `AHEAD` bytes later, in arrays that are read once a step from end to end.
+
+        Nothing is read there, so it may be beyond the array. At the beginning of a loop: between its loads it costs.
+        """
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        fetch = _tools.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
+        ahead = self.builder.gep(self.builder.bitcast(place, byte), [whole(AHEAD)])
+        self.builder.call(fetch, [ahead, *(ir.Constant(number, choice) for choice in FETCHED_TO_READ_ONCE)])
+
     def store(self, value: Value, place: Value) -> None:
         """Store consecutive numbers."""
         self.builder.store(value, self.builder.bitcast(place, self.vector.as_pointer())).align = self.bits // 8
 
     def multiply_add(self, factor: Value, other: Value, added: Value) -> Value:
         """Return factor * other + added, fused where the machine can."""
-        function = _tools.get_or_insert_function(
-            self.builder.module,
-            ir.FunctionType(self.vector, [self.vector] * 3),
-            f"llvm.fmuladd.v{self.count}f{self.bits}",
-        )
-        return self.builder.call(function, [factor, other, added])
+        return self._apply("fmuladd", [factor, other, added])
+
+    def _apply(self, name: str, values: Sequence[Value]) -> Value:
+        """Apply a function LLVM knows for vectors."""
+        kind = ir.FunctionType(self.vector, [self.vector] * len(values))
+        function = _tools.get_or_insert_function(self.builder.module, kind, f"llvm.{name}.v{self.count}f{self.bits}")
+        return self.builder.call(function, values)
 
     def square_root(self, value: Value) -> Value:
         """Return the square root."""
-        function = _tools.get_or_insert_function(
-            self.builder.module, ir.FunctionType(self.vector, [self.vector]), f"llvm.sqrt.v{self.count}f{self.bits}"
-        )
-        return self.builder.call(function, [value])
+        return self._apply("sqrt", [value])
+
+    def absolute(self, value: Value) -> Value:
+        """Return |value|."""
+        return self._apply("fabs", [value])
+
+    def with_sign(self, value: Value, signed: Value) -> Value:
+        """Return |value| with the sign of another."""
+        return self._apply("copysign", [value, signed])
+
+    def polynomial(self, coefficients: Sequence[float], value: Value) -> Value:
+        """Return the sum of c_n value^n, halves at a time so that few products wait for each other."""
+        terms, power = [self.constant(float(c)) for c in coefficients], value
+        while len(terms) > 1:
+            pairs = [self.multiply_add(power, high, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
+            terms, power = pairs + terms[len(terms) - len(terms) % 2 :], self.builder.fmul(power, power)
+        return terms[0]
+
+    def times_power_of_two(self, value: Value, shifted: Value) -> Value:
+        """Return value * 2^n for doubles, n being the whole number in the last bits of `shifted`."""
+        b = self.builder
+        exponent = b.shl(b.bitcast(shifted, self.integers), ir.Constant(self.integers, [52] * self.count))
+        return b.bitcast(b.add(b.bitcast(value, self.integers), exponent), self.vector)
+
+    def any(self, mask: Value) -> Value:
+        """Tell whether a comparison holds in some lane."""
+        bits = ir.IntType(self.count)
+        return self.builder.icmp_unsigned("!=", self.builder.bitcast(mask, bits), ir.Constant(bits, 0))
 
     def dot(self, a: Sequence[Value], b: Sequence[Value]) -> Value:
         """Return a_0 b_0 + a_1 b_1 + a_2 b_2."""
@@ -194,6 +235,22 @@ def emit_force_factor(lanes: Lanes, form: Response, place: Pointers) -> Callable
         return b.fmul(response(k, extension, b.fmul(product, inverse)), inverse)
 
     return emit
+
+
+def fetch_elements(lanes: Lanes, form: Response, place: Pointers, k: Value) -> None:
+    """Emit requests for the weights or constants, rest measures and arm states that follow those at offset k.
+
+    Only for doubles: vectors of single precision take twice the work each, and memory keeps up without.
+    """
+    if lanes.bits < 64:
+        return
+    b = lanes.builder
+    rows = FIXED_ROWS + ARM_ROWS * (form.arms or 0)
+    constants = [b.gep(place.constants, [b.mul(whole(row), place.stride)]) for row in range(rows)]
+    columns = [place.weight] if form.shared else constants
+    columns += [place.rest] * form.spring + [place.states] * (form.arms != 0)
+    for column in columns:
+        lanes.fetch_ahead(b.gep(column, [k]))
 
 
 FORMS = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 
-from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel, NonlinearThreeElement, equal_poisson
 from rheotwin.meshing import element_measures
-from rheotwin.particles.cell_volume import volume_matrix
 from rheotwin.particles.edge_laws import BodyLaws, body_laws, law_poisson, loop_order, nonlinear_groups
 from rheotwin.particles.element_match import ElementMatch, Method, cauchy_poisson, match_elements
 from rheotwin.particles.forces.edge_group import EdgeGroup
 from rheotwin.particles.forces.nonlinear_edges import largest_tangents
+from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.match_report import match_report
-from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
 from rheotwin.problem import Problem, ProblemBody
 
 Array = NDArray[np.float64]
@@ -58,6 +56,8 @@ class TrussNetwork:
 
     edges: Indices
     rest_length: Array
+    edge_share: Array
+    """Constants of each edge per those of its law: k of a unit Young's modulus [m]; 1 with `edge`."""
     edge_constants: Constants
     node_share: csr_matrix
     """Part (N, M) of each edge that belongs to each node, for averages over nodes."""
@@ -150,6 +150,12 @@ def _stack(channels: list[Channel], which: Indices, share: Array) -> Constants:
     )
 
 
+def stack_constants(laws: Sequence[BodyLaws], elements: Sequence[Indices], share: Array) -> Constants:
+    """Give every body's elements (n, corners), in its own node numbers, the channels of their laws times shares."""
+    channels = [channel for body in laws for channel in _channels(body)]
+    return _stack(channels, _number(laws, elements), share)
+
+
 def _with_tangents(constants: Constants, groups: Sequence[EdgeGroup]) -> Constants:
     """Return the constants with those of the last edges, the nonlinear ones, replaced by their largest tangents."""
     stiffness, viscosity = largest_tangents(groups)
@@ -162,20 +168,20 @@ def _with_tangents(constants: Constants, groups: Sequence[EdgeGroup]) -> Constan
 
 
 def build_network(
-    problem: Problem, *, volume_term: bool, method: Method = "element", surface_laws: Mapping[str, str] | None = None
+    problem: Problem, *, volume_term: bool, method: Method = "element", laws: LawOptions | None = None
 ) -> TrussNetwork:
     """Match every body's elements to its law: each constant is the channel of Young's modulus times its share.
 
     With `edge` the channel's own numbers are those of every edge [N/m, N s/m], whatever the thickness.
     """
     bodies = problem.bodies
-    by_body = body_laws(problem, surface_laws or {})
+    by_body = body_laws(problem, laws or LawOptions())
     channels = [channel for laws in by_body for channel in _channels(laws)]
     matches = [_match(body, own, problem.plane, volume_term, method) for body, own in zip(bodies, by_body, strict=True)]
     thickness = 1.0 if method == "edge" else problem.thickness
     which = _number(by_body, [match.edges for match in matches])
-    laws = [law for body in by_body for law in body.laws]
-    order = loop_order(laws, which)
+    every_law = [law for body in by_body for law in body.laws]
+    order = loop_order(every_law, which)
     which = which[order]
     edges = np.concatenate([m.edges + b.first_node for m, b in zip(matches, bodies, strict=True)])[order]
     share = np.concatenate([match.stiffness * thickness for match in matches])[order]
@@ -188,17 +194,18 @@ def build_network(
         for b, k in zip(bodies, kept, strict=True)
     ]
     own_cells = [b.mesh.t.T[k].astype(np.int64) for b, k in zip(bodies, kept, strict=True)]
-    groups = nonlinear_groups(laws, which, edges, rest_length, share, force_share)
+    groups = nonlinear_groups(every_law, which, edges, rest_length, share, force_share)
     return TrussNetwork(
         edges=edges,
         rest_length=rest_length,
+        edge_share=share,
         edge_constants=_with_tangents(_stack(channels, which, share), groups),
         node_share=block_diag([m.node_share for m in matches], format="csr")[:, order],
         cells=np.concatenate(cells),
         rest_volume=np.concatenate([element_measures(b.mesh)[k] for b, k in zip(bodies, kept, strict=True)]),
-        cell_constants=_stack(
-            channels,
-            _number(by_body, own_cells),
+        cell_constants=stack_constants(
+            by_body,
+            own_cells,
             np.concatenate([m.volume_modulus[k] * problem.thickness for m, k in zip(matches, kept, strict=True)]),
         ),
         matches={
@@ -207,32 +214,3 @@ def build_network(
         },
         nonlinear=groups,
     )
-
-
-def network_stable_step(
-    problem: Problem, network: TrussNetwork, rest: Array, others: Sequence[tuple[csr_matrix, float]] = ()
-) -> float:
-    """Return the stable step [s] of the bodies at rest (N, 3) (section 6 bound with their own spectrum).
-
-    `others` adds to stiffness and to viscosity a matrix on the components (N*d) and a bound of what no matrix holds.
-    """
-    if not np.all(problem.masses > 0.0):
-        raise RheotwinError(
-            f"bodies: node {int(np.argmin(problem.masses))} has no mass; give the body a density or total mass"
-        )
-    free = (problem.owners < 0).ravel()
-    masses = np.repeat(problem.masses, problem.dimension)
-    rates = []
-    for (edge, cell), (other, bound) in zip(
-        (
-            (network.edge_constants.instantaneous, network.cell_constants.instantaneous),
-            (network.edge_constants.viscosity, network.cell_constants.viscosity),
-        ),
-        others or [(csr_matrix((problem.points.size,) * 2), 0.0)] * 2,
-        strict=True,
-    ):
-        matrix = edge_matrix(problem.points, network.edges, edge)
-        if len(network.cells):
-            matrix = matrix + volume_matrix(rest, network.cells, cell / network.rest_volume, problem.dimension)
-        rates.append(largest_eigenvalue(matrix + other, masses, free) + bound)
-    return stable_step(*rates)

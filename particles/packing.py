@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.packed import pack_tables, pack_tools
 from rheotwin.particles.boundary import Boundary, Held, Loads, Nodes
 from rheotwin.problem import Problem
@@ -51,4 +52,10 @@ def pack_loads(problem: Problem) -> Loads:
 
 def pack_boundary(problem: Problem, runaway: float) -> Boundary:
     """Pack everything that acts on nodes from outside; `runaway` [m] is the excursion that counts as diverged."""
-    return Boundary(pack_nodes(problem, runaway), pack_held(problem), pack_loads(problem), pack_tools(problem.tools))
+    return Boundary(
+        pack_nodes(problem, runaway),
+        pack_held(problem),
+        pack_loads(problem),
+        pack_tools(problem.tools),
+        pack_contact(problem),
+    )

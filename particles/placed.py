@@ -40,6 +40,7 @@ def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:
         held=boundary.held._replace(node=places[boundary.held.node]),
         loads=boundary.loads._replace(node=places[boundary.loads.node]),
         tools=boundary.tools._replace(candidate=places[boundary.tools.candidate]),
+        contact=None if boundary.contact is None else boundary.contact._replace(places=places),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,10 @@ from rheotwin.particles.forces.topology import (
     topology_energy,
     topology_matrix,
 )
-from rheotwin.particles.forces.voxel_centre import diagonal_edges, half_matrix, half_vectors
-from rheotwin.particles.network import Constants, TrussNetwork
+from rheotwin.particles.forces.voxel_centre import half_vectors
+from rheotwin.particles.half_elements import HalfElements, halve_diagonals, no_half_elements
+from rheotwin.particles.law_options import LawOptions
+from rheotwin.particles.network import TrussNetwork
 from rheotwin.particles.response import response, stored_energy
 from rheotwin.particles.shape_options import ShapeOptions
 from rheotwin.particles.state import State
@@ -55,49 +57,42 @@ DISTANCE = 0.05
 
 @dataclass(frozen=True)
 class ShapeKeeping:
-    """Shape-keeping forces of all bodies; those that are off are empty.
-
-    Half elements: cells (nC, 2^d), and one rest length [m] and one set of constants for each of their corners.
-    """
+    """Shape-keeping forces of all bodies; those that are off are empty."""
 
     topology: Topology
     global_pressure: GlobalPressure
     element_pressure: Elements
-    half_cells: Indices
-    half_length: Array
-    half_constants: Constants
+    halves: HalfElements
 
     def stiffness_and_viscosity(self, problem: Problem) -> list[tuple[csr_matrix, float]]:
         """Return for stiffness and for viscosity a matrix on the components (N*d) and a bound of the rest of M^-1 K.
 
-        The matrix is that of the shape at rest, with all topology contacts active. The global pressure couples all
-        particles of a surface, so its one eigenvalue is given apart [1/s^2] and [1/s].
+        All but the half elements. The matrix is that of the shape at rest, with all topology contacts active. The
+        global pressure couples all particles of a surface, so its one eigenvalue is given apart [1/s^2] and [1/s].
         """
         rest, dimension = padded(problem.points), problem.dimension
         free = padded((problem.owners < 0).astype(float)) > 0.0
         pressure = global_pressure_rate(self.global_pressure, rest, problem.masses, free)
         contact = topology_matrix(self.topology, rest, dimension)
         found = []
-        for constants, cells, k_contact, k_pressure in zip(
-            (self.half_constants.instantaneous, self.half_constants.viscosity),
+        for cells, k_contact, k_pressure in zip(
             element_pressure_matrices(self.element_pressure, rest, dimension),
             (self.topology.stiffness, self.topology.damping),
             (self.global_pressure.stiffness, self.global_pressure.damping),
             strict=True,
         ):
-            matrix = cells + k_contact * contact + half_matrix(self.half_cells, rest, constants, dimension)
-            found.append((matrix, k_pressure * pressure))
+            found.append((cells + k_contact * contact, k_pressure * pressure))
         return found
 
     def energy(self, state: State) -> float:
         """Return the energy [J] stored in all of it."""
         x = state.positions
-        lengths = np.linalg.norm(half_vectors(self.half_cells, x), axis=1)
+        lengths = np.linalg.norm(half_vectors(self.halves.cells, x), axis=1)
         return (
             topology_energy(self.topology, x)
             + global_pressure_energy(self.global_pressure, x)
             + element_pressure_energy(self.element_pressure, x)
-            + stored_energy(self.half_constants, state.centre_arms, lengths - self.half_length, 1.0)
+            + stored_energy(self.halves.constants, state.centre_arms, lengths - self.halves.length, 1.0)
         )
 
     def stresses(self, state: State, volumes: Array, problem: Problem) -> tuple[Array, Array]:
@@ -106,9 +101,10 @@ class ShapeKeeping:
         `volumes` (N,) [m^3] are the nodes' shares of the rest volume.
         """
         memory, total = np.zeros((2, len(volumes), 6))
-        if len(self.half_cells):
+        half_cells = self.halves.cells
+        if len(half_cells):
             for stress, virial in zip((memory, total), self._half_virials(state), strict=True):
-                stress += averaging(self.half_cells, np.ones(len(self.half_cells)), volumes) @ virial
+                stress += averaging(half_cells, np.ones(len(half_cells)), volumes) @ virial
         cells = self.element_pressure
         if len(cells.rest):
             pull = element_tension(cells, state.positions, state.velocities)
@@ -123,12 +119,13 @@ class ShapeKeeping:
 
     def _half_virials(self, state: State) -> tuple[Array, Array]:
         """Return sum f l0 (e (x) e) of each cell's half elements (nC, 6) [N m], of the arms and in total."""
-        vectors = half_vectors(self.half_cells, state.positions)
+        halves = self.halves
+        vectors = half_vectors(halves.cells, state.positions)
         lengths = np.linalg.norm(vectors, axis=1)
-        rates = np.einsum("hk,hk->h", half_vectors(self.half_cells, state.velocities), vectors) / lengths
-        tensions = response(self.half_constants, state.centre_arms, lengths - self.half_length, rates)
+        rates = np.einsum("hk,hk->h", half_vectors(halves.cells, state.velocities), vectors) / lengths
+        tensions = response(halves.constants, state.centre_arms, lengths - halves.length, rates)
         memory, total = (
-            edge_virial(vectors, self.half_length, tension).reshape(*self.half_cells.shape, 6).sum(axis=1)
+            edge_virial(vectors, halves.length, tension).reshape(*halves.cells.shape, 6).sum(axis=1)
             for tension in tensions
         )
         return memory, total
@@ -148,8 +145,8 @@ class ShapeKeeping:
             found["inverted_cells"] = int(np.count_nonzero(volumes <= 0.0))
         if len(self.topology.vertex):
             found["topology_contacts"] = len(self.topology.vertex)
-        if len(self.half_cells):
-            found["half_elements"] = self.half_cells.size
+        if len(self.halves.cells):
+            found["half_elements"] = self.halves.cells.size
         if len(self.global_pressure.rest):
             ratio = body_volumes(self.global_pressure, state.positions) / self.global_pressure.rest
             found["volume_ratio"] = {b.name: float(r) for b, r in zip(problem.bodies, ratio, strict=True)}
@@ -162,13 +159,15 @@ def simplices(problem: Problem) -> Indices:
 
 
 def build_shape_keeping(
-    problem: Problem, options: ShapeOptions, network: TrussNetwork
+    problem: Problem, options: ShapeOptions, network: TrussNetwork, laws: LawOptions
 ) -> tuple[TrussNetwork, ShapeKeeping]:
     """Build the forces the options ask for; half elements take the place of the network's diagonals."""
     _check(problem, options)
     rest, dimension = padded(problem.points), problem.dimension
     cells = simplices(problem)
-    network, half_cells, half_length, half_constants = _halves(network, cells, rest, options, dimension)
+    halves = no_half_elements(network, dimension)
+    if options.local_volume:
+        network, halves = halve_diagonals(problem, network, cells, rest, options.local_volume_scale, laws)
     thickness = problem.thickness
     return network, ShapeKeeping(
         topology=make_topology(
@@ -197,9 +196,7 @@ def build_shape_keeping(
         )
         if options.has_element_pressure
         else no_element_pressure(dimension),
-        half_cells=half_cells,
-        half_length=half_length,
-        half_constants=half_constants,
+        halves=halves,
     )
 
 
@@ -228,33 +225,3 @@ def _check(problem: Problem, options: ShapeOptions) -> None:
                 f"solvers.truss.{key}: it needs {' or '.join(able)} cells, the bodies have {cell} cells; "
                 f"leave it out or set `cell` of the bodies"
             )
-
-
-def _halves(
-    network: TrussNetwork, cells: Indices, rest: Array, options: ShapeOptions, dimension: int
-) -> tuple[TrussNetwork, Indices, Array, Constants]:
-    """Take the diagonals out of the network and return the cells, rest lengths and constants of their half elements."""
-    if not options.local_volume:
-        none = np.zeros(0, np.int64)
-        return network, np.zeros((0, 2**dimension), np.int64), np.zeros(0), _part(network.edge_constants, none, 1.0)
-    diagonal = diagonal_edges(cells, network.edges)
-    halves = _part(network.edge_constants, diagonal, options.local_volume_scale)
-    kept = np.setdiff1d(np.arange(len(network.edges)), diagonal)
-    without = replace(
-        network,
-        edges=np.ascontiguousarray(network.edges[kept]),
-        rest_length=network.rest_length[kept],
-        edge_constants=_part(network.edge_constants, kept, 1.0),
-        node_share=network.node_share[:, kept],
-    )
-    return without, cells, np.linalg.norm(half_vectors(cells, rest), axis=1), halves
-
-
-def _part(constants: Constants, chosen: Indices, factor: float) -> Constants:
-    """Return the constants of chosen elements times a factor; times of relaxation stay."""
-    return Constants(
-        stiffness=factor * constants.stiffness[chosen],
-        viscosity=factor * constants.viscosity[chosen],
-        arm_stiffness=np.ascontiguousarray(factor * constants.arm_stiffness[:, chosen]),
-        arm_rate=np.ascontiguousarray(constants.arm_rate[:, chosen]),
-    )

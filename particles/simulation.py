@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 from scipy.sparse import diags
 
+from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
+from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.cell_volume import cell_volumes, volume_rates
+from rheotwin.particles.constraint_options import ConstraintOptions, build_constraints
+from rheotwin.particles.contact_bounds import check_contact, with_contact, with_contact_reason
+from rheotwin.particles.contact_report import contact_statistics, tool_reactions
 from rheotwin.particles.edge_laws import check_nonlinear_edges
+from rheotwin.particles.edge_motion import edge_motion
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.forces.all_forces import Forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, spring_tension
 from rheotwin.particles.forces.particle_on_edge import add_tie_matrices, make_ties, tie_energy, tie_statistics
 from rheotwin.particles.kernel_choice import KernelOptions, fast_body
+from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.mirror import Mirror
 from rheotwin.particles.network import Constants, build_network
-from rheotwin.particles.packing import pack_boundary
+from rheotwin.particles.packing import pack_boundary, pack_held
 from rheotwin.particles.response import response, stored_energy
 from rheotwin.particles.rest_check import check_network, check_rest_shape
 from rheotwin.particles.shape_keeping import build_shape_keeping
@@ -32,6 +41,7 @@ from rheotwin.particles.state import TENSION, State
 from rheotwin.particles.steppers.advisor import step_bound
 from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steppers.choose import STEPS_IN_A_RUN, StepperName, make_stepper
+from rheotwin.particles.steppers.families import half_family, network_families
 from rheotwin.particles.virial import (
     averaging,
     edge_virial,
@@ -49,7 +59,7 @@ from rheotwin.tensors import padded, von_mises
 Array = NDArray[np.float64]
 
 
-class TrussOptions(ShapeOptions, KernelOptions):
+class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
     """Options of the truss solver."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -66,16 +76,13 @@ class TrussOptions(ShapeOptions, KernelOptions):
     )
     safety: float = Field(default=0.5, gt=0.0, le=1.0, description="share of the stable step used by default")
     volume_term: bool = Field(
-        default=True, description="volume springs in simplices, for Poisson ratios springs alone cannot have"
+        default=True,
+        description="volume springs in simplices, for Poisson ratios springs alone cannot have (match `edge`: none)",
     )
     match: Method = Field(
         default="element",
         description="springs from the law: `element` fits the stiffness tensor and `stiffness` the stiffness matrix of "
         "each element, `length` takes k = E A/l with one A; `edge`: the law's numbers are those of each edge",
-    )
-    surface_laws: dict[str, str] = Field(
-        default_factory=dict,
-        description="name of a body -> name of the law of edges with an end on its surface (core: both inside)",
     )
     tie_stiffness: float = Field(
         default=4.0,
@@ -91,6 +98,25 @@ class TrussOptions(ShapeOptions, KernelOptions):
         default="refuse", description="what to do with a step above the stable one"
     )
 
+    @model_validator(mode="after")
+    def _edges_have_no_volume_springs(self) -> Self:
+        if self.match == "edge" and self.volume_term and "volume_term" in self.model_fields_set:
+            raise PydanticCustomError(
+                "volume_term",
+                'with match = "edge" the law\'s numbers are those of edges and volume springs have none; leave '
+                "`volume_term` out, or keep volumes with `global_pressure` or `element_pressure`",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _voxel_laws_need_voxels(self) -> Self:
+        for name in ("voxel_laws", "voxel_surface_laws"):
+            if getattr(self, name) and not self.local_volume:
+                raise PydanticCustomError(
+                    "voxel_laws", f"`{name}` has no effect without the half elements of `local_volume = true`"
+                )
+        return self
+
 
 class TrussSimulation:
     """Positions and velocities are (N, 3), arm states (arms, elements); everything else is constant."""
@@ -99,29 +125,36 @@ class TrussSimulation:
         self._problem = problem
         rest = padded(problem.points)
         check_rest_shape(problem)
-        network = build_network(
-            problem, volume_term=options.volume_term, method=options.match, surface_laws=options.surface_laws
-        )
+        network = build_network(problem, volume_term=options.volume_term, method=options.match, laws=options)
         check_nonlinear_edges(network.nonlinear, local_volume=options.local_volume)
-        self._network, self._shape = network, shape = build_shape_keeping(problem, options, network)
+        self._network, self._shape = network, shape = build_shape_keeping(problem, options, network, options)
         check_network(problem, network)
         ties = make_ties(problem, network, stiffness=options.tie_stiffness, damping=options.tie_damping)
         others = add_tie_matrices(shape.stiffness_and_viscosity(problem), ties, problem)
-        bound = step_bound(problem, network, rest, options.stepper, others)
+        check_contact(problem, options.stepper)
+        others = with_contact(others, problem)
+        bound = step_bound(
+            problem, network_families(problem, network), half_family(problem, shape), options.stepper, others
+        )
+        bound = with_contact_reason(bound, problem)
         self.stable_step = bound.step
         self._step = _chosen_step(problem, options, bound)
         self.step_size = float(self._step)
         self.step_count = 0
-        self._boundary = pack_boundary(problem, RUNAWAY * problem.extent)
+        self._held = pack_held(problem)
+        self._constrained = build_constraints(problem, options, options.stepper, self.step_size)
+        eliminated = problem if options.supports == "eliminated" else replace(problem, prescribed=())
+        self._boundary = pack_boundary(eliminated, RUNAWAY * problem.extent)
         self._forces = Forces(
             edges=kernel_elements(*network.linear_part, self.step_size),
             nonlinear=nonlinear_edges(network.nonlinear, self.step_size),
             cells=kernel_elements(network.cells, network.rest_volume, network.cell_constants, self.step_size),
-            halves=kernel_elements(shape.half_cells, shape.half_length, shape.half_constants, self.step_size),
+            halves=kernel_elements(shape.halves.cells, shape.halves.length, shape.halves.constants, self.step_size),
             element_pressure=shape.element_pressure,
             global_pressure=shape.global_pressure,
             topology=shape.topology,
             ties=ties,
+            constraints=self._constrained.packed,
         )
         state = State(
             positions=rest.copy(),
@@ -133,15 +166,23 @@ class TrussSimulation:
             force=np.zeros_like(rest),
             contact_force=np.zeros((len(self._boundary.tools.candidate), 3)),
             reaction=np.zeros_like(rest),
+            multipliers=np.zeros(self._constrained.count),
         )
-        self._stepper = make_stepper(options.stepper, self._forces, state, self._boundary, self.step_size)
-        body = fast_body(options, options.stepper, self._forces, state, self._boundary, self.step_size)
-        self._mirror = Mirror(state, self._stepper.take, body)
+        self._options = options
+        self._bind(state)
         self.advance(0.0, 0)  # compiles the loop, so that set-up and not the first step pays for it
         self._nodal_volumes = volumes = nodal_volumes(problem)
         self._edge_average = diags(1.0 / volumes) @ network.node_share
         self._cell_average = averaging(network.cells, network.rest_volume, volumes)
         self._out_of_plane = out_of_plane_ratio(problem)
+
+    def _bind(self, state: State) -> None:
+        """Bind the state and the boundary, as they are now, to the loop that steps them."""
+        stepper = self._options.stepper
+        self._stepper = make_stepper(stepper, self._forces, state, self._boundary, self.step_size)
+        nonlinear = self._network.nonlinear
+        body = fast_body(self._options, stepper, self._forces, nonlinear, state, self._boundary, self.step_size)
+        self._mirror = Mirror(state, self._stepper.take, body)
 
     @property
     def _state(self) -> State:
@@ -166,15 +207,24 @@ class TrussSimulation:
         """Step towards `until` [s], at most `max_steps` steps."""
         wanted = round(until / self.step_size) - self.step_count
         count = max(0, min(wanted, max_steps))
-        self.step_count += self._mirror.take(self.step_count, count)
+        contact = self._boundary.contact
+        if contact is None or contact.bodies is None:
+            self.step_count += self._mirror.take(self.step_count, count)
+            return
+        before = self.save()
+        taken = self._mirror.take(self.step_count, count)
+        while contact.full[0]:  # lists of neighbours outgrew their room: take the steps again with more
+            contact = grown(contact)
+            self._boundary = self._boundary._replace(contact=contact)
+            self.restore(before)
+            self._bind(self._state)
+            taken = self._mirror.take(self.step_count, count)
+        self.step_count += taken
 
     def _edge_tension(self) -> tuple[Array, Array, Array]:
         """Return edge vectors (M, 3) [m], tension of the relaxing arms and total tension [N]."""
         x, v = self._state.positions, self._state.velocities
-        start, end = self._network.edges.T
-        vectors = x[end] - x[start]
-        lengths = np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
-        rates = np.einsum("ek,ek->e", v[end] - v[start], vectors) / lengths
+        vectors, lengths, rates = edge_motion(x, v, self._network.edges)
         _, rest_length, constants = self._network.linear_part
         linear = len(rest_length)
         extension = lengths[:linear] - rest_length
@@ -187,7 +237,7 @@ class TrussSimulation:
         """Return the arms' share of each cell's tension (minus its pressure) and all of it [Pa m^(3-d)]."""
         network = self._network
         volumes, gradients = cell_volumes(self._state.positions, network.cells)
-        rates = np.einsum("cak,cak->c", gradients, self._state.velocities[network.cells]) / network.rest_volume
+        rates = volume_rates(gradients, self._state.velocities, network.cells) / network.rest_volume
         strain = volumes / network.rest_volume - 1.0
         return response(network.cell_constants, self._state.cell_arms, strain, rates)
 
@@ -221,6 +271,8 @@ class TrussSimulation:
         memory, stress = self._stresses()
         displacement = self._state.positions - self._boundary.nodes.rest
         contact = np.zeros_like(self._state.positions)
+        if self._boundary.contact is not None:
+            contact += self._boundary.contact.exerted.node_force
         np.add.at(contact, self._boundary.tools.candidate, self._state.contact_force)
         return {
             "displacement": displacement,
@@ -234,21 +286,23 @@ class TrussSimulation:
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support."""
-        dimension, offset, held = self._problem.dimension, self._boundary.tools.offset, self._boundary.held
+        dimension, offset, held = self._problem.dimension, self._boundary.tools.offset, self._held
         found = {
             f"tool.{tool.name}": -self._state.contact_force[offset[k] : offset[k + 1], :dimension].sum(axis=0)
             for k, tool in enumerate(self._problem.tools)
         }
+        if self._boundary.contact is not None:
+            found = tool_reactions(self._problem, self._boundary.contact)
         supports = np.zeros((len(self._problem.prescribed), dimension))
         np.add.at(supports, (held.motion, held.component), -self._state.reaction[held.node, held.component])
         names = (f"support.{item.name}" for item in self._problem.prescribed)
-        return found | dict(zip(names, supports, strict=True))
+        found |= dict(zip(names, supports, strict=True))
+        return found | self._constrained.tensions(self._problem, self._state.positions, self._state.multipliers)
 
     def energy(self) -> dict[str, float]:
         """Return kinetic and stored energy [J]: m v^2/2 and (k dd^2 + sum kappa z^2)/2 of edges and cells."""
         network, state = self._network, self._state
-        vectors = state.positions[network.edges[:, 1]] - state.positions[network.edges[:, 0]]
-        lengths = np.sqrt(np.einsum("ek,ek->e", vectors, vectors))
+        _, lengths, _ = edge_motion(state.positions, state.velocities, network.edges)
         volumes, _ = cell_volumes(state.positions, network.cells)
         _, rest_length, constants = network.linear_part
         linear = len(rest_length)
@@ -266,15 +320,26 @@ class TrussSimulation:
         return {
             **self._stepper.statistics(self.step_count),
             **self._mirror.statistics(self._forces, self._boundary),
+            **self._constrained.statistics(self.step_count),
+            **contact_statistics(self._boundary.contact),
             "edges": len(self._network.edges),
             "volume_cells": len(self._network.cells),
             "material_match": self._network.matches,
             **tie_statistics(self._forces.ties, self._state.positions),
         } | self._shape.statistics(self._state, self._problem)
 
+    def tool_poses(self) -> Array:
+        """Return where the tools are: (T, 4) [m, m, m, rad]."""
+        contact = self._boundary.contact
+        if contact is None:
+            return np.array([tool.motion.at(self.time) for tool in self._problem.tools]).reshape(-1, POSE_SIZE)
+        return np.asarray(contact.contacts.tools.motion.pose.copy())
+
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
         state = {name: array.copy() for name, array in self._state._asdict().items()}
+        if self._boundary.contact is not None:
+            state |= save_contact(self._boundary.contact)
         return state | {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}
 
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -282,6 +347,11 @@ class TrussSimulation:
         check_same_step(state, self.step_size)
         for name, array in self._state._asdict().items():
             array[...] = state[name]
+        if self._boundary.contact is not None:
+            contact = restore_contact(self._boundary.contact, state)
+            if contact is not self._boundary.contact:
+                self._boundary = self._boundary._replace(contact=contact)
+                self._bind(self._state)
         self.step_count = int(state["step_count"])
 
 

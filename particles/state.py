@@ -27,3 +27,4 @@ class State(NamedTuple):
     force: Array
     contact_force: Array
     reaction: Array
+    multipliers: Array

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from rheotwin.particles.simulation import TrussOptions, TrussSimulation
 from rheotwin.problem import Problem
-from rheotwin.solver import ALL_CELLS, ALL_LAWS, ALL_TOOLS, EDGE_LAWS, Capabilities
+from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, EDGE_LAWS, SOLID_TOOLS, Capabilities
 
 
 class TrussSolver:
@@ -21,8 +21,10 @@ class TrussSolver:
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
         laws=ALL_LAWS | EDGE_LAWS,
-        tools=ALL_TOOLS,
+        tools=SOLID_TOOLS,
         hanging_nodes=True,
+        links=True,
+        contact=ALL_CONTACT,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> TrussSimulation:

@@ -9,6 +9,7 @@ node of a uniformly stressed body, and the same average the finite elements repo
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
@@ -39,12 +40,16 @@ def averaging(elements: Indices, weights: Array, volumes: Array) -> csr_matrix:
     return csr_matrix((values, (rows, columns)), shape=(len(volumes), len(elements)))
 
 
+@njit(cache=True, error_model="numpy")
 def edge_virial(vectors: Array, rest_length: Array, tension: Array) -> Array:
     """Return f l0 (e (x) e) of each edge, (M, 6) [N m]; edge vectors are (M, 3) [m]."""
-    scale = tension * rest_length / np.einsum("ek,ek->e", vectors, vectors)
     virial = np.empty((len(vectors), 6))
-    for column, (a, b) in enumerate(INDEX_PAIRS):
-        virial[:, column] = scale * vectors[:, a] * vectors[:, b]
+    for edge in range(len(vectors)):
+        d = vectors[edge]
+        scale = tension[edge] * rest_length[edge] / (d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+        for column in range(6):
+            a, b = INDEX_PAIRS[column]
+            virial[edge, column] = scale * d[a] * d[b]
     return virial
 
 

@@ -8,6 +8,7 @@ from typing import cast
 from rheotwin.constraints.patches import PatchKind
 from rheotwin.constraints.rank import RankReport
 from rheotwin.constraints.stabilisation import Constraint
+from rheotwin.fem.links import model_links, require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.steppers.adaptive import AdaptiveStepper
@@ -34,6 +35,8 @@ def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
     reports: Sequence[RankReport] = ()
     if options.constrained:
         constraints, reports = volume_constraints(model, cast(PatchKind, options.formulation))
+    if model.problem.links:
+        constraints = [*constraints, model_links(model)]
     return ExplicitStepper(
         model,
         EXPLICIT_RULES[options.stepper],
@@ -68,6 +71,7 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     if options.stepper in EXPLICIT_RULES:
         return _explicit(model, h, options)
     if options.stepper == "central-difference":
+        require_no_links(model.problem, "the stepper central-difference", 'stepper = "midpoint" or "rk4"')
         return CentralDifference(model, h, account=options.accounts, threads=options.threads)
     if options.stepper == "adaptive":
         return AdaptiveStepper(model, h, options.tolerance, options.linear_solver, account=options.energy_balance)

@@ -114,7 +114,7 @@ class ExplicitStepper:
         """
         system, model = self._system, self._model
         answer = system.respond_to(y, end, touching, after=False, unilateral=True)
-        state.acceleration = answer.acceleration - system.inertia.accelerations(answer.extra)
+        state.acceleration = answer.acceleration - system.inertia.accelerations(answer.inner)
         active = answer.contact > 0.0
         kept = touching.kept(active)
         normals = kept.motion(model, end, state.u, state.v, after=False, slack=0.0).normal

@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
+from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.motion import motion_rates
 from rheotwin.constraints.stabilisation import (
+    INDEPENDENT,
     REGULARISATION,
     ConstrainedInertia,
     Constraint,
@@ -33,6 +35,7 @@ from rheotwin.constraints.stabilisation import (
 )
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import Choice, factorise
+from rheotwin.fem.links import link_report
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.touching import Pressing, Touching, contact_rows
@@ -56,8 +59,8 @@ class Response:
     """L of the contacts [N]."""
     pressed: Array
     """Force (size,) [N] of the contacts."""
-    extra: Array
-    """Force (size,) [N] of further constraints."""
+    inner: Array
+    """Force (size,) [N] of volume constraints, which push inside bodies only."""
 
 
 class FirstOrderSystem:
@@ -67,6 +70,8 @@ class FirstOrderSystem:
         self, model: Model, h: float, frequency: float, extra: Sequence[Constraint], choice: Choice, *, account: bool
     ) -> None:
         self.model, self.frequency, self.extra, self._account = model, frequency, tuple(extra), account
+        self._links = sum(item.count for item in self.extra if isinstance(item, LinkConstraints))
+        self._link_share = INDEPENDENT if self._links and link_report(model).independent else REGULARISATION
         self._slack = SLACK * h
         mass = model.mass.diagonal()
         require_mass(model)
@@ -162,10 +167,13 @@ class FirstOrderSystem:
             if volumes is None:
                 return free, support, np.zeros_like(total)
             constrained, wanted = volumes
-            extra = constrained.columns @ constrained.multipliers(free, wanted)
-            return *supported(total + extra), extra
+            multipliers = constrained.multipliers(free, wanted)
+            extra = constrained.columns @ multipliers
+            inside = len(multipliers) - self._links  # these come first, links last
+            inner = constrained.columns[:, :inside] @ multipliers[:inside]
+            return *supported(total + extra), np.asarray(inner)
 
-        found, support, extra = without_contact(force)
+        found, support, inner = without_contact(force)
         contact, pressed = np.zeros(0), np.zeros_like(force)
         if len(touching.node):
             gaps = touching.motion(self.model, time, u, v, after=after, slack=self._slack)
@@ -173,8 +181,8 @@ class FirstOrderSystem:
             wanted = stabilised_demand(gaps.gap, gaps.rate, gaps.second, self.frequency) + pressing.rows @ found
             contact = pressing.multipliers(wanted, unilateral=unilateral)
             pressed = pressing.columns @ contact
-            found, support, extra = without_contact(force + pressed)
-        return Response(found, support, contact, pressed, extra)
+            found, support, inner = without_contact(force + pressed)
+        return Response(found, support, contact, pressed, inner)
 
     def support_motion(self, time: float, *, after: bool) -> tuple[Array, Array, Array]:
         """Return s, s' and s'' of the held components at `time` [s]."""
@@ -216,7 +224,10 @@ class FirstOrderSystem:
             for constraint, gradient in zip(self.extra, gradients, strict=True)
         ]
         rows = vstack(gradients, format="csr")
-        constrained = ConstrainedInertia(self.supported, rows, regularisation=REGULARISATION)
+        share: float | Array = REGULARISATION
+        if self._links:
+            share = np.repeat([REGULARISATION, self._link_share], [rows.shape[0] - self._links, self._links])
+        constrained = ConstrainedInertia(self.supported, rows, regularisation=share)
         return constrained, np.concatenate(demands)
 
     def _powers(self, v: Array, memories: list[list[Array]], loads: Array, answer: Response) -> tuple[float, float]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.fem.contact import Contacts, ContactSolver, NodeColumns
+from rheotwin.fem.contact.lawful import LawfulContact
 from rheotwin.fem.linear import Choice
+from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.step_matrix import step_matrix
@@ -42,23 +45,33 @@ class ImplicitStepper:
         stiffnesses = tuple(tuple(channel.stiffness for channel in body) for body in self._channels)
         self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice, remember=remember)
         self._impulses = Impulses(model, choice, h) if scheme.dynamic else None
-        self._contact = ContactSolver(model.tools, NodeColumns(self._matrix.solve, model.dimension, model.size))
+        columns = NodeColumns(self._matrix.solve, model.dimension, model.size)
+        self._contact = ContactSolver(model.tools, columns)
+        self._lawful: LawfulContact | None = None
+        if model.problem.contact is not None:
+            respond = None if self._impulses is None else self._impulses.respond
+            self._lawful = LawfulContact(model, model.problem.contact, scheme, h, columns, respond)
+        impulse = None if self._impulses is None else self._impulses.answer
+        self._links = LinkSolver(model, columns, scheme.load_share, impulse) if model.problem.links else None
 
     def statistics(self) -> dict[str, Any]:
         """Return scheme and linear solver."""
         extra = {"pressures": self._matrix.extra} if self._matrix.extra else {}
         size = {"scheme": self._scheme.name, "unknowns": len(self._model.free)}
-        return size | extra | self._matrix.factor.describe()
+        contacts = {} if self._lawful is None else self._lawful.statistics()
+        return size | extra | contacts | self._matrix.factor.describe()
 
     def save(self) -> dict[str, Array]:
         """Return what an iterative solver starts from."""
-        warm = self._matrix.warm
-        return {} if warm is None else {"warm_start": warm.save()}
+        warm, lists = self._matrix.warm, {} if self._lawful is None else self._lawful.save()
+        return lists if warm is None else lists | {"warm_start": warm.save()}
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Take over what `save` returned."""
         if self._matrix.warm is not None:
             self._matrix.warm.restore(saved["warm_start"])
+        if self._lawful is not None:
+            self._lawful.restore(saved)
 
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step."""
@@ -71,7 +84,10 @@ class ImplicitStepper:
             right = right - self._matrix.apply(du)
         du = du + self._matrix.next(right, state.u)
         positions = padded(model.points + state.u.reshape(-1, model.dimension))
-        du, contacts = self._contact.step(positions, du, end)
+        touch = partial(self._contact.step, positions, end=end)
+        if self._lawful is not None:
+            touch = partial(self._lawful.step, state, begin=begin, end=end)
+        du, contacts = touch(du) if self._links is None else self._links.step(state.u, du, touch)
         if self._account:
             self._enter_work(state, du, contacts, loads, history)
         self._accept(state, du, contacts, end)
@@ -102,15 +118,22 @@ class ImplicitStepper:
             by_du * du + by_v * state.v + by_a * state.acceleration
             for by_du, by_v, by_a in (scheme.velocity, scheme.acceleration)
         )
-        if self._impulses is not None:
+        impulses = self._impulses
+        if impulses is not None:
             # A support's own velocity, not du/h: that belongs to mid-step and would make the next step's
             # viscous and inertial forces of order 1.
             target = np.where(self._model.held, self._model.prescribed_rate(end), rate)
-            struck = self._impulses.after(velocity, target, contacts)
+            struck = impulses.after(velocity, target, contacts)
+            if self._links is not None:
+                struck = self._links.struck(state.u + du, struck, lambda v: impulses.after(v, target, contacts))
             acceleration = acceleration + scheme.acceleration_per_velocity * (struck - velocity)
             if self._account:
                 loss = kinetic_energy(self._model, velocity) - kinetic_energy(self._model, struck)
                 state.ledger.impact += loss
+            velocity = struck
+        if self._lawful is not None:
+            struck = self._lawful.struck(state, velocity, end, account=self._account)
+            acceleration = acceleration + scheme.acceleration_per_velocity * (struck - velocity)
             velocity = struck
         state.u += du
         state.v, state.acceleration = velocity, acceleration
@@ -156,9 +179,16 @@ class ImplicitStepper:
         """
         if not self._scheme.dynamic:
             state.ledger.external += self._taken_up(state, du)
+            if self._lawful is not None:
+                self._lawful.enter_work(state)
             return
         exerted = self._matrix.apply(du) - history - loads
+        if self._links is not None:
+            exerted -= self._links.force
         outside = self._model.held.copy()
         d = self._model.dimension
-        outside[(contacts.node[:, None] * d + np.arange(d)).ravel()] = True
+        touched = contacts.node if self._lawful is None else self._lawful.nodes
+        outside[(touched[:, None] * d + np.arange(d)).ravel()] = True
         state.ledger.external += float(loads @ du + exerted[outside] @ du[outside])
+        if self._lawful is not None:
+            self._lawful.enter_work(state)

@@ -47,8 +47,9 @@ class Impulses:
         pressures = self._volumes[0].shape[0]
         # A lumped mass answers a blow at the node that takes it: nothing there to keep whole columns for.
         self._local = _inverse_mass(model) if model.lumped and not pressures else None
-        kept = partial(self._answer, self._solve, pressures)
-        self._columns = NodeColumns(kept, model.dimension, model.size)
+        self.answer = partial(self._answer, self._solve, pressures)
+        """Velocity changes of impulses (size, n) on free components."""
+        self._columns = NodeColumns(self.answer, model.dimension, model.size)
 
     @staticmethod
     def _answer(solve: Solve, pressures: int, impulse: Array) -> Array:
@@ -68,6 +69,15 @@ class Impulses:
             missing = normals.T @ (rate - velocity)
             velocity = velocity + response @ spsolve(csc_matrix(normals.T @ response), missing)
         return np.asarray(velocity)
+
+    def respond(self, impulses: csr_matrix) -> Array | csr_matrix:
+        """Return the velocity changes (size, n) of impulses (size, n) on few nodes, sparse for a lumped mass."""
+        if self._local is not None:
+            return self._local @ impulses
+        d = self._model.dimension
+        nodes = np.unique(impulses.nonzero()[0] // d)
+        components = (nodes[:, None] * d + np.arange(d)).ravel()
+        return np.asarray(np.hstack([self._columns.of(int(node)) for node in nodes]) @ impulses[components].toarray())
 
 
 def _volume_rates(model: Model, h: float) -> tuple[csr_matrix, csr_matrix]:

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.constraint_set import ConstraintSet
 from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.edges import add_edge_forces
 from rheotwin.particles.forces.element_pressure import add_element_pressure
@@ -33,6 +34,8 @@ class Forces(NamedTuple):
     global_pressure: GlobalPressure
     topology: Topology
     ties: ParticlesOnEdges
+    constraints: ConstraintSet
+    """Not among what `add_forces` adds: they need to know the sum of all the others."""
 
 
 @njit(cache=True)

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.particles.surface_vectors import add_triangle_gradients
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -21,15 +23,21 @@ Indices = NDArray[np.int64]
 class GlobalPressure(NamedTuple):
     """Outward faces (F, d) and their weights (F,), packed by body with offsets (B+1,); V0 (B,) [m^d] of each body.
 
-    `stiffness` [Pa/m^d] and `damping` [Pa s/m^d] are multiplied by the thickness [m] of plane bodies.
+    `stiffness` [Pa/m^d] and `damping` [Pa s/m^d] are multiplied by the thickness [m] of plane bodies. `nodes` (n,) are
+    the particles of the faces, packed by body with `first` (B+1,); faces name their corners by the place in `nodes`.
+    `place` and `gradient` (n, 4) are scratch: x [m] relative to the body's first node, and dV/dx.
     """
 
     faces: Indices
     weight: Array
     offset: Indices
+    nodes: Indices
+    first: Indices
     rest: Array
     stiffness: float
     damping: float
+    place: Array
+    gradient: Array
 
 
 def surface_triangles(faces: Indices) -> tuple[Indices, Array]:
@@ -43,67 +51,81 @@ def surface_triangles(faces: Indices) -> tuple[Indices, Array]:
 def make_global_pressure(rest: Array, surfaces: list[Indices], *, stiffness: float, damping: float) -> GlobalPressure:
     """Close each body's outward boundary faces (F, 2), (F, 3) or (F, 4) around its volume at rest (N, 3) [m]."""
     split = [surface_triangles(faces.astype(np.int64)) for faces in surfaces]
-    offset = np.zeros(len(split) + 1, np.int64)
-    offset[1:] = np.cumsum([len(faces) for faces, _ in split])
+    found = [np.unique(faces, return_inverse=True) for faces, _ in split]
+    first = np.cumsum([0, *(len(nodes) for nodes, _ in found)])
+    corners = [
+        inverse.reshape(faces.shape) + start
+        for (faces, _), (_, inverse), start in zip(split, found, first[:-1], strict=True)
+    ]
     pressure = GlobalPressure(
-        faces=np.ascontiguousarray(np.concatenate([faces for faces, _ in split])),
+        faces=np.concatenate(corners),
         weight=np.concatenate([weight for _, weight in split]),
-        offset=offset,
+        offset=np.cumsum([0, *(len(faces) for faces, _ in split)]),
+        nodes=np.concatenate([nodes for nodes, _ in found]),
+        first=first,
         rest=np.zeros(len(split)),
         stiffness=stiffness,
         damping=damping,
+        place=np.zeros((first[-1], 4)),
+        gradient=np.zeros((first[-1], 4)),
     )
     return pressure._replace(rest=body_volumes(pressure, rest))
 
 
 def no_global_pressure(dimension: int) -> GlobalPressure:
     """Return a pressure on no body."""
-    faces = np.zeros((0, max(dimension, 2)), np.int64)
-    return GlobalPressure(faces, np.zeros(0), np.zeros(1, np.int64), np.zeros(0), 0.0, 0.0)
+    faces, nodes, offset = np.zeros((0, max(dimension, 2)), np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64)
+    none, scratch = np.zeros(0), np.zeros((0, 4))
+    return GlobalPressure(faces, none, offset, nodes, offset, none, 0.0, 0.0, scratch, scratch)
 
 
 @njit(cache=True)
-def _area_vector(faces: Indices, weight: Array, face: int, x: Array) -> tuple[float, float, float]:
-    """Return the weighted outward area vector [m^(d-1)] of a face."""
-    i, j = faces[face, 0], faces[face, 1]
-    ux, uy, uz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
-    if faces.shape[1] == 2:
-        return weight[face] * uy, -weight[face] * ux, 0.0
-    k, half = faces[face, 2], 0.5 * weight[face]
-    wx, wy, wz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
-    return half * (uy * wz - uz * wy), half * (uz * wx - ux * wz), half * (ux * wy - uy * wx)
+def _add_edge_gradients(faces: Indices, weight: Array, low: int, high: int, place: Array, gradient: Array) -> None:
+    """Give each end of plane edges half of their outward normal of their own length."""
+    for face in range(low, high):
+        i, j, half = faces[face, 0], faces[face, 1], 0.5 * weight[face]
+        sx, sy = half * (place[j, 1] - place[i, 1]), -half * (place[j, 0] - place[i, 0])
+        for node in (i, j):
+            gradient[node, 0] += sx
+            gradient[node, 1] += sy
 
 
 @njit(cache=True)
 def _volume_and_flow(pressure: GlobalPressure, body: int, x: Array, v: Array) -> tuple[float, float]:
-    """Return V [m^d] and Vdot [m^d/s] of a body; V is counted from one of its corners to keep its digits."""
-    faces, volume, flow = pressure.faces, 0.0, 0.0
-    corners = faces.shape[1]
-    origin = x[faces[pressure.offset[body], 0]]
-    for face in range(pressure.offset[body], pressure.offset[body + 1]):
-        sx, sy, sz = _area_vector(faces, pressure.weight, face, x)
-        for corner in range(corners):
-            node = faces[face, corner]
-            volume += sx * (x[node, 0] - origin[0]) + sy * (x[node, 1] - origin[1]) + sz * (x[node, 2] - origin[2])
-            flow += sx * v[node, 0] + sy * v[node, 1] + sz * v[node, 2]
-    return volume / (corners * corners), flow / corners
+    """Return V [m^d] and Vdot [m^d/s] of a body and leave dV/dx in `gradient`; V = x . dV/dx/d is homogeneous."""
+    faces, nodes, place, gradient = pressure.faces, pressure.nodes, pressure.place, pressure.gradient
+    low, high = pressure.first[body], pressure.first[body + 1]
+    origin = nodes[low]
+    ox, oy, oz = x[origin, 0], x[origin, 1], x[origin, 2]
+    for n in range(low, high):
+        node = nodes[n]
+        place[n, 0], place[n, 1], place[n, 2] = x[node, 0] - ox, x[node, 1] - oy, x[node, 2] - oz
+    gradient[low:high] = 0.0
+    begin, end = pressure.offset[body], pressure.offset[body + 1]
+    if faces.shape[1] == 2:
+        _add_edge_gradients(faces, pressure.weight, begin, end, place, gradient)
+    else:
+        add_triangle_gradients(faces, pressure.weight, place, gradient, begin, end)
+    volume, flow = 0.0, 0.0
+    for n in range(low, high):
+        node, gx, gy, gz = nodes[n], gradient[n, 0], gradient[n, 1], gradient[n, 2]
+        volume += gx * place[n, 0] + gy * place[n, 1] + gz * place[n, 2]
+        flow += gx * v[node, 0] + gy * v[node, 1] + gz * v[node, 2]
+    return volume / faces.shape[1], flow
 
 
 @njit(cache=True)
 def add_global_pressure(pressure: GlobalPressure, x: Array, v: Array, force: Array) -> None:
     """Push the surface of each body by its pressure."""
-    faces = pressure.faces
-    corners = faces.shape[1]
+    nodes, gradient = pressure.nodes, pressure.gradient
     for body in range(pressure.rest.shape[0]):
         volume, flow = _volume_and_flow(pressure, body, x, v)
-        share = (-pressure.stiffness * (volume - pressure.rest[body]) - pressure.damping * flow) / corners
-        for face in range(pressure.offset[body], pressure.offset[body + 1]):
-            sx, sy, sz = _area_vector(faces, pressure.weight, face, x)
-            for corner in range(corners):
-                node = faces[face, corner]
-                force[node, 0] += share * sx
-                force[node, 1] += share * sy
-                force[node, 2] += share * sz
+        p = -pressure.stiffness * (volume - pressure.rest[body]) - pressure.damping * flow
+        for n in range(pressure.first[body], pressure.first[body + 1]):
+            node = nodes[n]
+            force[node, 0] += p * gradient[n, 0]
+            force[node, 1] += p * gradient[n, 1]
+            force[node, 2] += p * gradient[n, 2]
 
 
 @njit(cache=True)
@@ -136,13 +158,7 @@ def global_pressure_rate(pressure: GlobalPressure, x: Array, masses: Array, free
 
     masses (N,) [kg]; free (N, 3) tells which components can move.
     """
-    largest = 0.0
-    for body in range(len(pressure.rest)):
-        part = slice(pressure.offset[body], pressure.offset[body + 1])
-        faces = pressure.faces[part]
-        vectors = np.array([_area_vector(faces, pressure.weight[part], face, x) for face in range(len(faces))])
-        gradient = np.zeros_like(x)
-        for corner in faces.T:
-            np.add.at(gradient, corner, vectors / faces.shape[1])
-        largest = max(largest, float(np.sum(np.where(free, gradient**2, 0.0) / masses[:, None])))
-    return largest
+    body_volumes(pressure, x)  # leaves dV/dx behind
+    rates = np.where(free[pressure.nodes], pressure.gradient[:, :3] ** 2, 0.0).sum(axis=1) / masses[pressure.nodes]
+    bodies = zip(pressure.first[:-1], pressure.first[1:], strict=True)
+    return max((float(rates[low:high].sum()) for low, high in bodies), default=0.0)

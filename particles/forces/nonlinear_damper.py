@@ -130,7 +130,7 @@ def _law(group: EdgeGroup) -> SofteningThreeElement:
     return cast(SofteningThreeElement, group.law)
 
 
-def _exponent(group: EdgeGroup) -> float:
+def exponent_of(group: EdgeGroup) -> float:
     """Return B of the law [1/Pa]."""
     softening = _law(group).softening
     return float(np.log(group.law.edge_constants[2] / softening.viscosity)) / (
@@ -138,7 +138,7 @@ def _exponent(group: EdgeGroup) -> float:
     )
 
 
-def _bounds(group: EdgeGroup) -> tuple[float, float, float]:
+def slider_bounds(group: EdgeGroup) -> tuple[float, float, float]:
     """Return natural, least and most share of the length; without a slider nothing is out of bounds."""
     slider = _law(group).slider
     return (0.0, -np.inf, np.inf) if slider is None else (slider.natural, slider.least, slider.most)
@@ -154,10 +154,10 @@ def softening_edges(groups: Sequence[EdgeGroup]) -> SofteningEdges:
         soft_series=column(groups, lambda g: _law(g).softening.viscosity * g.share),
         from_force=column(groups, lambda g: _law(g).softening.from_stress * g.force_share),
         to_force=column(groups, lambda g: _law(g).softening.to_stress * g.force_share),
-        exponent=column(groups, lambda g: _exponent(g) / g.force_share),
-        natural=column(groups, lambda g: _bounds(g)[0] * g.rest),
-        least=column(groups, lambda g: _bounds(g)[1]),
-        most=column(groups, lambda g: _bounds(g)[2]),
+        exponent=column(groups, lambda g: exponent_of(g) / g.force_share),
+        natural=column(groups, lambda g: slider_bounds(g)[0] * g.rest),
+        least=column(groups, lambda g: slider_bounds(g)[1]),
+        most=column(groups, lambda g: slider_bounds(g)[2]),
     )
 
 

@@ -21,6 +21,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.particles.forces.near_contacts import has_moved, near_contacts
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Foot = tuple[float, float, float, float, float, float, float]
@@ -39,8 +41,8 @@ cases, two vertices on each other and the rest on one of them is the worst.
 class Topology(NamedTuple):
     """Vertices (n,) with their opposite edges (n, 2) or triangles (n, 3), seen from outside the cell, and eps (n,) [m].
 
-    `stiffness` [N/m], `damping` [N s/m]. `seen` (N, 3) are the positions [m] at the last look, `near` the contacts
-    found then, `near_count` (1,) how many; they save time and carry no history.
+    `stiffness` [N/m], `damping` [N s/m]. `seen` (N, 3) are the positions [m] at the last look, `near` (n + 1,) the
+    contacts found then, `near_count` (1,) how many; they save time and carry no history.
     """
 
     vertex: Indices
@@ -90,7 +92,7 @@ def make_topology(
         damping=damping,
         reach=REACH * float(heights.min()),
         seen=np.full_like(rest, np.nan),
-        near=np.zeros(len(vertex), np.int64),
+        near=np.zeros(len(vertex) + 1, np.int64),
         near_count=np.zeros(1, np.int64),
     )
 
@@ -155,8 +157,23 @@ def add_topology_forces(topology: Topology, x: Array, v: Array, force: Array) ->
     """Push vertices off the features they have come too near to, and the features back."""
     if topology.vertex.shape[0] == 0:
         return
-    if _has_moved(topology, x):
-        _look(topology, x)
+    if has_moved(topology.seen, topology.reach, x):
+        topology.seen[:] = x
+        look(topology, x)
+    push_near(topology, x, v, force)
+
+
+@njit(cache=True)
+def look(topology: Topology, x: Array) -> None:
+    """List the contacts that can reach eps before a particle has moved by `reach`."""
+    topology.near_count[0] = near_contacts(
+        topology.vertex, topology.feature, topology.distance, topology.reach, x, topology.near
+    )
+
+
+@njit(cache=True)
+def push_near(topology: Topology, x: Array, v: Array, force: Array) -> None:
+    """Add the forces of the contacts listed."""
     feature = topology.feature
     for found in range(topology.near_count[0]):
         contact = topology.near[found]
@@ -170,66 +187,6 @@ def add_topology_forces(topology: Topology, x: Array, v: Array, force: Array) ->
             force[i, c] -= ri * f * n
             force[j, c] -= rj * f * n
             force[k, c] -= rk * f * n
-
-
-@njit(cache=True)
-def _has_moved(topology: Topology, x: Array) -> bool:
-    """Tell whether a particle is further than `reach` from where it was at the last look."""
-    seen, limit = topology.seen, topology.reach**2
-    for node in range(x.shape[0]):
-        dx, dy, dz = x[node, 0] - seen[node, 0], x[node, 1] - seen[node, 1], x[node, 2] - seen[node, 2]
-        if not dx * dx + dy * dy + dz * dz <= limit:  # also true for the first look, at which `seen` is not a number
-            return True
-    return False
-
-
-@njit(cache=True)
-def _look(topology: Topology, x: Array) -> None:
-    """List the contacts that can reach eps before a particle has moved by r = `reach`.
-
-    With the longest distance L within the cell, edges change by 2 r at most. In 2D, d = s/l: s by 4 r L + 4 r^2, l by
-    2 r; in 3D, d = s/|m|: m by b = 4 r L + 4 r^2, s = q.m by 2 r |m| + (L + 2 r) b.
-    """
-    r, feature, count = topology.reach, topology.feature, 0
-    topology.seen[:] = x
-    for contact in range(topology.vertex.shape[0]):
-        p = topology.vertex[contact]
-        longest = 0.0
-        for a in range(feature.shape[1]):
-            i, j = feature[contact, a], feature[contact, (a + 1) % feature.shape[1]]
-            longest = max(longest, _square(x, p, i), _square(x, i, j))
-        longest = np.sqrt(longest)
-        change = 4.0 * r * longest + 4.0 * r * r
-        i, j = feature[contact, 0], feature[contact, 1]
-        if feature.shape[1] == 2:
-            d, size = _edge_foot(x, p, i, j)[0], np.sqrt(_square(x, i, j))
-            least, most = d * size - change, size + 2.0 * r
-        else:
-            k = feature[contact, 2]
-            d, size = _face_foot(x, p, i, j, k)[0], _face_size(x, i, j, k)
-            least, most = d * size - 2.0 * r * size - (longest + 2.0 * r) * change, size + change
-        if not least >= topology.distance[contact] * most:  # features without extent are not numbers here: near
-            topology.near[count] = contact
-            count += 1
-    topology.near_count[0] = count
-
-
-@njit(cache=True)
-def _square(x: Array, i: int, j: int) -> float:
-    """Return the squared distance [m^2] of two particles."""
-    total = 0.0
-    for c in range(3):
-        total += (x[j, c] - x[i, c]) ** 2
-    return total
-
-
-@njit(cache=True)
-def _face_size(x: Array, i: int, j: int, k: int) -> float:
-    """Return twice the area [m^2] of a triangle."""
-    ux, uy, uz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
-    wx, wy, wz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
-    mx, my, mz = wy * uz - wz * uy, wz * ux - wx * uz, wx * uy - wy * ux
-    return float(np.sqrt(mx * mx + my * my + mz * mz))
 
 
 @njit(cache=True)

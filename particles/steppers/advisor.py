@@ -9,84 +9,72 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
-from rheotwin.particles.cell_volume import volume_matrix
-from rheotwin.particles.network import Constants, TrussNetwork, network_stable_step
-from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
+from rheotwin.particles.network import Constants
+from rheotwin.particles.stability import largest_eigenvalue
 from rheotwin.particles.steppers.bounds import ExplicitRule, ModeLaw, StepBound, explicit_limit
 from rheotwin.particles.steppers.choose import StepperName
+from rheotwin.particles.steppers.families import Family
+from rheotwin.particles.steppers.semi_implicit_bound import Others, semi_implicit_step
 from rheotwin.problem import Problem
 
 Array = NDArray[np.float64]
-Others = Sequence[tuple[csr_matrix, float]]
+Mask = NDArray[np.bool_]
 
 FEW = 400
 """Free components up to which all modes are computed; beyond, modes are sampled below the largest."""
 SAMPLES = 200
 SLOWEST = 1e-6
 """Slowest mode sampled, as a share of the largest eigenvalue."""
+SEMI_IMPLICIT = (
+    "stiffness and viscosity (kappa lambda h^2/m + 2 eta lambda h/m < 4, what relaxes within a step counting to eta)"
+)
 DIGITS = 9
 """Digits to which laws of elements must agree to count as one."""
 
 
 def step_bound(
-    problem: Problem, network: TrussNetwork, rest: Array, stepper: StepperName, others: Others = ()
+    problem: Problem, network: Sequence[Family], halves: Family, stepper: StepperName, others: Others
 ) -> StepBound:
-    """Return the stable step [s] of the bodies at rest (N, 3) and the bound that sets it.
+    """Return the stable step [s] of the bodies at rest and the bound that sets it.
 
-    `others` are stiffness and viscosity of what is not in the network: a matrix on the components (N*d) and a bound of
-    what no matrix holds, each (see `network_stable_step`, which also refuses nodes without mass).
+    `others` are stiffness and viscosity of what is not made of elements: a matrix on the components (N*d) and a bound
+    of what no matrix holds, each.
     """
+    masses = np.repeat(problem.masses, problem.dimension)
+    free = (problem.owners < 0).ravel()
     if stepper == "semi-implicit":
-        step = network_stable_step(problem, network, rest, others)
-        return StepBound(step, "stiffness and viscosity (kappa lambda h^2/m + 2 eta lambda h/m < 4)")
-    stiffness, viscosity = _rates_of(others, problem) if others else (0.0, 0.0)
+        step = semi_implicit_step([*network, halves], others, masses, free)
+        return StepBound(step, SEMI_IMPLICIT)
     if stepper == "implicit":
-        return StepBound(
-            stable_step(stiffness, viscosity), "the forces that keep the shape, which this rule takes at the old time"
-        )
-    return _explicit_bound(problem, network, rest, stepper, stiffness, viscosity)
-
-
-def _rates_of(others: Others, problem: Problem) -> tuple[float, float]:
-    """Return the largest eigenvalues of M^-1 K [1/s^2] and M^-1 C [1/s] of what is not in the network."""
-    masses, free = _components(problem)
-    (stiff, stiff_bound), (viscous, viscous_bound) = others
-    return (
-        largest_eigenvalue(stiff, masses, free) + stiff_bound,
-        largest_eigenvalue(viscous, masses, free) + viscous_bound,
-    )
-
-
-def _components(problem: Problem) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the mass of each component (N*d) [kg] and whether it is free."""
-    return np.repeat(problem.masses, problem.dimension), (problem.owners < 0).ravel()
+        step = semi_implicit_step([halves], others, masses, free)
+        return StepBound(step, "the forces that keep the shape, which this rule takes at the old time")
+    return _explicit_bound([*network, halves], others, masses, free, stepper)
 
 
 def _explicit_bound(
-    problem: Problem, network: TrussNetwork, rest: Array, rule: ExplicitRule, stiffness: float, viscosity: float
+    families: Sequence[Family], others: Others, masses: Array, free: Mask, rule: ExplicitRule
 ) -> StepBound:
     """Take the smallest limit of all laws, each with all modes of the body.
 
     Exact where all elements share one law up to a factor; otherwise every law is held against the modes of all. What is
-    not in the network, `stiffness` [1/s^2] and `viscosity` [1/s], is taken to act where the network is stiffest.
+    not made of elements is taken to act where they are stiffest.
     """
-    edges, cells = network.edge_constants, network.cell_constants
+    stiffness, viscosity = (largest_eigenvalue(matrix, masses, free) + bound for matrix, bound in others)
     bounds = [StepBound(np.inf, "no forces")]
     for viscous in (False, True):
-        edge, cell = _reference(edges, viscous=viscous), _reference(cells, viscous=viscous)
-        if not (edge.any() or cell.any()):
-            continue
-        mus = _modes(problem, network, rest, edge, cell)
+        references = [_reference(family.constants, viscous=viscous) for family in families]
+        used = sum(int(np.count_nonzero(reference)) for reference in references)
+        mus = _modes(families, references, masses, free) if used else np.zeros(0)
         if not len(mus):
             continue
-        self_stress = len(mus) < int(np.count_nonzero(edge) + np.count_nonzero(cell))
-        for law in [*_laws(edges, edge), *_laws(cells, cell)]:
-            bounds.append(explicit_limit(rule, law, mus, self_stress=self_stress))
-            if stiffness > 0.0 or viscosity > 0.0:
-                stiffer = replace(
-                    law, spring=law.spring + stiffness / mus[-1], viscosity=law.viscosity + viscosity / mus[-1]
-                )
-                bounds.append(explicit_limit(rule, stiffer, mus, self_stress=self_stress))
+        for family, reference in zip(families, references, strict=True):
+            for law in _laws(family.constants, reference):
+                bounds.append(explicit_limit(rule, law, mus, self_stress=len(mus) < used))
+                if stiffness > 0.0 or viscosity > 0.0:
+                    stiffer = replace(
+                        law, spring=law.spring + stiffness / mus[-1], viscosity=law.viscosity + viscosity / mus[-1]
+                    )
+                    bounds.append(explicit_limit(rule, stiffer, mus, self_stress=len(mus) < used))
     return min(bounds, key=lambda bound: bound.step)
 
 
@@ -122,18 +110,18 @@ def _laws(constants: Constants, reference: Array) -> list[ModeLaw]:
     return laws
 
 
-def _modes(problem: Problem, network: TrussNetwork, rest: Array, edge: Array, cell: Array) -> Array:
+def _modes(families: Sequence[Family], references: Sequence[Array], masses: Array, free: Mask) -> Array:
     """Return eigenvalues of M^-1 L, L made of the reference constants: all of a small body, else a sample."""
-    matrix = edge_matrix(problem.points, network.edges, edge)
-    if len(network.cells):
-        matrix = matrix + volume_matrix(rest, network.cells, cell / network.rest_volume, problem.dimension)
-    masses, free = _components(problem)
+    matrix = csr_matrix((len(masses),) * 2)
+    for family, reference in zip(families, references, strict=True):
+        if len(family):
+            matrix = matrix + family.matrix(reference)
     if free.sum() <= FEW:
         return _all_modes(matrix, masses, free)
     return largest_eigenvalue(matrix, masses, free) * np.geomspace(SLOWEST, 1.0, SAMPLES)
 
 
-def _all_modes(matrix: csr_matrix, masses: Array, free: NDArray[np.bool_]) -> Array:
+def _all_modes(matrix: csr_matrix, masses: Array, free: Mask) -> Array:
     if not free.any():
         return np.zeros(0)
     scale = diags(1.0 / np.sqrt(masses[free]))

@@ -113,10 +113,12 @@ def explicit_limit(rule: ExplicitRule, law: ModeLaw, mus: Array, *, self_stress:
         return StepBound(np.inf, "no forces")
     limits = _LIMITS[rule](roots)
     worst = int(np.argmin(limits))
-    return StepBound(float(limits[worst]), _reason(rule, roots[worst], law))
+    return StepBound(float(limits[worst]), _reason(rule, roots[worst], law, limits[worst]))
 
 
-def _reason(rule: ExplicitRule, root: complex, law: ModeLaw) -> str:
+def _reason(rule: ExplicitRule, root: complex, law: ModeLaw, limit: float) -> str:
+    if limit == 0.0:
+        return "springs without viscosity, whose oscillations it lets grow"
     if abs(root.imag) > 1e-6 * abs(root):
         if rule == "euler":
             return "little damping (h < c1/(B k), whatever the mass)"

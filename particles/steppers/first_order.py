@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, settle_contact
+from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, settle_contact, touches
+from rheotwin.particles.constrained import add_constraint_forces
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.edges import add_edge_forces
@@ -112,8 +113,13 @@ def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
 
 
 @njit(cache=True)
-def evaluate(system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes) -> None:
-    """Put the forces and the rates of the internal variables at a state and `time` [s] into `out`."""
+def evaluate(
+    system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes, after: bool = True
+) -> None:
+    """Put the forces and the rates of the internal variables at a state and `time` [s] into `out`.
+
+    `after`: motions are looked at from after that time.
+    """
     x, v = state.positions, state.velocities
     rates = system.rates
     out.force[:] = 0.0  # a scratch for the forces of `rates` before it holds the true ones
@@ -132,6 +138,7 @@ def evaluate(system: System, state: State, boundary: Boundary, time: float, h: f
     out.force[:] = boundary.nodes.weight
     apply_loads(boundary.loads, time, out.force)
     add_forces(system.forces, state, h, out.force)
+    add_constraint_forces(system.forces.constraints, boundary, state, time, after, h, out.force)
 
 
 @njit(cache=True)
@@ -154,13 +161,13 @@ def finish(boundary: Boundary, push: Push, state: State, force: Array, end: floa
     for k in range(held.node.shape[0]):
         state.reaction[held.node[k], held.component[k]] -= force[held.node[k], held.component[k]]
     state.force[:] = force
-    if boundary.tools.shape.shape[0] == 0:
+    if not touches(boundary):
         return
     x, v = state.positions, state.velocities
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] -= h * v[node, c]
-    settle_contact(boundary.tools, push, nodes, state, end, h)
+    settle_contact(boundary, push, state, end, h)
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] += h * v[node, c]

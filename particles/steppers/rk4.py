@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from rheotwin.particles.boundary import Boundary, hold, room_for_contact
+from rheotwin.particles.constrained import note_reactions
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
 from rheotwin.particles.state import State
 from rheotwin.particles.steppers.first_order import (
@@ -41,6 +42,7 @@ def advance_rk4(first: int, count: int, h: float, system: System, state: State, 
         room_for_contact(boundary),
     )
     speed, x0, v0 = np.zeros_like(v), np.zeros_like(x), np.zeros_like(v)
+    multipliers = np.zeros_like(state.multipliers)
     for step in range(first, first + count):
         end = (step + 1) * h
         hold(boundary.held, nodes, state, end, h)
@@ -48,10 +50,12 @@ def advance_rk4(first: int, count: int, h: float, system: System, state: State, 
         keep_arms(state, start)
         clear(mean)
         speed[:] = 0.0
+        multipliers[:] = 0.0
         for stage in range(4):
-            evaluate(system, state, boundary, (step + WHEN[stage]) * h, h, slopes)
+            evaluate(system, state, boundary, (step + WHEN[stage]) * h, h, slopes, stage < 3)
             speed += WEIGHT[stage] * v
             add_slopes(slopes, WEIGHT[stage], mean)
+            multipliers += WEIGHT[stage] * state.multipliers
             if stage < 3:
                 part = WHEN[stage + 1] * h
                 x[:] = x0 + part * v
@@ -60,6 +64,8 @@ def advance_rk4(first: int, count: int, h: float, system: System, state: State, 
         x[:] = x0 + h * speed
         accelerate(v, v0, mean.force, nodes, h)
         add_arms(state, start, mean, h)
+        state.multipliers[:] = multipliers  # what supports and links exert over the step, as the mean force is
+        note_reactions(system.forces.constraints, state)
         finish(boundary, push, state, mean.force, end, h)
         if step % CHECK_EVERY == 0 and runs_away(nodes, x):
             return step + 1 - first

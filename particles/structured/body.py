@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces
+from rheotwin.particles.forces.edge_group import EdgeGroup
 from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.forces.nonlinear_damper import softening_edges
+from rheotwin.particles.forces.placed import placed_forces
+from rheotwin.particles.forces.topology import no_topology
 from rheotwin.particles.in_lanes import aligned, aligned_copy, arm_states, bytes_of, in_lanes, none_of, with_corners
 from rheotwin.particles.placed import PlacedBody, kick_rates, placed_boundary, placed_cells
+from rheotwin.particles.softening_lanes import softening_lanes
 from rheotwin.particles.state import State
-from rheotwin.particles.structured.layout import Layout, tet_runs
+from rheotwin.particles.structured.layout import Layout, Runs, edge_runs, padded, tet_runs
 from rheotwin.particles.structured.loop import Boxes, advance_boxes
-from rheotwin.particles.structured.mixed_loop import advance_mixed
+from rheotwin.particles.structured.mixed_loop import Beside, advance_mixed
 from rheotwin.particles.structured.tet_vectors import CORNERS
 
 Reals = NDArray[Any]
@@ -28,52 +35,93 @@ def structured_body(
     """Bind the structured loop to a body laid out as `layout`, for steps of `h` [s]."""
     places, size = layout.places, layout.size
     there = placed_boundary(boundary, places, size)
-    boxes, lanes = _boxes(layout, edges, cells, there, h, dtype)
+    boxes, lanes = _boxes(layout, layout.edges, edges, cells, there, h, dtype)
     triangles = placed_cells(with_corners(cells, 3), places)
-    # Without the last place, which is nobody's, the views have strides like those of the unstructured kernel: what acts
-    # on particles from outside is compiled once for both.
-    positions, velocities, force = (rows[:, :-1].T for rows in boxes.motion.reshape(3, 3, size))
-    copy = state._replace(
-        positions=positions,
-        velocities=velocities,
-        force=force,
-        reaction=np.zeros((size, 3)),
-        edge_arms=np.zeros((0, 0)),
-    )
+    copy = _views(boxes, state, size)
     body = PlacedBody(
         name="structured",
         copy=copy,
         places=places,
         lanes=lanes,
-        bytes_per_edge=_bytes_per_edge(boxes, edges),
+        bytes_per_edge=_bytes_per_edge(boxes, len(edges.rest)),
         take=lambda first, count: int(advance_boxes(first, count, h, boxes, triangles, copy, there)),
     )
     body.load(state)
     return body
 
 
-def mixed_body(layout: Layout, forces: Forces, state: State, boundary: Boundary, h: float) -> PlacedBody:
-    """Bind the loop that has edges and tetrahedra in boxes and all other forces as the general one has them."""
-    there = placed_boundary(boundary, layout.places, layout.size)
-    boxes, lanes = _boxes(layout, forces.edges, forces.cells, there, h, np.float64)
-    plain = with_corners(forces.cells, 3 if forces.cells.corners.shape[1] == CORNERS else forces.cells.corners.shape[1])
-    others = forces._replace(edges=none_of(forces.edges, 2), cells=plain)
-    places = layout.places
+def mixed_body(
+    layout: Layout, forces: Forces, groups: Sequence[EdgeGroup], state: State, boundary: Boundary, h: float
+) -> PlacedBody:
+    """Bind the loop that has linear and softening edges and tetrahedra in runs and all other forces as in general.
+
+    `groups` are the nonlinear edges of the forces by law.
+    """
+    places, size = layout.places, layout.size
+    there, others = placed_boundary(boundary, places, size), placed_forces(forces, places, size - 1)
+    linear = edge_runs(layout, forces.edges.corners) if groups else layout.edges
+    boxes, lanes = _boxes(layout, linear, forces.edges, forces.cells, there, h, np.float64)
+    softening = [group for group in groups if isinstance(group.law, SofteningThreeElement)]
+    runs = _softening_runs(layout, softening)
+    # The state of softening edges comes last, in lanes; those before have the order of the general loop.
+    sliders, _, rest = (len(edges.corners) for edges in forces.nonlinear)
+    first = padded(sliders + rest)
+    kept = np.concatenate([np.arange(sliders), first + runs.of_element, sliders + np.arange(rest)])
+    states = aligned(2 * (first + runs.lanes), np.float64).reshape(2, -1)
+    lanes["nonlinear_edges"] = states, kept
+    copy = _views(boxes, state, size)._replace(nonlinear_edges=states)
+    packed = softening_lanes(softening, runs.of_element, runs.lanes, h)
+    topology = others.topology
+    others = others._replace(
+        edges=none_of(others.edges, 2),
+        cells=with_corners(others.cells, 3),
+        nonlinear=others.nonlinear._replace(softening=softening_edges([])),
+        topology=no_topology(others.topology.feature.shape[1]),
+    )
+    beside = Beside(packed, runs.table, first, topology, np.full(3 * size, np.nan), others)
     body = PlacedBody(
         name="structured, with general forces",
-        copy=state,
+        copy=copy,
         places=places,
         lanes=lanes,
-        bytes_per_edge=_bytes_per_edge(boxes, forces.edges),
-        take=lambda first, count: int(advance_mixed(first, count, h, boxes, places, others, state, boundary)),
-        placed=(),
+        bytes_per_edge=_bytes_per_edge(boxes, len(layout.edges.of_element), packed.edges.nbytes + states.nbytes),
+        take=lambda number, count: int(advance_mixed(number, count, h, boxes, beside, copy, there)),
     )
     body.load(state)
     return body
 
 
+def _softening_runs(layout: Layout, groups: Sequence[EdgeGroup]) -> Runs:
+    """Sort the edges of every law into runs, one law after the other; the law's number follows in each run."""
+    tables, lanes, last = [np.zeros((0, 5), np.int64)], [np.zeros(0, np.int64)], 0
+    for law, group in enumerate(groups):
+        runs = edge_runs(layout, group.corners)
+        table = np.column_stack([runs.table, np.full(len(runs.table), law)])
+        table[:, 2] += last
+        tables.append(table)
+        lanes.append(runs.of_element + last)
+        last += runs.lanes
+    return Runs(np.concatenate(tables), np.concatenate(lanes), last)
+
+
+def _views(boxes: Boxes, state: State, size: int) -> State:
+    """Return the state with what is in the boxes as views (N, 3) into them.
+
+    Without the last place, which is nobody's, they have strides like those of the unstructured kernel: what acts on
+    particles from outside is compiled once for both.
+    """
+    positions, velocities, force = (rows[:, :-1].T for rows in boxes.motion.reshape(3, 3, size))
+    return state._replace(
+        positions=positions,
+        velocities=velocities,
+        force=force,
+        reaction=np.zeros((size, 3)),
+        edge_arms=np.zeros((0, 0)),
+    )
+
+
 def _boxes(
-    layout: Layout, edges: Elements, cells: Elements, there: Boundary, h: float, dtype: DTypeLike
+    layout: Layout, linear: Runs, edges: Elements, cells: Elements, there: Boundary, h: float, dtype: DTypeLike
 ) -> tuple[Boxes, dict[str, tuple[Reals, Indices]]]:
     """Return the arrays of the loop, and where the arm states of elements are in them."""
     solids = with_corners(cells, CORNERS)
@@ -83,17 +131,17 @@ def _boxes(
         weight=aligned_copy(there.nodes.weight.T, dtype),
         rate=aligned_copy(kick_rates(there, layout.places, h), dtype),
         step=np.array([h], dtype=dtype),
-        edge_runs=layout.edges.table,
+        edge_runs=linear.table,
         tet_runs=runs.table,
-        edges=in_lanes(edges, edges.rest, layout.edges.of_element, layout.edges.lanes, dtype),
+        edges=in_lanes(edges, edges.rest, linear.of_element, linear.lanes, dtype),
         tets=in_lanes(solids, 1.0 / solids.rest, runs.of_element, runs.lanes, dtype),
     )
     boxes.motion[: 3 * layout.size] = there.nodes.rest.T.ravel()
-    lanes = {"edge_arms": (arm_states(boxes.edges), layout.edges.of_element)}
+    lanes = {"edge_arms": (arm_states(boxes.edges), linear.of_element)}
     if len(solids.rest):
         lanes["cell_arms"] = arm_states(boxes.tets), runs.of_element
     return boxes, lanes
 
 
-def _bytes_per_edge(boxes: Boxes, edges: Elements) -> float:
-    return (bytes_of(boxes, boxes.edges) - boxes.tet_runs.nbytes) / len(edges.rest)
+def _bytes_per_edge(boxes: Boxes, edges: int, more: int = 0) -> float:
+    return (bytes_of(boxes, boxes.edges) - boxes.tet_runs.nbytes + more) / edges

@@ -52,10 +52,12 @@ class Layout:
     edges: Runs
 
 
-def find_layout(points: Array, edges: Indices, dtype: DTypeLike = np.float64) -> Layout | None:
+def find_layout(
+    points: Array, edges: Indices, dtype: DTypeLike = np.float64, filling: float = LEAST_FILLING
+) -> Layout | None:
     """Lay out particles at points (N, 3) [m] and edges (M, 2); None unless every body is a box in long runs.
 
-    `dtype` is what the loop will calculate with.
+    `dtype` is what the loop will calculate with, `filling` the least share of lanes that are edges.
     """
     if not len(edges):
         return None
@@ -77,7 +79,7 @@ def find_layout(points: Array, edges: Indices, dtype: DTypeLike = np.float64) ->
         size += length
     block = BLOCK_BYTES // np.dtype(dtype).itemsize
     layout = Layout(places, size, block, _edge_runs(places, size, edges, block))
-    return layout if len(edges) >= LEAST_FILLING * layout.edges.lanes else None
+    return layout if len(edges) >= filling * layout.edges.lanes else None
 
 
 def _halves(box: Indices, edges: Indices) -> tuple[Indices, int]:
@@ -91,13 +93,19 @@ def _numbered(box: Indices) -> tuple[Indices, int]:
     row = counts[0] | 1
     layer = (row * counts[1]) | 1
     number = box @ np.array([1, row, layer])
-    half = _padded(int(number.max()) // 2 + 1)
+    half = padded(int(number.max()) // 2 + 1)
     # A run may reach past the ends of a half by less than a vector.
     return LANES + number % 2 * (half + LANES) + number // 2, 2 * half + 3 * LANES
 
 
-def _padded(count: Any) -> Any:
+def padded(count: Any) -> Any:
+    """Round up to whole vectors."""
     return -(-count // LANES) * LANES
+
+
+def edge_runs(layout: Layout, edges: Indices) -> Runs:
+    """Sort edges (M, 2), some of those of the layout, into runs of their own."""
+    return _edge_runs(layout.places, layout.size, edges, layout.block)
 
 
 def _edge_runs(places: Indices, size: int, edges: Indices, block: int) -> Runs:
@@ -116,7 +124,7 @@ def runs_of(corners: Indices, size: int, block: int) -> Runs:
     np.maximum.at(last, kind, base)
     member[kind] = np.arange(len(kind))
     first -= first % LANES
-    length = _padded(last + 1 - first)
+    length = padded(last + 1 - first)
     lane = np.concatenate([[0], np.cumsum(length)])
     starts = corners[member] - base[member, None] + first[:, None]
     table = np.column_stack([starts, lane[:-1], length])

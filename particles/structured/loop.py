@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -39,15 +39,30 @@ class Boxes(NamedTuple):
 
 
 @njit(cache=True, fastmath={"contract"})
-def _kick(velocity: Reals, force: Reals, rate: Reals) -> None:
+def _kick_row(velocity: Reals, force: Reals, rate: Reals) -> None:
     for place in range(velocity.size):
         velocity[place] += rate[place] * force[place]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _drift(position: Reals, velocity: Reals, step: Any) -> None:
+def _drift_rows(position: Reals, velocity: Reals, step: Any) -> None:
     for q in range(position.size):
         position[q] += step * velocity[q]
+
+
+@njit(cache=True)
+def kick(motion: Reals, rate: Reals) -> None:
+    """v += h F/m of all particles."""
+    size = rate.size
+    for row in range(3, 6):
+        _kick_row(motion[row * size : (row + 1) * size], motion[(row + 3) * size : (row + 4) * size], rate)
+
+
+@njit(cache=True)
+def drift(motion: Reals, step: Any) -> None:
+    """x += h v of all particles."""
+    rows = motion.size // 3
+    _drift_rows(motion[:rows], motion[rows : 2 * rows], step)
 
 
 @njit(cache=True)
@@ -85,9 +100,9 @@ def advance_boxes(
     first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary
 ) -> int:
     """Take `count` steps from step number `first`; `state` are views into `motion`. Returns steps taken."""
-    nodes, motion, step = boundary.nodes, boxes.motion, boxes.step[0]
+    nodes, motion = boundary.nodes, boxes.motion
     size = boxes.rate.size
-    push = room_for_contact(boundary)
+    push, contact = room_for_contact(boundary), touches(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
         motion[6 * size :] = boxes.weight
@@ -96,13 +111,12 @@ def advance_boxes(
         add_element_forces(boxes)
         if triangles.corners.shape[0] > 0:
             add_triangle_forces(triangles, state.positions, state.velocities, state.cell_arms, state.force)
-        for row in range(3, 6):
-            _kick(motion[row * size : (row + 1) * size], motion[(row + 3) * size : (row + 4) * size], boxes.rate)
+        kick(motion, boxes.rate)
         if boundary.held.node.shape[0] > 0:
             hold(boundary.held, nodes, state, end, h)
-        if boundary.tools.shape.shape[0] > 0:
-            settle_contact(boundary.tools, push, nodes, state, end, h)
-        _drift(motion[: 3 * size], motion[3 * size : 6 * size], step)
+        if contact:
+            settle_contact(boundary, push, state, end, h)
+        drift(motion, boxes.step[0])
         if number % CHECK_EVERY == 0 and runs_away(nodes, state.positions):
             return number + 1 - first
     return count

@@ -1,60 +1,76 @@
 """The time loop of boxes with forces of every other kind: edges and tetrahedra in runs, the rest as in general.
 
-Particles stay where the problem has them; before the forces of a step they are copied to their places in the boxes,
-and the forces found there are fetched. That costs as much as the edges themselves, a fifth of what it saves.
+All forces act on the particles where the boxes have them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, apply_loads, room_for_contact
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.forces.all_forces import Forces, add_forces
-from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
+from rheotwin.particles.forces.near_contacts import rows_have_moved
+from rheotwin.particles.forces.topology import Topology, look, push_near
+from rheotwin.particles.kernel import CHECK_EVERY, runs_away
+from rheotwin.particles.softening_lanes import SofteningLanes
 from rheotwin.particles.state import State
-from rheotwin.particles.structured.loop import Boxes, add_element_forces
+from rheotwin.particles.structured.loop import Boxes, add_element_forces, drift, kick
+from rheotwin.particles.structured.softening_runs import add_softening_runs
 
 Array = NDArray[np.float64]
-Reals = NDArray[Any]
 Indices = NDArray[np.int64]
 
 
-@njit(cache=True)
-def _to_boxes(values: Array, places: Indices, rows: Reals, size: int) -> None:
-    for node in range(places.size):
-        for c in range(3):
-            rows[c * size + places[node]] = values[node, c]
+class Beside(NamedTuple):
+    """What bodies have beside linear edges and tetrahedra.
+
+    Softening edges in `runs`, whose states have `before` others before them; the topology and where particles were
+    `seen` (3 size) [m] at its last look; all other forces.
+    """
+
+    softening: SofteningLanes
+    runs: Indices
+    before: int
+    topology: Topology
+    seen: Array
+    others: Forces
 
 
 @njit(cache=True)
-def _add_from_boxes(rows: Reals, places: Indices, size: int, force: Array) -> None:
-    for node in range(places.size):
-        for c in range(3):
-            force[node, c] += rows[c * size + places[node]]
+def _maintain_topology(beside: Beside, boxes: Boxes, state: State) -> None:
+    topology, positions = beside.topology, boxes.motion[: beside.seen.size]
+    if topology.vertex.shape[0] == 0:
+        return
+    if rows_have_moved(beside.seen, topology.reach, positions):
+        beside.seen[:] = positions
+        look(topology, state.positions)
+    push_near(topology, state.positions, state.velocities, state.force)
 
 
 @njit(cache=True, nogil=True)
 def advance_mixed(
-    first: int, count: int, h: float, boxes: Boxes, places: Indices, others: Forces, state: State, boundary: Boundary
+    first: int, count: int, h: float, boxes: Boxes, beside: Beside, state: State, boundary: Boundary
 ) -> int:
-    """Take `count` steps from step number `first`; `others` are all forces but those in boxes. Returns steps taken."""
-    x, v, force = state.positions, state.velocities, state.force
+    """Take `count` steps from step number `first`; `state` are views into the boxes. Returns steps taken."""
     motion, size = boxes.motion, boxes.rate.size
-    push = room_for_contact(boundary)
-    for step in range(first, first + count):
-        force[:] = boundary.nodes.weight
-        apply_loads(boundary.loads, step * h, force)
-        _to_boxes(x, places, motion[: 3 * size], size)
-        _to_boxes(v, places, motion[3 * size : 6 * size], size)
-        motion[6 * size :] = 0.0
+    push, contact = room_for_contact(boundary), touches(boundary)
+    for number in range(first, first + count):
+        end = (number + 1) * h
+        motion[6 * size :] = boxes.weight
+        apply_loads(boundary.loads, number * h, state.force)
         add_element_forces(boxes)
-        _add_from_boxes(motion[6 * size :], places, size, force)
-        add_forces(others, state, h, force)
-        move(push, state, boundary, (step + 1) * h, h)
-        if step % CHECK_EVERY == 0 and runs_away(boundary.nodes, x):
-            return step + 1 - first
+        add_softening_runs(beside.softening, beside.runs, motion, size, state.nonlinear_edges, beside.before)
+        _maintain_topology(beside, boxes, state)
+        add_forces(beside.others, state, h, state.force)
+        kick(motion, boxes.rate)
+        hold(boundary.held, boundary.nodes, state, end, h)
+        if contact:
+            settle_contact(boundary, push, state, end, h)
+        drift(motion, boxes.step[0])
+        if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
+            return number + 1 - first
     return count

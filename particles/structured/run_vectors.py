@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numba import njit, types
@@ -16,6 +17,7 @@ from rheotwin.particles.lanes import (
     Pointers,
     Response,
     emit_force_factor,
+    fetch_elements,
     whole,
 )
 
@@ -23,6 +25,51 @@ _tools: Any = cgutils
 _types: Any = types
 VECTORS = 3
 """Positions, velocities, forces: three rows of numbers each."""
+
+
+def emit_run(
+    lanes: Lanes,
+    motion: Any,
+    size: Any,
+    base: Any,
+    target: Any,
+    count: Any,
+    factor: Callable[[Any, Any, Any], Any],
+    fetch: Callable[[Any], None] = lambda k: None,
+) -> None:
+    """Emit the loop over a run of edges from `base` + k to `target` + k, k < `count`; `factor` emits f/l [N/m].
+
+    `fetch` emits what asks memory for the edges that follow: beside some twenty arrays that are read, the machine's own
+    guess of what comes next leaves a body larger than the cache waiting a third of its time.
+    """
+    b = lanes.builder
+
+    def firsts(start: Any) -> list[Any]:
+        rows = [b.mul(size, whole(3 * vector)) for vector in range(VECTORS)]
+        return [b.gep(motion, [b.add(start, row)]) for row in rows]
+
+    def components(pointers: list[Any], k: Any) -> list[list[Any]]:
+        """Pointers to the three components of positions, velocities and forces at offset k."""
+        found = []
+        for pointer in pointers:
+            x = b.gep(pointer, [k])
+            y = b.gep(x, [size])
+            found.append([x, y, b.gep(y, [size])])
+        return found
+
+    starts, ends = firsts(base), firsts(target)
+    step = whole(lanes.count)
+    with _tools.for_range_slice(b, whole(0), count, step, intp=INDEX) as (k, _):
+        fetch(k)
+        start, end = components(starts, k), components(ends, k)
+        apart, relative = (
+            [b.fsub(lanes.load(there), lanes.load(here)) for here, there in zip(start[v], end[v], strict=True)]
+            for v in range(2)
+        )
+        pull = factor(k, lanes.dot(apart, apart), lanes.dot(apart, relative))
+        for places, share in ((start[2], pull), (end[2], b.fneg(pull))):
+            for place_of, part in zip(places, apart, strict=True):
+                lanes.store(lanes.multiply_add(share, part, lanes.load(place_of)), place_of)
 
 
 def _generator(form: Response) -> Any:
@@ -37,32 +84,7 @@ def _generator(form: Response) -> Any:
         column = constants if form.shared else b.gep(constants, [lane])
         place = Pointers(b.gep(weight, [lane]), b.gep(rest, [lane]), column, b.gep(states, [lane]), stride, arms)
         factor = emit_force_factor(lanes, form, place)
-
-        def firsts(start: Any) -> list[Any]:
-            rows = [b.mul(size, whole(3 * vector)) for vector in range(VECTORS)]
-            return [b.gep(motion, [b.add(start, row)]) for row in rows]
-
-        def components(pointers: list[Any], k: Any) -> list[list[Any]]:
-            """Pointers to the three components of positions, velocities and forces at offset k."""
-            found = []
-            for pointer in pointers:
-                x = b.gep(pointer, [k])
-                y = b.gep(x, [size])
-                found.append([x, y, b.gep(y, [size])])
-            return found
-
-        starts, ends = firsts(base), firsts(target)
-        step = whole(lanes.count)
-        with _tools.for_range_slice(b, whole(0), count, step, intp=INDEX) as (k, _):
-            start, end = components(starts, k), components(ends, k)
-            apart, relative = (
-                [b.fsub(lanes.load(there), lanes.load(here)) for here, there in zip(start[v], end[v], strict=True)]
-                for v in range(2)
-            )
-            pull = factor(k, lanes.dot(apart, apart), lanes.dot(apart, relative))
-            for places, share in ((start[2], pull), (end[2], b.fneg(pull))):
-                for place_of, part in zip(places, apart, strict=True):
-                    lanes.store(lanes.multiply_add(share, part, lanes.load(place_of)), place_of)
+        emit_run(lanes, motion, size, base, target, count, factor, lambda k: fetch_elements(lanes, form, place, k))
         return context.get_dummy_value()
 
     return generate

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact
+from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -148,8 +148,8 @@ def _settle(push: Push, end: float, h: float, state: State, boundary: Boundary) 
     """Hold supports and keep particles out of tools at the end of the step."""
     if boundary.held.node.shape[0] > 0:
         hold(boundary.held, boundary.nodes, state, end, h)
-    if boundary.tools.shape.shape[0] > 0:
-        settle_contact(boundary.tools, push, boundary.nodes, state, end, h)
+    if touches(boundary):
+        settle_contact(boundary, push, state, end, h)
 
 
 @njit(cache=True, nogil=True)

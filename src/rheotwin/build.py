@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.build_contact import contact_setup
+from rheotwin.build_links import build_links
+from rheotwin.build_tools import build_tool
+from rheotwin.constraints.contact.digital_pushing import punch_shares
 from rheotwin.constraints.motion import Motion, at_rest
-from rheotwin.constraints.tools import CYLINDER, PLANE, PRISM, SPHERE, RigidTool, pack_geometry
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import (
     NO_HANGING_NODES,
     boundary_faces,
-    boundary_nodes,
     cell_kind,
     check_elements,
     element_measures,
@@ -23,16 +25,19 @@ from rheotwin.meshing import (
     read_mesh,
     refined,
 )
+from rheotwin.overlap import without_overlaps
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import nearest_node, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
-from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+FLAT = 1e-9
+"""Nodes whose coordinates vary by less than this share of their extent lie in one plane."""
 
 
 def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
@@ -106,102 +111,11 @@ def _face_areas(points: Array, faces: Indices) -> Array:
     return np.asarray(0.5 * np.linalg.norm(np.cross(*diagonals), axis=1))
 
 
-def _vector(values: Any, dimension: int) -> Array:
-    return np.asarray(values, dtype=float).reshape(-1)[:dimension]
-
-
 def _displacement_motion(motion: Any, dimension: int) -> Motion:
     """Turn a scene motion (or none) into a displacement table (n, d) [m]."""
     if motion is None:
         return at_rest(dimension)
     return Motion(np.array(motion.times), np.array(motion.displacement), motion.interpolation == "smooth")
-
-
-def _tool_motion(motion: Any, dimension: int) -> Motion:
-    """Turn a scene motion into a pose table (n, 4): displacement padded to 3D [m] and angle [rad]."""
-    if motion is None:
-        return at_rest(4)
-    poses = np.zeros((len(motion.times), 4))
-    poses[:, :dimension] = motion.displacement
-    if motion.angle is not None:
-        poses[:, 3] = motion.angle
-    return Motion(np.array(motion.times), poses, motion.interpolation == "smooth")
-
-
-_TOOL_SHAPES = {"bar": PLANE, "plane": PLANE, "sphere": SPHERE, "cylinder": CYLINDER, "prism": PRISM}
-
-
-def in_plane_axes(normal: Array) -> tuple[Array, Array]:
-    """Return two unit vectors spanning the plane across a 3D `normal`: x (or z) first, then the other."""
-    seed = np.array([1.0, 0.0, 0.0]) if abs(normal[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    first = seed - (seed @ normal) * normal
-    first /= np.linalg.norm(first)
-    return first, np.cross(normal, first)
-
-
-def _under_bar(tool: Any, points: Array, dimension: int) -> Indices:
-    """Indices of points (n, 3) in front of a bar's working face and within its footprint."""
-    normal = np.zeros(3)
-    normal[:dimension] = tool.normal
-    normal /= np.linalg.norm(normal)
-    center = np.zeros(3)
-    center[:dimension] = tool.center
-    relative = points - center
-    tolerance = 1e-9 * float(np.max(np.ptp(points, axis=0)))
-    inside = relative @ normal >= -tolerance
-    widths = np.atleast_1d(tool.width)
-    for axis, width in zip(bar_axes(normal, dimension), np.broadcast_to(widths, dimension - 1), strict=True):
-        inside &= np.abs(relative @ axis) <= 0.5 * width + tolerance
-    return np.flatnonzero(inside)
-
-
-def bar_axes(normal: Array, dimension: int) -> tuple[Array, ...]:
-    """Return the unit vectors along a bar's working face: none in 1D, one in 2D, two in 3D."""
-    if dimension == 1:
-        return ()
-    if dimension == 2:
-        return (np.array([-normal[1], normal[0], 0.0]),)
-    return in_plane_axes(normal)
-
-
-def tool_geometry(tool: Any, dimension: int) -> Array:
-    """Pack a scene tool's centre, axis, working direction and radius for the contact kernels."""
-    center = _vector(tool.center, dimension)
-    if tool.shape in ("bar", "plane"):
-        normal = _vector(tool.normal, dimension)
-        return pack_geometry(center=center, reference=normal, axis=normal if dimension == 3 else None)
-    if tool.shape == "sphere":
-        return pack_geometry(center=center, radius=tool.radius)
-    axis = np.array([0.0, 0.0, 1.0]) if dimension < 3 else np.asarray(tool.axis, float)
-    if tool.shape == "cylinder":
-        return pack_geometry(center=center, axis=axis, radius=tool.radius)
-    unit = axis / np.linalg.norm(axis)
-    first, second = (np.eye(3)[0], np.eye(3)[1]) if dimension < 3 else in_plane_axes(unit)
-    reference = np.cos(tool.angle) * first + np.sin(tool.angle) * second
-    inradius = tool.radius * np.cos(np.pi / tool.sides)
-    return pack_geometry(center=center, axis=axis, reference=reference, radius=inradius, sides=tool.sides)
-
-
-def _tool(name: str, tool: Any, bodies: tuple[ProblemBody, ...], points: Array) -> RigidTool:
-    """Resolve a scene tool: only surface nodes of the bodies it acts on can touch it."""
-    dimension = points.shape[1]
-    wanted = set(tool.bodies) if tool.bodies is not None else {body.name for body in bodies}
-    surface = [body.first_node + boundary_nodes(body.mesh) for body in bodies if body.name in wanted]
-    candidates = np.concatenate(surface).astype(np.int64)
-    if tool.shape == "bar":
-        candidates = candidates[_under_bar(tool, padded(points[candidates]), dimension)]
-        if candidates.size == 0:
-            raise RheotwinError(
-                f"tools.{name}: no surface node lies in front of the bar within its width; "
-                "move `center`, turn `normal` towards the body or widen it"
-            )
-    return RigidTool(
-        name=name,
-        shape=_TOOL_SHAPES[tool.shape],
-        geometry=tool_geometry(tool, dimension),
-        motion=_tool_motion(tool.motion, dimension),
-        candidates=candidates,
-    )
 
 
 def _require_axis_at_rest(item: Prescribed, body: ProblemBody) -> None:
@@ -237,14 +151,29 @@ def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribe
     return tuple(found)
 
 
+def _punched(punch: Any, points: Array, place: str) -> Array:
+    """Return the share of a punch's force at each of the nodes (n, d) of a flat side."""
+    flat = np.ptp(points, axis=0) <= FLAT * np.linalg.norm(np.ptp(points, axis=0))
+    if np.count_nonzero(flat) != 1:
+        raise RheotwinError(f"{place}.where: a punch pushes on a flat side of the body; select one with `side`")
+    along = np.flatnonzero(~flat)
+    center = np.asarray(punch.center)[along]
+    try:
+        return punch_shares(points[:, along], center, np.asarray(punch.size), punch.cell, punch.clip)
+    except RheotwinError as error:
+        raise RheotwinError(f"{place}.punch: {error}") from error
+
+
 def _loads(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[NodalLoad, ...]:
     found = []
     for name, force in scene.forces.items():
         body = bodies[force.body]
         chosen = select_nodes(force.where, body.mesh.p.T, body.regions, f"forces.{name}.where")
-        shares = _tributary_shares(body.mesh, chosen, axisymmetric=scene.axisymmetric)[:, None] * np.asarray(
-            force.total
-        )
+        if force.punch is None:
+            shares = _tributary_shares(body.mesh, chosen, axisymmetric=scene.axisymmetric)
+        else:
+            shares = _punched(force.punch, body.mesh.p.T[chosen], f"forces.{name}")
+        shares = shares[:, None] * np.asarray(force.total)
         times, factor = (force.times, force.factor) if force.times is not None else ((0.0,), (1.0,))
         found.append(
             NodalLoad(name, chosen + body.first_node, shares, Motion(np.array(times), np.array(factor)[:, None]))
@@ -270,23 +199,30 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     _require_one_cell_kind(bodies)
     by_name = {body.name: body for body in bodies}
     points = np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
-    tools = tuple(_tool(name, tool, tuple(bodies), points) for name, tool in scene.tools.items())
+    tools = tuple(build_tool(name, scene, tuple(bodies), points) for name in scene.tools)
     warn_of_buried_tools(tools, tuple(bodies), points)
-    return Problem(
+    nodal_masses = np.concatenate(masses)
+    prescribed = _prescribed(scene, by_name)
+    problem = Problem(
         scene=scene,
         dimension=scene.dimension,
         plane=scene.plane,
         thickness=scene.cross_section,
         bodies=tuple(bodies),
         points=points,
-        masses=np.concatenate(masses),
+        masses=nodal_masses,
         gravity=np.asarray(scene.gravity, float),
-        prescribed=_prescribed(scene, by_name),
+        prescribed=prescribed,
         loads=_loads(scene, by_name),
         tools=tools,
         probes={name: _probe_node(probe, by_name[probe.body]) for name, probe in scene.probes.items()},
         tick=common_tick([stop.time for stop in plan(scene)], scene.duration),
+        contact=contact_setup(scene, tuple(bodies), tools, nodal_masses),
+        links=build_links(scene, by_name, points, prescribed),
     )
+    if scene.contact is None or problem.contact is None or not problem.contact.bodies:
+        return problem
+    return without_overlaps(problem, resolve=scene.contact.overlap == "resolve")
 
 
 def _require_one_cell_kind(bodies: list[ProblemBody]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.links import RigidLink
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.materials import Law
@@ -50,6 +53,15 @@ class Prescribed:
     motion: Motion
 
 
+def held_by(prescribed: Sequence[Prescribed], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the index of the support that holds each component (N, d), the first one named; -1 where it is free."""
+    owners = np.full(shape, -1)
+    for index in reversed(range(len(prescribed))):
+        item = prescribed[index]
+        owners[np.ix_(item.nodes, np.array(item.components))] = index
+    return owners
+
+
 @dataclass(frozen=True)
 class NodalLoad:
     """Dead forces: `shares` (n, d) [N] on `nodes`, times a factor that varies over time."""
@@ -78,6 +90,10 @@ class Problem:
     probes: dict[str, int]
     tick: Fraction
     """Largest time [s] that divides every planned output time (0: none): a step that divides it lands on all."""
+    contact: ContactSetup | None = None
+    """None: tools are exact and frictionless, bodies pass through each other."""
+    links: tuple[RigidLink, ...] = ()
+    """Pairs of nodes that keep their distance."""
 
     def body_of(self, node: int) -> ProblemBody:
         """Return the body a global node belongs to."""
@@ -86,11 +102,7 @@ class Problem:
     @cached_property
     def owners(self) -> NDArray[np.int64]:
         """Index of the support that holds each component (N, d), the first one named; -1 where it is free."""
-        owners = np.full(self.points.shape, -1)
-        for index in reversed(range(len(self.prescribed))):
-            item = self.prescribed[index]
-            owners[np.ix_(item.nodes, np.array(item.components))] = index
-        return owners
+        return held_by(self.prescribed, self.points.shape)
 
     @cached_property
     def extent(self) -> float:

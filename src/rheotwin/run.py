@@ -42,6 +42,7 @@ from rheotwin.registry import find_solver, solver_names
 from rheotwin.scene import FileBody, Scene, scene_from_data
 from rheotwin.schedule import plan
 from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options
+from rheotwin.start_check import warn_of_fast_tools
 
 Announce = Callable[[Problem, Simulation], None]
 
@@ -119,6 +120,7 @@ def check_request(request: RunRequest) -> tuple[Problem, Solver, BaseModel]:
     solver = find_solver(request.solver)
     _warn_of_strangers(request.scene)
     options = checked_options(solver, solver_options(request.scene, request.solver, request.options))
+    _warn_of_edge_numbers(request.scene, solver)
     problem = build_problem(request.scene, request.case)
     check_capabilities(solver, problem)
     return problem, solver, options
@@ -136,6 +138,18 @@ def _warn_of_strangers(scene: Scene) -> None:
             )
 
 
+def _warn_of_edge_numbers(scene: Scene, solver: Solver) -> None:
+    """Warn when a solver without edges takes laws whose numbers are those of single edges."""
+    for name, options in scene.solvers.items():
+        if options.get("match") == "edge" and "match" not in solver.options.model_fields:
+            warnings.warn(
+                f'solvers.{name}.match = "edge": this scene\'s laws are written for edges, in N/m and N s/m, and '
+                f"'{solver.name}' takes their numbers for Pa and Pa s; forces of the two do not compare, "
+                "so give the laws moduli and leave `match` out to compare them",
+                stacklevel=3,
+            )
+
+
 def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
     """Run one scene with one solver into a record folder and return how it ended.
 
@@ -144,6 +158,7 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
     begin = perf_counter()
     problem, solver, options = check_request(request)
     simulation = solver.start(problem, options)
+    warn_of_fast_tools(problem, simulation.step_size)
     setup = perf_counter() - begin
     if announce is not None:
         announce(problem, simulation)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
+from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import Fault, InputFaults, RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.scene.faults import option_faults
@@ -25,6 +26,9 @@ ALL_LAWS = frozenset({"elastic", "voigt", "maxwell", "three-element", "generaliz
 EDGE_LAWS = frozenset({"three-element with slider", "three-element with softening", "three-element with friction"})
 """Laws that are not linear in the history of strain: edges have them, continua do not."""
 ALL_TOOLS = frozenset({"bar", "plane", "sphere", "cylinder", "prism"})
+SOLID_TOOLS = ALL_TOOLS | {"box", "mesh"}
+"""Tools of solvers that find contact as `[contact]` describes it."""
+ALL_CONTACT = frozenset({"exact", "penalty", "integrated", "impulse", "friction", "bodies", "self", "driven tools"})
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Capabilities:
     planes: frozenset[str] = frozenset({"strain", "stress"})
     hanging_nodes: bool = False
     """Whether finer cells may meet coarser ones (`finer` of a body)."""
+    links: bool = False
+    """Whether rigid links may join nodes (`links` of a scene)."""
+    contact: frozenset[str] = frozenset()
+    """What it does of a scene's `[contact]`, of `ALL_CONTACT`; without a word it refuses such scenes."""
 
     def shortfalls(self, problem: Problem) -> list[Fault]:
         """List what the problem asks for beyond these capabilities, each with its place in the scene."""
@@ -49,6 +57,7 @@ class Capabilities:
             asked.append((f"bodies.{body.name}.cell", body.cell, self.cells))
             asked.append((f"laws of body {body.name}", body.law.name, self.laws))
         asked.extend((f"tools.{name}.shape", tool.shape, self.tools) for name, tool in scene.tools.items())
+        asked.extend((place, value, self.contact) for place, value in asked_of_contact(problem))
         hanging = [
             Fault(
                 f"bodies.{body.name}",
@@ -58,11 +67,41 @@ class Capabilities:
             for body in problem.bodies
             if len(body.hanging) and not self.hanging_nodes
         ]
+        if problem.links and not self.links:
+            hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))
         return hanging + [
             Fault(place, f"{value!r} is beyond this solver, which does {_listed(able)}")
             for place, value, able in asked
             if value not in able
         ]
+
+
+def asked_of_contact(problem: Problem) -> list[tuple[str, str]]:
+    """Return what the contact of a problem needs, as words of `ALL_CONTACT` with their places in the scene."""
+    contact = problem.contact
+    if contact is None:
+        return []
+    laws = [("contact", contact.law)] if contact.between_bodies else []
+    laws += [
+        (f"tools.{tool.name}.contact" if problem.scene.tools[tool.name].contact is not None else "contact", law)
+        for tool, law in zip(problem.tools, contact.tool_laws, strict=True)
+    ]
+    asked = [(f"{place}.law", str(law.law)) for place, law in laws]
+    asked += [(f"{place}.friction", "friction") for place, law in laws if law.friction or law.static_friction]
+    asked += [("contact.bodies", "bodies")] * contact.bodies + [("contact.self", "self")] * bool(contact.self_bodies)
+    asked += [(f"tools.{tool.name}.drive", "driven tools") for tool in problem.tools if tool.drive is not None]
+    return list(dict.fromkeys(asked))
+
+
+def tool_poses(problem: Problem, simulation: Simulation) -> Array:
+    """Return the poses (T, 4) [m, m, m, rad] of all tools: the simulation's own, else those of their motions.
+
+    A simulation that moves tools by forces has a method `tool_poses()` that returns them.
+    """
+    own = getattr(simulation, "tool_poses", None)
+    if own is not None:
+        return np.asarray(own(), dtype=np.float64)
+    return np.array([tool.motion.at(simulation.time) for tool in problem.tools]).reshape(-1, POSE_SIZE)
 
 
 def _listed(names: frozenset[Any]) -> str:
@@ -107,7 +146,11 @@ class Simulation(Protocol):
         """Return the nodal results of `rheotwin.fields` as (N,) or (N, components)."""
 
     def reactions(self) -> dict[str, Array]:
-        """Return the force [N] that the bodies exert on each tool and support, by name."""
+        """Return the force [N] that the bodies exert on each tool and support, by name.
+
+        A problem with `contact` has the moment [N m] about the current centre of each tool, too: "tool.X.moment",
+        (1,) about z in 2D, (3,) in 3D.
+        """
 
     def energy(self) -> dict[str, float]:
         """Return energies [J], at least `kinetic` and `stored`."""

@@ -1,4 +1,4 @@
-"""A look at the tools before a run: a tool that starts inside a body does not do what its user expects."""
+"""A look at the tools before a run: those that start inside a body, and those too fast for the steps."""
 
 from __future__ import annotations
 
@@ -7,11 +7,28 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, tool_gaps
-from rheotwin.problem import ProblemBody
+from rheotwin.constraints.tools import (
+    AXIS,
+    BOX,
+    CENTER,
+    CYLINDER,
+    HALF,
+    MESH,
+    PLANE,
+    PRISM,
+    RADIUS,
+    REFERENCE,
+    SIDES,
+    SPHERE,
+    RigidTool,
+    tool_gaps,
+)
+from rheotwin.meshing import smallest_surface_edge
+from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 TOUCHING = 1e-6
 """A tool deeper inside than this share of a body's size at the start is worth a warning."""
@@ -42,6 +59,9 @@ def warn_of_buried_tools(tools: tuple[RigidTool, ...], bodies: tuple[ProblemBody
 def _starts_within(tool: RigidTool, body: ProblemBody, margin: float) -> bool:
     """Tell whether the tool's centre (of a bar's face: a point just behind it) lies in an element of the body."""
     center = tool.geometry[CENTER : CENTER + 3] + tool.motion.at(0.0)[:3]
+    if tool.surface is not None:
+        # the centre of a surface from a file may be anywhere, its points are on the tool
+        center = center + tool.surface.corner[0, :3]
     if tool.shape == PLANE:
         center = center - 10.0 * margin * tool.geometry[REFERENCE : REFERENCE + 3]
     low, high = body.mesh.p.min(axis=1), body.mesh.p.max(axis=1)
@@ -53,3 +73,53 @@ def _starts_within(tool: RigidTool, body: ProblemBody, margin: float) -> bool:
     except ValueError:  # scikit-fem's word for a point outside of all elements
         return False
     return True
+
+
+def warn_of_fast_tools(problem: Problem, step: float) -> None:
+    """Warn of tools that move further than the smallest edge of a body's surface in one `step` [s].
+
+    Contact is looked for at the end of each step: what was passed meanwhile is never felt.
+    """
+    for tool in problem.tools:
+        bodies = [body for body in problem.bodies if np.any(_of_body(tool.candidates, body))]
+        smallest = min((smallest_surface_edge(body.mesh) for body in bodies), default=np.inf)
+        speed = _top_speed(tool, problem.extent)
+        if speed * step > smallest:
+            warnings.warn(
+                f"tools.{tool.name}: it moves up to {speed * step:.4g} m in a step of {step:.4g} s, further than the "
+                f"smallest surface edge ({smallest:.4g} m), and can jump over nodes; take steps below "
+                f"{smallest / speed:.4g} s or move it more slowly",
+                stacklevel=2,
+            )
+
+
+def _of_body(nodes: Indices, body: ProblemBody) -> NDArray[np.bool_]:
+    return np.asarray((nodes >= body.nodes.start) & (nodes < body.nodes.stop))
+
+
+def _top_speed(tool: RigidTool, extent: float) -> float:
+    """Return the largest speed [m/s] of a tool's surface along its table; turning round tools stay where they are."""
+    rates = np.zeros((1, tool.motion.values.shape[1]))
+    if len(tool.motion.times) > 1:
+        # a cubic ease is fastest half way: 1.5 times the mean
+        peak = 1.5 if tool.motion.smooth else 1.0
+        rates = peak * np.diff(tool.motion.values, axis=0) / np.diff(tool.motion.times)[:, None]
+    if tool.drive is not None:
+        rates = np.where(tool.drive.free, 0.0, rates) + np.where(tool.drive.free, tool.drive.velocity, 0.0)
+    speeds = np.linalg.norm(rates[:, :3], axis=1) + np.abs(rates[:, 3]) * _reach(tool, extent)
+    return float(speeds.max())
+
+
+def _reach(tool: RigidTool, extent: float) -> float:
+    """Return how far [m] from its axis a tool has surface that moves across itself when it turns."""
+    geometry = tool.geometry
+    if tool.shape in (SPHERE, CYLINDER):
+        return 0.0
+    if tool.shape == PRISM:
+        return float(geometry[RADIUS] / np.cos(np.pi / geometry[SIDES]))
+    if tool.shape == BOX:
+        return float(np.hypot(geometry[HALF], geometry[HALF + 1]))
+    if tool.shape == MESH and tool.surface is not None:
+        corners = tool.surface.corner.reshape(-1, 3)
+        return float(np.linalg.norm(np.cross(geometry[AXIS : AXIS + 3], corners), axis=1).max())
+    return extent

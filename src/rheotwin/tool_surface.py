@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.build import bar_axes
-from rheotwin.constraints.tools import AXIS, RADIUS, REFERENCE, RigidTool
+from rheotwin.build_tools import bar_axes
+from rheotwin.constraints.tools import AXIS, HALF, RADIUS, REFERENCE, RigidTool
 from rheotwin.problem import Problem
 from rheotwin.record import ToolSurface
+from rheotwin.tensors import padded
+from rheotwin.tool_files import polygon_corners, surface_triangles
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,8 +31,11 @@ class DrawnTool:
     faces: Ints
 
     def at(self, time: float) -> ToolSurface:
-        """Return the surface in the tool's pose at `time` [s]."""
-        pose = self.tool.motion.at(time)
+        """Return the surface where the tool's motion has it at `time` [s]."""
+        return self.posed(self.tool.motion.at(time))
+
+    def posed(self, pose: Array) -> ToolSurface:
+        """Return the surface in a pose (4,) [m, m, m, rad]."""
         moved = self.points @ rotation_about(self.tool.geometry[AXIS : AXIS + 3], pose[3]).T
         return ToolSurface(self.tool.name, moved + self.tool.geometry[:3] + pose[:3], self.faces)
 
@@ -50,7 +55,7 @@ def drawn_tools(problem: Problem) -> list[DrawnTool]:
 
 
 def _surface(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
-    draw = {"bar": _bar, "plane": _plane, "sphere": _sphere, "cylinder": _rod, "prism": _rod}[spec.shape]
+    draw = _DRAWN[spec.shape]
     return draw(spec, tool, problem)
 
 
@@ -125,3 +130,29 @@ def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
     along = np.abs(axis) @ np.ptp(problem.points, axis=0)
     length = spec.length if spec.length is not None else 1.1 * along
     return _extruded(outline - 0.5 * length * axis, length * axis)
+
+
+def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    axis, first = tool.geometry[AXIS : AXIS + 3], tool.geometry[REFERENCE : REFERENCE + 3]
+    a, b, c = tool.geometry[HALF : HALF + 3]
+    across = b * np.cross(axis, first)
+    outline = np.array([-a * first - across, a * first - across, a * first + across, -a * first + across])
+    return _polygon(outline) if problem.dimension == 2 else _extruded(outline - c * axis, 2.0 * c * axis)
+
+
+def _mesh(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    if problem.dimension == 2:
+        return _polygon(padded(polygon_corners(tool.name, problem.scene)))
+    vertices, triangles = surface_triangles(tool.name, problem.scene)
+    return vertices, np.ascontiguousarray(np.insert(triangles, 0, 3, axis=1)).ravel()
+
+
+_DRAWN = {
+    "bar": _bar,
+    "plane": _plane,
+    "sphere": _sphere,
+    "cylinder": _rod,
+    "prism": _rod,
+    "box": _box,
+    "mesh": _mesh,
+}

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from rheotwin.constraints import Motion, RigidTool, at_rest, tool_gaps
-from rheotwin.constraints.tools import CYLINDER, PLANE, PRISM, SPHERE, pack_geometry
+from rheotwin.constraints.tools import BOX, CYLINDER, PLANE, PRISM, SPHERE, pack_geometry
 
 Array = np.ndarray
 CENTER = np.array([0.3, -0.2, 0.5])
@@ -18,6 +18,7 @@ SIDE /= np.linalg.norm(SIDE)
 POSE = np.array([0.1, 0.4, -0.3, 0.7])
 NORMAL = np.array([1.0, -1.0, 2.0]) / np.sqrt(6.0)
 RADIUS, SIDES = 0.8, 5
+HALF = np.array([0.9, 0.5, 0.7])
 
 
 def tool(shape: int, pose: Array = POSE, **geometry: object) -> RigidTool:
@@ -32,6 +33,7 @@ TOOLS = {
     "sphere": tool(SPHERE, radius=RADIUS),
     "cylinder": tool(CYLINDER, radius=RADIUS, axis=AXIS),
     "prism": tool(PRISM, radius=RADIUS, axis=AXIS, reference=SIDE, sides=SIDES),
+    "box": tool(BOX, half=HALF, axis=AXIS, reference=SIDE),
 }
 
 
@@ -61,12 +63,21 @@ def prism_gap(points: Array) -> Array:
     return np.max([np.cos(t) * back @ SIDE + np.sin(t) * back @ other for t in turns], axis=0) - RADIUS
 
 
+def box_gap(points: Array) -> Array:
+    """Distance to the nearest point of the block, of inner points the nearest of its six faces."""
+    back = Rotation.from_rotvec(-POSE[3] * UNIT_AXIS).apply(from_center(points))
+    own = back @ np.transpose([SIDE, np.cross(UNIT_AXIS, SIDE), UNIT_AXIS])
+    outside = np.linalg.norm(own - np.clip(own, -HALF, HALF), axis=1)
+    return np.where(outside > 0, outside, -np.min(HALF - np.abs(own), axis=1))
+
+
 GAPS: dict[str, Callable[[Array], Array]] = {
     "plane": plane_gap,
     "plane that turns about another axis": turning_plane_gap,
     "sphere": lambda points: np.linalg.norm(from_center(points), axis=1) - RADIUS,
     "cylinder": cylinder_gap,
     "prism": prism_gap,
+    "box": box_gap,
 }
 
 

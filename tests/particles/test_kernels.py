@@ -212,6 +212,11 @@ def test_auto_takes_the_fastest_kernel_that_can(
         ({"kernel": "general", "precision": "single"}, "precision", "leave it out"),
         ({"kernel": "structured", "threads": 2}, "threads", "threads = 1"),
         ({"kernel": "unstructured", "topology_stiffness": 1.0}, "kernel", "topology forces; leave kernel out"),
+        (
+            {"kernel": "structured", "precision": "single", "topology_stiffness": 1.0},
+            "precision",
+            "'single' is for linear edges and volume springs alone, and this body has topology forces",
+        ),
         ({"precision": "single", "stepper": "rk4"}, "precision", "stepper = 'rk4'; leave precision out"),
         ({"threads": 2, "topology_stiffness": 1.0}, "threads", "leave threads out"),
     ],
@@ -228,11 +233,28 @@ def test_options_that_contradict_each_other_are_refused(
 
 
 def test_a_body_that_is_no_box_is_refused_by_the_structured_kernel(
-    make_problem: Callable[..., Any], start: Callable[..., Any]
+    make_problem: Callable[..., Any], start: Callable[..., Any], equilateral: dict[str, Any]
 ) -> None:
+    other = make_problem(2, LAW, body=equilateral)
+    sheared = replace(other, points=other.points + 0.03 * np.sin(7.0 * other.points[:, ::-1]))
+    with pytest.raises(RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes.*\"unstructured\""):
+        start(sheared, kernel="structured")
+    with pytest.raises(
+        RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes.*kernel = \"auto\"$"
+    ):
+        start(sheared, kernel="structured", topology_stiffness=1.0)
+
+
+def test_a_small_box_is_structured_if_it_must(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+    """Most of its lanes are empty, so nobody else would choose it."""
     problem = make_problem(1, {**LAW, "poisson": 0.0}, body={"size": [1.0], "cells": [3]})
-    with pytest.raises(RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes"):
-        start(problem, kernel="structured")
+    found = {kernel: start(problem, kernel=kernel, step=0.001) for kernel in ("structured", "general", "auto")}
+    for simulation in found.values():
+        simulation.restore(simulation.save() | {"velocities": np.eye(4)[:, :3] * [0.3, 0.0, 0.0]})
+        simulation.advance(0.2, 10**9)
+    assert found["auto"].statistics()["kernel"] == "unstructured"
+    assert found["structured"].statistics()["kernel"] == "structured"
+    np.testing.assert_allclose(found["structured"].positions, found["general"].positions, atol=1e-14)
 
 
 @pytest.mark.parametrize("kernel", ["structured", "unstructured", "general"])

@@ -11,7 +11,14 @@ import pytest
 
 from rheotwin.meshing import element_measures, quad_grid, tet_grid, triangle_grid
 from rheotwin.particles.element_match import isotropic_stiffness, mandel, match_elements
-from rheotwin.particles.match_report import closest_poisson, continuum_of, directions, match_report, young_moduli
+from rheotwin.particles.match_report import (
+    axial_poisson,
+    closest_poisson,
+    continuum_of,
+    directions,
+    match_report,
+    young_moduli,
+)
 from rheotwin.particles.network import build_network
 from rheotwin.validation.report import match_sentence
 
@@ -39,6 +46,7 @@ def test_an_isotropic_body_has_one_modulus_and_its_own_ratio(dimension: int, pla
         young_moduli(stiffness, directions(dimension)), 1.0 / (1.0 - poisson**2) if flat else 1.0, rtol=1e-10
     )
     assert closest_poisson(stiffness, dimension, plane) == pytest.approx(poisson, abs=1e-12)
+    assert axial_poisson(stiffness, dimension, plane) == pytest.approx(poisson, abs=1e-12)
 
 
 def test_cubic_body_in_closed_form() -> None:
@@ -54,6 +62,7 @@ def test_cubic_body_in_closed_form() -> None:
     products = sum(along[:, a] ** 2 * along[:, b] ** 2 for a, b in ((0, 1), (1, 2), (2, 0)))
     expected = 1.0 / (s11 - 2.0 * (s11 - s12 - 0.5 / c44) * products)
     np.testing.assert_allclose(young_moduli(stiffness, along), expected, rtol=1e-10)
+    assert axial_poisson(stiffness, 3, "strain") == pytest.approx(-s12 / s11, rel=1e-12)
 
 
 def test_bars_without_diagonals_give_way_to_shear() -> None:
@@ -61,6 +70,7 @@ def test_bars_without_diagonals_give_way_to_shear() -> None:
     angles = np.array([0.0, 0.3, np.pi / 4.0, np.pi / 2.0])
     along = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     np.testing.assert_allclose(young_moduli(np.diag([1.0, 1.0, 0.0]), along), [1.0, 0.0, 0.0, 1.0], atol=1e-12)
+    assert axial_poisson(np.diag([1.0, 1.0, 0.0]), 2, "strain") == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +122,19 @@ def test_volume_term_recovers_the_ratio_where_springs_are_isotropic(
     found = build_network(problem, volume_term=True).matches["block"]
     assert found["note"].endswith("the volume term recovers the law's 0.4")
     assert (found["young_least"], found["young_most"]) == pytest.approx((1.0, 1.0), abs=1e-7)
+
+
+@pytest.mark.parametrize("plane", ["strain", "stress"])
+@pytest.mark.parametrize("poisson", [0.25, 0.35, 0.45])
+def test_squares_of_two_triangles_have_the_laws_ratio_along_their_sides(poisson: float, plane: str) -> None:
+    """So volume springs stay on where the average over directions overshoots: without them it is 1/8 or 1/7."""
+    axis = np.arange(9.0)
+    mesh = triangle_grid(axis, axis, pattern="alternating")
+    found = match_report(match(mesh, poisson, volume_term=True, plane=plane), "element", poisson, plane)
+    assert found["poisson_along_axes"] == pytest.approx(poisson, abs=1e-6)
+    assert found["poisson_of_body"] > poisson + 0.01
+    without = match_report(match(mesh, poisson, plane=plane), "element", poisson, plane)
+    assert without["poisson_along_axes"] == pytest.approx(1.0 / 8.0 if plane == "strain" else 1.0 / 7.0, abs=1e-6)
 
 
 def test_edges_of_the_papers_have_no_misfit_but_a_direction() -> None:

@@ -14,6 +14,7 @@ from rheotwin.fem import FemSolver
 from rheotwin.meshing import boundary_nodes
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.forces.nonlinear_edges import KINDS
+from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import build_network
 from rheotwin.solver import check_capabilities
 
@@ -163,7 +164,7 @@ def test_surface_edges_have_the_surfaces_law(
     }
     problem = make_problem(3, laws["stuff"], body={"size": [4.0] * 3, "cells": [4, 4, 4]}, laws=laws)
     plain = build_network(problem, volume_term=False)
-    network = build_network(problem, volume_term=False, surface_laws={"block": surface})
+    network = build_network(problem, volume_term=False, laws=LawOptions(surface_laws={"block": surface}))
     on_surface = np.zeros(125, dtype=bool)
     on_surface[boundary_nodes(problem.bodies[0].mesh)] = True
     outer = on_surface[network.edges].any(axis=1)

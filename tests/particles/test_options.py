@@ -162,3 +162,15 @@ def test_a_node_without_mass_is_refused(make_problem: Callable[..., Any], start:
     masses[3] = 0.0
     with pytest.raises(RheotwinError, match="node 3 has no mass"):
         start(replace(problem, masses=masses))
+
+
+def test_edges_with_numbers_of_their_own_have_no_volume_springs(
+    make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    problem = make_problem(2, {"model": "elastic", "young": 10.0, "poisson": 0.35})
+    with pytest.raises(RheotwinError, match=r'match = "edge".*leave `volume_term` out'):
+        start(problem, match="edge", volume_term=True)
+    for options in ({}, {"volume_term": False}):
+        simulation = start(problem, match="edge", **options)
+        assert simulation.statistics()["volume_cells"] == 0
+        assert "without volume springs" in simulation.statistics()["material_match"]["block"]["note"]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.build import bar_axes, build_problem, in_plane_axes
+from rheotwin.build import build_problem
+from rheotwin.build_tools import bar_axes, in_plane_axes
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.scene import Scene
@@ -245,3 +246,37 @@ def test_axes_along_a_bar_are_orthonormal() -> None:
     assert bar_axes(np.array([1.0, 0.0, 0.0]), 1) == ()
     (along,) = bar_axes(np.array([0.0, -1.0, 0.0]), 2)
     assert along.tolist() == [1.0, 0.0, 0.0]
+
+
+VOXELS: dict[str, Any] = {
+    "dimension": 3,
+    "gravity": [0.0, 0.0, -1.0],
+    "bodies.block.size": [0.2, 0.1, 0.1],
+    "bodies.block.cells": [8, 4, 4],
+    "tools": {},
+    "probes": {},
+}
+
+
+@pytest.mark.parametrize("cell", ["tet", "hex"])
+def test_a_punch_pushes_on_the_lattice_of_a_side(problem_with: Build, cell: str) -> None:
+    # squares of 25 mm on the top; a punch of 25 x 50 mm with its centre at (75, 50) mm: half-way cells at x = 75 mm
+    # (a row of nodes), y = 37.5 and 62.5 mm
+    punch = {"center": [0.075, 0.05, 0.1], "size": [0.025, 0.05]}
+    force = {"body": "block", "where": {"side": "top"}, "total": [0.0, 0.0, -8.0], "punch": punch}
+    problem = problem_with({**VOXELS, "bodies.block.cell": cell, "forces.push": force})
+    (load,) = problem.loads
+    pushed = load.shares[:, 2] != 0.0
+    places = problem.points[load.nodes[pushed]]
+    np.testing.assert_allclose(places, [[0.075, y, 0.1] for y in (0.025, 0.05, 0.075)], atol=1e-15)
+    np.testing.assert_allclose(load.shares[pushed], [[0, 0, -2.0], [0, 0, -4.0], [0, 0, -2.0]], atol=1e-12)
+
+
+def test_a_punch_needs_a_flat_side_and_stays_on_it(problem_with: Build) -> None:
+    force = {"body": "block", "where": {"side": "top"}, "total": [0.0, -8.0]}
+    beyond = {**force, "punch": {"center": [-0.03, 0.1], "size": [0.05]}}
+    with pytest.raises(RheotwinError, match=r"forces\.push\.punch: the punch reaches beyond"):
+        problem_with({"forces.push": beyond})
+    everywhere = {**force, "where": {"box": {"x": [0.0, 0.2]}}, "punch": {"center": [0.1, 0.1], "size": [0.05]}}
+    with pytest.raises(RheotwinError, match=r"forces\.push\.where: a punch pushes on a flat side"):
+        problem_with({"forces.push": everywhere})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,18 @@ def test_options_for_a_solver_that_is_not_here_are_a_warning(scene_with: SceneWi
         "solvers.tress: no solver of that name is installed (did you mean 'truss'?); "
         "its options have no effect here (installed: fem, truss)"
     ]
+
+
+def test_laws_of_edges_are_not_moduli(scene_with: SceneWith, tmp_path: Path) -> None:
+    scene = scene_with({"solvers.truss.match": "edge"})
+    with pytest.warns(
+        UserWarning, match=r"solvers\.truss\.match = \"edge\".*in N/m and N s/m, and 'fem' takes"
+    ) as caught:
+        check_request(RunRequest(scene, "fem", tmp_path / "run"))
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_request(RunRequest(scene, "truss", tmp_path / "run"))
 
 
 def test_an_existing_record_stays_unless_overwriting_is_asked_for(scene_with: SceneWith, tmp_path: Path) -> None:

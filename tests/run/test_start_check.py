@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rheotwin.build import build_problem
-from rheotwin.scene import parse_scene
+from rheotwin.run import RunRequest, run_scene
+from rheotwin.scene import parse_scene, scene_from_data
+from rheotwin.start_check import warn_of_fast_tools
 
 SCENE = """
 schema = 1
@@ -27,6 +31,7 @@ density = 1000.0
 [tools.it]
 """
 
+BLOCK: dict[str, Any] = {"shape": "box", "center": [0.5, 1.5], "size": [0.3, 0.4]}
 BURIED = {
     "ball inside": 'shape = "sphere"\ncenter = [0.5, 0.5]\nradius = 0.05',
     "bar at mid-height": 'shape = "bar"\ncenter = [0.5, 0.6]\nnormal = [0.0, -1.0]\nwidth = 0.5',
@@ -50,3 +55,50 @@ def test_a_tool_outside_is_fine(tool: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         build_problem(parse_scene(SCENE + tool, base=Path()))
+
+
+@pytest.mark.parametrize(
+    ("motion", "travel"),
+    [
+        # smallest surface edge 0.25 m; a step of 0.1 s
+        ({"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -2.6]]}, 0.26),
+        ({"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -1.8]], "interpolation": "smooth"}, 0.27),
+        ({"times": [0.0], "velocity": [[3.0, 0.0]]}, 0.3),
+        ({"times": [0.0], "angular_velocity": [12.0]}, 0.1 * 12.0 * 0.25),
+    ],
+    ids=["linear", "eased", "velocity", "turning"],
+)
+def test_a_tool_that_jumps_over_nodes_is_named(motion: dict[str, Any], travel: float) -> None:
+    scene = scene_from_data({**tomllib.loads(SCENE), "tools": {"it": {**BLOCK, "motion": motion}}})
+    problem = build_problem(scene)
+    with pytest.warns(UserWarning, match=rf"tools\.it: it moves up to {travel:.4g} m in a step of 0\.1 s"):
+        warn_of_fast_tools(problem, 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_fast_tools(problem, 0.1 * 0.25 / travel * 0.999)
+
+
+def test_a_turning_roller_stays_where_it_is() -> None:
+    tool = {"shape": "cylinder", "center": [0.5, 1.5], "radius": 0.3}
+    spin = {"motion": {"times": [0.0], "angular_velocity": [100.0]}}
+    problem = build_problem(scene_from_data({**tomllib.loads(SCENE), "tools": {"it": {**tool, **spin}}}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_fast_tools(problem, 0.1)
+
+
+def test_a_thrown_block_is_as_fast_as_it_starts() -> None:
+    tool = {**BLOCK, "drive": {"mass": 1.0, "velocity": [0.0, -4.0]}}
+    problem = build_problem(scene_from_data({**tomllib.loads(SCENE), "tools": {"it": tool}}))
+    with pytest.warns(UserWarning, match=r"moves up to 0\.4 m"):
+        warn_of_fast_tools(problem, 0.1)
+
+
+def test_a_run_warns_of_fast_tools(tmp_path: Path) -> None:
+    tool = {"shape": "plane", "center": [0.5, 1.5], "normal": [0.0, -1.0]}
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, 10.0]]}
+    short = {"duration": 0.1, "output": {"interval": 0.1}}
+    scene = scene_from_data({**tomllib.loads(SCENE), **short, "tools": {"it": {**tool, "motion": motion}}})
+    request = RunRequest(scene=scene, solver="fem", folder=tmp_path / "run", options={"step": 0.05})
+    with pytest.warns(UserWarning, match="can jump over nodes"):
+        run_scene(request)

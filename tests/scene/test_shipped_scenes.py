@@ -59,3 +59,14 @@ def test_chain_is_converted_from_centimetres_and_kilopascal() -> None:
     # what stays: length * force / section * time / c2, as its comment says, 1 cm
     stretch = 0.2 * (0.5 / scene.cross_section) * 2.0 / law.series_dashpot.young
     assert stretch == pytest.approx(0.01)
+
+
+def test_the_digital_push_has_a_major_row_between_two_minor_ones() -> None:
+    from rheotwin.build import build_problem
+
+    problem = build_problem(load_scene(SCENES / "digital-push-3d.toml"))
+    (load,) = problem.loads
+    rows = problem.points[load.nodes, 0]
+    pushed = {0.01: -30.0, 0.02: -60.0, 0.03: -30.0}
+    for x in (0.0, 0.01, 0.02, 0.03, 0.04, 0.05):
+        assert load.shares[abs(rows - x) < 1e-9, 2].sum() == pytest.approx(pushed.get(x, 0.0), abs=1e-10)

@@ -175,6 +175,13 @@ def test_defaults_are_si_whatever_the_file_uses(scene_with: ScenesFrom) -> None:
         ("N", 1e-3 * 1e-2 / 3600),
         ("kg/m3", 1e3),
         ("m/s2", 1e-2 / 3600),
+        ("m/s", 1e-2 / 60),
+        ("rad/s", pi / 180 / 60),
+        ("N m", 1e-3 * 1e-4 / 3600),
+        ("N/m", 1e-3 / 3600),
+        ("N s/m", 1e-3 / 60),
+        ("N/(m s)", 1e-3 / 60**3),
+        ("kg m2", 1e-3 * 1e-4),
         ("1", 1.0),
     ],
 )
@@ -185,7 +192,7 @@ def test_factors_of_derived_units(unit: str, factor: float) -> None:
 
 
 def test_every_unit_has_a_factor_test() -> None:
-    assert len(EXPONENTS) == 11
+    assert len(EXPONENTS) == 18
 
 
 def test_named_units_override_derived_ones() -> None:

@@ -74,6 +74,7 @@ def _scene(scene: Scene) -> dict[str, Any]:
         "bodies": {name: f"{body.shape}, law {body.law}" for name, body in scene.bodies.items()},
         "laws": {name: law.model for name, law in scene.laws.items()},
         "tools": {name: tool.shape for name, tool in scene.tools.items()},
+        "contact": {} if scene.contact is None else scene.contact.model_dump(exclude_none=True),
         "supports": list(scene.supports),
         "forces": list(scene.forces),
         "cases": {name: case.description for name, case in scene.cases.items()},

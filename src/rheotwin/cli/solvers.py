@@ -26,7 +26,7 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     for name, about in described.items():
         print(f"{name}: {about['description']}")
-        for part in ("dimensions", "planes", "cells", "laws", "tools"):
+        for part in ("dimensions", "planes", "cells", "laws", "tools", "contact"):
             print(f"  {part + ':':12s}{', '.join(str(item) for item in about[part])}")
         for option, field in about["options"].items():
             print(f"  --set {name}.{option}=…  {field['description']} ({field['allowed']}; {_default(field)})")
@@ -52,6 +52,7 @@ def _describe(solver: Any) -> dict[str, Any]:
         "cells": sorted(able.cells),
         "laws": sorted(able.laws),
         "tools": sorted(able.tools),
+        "contact": sorted(able.contact),
         "planes": sorted(able.planes),
         "options": {name: _option(field) for name, field in solver.options.model_fields.items()},
     }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rheotwin.observers.protocol import Quiet, Watched
 from rheotwin.record import RecordWriter
 from rheotwin.schedule import Stop
+from rheotwin.solver import tool_poses
 from rheotwin.tensors import padded
 from rheotwin.tool_surface import drawn_tools
 
@@ -52,6 +53,7 @@ class Frames(Quiet):
             return
         every = simulation.fields()
         chosen = {name: every[name] for name in self._writer.manifest.fields}
-        surfaces = [tool.at(simulation.time) for tool in self._tools]
+        poses = tool_poses(run.problem, simulation)
+        surfaces = [tool.posed(pose) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
         self._writer.write_frame(simulation.time, positions, chosen, surfaces)
         self._last = LastFrame(simulation.time, positions)

@@ -12,6 +12,8 @@ from rheotwin.scene.bodies import (
     TriangleBody,
 )
 from rheotwin.scene.cases import CaseSpec
+from rheotwin.scene.contact import ContactSpec, ToolContactSpec
+from rheotwin.scene.drive import DriveSpec
 from rheotwin.scene.forces import ForceSpec
 from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
 from rheotwin.scene.laws import (
@@ -28,7 +30,16 @@ from rheotwin.scene.probes import ProbeSpec
 from rheotwin.scene.scene import Scene
 from rheotwin.scene.schema import scene_schema
 from rheotwin.scene.supports import SupportSpec
-from rheotwin.scene.tools import BarTool, CylinderTool, PlaneTool, PrismTool, SphereTool, ToolSpec
+from rheotwin.scene.tools import (
+    BarTool,
+    BoxTool,
+    CylinderTool,
+    MeshTool,
+    PlaneTool,
+    PrismTool,
+    SphereTool,
+    ToolSpec,
+)
 from rheotwin.scene.units import Quantity, Units
 from rheotwin.scene.where import Ranges, Where
 
@@ -38,10 +49,13 @@ __all__ = [
     "BarTool",
     "BodySpec",
     "BoxBody",
+    "BoxTool",
     "CaseSpec",
+    "ContactSpec",
     "CylinderBody",
     "CylinderTool",
     "Dimension",
+    "DriveSpec",
     "ElasticSpec",
     "FileBody",
     "ForceSpec",
@@ -51,6 +65,7 @@ __all__ = [
     "LShapeBody",
     "LawSpec",
     "MaxwellSpec",
+    "MeshTool",
     "Motion",
     "OutputSpec",
     "PlaneTool",
@@ -64,6 +79,7 @@ __all__ = [
     "SphereTool",
     "SupportSpec",
     "ThreeElementSpec",
+    "ToolContactSpec",
     "ToolMotion",
     "ToolSpec",
     "TriangleBody",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import cos, sin
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
@@ -11,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import AXES, Count, Dimension, Name, SceneModel
 from rheotwin.scene.quantities import Point, PositiveDensity, PositiveLength, PositiveMass
-from rheotwin.scene.rotation import Rotation, RotationPart
+from rheotwin.scene.rotation import Rotation, RotationPart, rotation_matrix
 from rheotwin.scene.where import Ranges
 
 if TYPE_CHECKING:
@@ -85,14 +84,7 @@ class BodyBase(SceneModel):
 
     def rotation_matrix(self, dimension: int) -> Any:
         """Return the rotation of the shape as an array (dimension, dimension)."""
-        import numpy as np
-
-        if self.rotation is None or dimension == 1:
-            return np.eye(dimension)
-        if isinstance(self.rotation, Rotation):
-            return np.array(self.rotation.matrix())
-        c, s = cos(self.rotation), sin(self.rotation)
-        return np.array([[c, -s], [s, c]])
+        return rotation_matrix(self.rotation, dimension)
 
     @property
     def has_hanging_nodes(self) -> bool:

@@ -8,6 +8,7 @@ from itertools import chain
 from rheotwin.errors import Fault, nearest_name
 from rheotwin.scene.base import Dimension, SceneModel
 from rheotwin.scene.bodies import FileBody
+from rheotwin.scene.contact import ContactKeys
 from rheotwin.scene.draft import REFERRING, Draft
 from rheotwin.scene.walk import axis_faults
 from rheotwin.scene.where import Where
@@ -35,6 +36,11 @@ def reference_faults(draft: Draft) -> Iterator[Fault]:
     for name, tool in draft.tools.items():
         for body_name in tool.bodies or ():
             yield from _missing(f"tools.{name}.bodies", "body", body_name, draft.body_names)
+    for body_name in () if draft.contact is None else draft.contact.named_selves:
+        yield from _missing("contact.self", "body", body_name, draft.body_names)
+    for name, link in draft.links.items():
+        for k, end in enumerate(link.between):
+            yield from _missing(f"links.{name}.between.{k}.body", "body", end.body, draft.body_names)
     for name, case in draft.cases.items():
         for body_name, law_name in case.laws.items():
             place = f"cases.{name}.laws.{body_name}"
@@ -76,9 +82,24 @@ def dimension_faults(draft: Draft, dimension: Dimension) -> Iterator[Fault]:
             yield from _placed(f"{section}.{name}", found)
     for name, body in draft.bodies.items():
         yield from _placed(f"bodies.{name}", body.shape_faults(dimension))
-    for section in ("supports", "tools", "forces"):
+    for section in ("supports", "tools", "forces", "links"):
         for name, entry in getattr(draft, section).items():
             yield from _placed(f"{section}.{name}", entry.dimension_faults(dimension))
+
+
+def contact_faults(draft: Draft) -> Iterator[Fault]:
+    """Yield what is missing or has no meaning in the contact of the scene, and of each tool on top of it."""
+    scene = draft.contact
+    if scene is not None:
+        yield from _placed("contact", scene.law_faults(set(scene.given())))
+        if draft.dimension is not None:
+            yield from _placed("contact", scene.dimension_faults(draft.dimension))
+    for name, tool in draft.tools.items():
+        if tool.contact is not None:
+            law = (scene or ContactKeys()).with_keys_of(tool.contact)
+            yield from _placed(f"tools.{name}.contact", law.law_faults(set(tool.contact.given())))
+            if draft.dimension is not None:
+                yield from _placed(f"tools.{name}.contact", tool.contact.axis_faults(draft.dimension))
 
 
 def cross_faults(draft: Draft) -> Iterator[Fault]:
@@ -87,4 +108,4 @@ def cross_faults(draft: Draft) -> Iterator[Fault]:
     output: Iterable[Fault] = ()
     if draft.output is not None and draft.duration is not None:
         output = _placed("output", draft.output.duration_faults(draft.duration))
-    return chain(reference_faults(draft), region_faults(draft), dimension, output)
+    return chain(reference_faults(draft), region_faults(draft), dimension, contact_faults(draft), output)

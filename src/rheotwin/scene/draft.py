@@ -13,7 +13,9 @@ from rheotwin.scene.base import NAME_PATTERN, Dimension
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.body import BodyBase
 from rheotwin.scene.cases import CaseSpec
+from rheotwin.scene.contact import ContactSpec
 from rheotwin.scene.forces import ForceSpec
+from rheotwin.scene.links import LinkSpec
 from rheotwin.scene.output import OutputSpec
 from rheotwin.scene.probes import ProbeSpec
 from rheotwin.scene.quantities import PositiveTime
@@ -23,11 +25,13 @@ from rheotwin.scene.tools import ToolBase, ToolSpec
 _DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
 _DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
 _OUTPUT: TypeAdapter[OutputSpec] = TypeAdapter(OutputSpec)
+_CONTACT: TypeAdapter[ContactSpec] = TypeAdapter(ContactSpec)
 _ENTRIES: dict[str, TypeAdapter[Any]] = {
     "bodies": TypeAdapter(BodySpec),
     "supports": TypeAdapter(SupportSpec),
     "tools": TypeAdapter(ToolSpec),
     "forces": TypeAdapter(ForceSpec),
+    "links": TypeAdapter(LinkSpec),
     "probes": TypeAdapter(ProbeSpec),
     "cases": TypeAdapter(CaseSpec),
 }
@@ -52,9 +56,11 @@ class Draft:
     supports: dict[str, SupportSpec]
     tools: dict[str, ToolBase]
     forces: dict[str, ForceSpec]
+    links: dict[str, LinkSpec]
     probes: dict[str, ProbeSpec]
     cases: dict[str, CaseSpec]
     output: OutputSpec | None
+    contact: ContactSpec | None
 
 
 def _readable(adapter: TypeAdapter[Any], value: Any) -> Any:
@@ -94,5 +100,6 @@ def draft_of(data: Mapping[str, Any]) -> Draft:
         law_names=tuple(_table(data, "laws")),
         body_names=tuple(_table(data, "bodies")),
         output=_readable(_OUTPUT, data.get("output", {})),
+        contact=None if data.get("contact") is None else _readable(_CONTACT, data["contact"]),
         **entries,
     )

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from pydantic import ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Dimension, Name, Number, SceneModel
 from rheotwin.scene.motion import check_lengths
-from rheotwin.scene.quantities import ForceVector, Times
+from rheotwin.scene.quantities import ForceVector, Point, PositiveLength, Times
 from rheotwin.scene.where import Where
+
+
+class PunchSpec(SceneModel):
+    """A rectangular punch that pushes on a lattice of nodes cell by cell: the papers' digital pushing."""
+
+    center: Point
+    """Its centre, in scene coordinates; what matters is where it lies along the pushed side."""
+    size: Annotated[tuple[PositiveLength, ...], Field(min_length=1, max_length=2)]
+    """Lengths of its edges along the axes of the pushed side: one in 2D, two in 3D."""
+    cell: PositiveLength | None = None
+    """Length of the cells it is cut into; default: that of the body's cells."""
+    clip: Literal["renormalised", "none", "paper"] = "renormalised"
+    """Vertices further than 3/4 of a cell get nothing: scaled up to keep the force, not done, or lost as printed."""
+
+    def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for everything that does not exist in this dimension."""
+        if dimension == 1:
+            yield "size", "a 1D body has no side to push on; leave the punch out"
+        elif len(self.size) != dimension - 1:
+            yield "size", f"needs {dimension - 1} entr{'y' if dimension == 2 else 'ies'} in {dimension}D"
 
 
 class ForceSpec(SceneModel):
@@ -26,6 +47,8 @@ class ForceSpec(SceneModel):
     """Times of the table of factors, increasing; default: the force is constant."""
     factor: tuple[Number, ...] | None = None
     """What the force is multiplied by at each time; straight in between, held before and after."""
+    punch: PunchSpec | None = None
+    """Shares the force as a punch does instead of by area."""
 
     @field_validator("factor")
     @classmethod
@@ -42,3 +65,5 @@ class ForceSpec(SceneModel):
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that does not exist in this dimension."""
         yield from ((f"where.{key}", message) for key, message in self.where.dimension_faults(dimension))
+        if self.punch is not None:
+            yield from ((f"punch.{key}", message) for key, message in self.punch.dimension_faults(dimension))

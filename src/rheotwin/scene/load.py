@@ -14,13 +14,18 @@ from rheotwin.scene.bodies import FileBody
 from rheotwin.scene.draft import draft_of
 from rheotwin.scene.faults import field_faults
 from rheotwin.scene.scene import Scene, draft_faults
+from rheotwin.scene.tools import MeshTool
 
 
 def _mesh_file_faults(data: Mapping[str, Any], base: Path) -> Iterator[Fault]:
     """Yield the mesh files that are not there."""
-    for name, body in draft_of(data).bodies.items():
+    draft = draft_of(data)
+    for name, body in draft.bodies.items():
         if isinstance(body, FileBody) and not (base / body.path).is_file():
             yield Fault(f"bodies.{name}.path", f"there is no mesh file '{base / body.path}'")
+    for name, tool in draft.tools.items():
+        if isinstance(tool, MeshTool) and tool.path is not None and not (base / tool.path).is_file():
+            yield Fault(f"tools.{name}.path", f"there is no file '{base / tool.path}'")
 
 
 def scene_from_data(data: Mapping[str, Any], *, base: Path | None = None, source: Path | None = None) -> Scene:

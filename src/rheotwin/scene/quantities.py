@@ -32,6 +32,8 @@ Point = Annotated[tuple[Length, ...], PerAxis()]
 Sizes = Annotated[tuple[PositiveLength, ...], PerAxis()]
 Counts = Annotated[tuple[Count, ...], PerAxis()]
 ForceVector = Annotated[tuple[Annotated[Number, Quantity("N")], ...], PerAxis()]
+Velocity = Annotated[tuple[Annotated[Number, Quantity("m/s")], ...], PerAxis()]
+AngularSpeed = Annotated[Number, Quantity("rad/s")]
 Acceleration = Annotated[tuple[Annotated[Number, Quantity("m/s2")], ...], PerAxis()]
 
 

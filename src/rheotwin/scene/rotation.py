@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import cos, sin
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
@@ -32,3 +32,15 @@ RotationPart = Annotated[
     Annotated[Angle, Tag("number")] | Annotated[Rotation, Tag("table")], Discriminator(number_or_table)
 ]
 """A turn as written in a scene file: an angle in 2D, { axis = [..], angle = .. } in 3D."""
+
+
+def rotation_matrix(rotation: float | Rotation | None, dimension: int) -> Any:
+    """Return the matrix of a turn as an array (dimension, dimension)."""
+    import numpy as np
+
+    if rotation is None or dimension == 1:
+        return np.eye(dimension)
+    if isinstance(rotation, Rotation):
+        return np.array(rotation.matrix())
+    c, s = cos(rotation), sin(rotation)
+    return np.array([[c, -s], [s, c]])

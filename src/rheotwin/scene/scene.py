@@ -25,9 +25,11 @@ from rheotwin.scene.base import Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.cases import CaseSpec
 from rheotwin.scene.checks import cross_faults
+from rheotwin.scene.contact import ContactSpec
 from rheotwin.scene.draft import draft_of
 from rheotwin.scene.forces import ForceSpec
 from rheotwin.scene.laws import LawSpec
+from rheotwin.scene.links import LinkSpec
 from rheotwin.scene.output import OutputSpec
 from rheotwin.scene.probes import ProbeSpec
 from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime
@@ -87,8 +89,12 @@ class Scene(SceneModel):
     """Held or driven nodes, by name."""
     tools: dict[Name, ToolSpec] = Field(default_factory=dict)
     """Rigid tools, by name."""
+    contact: ContactSpec | None = None
+    """How bodies touch; default: tools exact and frictionless, bodies pass through each other."""
     forces: dict[Name, ForceSpec] = Field(default_factory=dict)
     """Forces, by name."""
+    links: dict[Name, LinkSpec] = Field(default_factory=dict)
+    """Rigid links between nodes, by name."""
     probes: dict[Name, ProbeSpec] = Field(default_factory=dict)
     """Nodes followed closely, by name."""
     cases: dict[Name, CaseSpec] = Field(default_factory=dict)
@@ -160,6 +166,7 @@ class Scene(SceneModel):
             "bodies": {name: body.completed(dimension) for name, body in self.bodies.items()},
             "supports": {name: support.completed(dimension) for name, support in self.supports.items()},
             "output": self.output.completed(self.duration),
+            "contact": None if self.contact is None else self.contact.completed(dimension),
         }
         return self.model_copy(update=update)
 

@@ -1,4 +1,4 @@
-"""Rigid tools that press on bodies: bar, plane, sphere, cylinder, prism."""
+"""Rigid tools that press on bodies: bar, plane, sphere, cylinder, prism, box, and any closed surface."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from rheotwin.scene.base import Dimension, Name, SceneModel
+from rheotwin.scene.base import AXES, Axis, Dimension, Name, SceneModel
+from rheotwin.scene.contact import ToolContactSpec
+from rheotwin.scene.drive import DriveSpec
 from rheotwin.scene.motion import ToolMotion
-from rheotwin.scene.quantities import Angle, Direction, Direction3D, Point, PositiveLength
+from rheotwin.scene.quantities import Angle, Direction, Direction3D, Point, Positive, PositiveLength, Sizes
+from rheotwin.scene.rotation import Rotation, RotationPart
 
 
 class ToolBase(SceneModel):
@@ -24,6 +27,10 @@ class ToolBase(SceneModel):
     """Bodies it can touch; default: all."""
     motion: ToolMotion | None = None
     """Its motion over time; default: it stands still."""
+    drive: DriveSpec | None = None
+    """A mass and the forces that move it; default: it follows its motion whatever it meets."""
+    contact: ToolContactSpec | None = None
+    """What its contact has different from the scene's `[contact]`."""
 
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that does not exist in this dimension."""
@@ -31,6 +38,16 @@ class ToolBase(SceneModel):
             possible = " or ".join(f"{d}D" for d in self.dimensions)
             shape = getattr(self, "shape", "tool")
             yield "shape", f"'{shape}' does not exist in {dimension}D; it needs a {possible} scene"
+        if self.drive is not None:
+            yield from ((f"drive.{key}", message) for key, message in self.drive.dimension_faults(dimension))
+            yield from self._moved_twice(self.drive, dimension)
+
+    def _moved_twice(self, drive: DriveSpec, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        free = drive.free_components(dimension)
+        moved = (False,) * 4 if self.motion is None else self.motion.moved_axes(dimension)
+        for name, moves in zip((*AXES[:dimension], "angle"), moved, strict=False):
+            if moves and name in free:
+                yield "motion", f"moves {name}, which forces move (`drive.free`); let only one of them do it"
 
 
 def _number_or_list(value: Any) -> str:
@@ -131,4 +148,56 @@ class PrismTool(RoundTool):
     """Length it is drawn with; default: as long as the bodies are wide."""
 
 
-ToolSpec = Annotated[BarTool | PlaneTool | SphereTool | CylinderTool | PrismTool, Field(discriminator="shape")]
+class BoxTool(ToolBase):
+    """A block, in 2D a rectangle."""
+
+    shape: Literal["box"]
+    """Kind of tool."""
+    size: Sizes
+    """Lengths of its edges along the scene's axes, before it is turned."""
+    axis: Axis | None = None
+    """Axis through its centre it turns about, in 3D; default: z."""
+    angle: Angle = 0.0
+    """Turn about its axis at rest."""
+
+    def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for everything that does not exist in this dimension."""
+        yield from super().dimension_faults(dimension)
+        if dimension == 2 and self.axis is not None:
+            yield "axis", "is for 3D; in 2D the axis stands on the plane, leave it out"
+
+
+class MeshTool(ToolBase):
+    """A closed surface: in 3D triangles from a file, in 2D a polygon."""
+
+    shape: Literal["mesh"]
+    """Kind of tool."""
+    path: Annotated[str, Field(min_length=1)] | None = None
+    """3D: file with its triangles (.stl, .obj, .ply, .vtk, ..), relative to the scene file."""
+    points: Annotated[tuple[Point, ...], Field(min_length=3)] | None = None
+    """2D: corners of the polygon one after the other, relative to `center`."""
+    scale: Positive = 1.0
+    """Factor from the file's lengths to metres."""
+    rotation: RotationPart | None = None
+    """Turn at rest about the file's origin, which `center` is the place of."""
+    axis: Direction3D | None = None
+    """Direction of the axis through its centre that it turns about, in 3D; default: z."""
+
+    def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for everything that does not exist in this dimension."""
+        yield from super().dimension_faults(dimension)
+        wanted, other = ("path", "points") if dimension == 3 else ("points", "path")
+        if getattr(self, wanted) is None:
+            kind = "file with its triangles" if dimension == 3 else "corners of the polygon"
+            yield wanted, f"missing ({kind})"
+        if getattr(self, other) is not None:
+            yield other, f"is for {5 - dimension}D; a {dimension}D tool has `{wanted}`"
+        if dimension == 2 and self.axis is not None:
+            yield "axis", "is for 3D; in 2D the axis stands on the plane, leave it out"
+        if self.rotation is not None and isinstance(self.rotation, Rotation) != (dimension == 3):
+            yield "rotation", "in 2D write a number, in 3D { axis = [x, y, z], angle = .. }"
+
+
+ToolSpec = Annotated[
+    BarTool | PlaneTool | SphereTool | CylinderTool | PrismTool | BoxTool | MeshTool, Field(discriminator="shape")
+]

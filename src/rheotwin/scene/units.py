@@ -85,6 +85,13 @@ EXPONENTS: dict[str, dict[str, int]] = {
     "N": {"force": 1},
     "kg/m3": {"density": 1},
     "m/s2": {"length": 1, "time": -2},
+    "m/s": {"length": 1, "time": -1},
+    "rad/s": {"angle": 1, "time": -1},
+    "N m": {"force": 1, "length": 1},
+    "N/m": {"force": 1, "length": -1},
+    "N s/m": {"force": 1, "time": 1, "length": -1},
+    "N/(m s)": {"force": 1, "length": -1, "time": -1},
+    "kg m2": {"mass": 1, "length": 2},
     "1": {},
 }
 """SI unit of a quantity -> exponents of the kinds of unit it is made of."""

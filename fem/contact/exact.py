@@ -6,8 +6,7 @@ computed once each and kept, so a step with contact costs a dense problem of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.tools import RigidTool, tool_gaps
 from rheotwin.constraints.unilateral import solve_contact
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.contact.columns import NodeColumns
 from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
@@ -42,30 +42,6 @@ class Contacts:
     def none(cls) -> Contacts:
         """Return the empty set."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0))
-
-
-@dataclass
-class NodeColumns:
-    """Columns of an inverse matrix that belong to single nodes, computed once each and kept."""
-
-    solve: Callable[[Array], Array]
-    """Right-hand sides (size, n) on all components -> solutions, with held components kept at zero."""
-    dimension: int
-    size: int
-    _kept: dict[int, Array] = field(default_factory=dict)
-
-    def _column(self, node: int) -> Array:
-        """Return the inverse restricted to the components of one node, (size, d)."""
-        if node not in self._kept:
-            units = np.zeros((self.size, self.dimension))
-            units[node * self.dimension + np.arange(self.dimension), np.arange(self.dimension)] = 1.0
-            self._kept[node] = self.solve(units)  # node by node, so that a restart repeats every bit
-        return self._kept[node]
-
-    def along(self, nodes: Indices, normals: Array) -> Array:
-        """Return the answer (size, n) to a unit load on each node along its normal (n, 3)."""
-        pairs = zip(nodes, normals[:, : self.dimension], strict=True)
-        return np.stack([self._column(int(node)) @ normal for node, normal in pairs], axis=1)
 
 
 @dataclass(frozen=True)

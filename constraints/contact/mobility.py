@@ -1,0 +1,118 @@
+"""How nodes with lumped masses and rigid tools move a contact, and give way to its impulse.
+
+With weights w, ease E = F/m of each node (F: components that supports leave free) and, where forces drive the tool,
+1/M, 1/I and the turn t = a x r of its axis a and arm r, the contact moves by sum w_i y_i - (Y + angle t), and an
+impulse J changes velocities by w_i E_i J, -J/M and -t.J/I. Along a unit direction n it then gives way by
+
+    W = sum w_i^2 n.E_i n + n.n/M + (t.n)^2/I      per unit of impulse [1/kg]
+
+These functions are called for every contact many times in a step, so they take bare arrays: a tuple of arrays costs
+more to pass than they have to do. `rows` are those of `settle`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.friction import Vector
+from rheotwin.constraints.contact.pairs import NODES
+from rheotwin.constraints.packed import IMMOVABLE
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SLOPE, CONSTANT, COMPLIANCE, NORMAL_RESPONSE, SLIP_RESPONSE, RATE, PRESSED, SLIDES = range(8)
+"""Columns of `rows`: the law of the step (3), W along the normal and a bound of it along the tangents [1/kg], the
+closing rate without impulses [m/s], the normal impulse [N s], 1 where the contact slides; then the tangential impulse
+(3) [N s], the velocity (3) [m/s] of a surface that does not give way, and the turn (3) [m] of one that does."""
+TANGENT, SURFACE, TURN, STATIC, KINETIC, SLIP, ROW = 8, 11, 14, 17, 18, 19, 20
+
+
+@njit(cache=True, inline="always")
+def turn_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float) -> Vector:
+    """Return a x r [m] of the point (x, y, z) [m] on a tool in its pose (T, 4): its motion per radian."""
+    rx, ry, rz = arm_of(geometry, pose, tool, x, y, z)
+    ax, ay, az = geometry[tool, 3], geometry[tool, 4], geometry[tool, 5]
+    return ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
+
+
+@njit(cache=True, inline="always")
+def arm_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float) -> Vector:
+    """Return r [m] from the centre of a tool in its pose (T, 4) to the point (x, y, z) [m]."""
+    return (
+        x - geometry[tool, 0] - pose[tool, 0],
+        y - geometry[tool, 1] - pose[tool, 1],
+        z - geometry[tool, 2] - pose[tool, 2],
+    )
+
+
+@njit(cache=True, inline="always")
+def motion_of(
+    p: int, node: Indices, weight: Array, rows: Array, pushed: Indices, y: Array, poses: Array, surface: float
+) -> Vector:
+    """Return how pair `p` moves with nodes (N, 3) and pushed tools (T, 4); `surface` (0 or 1) takes other tools along."""
+    mx, my, mz = -surface * rows[p, SURFACE], -surface * rows[p, SURFACE + 1], -surface * rows[p, SURFACE + 2]
+    for k in range(NODES):
+        i = node[p, k]
+        if i < 0:
+            break
+        w = weight[p, k]
+        mx += w * y[i, 0]
+        my += w * y[i, 1]
+        mz += w * y[i, 2]
+    tool = pushed[p]
+    if tool >= 0:
+        mx -= poses[tool, 0] + poses[tool, 3] * rows[p, TURN]
+        my -= poses[tool, 1] + poses[tool, 3] * rows[p, TURN + 1]
+        mz -= poses[tool, 2] + poses[tool, 3] * rows[p, TURN + 2]
+    return mx, my, mz
+
+
+@njit(cache=True, inline="always")
+def push(
+    p: int, jx: float, jy: float, jz: float, node: Indices, weight: Array, rows: Array, pushed: Indices, ease: Array,
+    tool_ease: Array, y: Array, poses: Array,
+) -> None:  # fmt: skip
+    """Add what an impulse on pair `p` changes to nodes (N, 3) and tools (T, 4): velocities by N s, places by N s2."""
+    for k in range(NODES):
+        i = node[p, k]
+        if i < 0:
+            break
+        w = weight[p, k]
+        y[i, 0] += w * ease[i, 0] * jx
+        y[i, 1] += w * ease[i, 1] * jy
+        y[i, 2] += w * ease[i, 2] * jz
+    tool = pushed[p]
+    if tool >= 0:
+        poses[tool, 0] -= tool_ease[tool, 0] * jx
+        poses[tool, 1] -= tool_ease[tool, 1] * jy
+        poses[tool, 2] -= tool_ease[tool, 2] * jz
+        poses[tool, 3] -= tool_ease[tool, 3] * (rows[p, TURN] * jx + rows[p, TURN + 1] * jy + rows[p, TURN + 2] * jz)
+
+
+@njit(cache=True, inline="always")
+def find_responses(
+    p: int, node: Indices, weight: Array, normal: Array, rows: Array, pushed: Indices, ease: Array, tool_ease: Array
+) -> None:
+    """Write W along the normal of pair `p` and a bound of W along all tangents, exact where nothing is held [1/kg]."""
+    nx, ny, nz = normal[p, 0], normal[p, 1], normal[p, 2]
+    along, across = 0.0, 0.0
+    for k in range(NODES):
+        i = node[p, k]
+        if i < 0:
+            break
+        most = max(ease[i, 0], ease[i, 1], ease[i, 2])
+        share = nx * nx * ease[i, 0] + ny * ny * ease[i, 1] + nz * nz * ease[i, 2]
+        square = weight[p, k] * weight[p, k]
+        along += square * (share if share > IMMOVABLE * most else 0.0)
+        across += square * most
+    tool = pushed[p]
+    if tool >= 0:
+        tx, ty, tz = rows[p, TURN], rows[p, TURN + 1], rows[p, TURN + 2]
+        mx, my, mz, turning = tool_ease[tool, 0], tool_ease[tool, 1], tool_ease[tool, 2], tool_ease[tool, 3]
+        lever = tx * nx + ty * ny + tz * nz
+        along += nx * nx * mx + ny * ny * my + nz * nz * mz + turning * lever * lever
+        across += max(mx, my, mz) + turning * (tx * tx + ty * ty + tz * tz)
+    rows[p, NORMAL_RESPONSE], rows[p, SLIP_RESPONSE] = along, across

@@ -1,0 +1,134 @@
+"""Pack the contact of a problem for the loops of lumped masses, and keep what of it belongs to a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.exerted import nothing_exerted
+from rheotwin.constraints.contact.history import no_history
+from rheotwin.constraints.contact.impact import no_shifts
+from rheotwin.constraints.contact.lumped import BodyContact, Contact
+from rheotwin.constraints.contact.near_tools import outer_radius
+from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, PENALTY, REGION, pack_laws
+from rheotwin.constraints.contact.pairs import room_for_pairs
+from rheotwin.constraints.contact.search import more_room, new_search, save_search
+from rheotwin.constraints.contact.settle import Contacts, Lumped, ToolsInStep, room_for_impulses
+from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
+from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
+from rheotwin.constraints.packed import pack_tools
+from rheotwin.problem import Problem
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+Saved = NDArray[np.generic]
+
+REACH = 0.1
+"""How far outside of tools contacts are listed at least, as a share of the smallest spacing of nodes."""
+SETTLED = 1e-11
+"""A round of impulses that moves nothing further than this share of the problem's extent is the last."""
+PREFIX = "contact."
+
+
+def pack_contact(problem: Problem) -> Contact | None:
+    """Return the contact of a problem with lumped masses, None where it has no laws of contact."""
+    setup = problem.contact
+    if setup is None:
+        return None
+    nodes, tools = len(problem.points), problem.tools
+    laws, packed = pack_laws(setup), pack_tools(tools)
+    bodies, spacing = _pack_bodies(problem, len(packed.candidate), laws), smallest_spacing(problem)
+    slots = len(packed.candidate) if bodies is None else slot_count(bodies.surface, bodies.first_slot)
+    free = np.zeros((nodes, 3))
+    free[:, : problem.dimension] = problem.owners < 0
+    contacts = Contacts(
+        pairs=room_for_pairs(slots),
+        laws=laws,
+        history=no_history(slots),
+        lumped=Lumped(
+            ease=free / problem.masses[:, None],
+            loose=(problem.owners < 0).all(axis=1),
+            settled=SETTLED * problem.extent,
+        ),
+        tools=ToolsInStep(packed.geometry, pack_drives(tools), tools_at_start(tools)),
+        impulses=room_for_impulses(slots, nodes),
+    )
+    surface = np.zeros(0, np.int64) if bodies is None else bodies.surface.vertex
+    return Contact(
+        contacts=contacts,
+        shifts=no_shifts(nodes, len(tools), slots),
+        exerted=nothing_exerted(nodes, len(tools)),
+        tools=packed,
+        near=np.unique(np.concatenate([packed.candidate, surface])),
+        places=np.arange(nodes),
+        before=padded(problem.points),
+        begin=padded(problem.points),
+        end=np.zeros((nodes, 3)),
+        velocity=np.zeros((nodes, 3)),
+        reach=np.maximum(laws[:-1, REGION], REACH * spacing),
+        outer=np.array([outer_radius(tool) for tool in tools]),
+        hits=np.zeros(max((len(tool.candidates) for tool in tools), default=0), np.int64),
+        bodies=bodies,
+        full=np.zeros(1, np.int64),
+    )
+
+
+def _pack_bodies(problem: Problem, first_slot: int, laws: Array) -> BodyContact | None:
+    """Return the surfaces of bodies that can touch, None where none can."""
+    setup = problem.contact
+    if setup is None or not setup.between_bodies or problem.dimension == 1:
+        return None
+    surface = contact_surface(
+        problem.bodies, problem.dimension, between=setup.bodies, self_bodies=setup.self_bodies, edges=setup.edges
+    )
+    if not has_partners(surface):
+        return None
+    region = max(float(laws[-1, REGION]), REACH * smallest_spacing(problem))
+    soft = laws[-1, KIND] in (PENALTY, INTEGRATED)
+    return BodyContact(surface, new_search(surface, padded(problem.points)), region, first_slot, soft)
+
+
+def grown(contact: Contact) -> Contact:
+    """Return the contact with twice the room for neighbours, after a step found too little."""
+    contact.full[0] = 0
+    return contact._replace(bodies=contact.bodies._replace(search=more_room(contact.bodies.search)))
+
+
+def smallest_spacing(problem: Problem) -> float:
+    """Return the smallest distance [m] between two nodes that follow each other in a cell."""
+    return min(
+        float(
+            np.linalg.norm(body.mesh.p[:, body.mesh.t] - body.mesh.p[:, np.roll(body.mesh.t, 1, axis=0)], axis=0).min()
+        )
+        for body in problem.bodies
+    )
+
+
+def _parts(contact: Contact) -> dict[str, Saved]:
+    """Return the arrays that a step hands to the next, by name."""
+    parts = {
+        "history": contact.contacts.history,
+        "tools": contact.contacts.tools.motion,
+        "exerted": contact.exerted,
+    }
+    found = {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays._asdict().items()}
+    if contact.bodies is not None:
+        search = contact.bodies.search
+        found |= {f"search.{name}": getattr(search, name) for name in save_search(search)} | {"begin": contact.begin}
+    return {PREFIX + name: array for name, array in found.items()}
+
+
+def save_contact(contact: Contact) -> dict[str, Saved]:
+    """Return copies of everything that a step hands to the next."""
+    return {name: array.copy() for name, array in _parts(contact).items()}
+
+
+def restore_contact(contact: Contact, saved: Mapping[str, Saved]) -> Contact:
+    """Take over what `save_contact` returned; the contact returned is another one if that needs more room."""
+    while any(len(array) < len(saved[name]) for name, array in _parts(contact).items()):
+        contact = grown(contact)
+    for name, array in _parts(contact).items():
+        array[: len(saved[name])] = saved[name]
+    return contact

@@ -1,0 +1,87 @@
+"""Contact laws as plain arrays, and the one form all of them take in a step: a linear complementarity per contact.
+
+With the normal impulse P >= 0 of a step and the rate g' of the gap at its end every law of `law` is
+
+    slope g' + constant + compliance P >= 0   where P = 0,     = 0   where P > 0
+
+    exact      slope 1,   constant g_free/h - g'_free,                 compliance 0    (the gap ends at zero)
+    impulse    slope 1,   constant e min(g'_free, 0),                  compliance 0    (where g_free < 0)
+    penalty    slope k C, constant k (K (g_begin - shift) + I J),      compliance 1    (k: duration of the kick)
+
+g_free, g'_free are the gap [m] and rate [m/s] the step would end with, were there no contact. The spring of a penalty
+takes the gap at the beginning of the step, as the springs of the body do, so that both conserve the same energy; its
+damper takes the rate at the end and has no bound of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.contact.setup import ContactSetup
+
+Array = NDArray[np.float64]
+EXACT, PENALTY, INTEGRATED, IMPULSE = 0, 1, 2, 3
+KINDS = {"exact": EXACT, "penalty": PENALTY, "integrated": INTEGRATED, "impulse": IMPULSE}
+
+KIND, STIFFNESS, DAMPING, INTEGRAL, REGION, SHIFT, RESTITUTION, FRICTION, STATIC_FRICTION, SLIP_SPEED = range(10)
+"""Columns of a table of laws, in the units of `ContactLaw`: SHIFT [m] is delta of the offset form and 0 otherwise,
+SLIP_SPEED [m/s] is 0 where friction is exact."""
+
+
+def pack_laws(setup: ContactSetup) -> Array:
+    """Return the table of laws (T + 1, 10): one row per tool, the last one for contact between bodies."""
+    return np.array([_row(law) for law in (*setup.tool_laws, setup.law)], dtype=float)
+
+
+def _row(law: ContactLaw) -> list[float]:
+    soft = law.law in ("penalty", "integrated")
+    return [
+        KINDS[law.law],
+        law.stiffness if soft else 0.0,
+        law.damping if soft else 0.0,
+        law.integral if law.law == "integrated" else 0.0,
+        law.region if soft else 0.0,
+        law.region if soft and law.offset else 0.0,
+        law.restitution if law.law == "impulse" else 0.0,
+        law.friction,
+        max(law.static_friction, law.friction),
+        law.slip_speed if law.friction_rule == "regularised" else 0.0,
+    ]
+
+
+@njit(cache=True, inline="always")
+def step_row(
+    laws: Array, which: int, gap: float, rate: float, integral: float, active: bool, h: float, kick: float
+) -> tuple[float, float, float]:
+    """Return slope, constant and compliance of one contact in a step of `h` [s] whose forces act for `kick` [s].
+
+    `gap` [m] and `rate` [m/s] are those of the free end of the step, `integral` [m s] is J at its beginning.
+    """
+    kind = laws[which, KIND]
+    if kind == EXACT:
+        return 1.0, gap / h - rate, 0.0
+    if kind == IMPULSE:
+        if gap >= 0.0:
+            return 0.0, 0.0, 1.0
+        return 1.0, laws[which, RESTITUTION] * min(rate, 0.0), 0.0
+    depth = gap - h * rate - laws[which, SHIFT]
+    if depth >= 0.0 and not (active and kind == INTEGRATED):
+        return 0.0, 0.0, 1.0
+    force = laws[which, STIFFNESS] * depth + laws[which, INTEGRAL] * integral
+    return kick * laws[which, DAMPING], kick * force, 1.0
+
+
+@njit(cache=True, inline="always")
+def stays_active(laws: Array, which: int, gap: float, impulse: float, active: bool) -> bool:
+    """Tell whether a contact counts as active after a step that ended at `gap` [m] with `impulse` [N s].
+
+    A penalty is active inside its surface; an integrated one also out to its region, once it has been inside.
+    """
+    kind = laws[which, KIND]
+    if kind == EXACT or kind == IMPULSE:
+        return impulse > 0.0 or (kind == IMPULSE and gap < 0.0)
+    inside = gap < laws[which, SHIFT]
+    return inside or (kind == INTEGRATED and active and gap <= laws[which, REGION])

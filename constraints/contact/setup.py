@@ -1,0 +1,66 @@
+"""What a problem says about contact: the laws of its partners, who takes part, and which tools forces move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.motion import Motion
+
+Array = NDArray[np.float64]
+
+POSE_SIZE = 4
+"""Components of a tool's pose: dx, dy, dz [m] and the angle [rad] about its axis."""
+
+
+@dataclass(frozen=True)
+class ContactSetup:
+    """Contact of a problem; a problem without one has exact, frictionless tools and bodies that pass each other."""
+
+    law: ContactLaw
+    """Between bodies, and of a body with itself."""
+    tool_laws: tuple[ContactLaw, ...]
+    """One for each tool."""
+    bodies: bool = False
+    """Whether different bodies push on each other."""
+    self_bodies: tuple[int, ...] = ()
+    """Bodies whose own surface can touch itself."""
+    edges: bool = True
+    """3D: whether edges touch edges, beside vertices touching faces."""
+
+    @property
+    def between_bodies(self) -> bool:
+        """Tell whether surfaces of bodies are looked for at all."""
+        return self.bodies or bool(self.self_bodies)
+
+
+@dataclass(frozen=True)
+class ToolDrive:
+    """A tool that forces move: M a = force(t) + contact in its free components, its motion in the others.
+
+    A free component starts where the tool's motion has it at time zero. The tool turns about the axis through its
+    centre, which is its centre of mass; other tools do not touch it.
+    """
+
+    free: tuple[bool, bool, bool, bool]
+    """Which components of the pose (dx, dy, dz, angle) forces move."""
+    mass: float
+    """[kg]"""
+    inertia: float
+    """Moment of inertia about the axis [kg m2]; 0 unless the angle is free."""
+    force: Motion
+    """Table (n, 4) of what acts beside contact [N, N, N, N m], the weight included."""
+    velocity: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """Rate of the free components at time zero [m/s, m/s, m/s, rad/s]."""
+
+    @property
+    def inverse_masses(self) -> Array:
+        """1/M of each pose component (4,) [1/kg, 1/kg, 1/kg, 1/(kg m2)]; 0 where the motion decides."""
+        resistance = np.array([self.mass, self.mass, self.mass, self.inertia])
+        inverse = np.zeros(POSE_SIZE)
+        chosen = np.array(self.free)
+        inverse[chosen] = 1.0 / resistance[chosen]
+        return inverse

@@ -1,0 +1,183 @@
+"""The surfaces of deformable bodies as packed arrays: what contact between bodies is found on.
+
+Faces are the outward oriented boundary features: edges in 2D, body on their left, and triangles in 3D,
+counter-clockwise from outside (a quad of a hexahedron gives two). Everything is three-dimensional; in 2D z = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.pairs import NO_NODE
+from rheotwin.constraints.contact.seams import without_seams
+from rheotwin.constraints.contact.vectors import Vector, cross, minus, row
+from rheotwin.meshing.topology import boundary_faces
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+NO_FACE = -1
+
+
+class SurfaceBody(Protocol):
+    """What is asked of a body: its mesh and where its nodes sit in the global numbering."""
+
+    @property
+    def mesh(self) -> Any:
+        """A first-order mesh in 2D or 3D."""
+
+    @property
+    def first_node(self) -> int:
+        """Its first global node."""
+
+
+class ContactSurface(NamedTuple):
+    """Surface features of all bodies; nodes are global."""
+
+    dimension: int
+    vertex: Indices
+    """(V,) nodes on a surface."""
+    vertex_body: Indices
+    face: Indices
+    """(F, 3) corners; the third is NO_NODE in 2D. Faces of one body follow each other."""
+    face_body: Indices
+    face_vertex: Indices
+    """(F, 3) corners as indices into `vertex`."""
+    across: Indices
+    """(F, 3) the face beyond side k (from corner k to k + 1), NO_FACE without exactly one; empty of meaning in 2D."""
+    around_offset: Indices
+    """(V + 1,) faces around vertex v are around_face[around_offset[v]:around_offset[v + 1]]."""
+    around_face: Indices
+    edge: Indices
+    """(E, 2) edges between two faces (3D), in the direction in which the first one runs."""
+    edge_body: Indices
+    edge_opposite: Indices
+    """(E, 2) the third corner of the two faces at an edge."""
+    face_edge: Indices
+    """(F, 3) the edge at side k of a face if this face keeps it (each edge is kept by one face), else NO_FACE."""
+    body_first_face: Indices
+    """(R + 1,)"""
+    partner: NDArray[np.bool_]
+    """(R, R) vertices of body a are kept out of body b; on the diagonal, bodies that touch themselves."""
+
+
+def contact_surface(
+    bodies: Sequence[SurfaceBody],
+    dimension: int,
+    *,
+    between: bool = True,
+    self_bodies: Sequence[int] = (),
+    edges: bool = True,
+) -> ContactSurface:
+    """Return the packed surfaces of 2D or 3D bodies.
+
+    `between` lets bodies push on each other, `self_bodies` lists those that push on themselves, `edges` adds
+    edge-edge contact in 3D.
+    """
+    per_body = [_body_faces(body) for body in bodies]
+    counts = [len(faces) for faces in per_body]
+    face = np.concatenate([np.zeros((0, 3), np.int64), *per_body])
+    face_body = np.repeat(np.arange(len(bodies)), counts)
+    corners = face[:, :dimension]
+    vertex, local = np.unique(corners, return_inverse=True)
+    face_vertex = np.full_like(face, NO_NODE)
+    face_vertex[:, :dimension] = local.reshape(corners.shape)
+    vertex_body = np.zeros(len(vertex), np.int64)
+    vertex_body[face_vertex[:, :dimension]] = face_body[:, None]
+    order = np.argsort(face_vertex[:, :dimension].ravel(), kind="stable")
+    around = np.bincount(face_vertex[:, :dimension].ravel(), minlength=len(vertex))
+    partner = np.full((len(bodies), len(bodies)), between)
+    np.fill_diagonal(partner, False)
+    partner[list(self_bodies), list(self_bodies)] = True
+    sides = _sides(face) if dimension == 3 else _no_sides(len(face))
+    kept = sides if edges else sides._replace(**_no_sides(len(face))._asdict() | {"across": sides.across})
+    return ContactSurface(
+        dimension=dimension,
+        vertex=vertex.astype(np.int64),
+        vertex_body=vertex_body,
+        face=face,
+        face_body=face_body,
+        face_vertex=face_vertex,
+        around_offset=np.concatenate([[0], np.cumsum(around)]).astype(np.int64),
+        around_face=order // dimension,
+        edge_body=face_body[kept.first_face],
+        body_first_face=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        partner=partner,
+        across=kept.across,
+        edge=kept.edge,
+        edge_opposite=kept.edge_opposite,
+        face_edge=kept.face_edge,
+    )
+
+
+def slot_count(surface: ContactSurface, first_slot: int) -> int:
+    """Return how many contacts can have a history: one per tool candidate, vertex and body, edge and body."""
+    return first_slot + (len(surface.vertex) + len(surface.edge)) * len(surface.partner)
+
+
+def has_partners(surface: ContactSurface) -> bool:
+    """Tell whether anything can touch at all."""
+    return bool(surface.partner.any())
+
+
+def _body_faces(body: SurfaceBody) -> Indices:
+    """Return the outward faces (n, 3) of one body in global nodes, quads split along their first corner."""
+    faces = boundary_faces(body.mesh).astype(np.int64)
+    if faces.shape[1] == 4:
+        faces = faces[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
+    hanging = getattr(body, "hanging", None)
+    if hanging is not None and len(hanging):
+        faces = without_seams(faces, np.pad(body.mesh.p.T, ((0, 0), (0, 3 - body.mesh.p.shape[0]))))
+    padded = np.full((len(faces), 3), NO_NODE, np.int64)
+    padded[:, : faces.shape[1]] = faces + body.first_node
+    return padded
+
+
+class _Sides(NamedTuple):
+    across: Indices
+    edge: Indices
+    edge_opposite: Indices
+    face_edge: Indices
+    first_face: Indices
+
+
+def _no_sides(faces: int) -> _Sides:
+    nothing, none = np.zeros((0, 2), np.int64), np.full((faces, 3), NO_FACE, np.int64)
+    return _Sides(none, nothing, nothing.copy(), none.copy(), np.zeros(0, np.int64))
+
+
+def _sides(face: Indices) -> _Sides:
+    """Match the sides of triangles; those with more or fewer than two faces are no edges."""
+    ends = np.sort(np.stack([face, np.roll(face, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+    _, number, uses = np.unique(ends, axis=0, return_inverse=True, return_counts=True)
+    two = np.flatnonzero(uses == 2)
+    # sides in the order of their edge, so that the two of one edge follow each other
+    order = np.argsort(number, kind="stable")
+    place = np.concatenate([[0], np.cumsum(uses)])[two]
+    first, second = order[place], order[place + 1]
+    across = np.full(3 * len(face), NO_FACE, np.int64)
+    across[first], across[second] = second // 3, first // 3
+    face_edge = np.full(3 * len(face), NO_FACE, np.int64)
+    face_edge[first] = np.arange(len(two))
+    start_node, end_node, opposite = (np.roll(face, -k, axis=1).ravel() for k in range(3))
+    return _Sides(
+        across.reshape(-1, 3),
+        np.stack([start_node[first], end_node[first]], axis=1),
+        np.stack([opposite[first], opposite[second]], axis=1),
+        face_edge.reshape(-1, 3),
+        first // 3,
+    )
+
+
+@njit(cache=True)
+def face_normal(surface: ContactSurface, x: Array, face: int) -> Vector:
+    """Return the outward normal of a face at positions x (N, 3), of the length of the edge or twice the area."""
+    a, b = row(x, surface.face[face, 0]), row(x, surface.face[face, 1])
+    along = minus(b, a)
+    if surface.dimension == 2:
+        return along[1], -along[0], 0.0
+    return cross(along, minus(row(x, surface.face[face, 2]), a))

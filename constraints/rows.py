@@ -1,0 +1,150 @@
+"""Constraint forces in the compiled loop: (A^T M^-1 A + eps) L = right, without ever forming the matrix (spec 5).
+
+Conjugate gradients with the diagonal as preconditioner; every product goes from multipliers to the nodes and back.
+They start from the multipliers of the step before, which most of the time are nearly those of this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+EXACT = 1e-12
+"""Residual, relative to what cancels in the right-hand side, at which multipliers count as found."""
+
+
+class Rows(NamedTuple):
+    """Gradients A^T of C constraints on N nodes: entries `start[i]:start[i + 1]` belong to constraint i.
+
+    `inverse_mass` (N, 3) [1/kg] is zero where a component does not give way, `share` (C,) is eps as a share of the
+    diagonal. The rest is room: vectors (C,), `push` (N, 3), of which only rows `touched` are used, and `work` (1,)
+    counts iterations.
+    """
+
+    start: Indices
+    node: Indices
+    gradient: Array
+    inverse_mass: Array
+    share: Array
+    touched: Indices
+    diagonal: Array
+    residual: Array
+    direction: Array
+    image: Array
+    push: Array
+    work: Array
+
+
+def room_for_rows(start: Indices, node: Indices, inverse_mass: Array, share: Array) -> Rows:
+    """Return rows with the pattern `start` (C + 1,), `node` (entries,) and no gradients yet."""
+    count = len(share)
+    return Rows(
+        start=start,
+        node=node,
+        gradient=np.zeros((len(node), 3)),
+        inverse_mass=inverse_mass,
+        share=share,
+        touched=np.unique(node),
+        diagonal=np.zeros(count),
+        residual=np.zeros(count),
+        direction=np.zeros(count),
+        image=np.zeros(count),
+        push=np.zeros_like(inverse_mass),
+        work=np.zeros(1),
+    )
+
+
+def joined(patterns: Sequence[tuple[Indices, Indices]]) -> tuple[Indices, Indices]:
+    """Put patterns (start, node) one after the other."""
+    starts, nodes, entries = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], 0
+    for start, node in patterns:
+        starts.append(start[1:] + entries)
+        nodes.append(node)
+        entries += len(node)
+    return np.concatenate(starts), np.concatenate(nodes)
+
+
+@njit(cache=True)
+def add_along(rows: Rows, multipliers: Array, out: Array) -> None:
+    """Add A L to vectors (N, 3)."""
+    for i in range(multipliers.shape[0]):
+        for k in range(rows.start[i], rows.start[i + 1]):
+            for c in range(3):
+                out[rows.node[k], c] += rows.gradient[k, c] * multipliers[i]
+
+
+@njit(cache=True)
+def along(rows: Rows, i: int, vectors: Array) -> float:
+    """Return row i of A^T times vectors (N, 3)."""
+    total = 0.0
+    for k in range(rows.start[i], rows.start[i + 1]):
+        for c in range(3):
+            total += rows.gradient[k, c] * vectors[rows.node[k], c]
+    return total
+
+
+@njit(cache=True)
+def fill_diagonal(rows: Rows) -> None:
+    """Put the diagonal of A^T M^-1 A into `diagonal`."""
+    for i in range(rows.share.shape[0]):
+        total = 0.0
+        for k in range(rows.start[i], rows.start[i + 1]):
+            for c in range(3):
+                total += rows.gradient[k, c] ** 2 * rows.inverse_mass[rows.node[k], c]
+        rows.diagonal[i] = total
+
+
+@njit(cache=True)
+def _multiply(rows: Rows, multipliers: Array, out: Array) -> None:
+    """Put (A^T M^-1 A + eps) L into `out`; rows that nothing can follow stay zero."""
+    push = rows.push
+    for node in rows.touched:
+        for c in range(3):
+            push[node, c] = 0.0
+    add_along(rows, multipliers, push)
+    for node in rows.touched:
+        for c in range(3):
+            push[node, c] *= rows.inverse_mass[node, c]
+    for i in range(multipliers.shape[0]):
+        out[i] = along(rows, i, push) + rows.share[i] * rows.diagonal[i] * multipliers[i]
+
+
+@njit(cache=True)
+def solve_rows(rows: Rows, right: Array, scale: Array, multipliers: Array) -> None:
+    """Improve `multipliers` (C,) until they solve the system, to EXACT times `scale` (C,), the terms of `right`."""
+    count, diagonal = multipliers.shape[0], rows.diagonal
+    residual, direction, image = rows.residual, rows.direction, rows.image
+    _multiply(rows, multipliers, image)
+    size, rho = 0.0, 0.0
+    for i in range(count):
+        if diagonal[i] > 0.0:
+            size += scale[i] ** 2 / diagonal[i]
+            residual[i] = right[i] - image[i]
+            direction[i] = residual[i] / diagonal[i]
+        else:
+            residual[i], direction[i], multipliers[i] = 0.0, 0.0, 0.0
+        rho += residual[i] * direction[i]
+    for _ in range(2 * count + 50):
+        if not rho > EXACT**2 * size:
+            return
+        rows.work[0] += 1.0
+        _multiply(rows, direction, image)
+        energy = 0.0
+        for i in range(count):
+            energy += direction[i] * image[i]
+        step, before, rho = rho / energy, rho, 0.0
+        for i in range(count):
+            multipliers[i] += step * direction[i]
+            residual[i] -= step * image[i]
+            if diagonal[i] > 0.0:
+                rho += residual[i] ** 2 / diagonal[i]
+        for i in range(count):
+            own = residual[i] / diagonal[i] if diagonal[i] > 0.0 else 0.0
+            direction[i] = own + rho / before * direction[i]

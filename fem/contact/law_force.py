@@ -1,0 +1,113 @@
+"""The normal force of a compliant contact law over one step, and where it meets what the bodies give way (spec 8).
+
+    F = max(0, -K (g - o) - C g' - I J)   while g < cut,      J(t) = J0 + int g dt, at most 0
+
+Rules balanced at mid-step take its mean along the straight path of the gap from g0 to g1: the work of the springs
+is then the change of K <-g>^2/2 to rounding, also in steps in which contact begins or ends, so that a frictionless
+bounce gains no energy; the mean is of order 2. Others take it at the share theta of the step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SPLITS = 200
+"""Most evaluations in the search for one force; bisection alone would need 60."""
+
+
+class Instant(NamedTuple):
+    """When in a step of `step` [s] a law acts: its mean over the step, or at the share `share`."""
+
+    step: float
+    share: float
+    mean: bool
+
+
+HARD, SPRING, GIVEN = 0, 1, 2
+"""Exact: no gap may close; compliant; or a normal force that is known already."""
+
+
+class Springs(NamedTuple):
+    """Normal laws of the contacts of one step, one entry each; the constants count for compliant ones."""
+
+    kind: Indices
+    stiffness: Array
+    """K [N/m]"""
+    damping: Array
+    """C [N s/m]"""
+    integral: Array
+    """I [N/(m s)]; 0 where the integral has not begun."""
+    past: Array
+    """J0 [m s] at the beginning of the step."""
+    level: Array
+    """o [m]: the gap without force."""
+    cut: Array
+    """Gap [m] from which on there is no contact."""
+    start: Array
+    """g0 [m]."""
+
+
+@njit(cache=True)
+def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> float:
+    """Return the force [N] of contact k in a step that ends at the gap `end` [m]."""
+    start, stiffness = springs.start[k], springs.stiffness[k]
+    h, share = instant.step, instant.share
+    push = 0.0
+    if springs.integral[k] > 0.0:
+        past = springs.past[k] + h * share * (start + 0.5 * share * (end - start))
+        push = -springs.integral[k] * min(past, 0.0)
+    # No force beyond the gap `zero`, where damping and integral balance the spring.
+    zero = springs.level[k] + (push - springs.damping[k] * (end - start) / h) / stiffness
+    top = min(zero, springs.cut[k])
+    if instant.mean and end != start:
+        low, high = min(start, end), min(max(start, end), top)
+        if low >= top:
+            return 0.0
+        return stiffness * (high - low) * (zero - 0.5 * (high + low)) / abs(end - start)
+    gap = (1.0 - share) * start + share * end
+    return stiffness * (zero - gap) if gap < top else 0.0
+
+
+@njit(cache=True)
+def balanced_force(springs: Springs, k: int, free: float, compliance: float, instant: Instant) -> float:
+    """Return f [N] of f = F(free + compliance f): F falls with the gap, so there is one (false position, Illinois)."""
+    low, high = 0.0, normal_force(springs, k, free, instant)
+    if high == 0.0 or compliance <= 0.0:
+        return high
+    at_low, at_high = -high, high - normal_force(springs, k, free + compliance * high, instant)
+    if at_high <= 0.0:
+        return high
+    accuracy, side = 1e-15 * high, 0
+    for split in range(SPLITS):
+        force = 0.5 * (low + high) if split % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
+        value = force - normal_force(springs, k, free + compliance * force, instant)
+        if value == 0.0 or high - low <= accuracy:
+            return force
+        if value > 0.0:
+            high, at_high = force, value
+            if side == 1:
+                at_low *= 0.5
+            side = 1
+        else:
+            low, at_low = force, value
+            if side == -1:
+                at_high *= 0.5
+            side = -1
+    return 0.5 * (low + high)
+
+
+@njit(cache=True)
+def force_slope(springs: Springs, k: int, end: float, force: float, instant: Instant) -> float:
+    """Return about dF/dg1 [N/m], by a difference that takes F to its next 1e-6."""
+    change = 1e-6 * max(force / springs.stiffness[k], abs(end - springs.start[k]))
+    if change == 0.0:
+        return 0.0
+    above = normal_force(springs, k, end + change, instant)
+    return (above - normal_force(springs, k, end - change, instant)) / (2.0 * change)

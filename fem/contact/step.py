@@ -1,0 +1,269 @@
+"""Contact with laws in one implicit step: du = du_free + K^-1 H' lambda, dq = dq_free + (m M)^-1 G' lambda (spec 8).
+
+Pairs, normals and weights are taken where the step ends, the cone problem of all of them is solved on the dense
+compliance W = H K^-1 H' + G (m M)^-1 G', and both are repeated until the step ends where it was linearised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from rheotwin.constraints.contact.pairs import NO_TOOL
+from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.contact.tool_motion import pack_drives
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.contact.columns import NodeColumns
+from rheotwin.fem.contact.cone import Cone, solve_cone
+from rheotwin.fem.contact.law_force import HARD, SPRING, Instant, Springs
+from rheotwin.fem.contact.laws import Laws
+from rheotwin.fem.contact.memory import Memory
+from rheotwin.fem.contact.rows import Rows
+from rheotwin.fem.contact.search import ContactSearch
+from rheotwin.fem.model import Model
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+SHARING = 1e-9
+"""Compliance, as a share of the mean one, that contacts between bodies get so that redundant ones share their force."""
+ROUNDS = 25
+"""Rounds of adding contacts and of linearising where the last round ended."""
+SETTLED, TOLERATED = 1e-10, 1e-6
+"""Shares of the body's size to which gaps must be as linearised, and by which they may be closed after all rounds."""
+
+
+SLID = 1e-2
+"""How much a foot's share of a face counts against a gap's share of the body's size."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Where a step ends: displacement increment (size,) [m] and poses (T, 4) of the tools, and their rates."""
+
+    du: Array
+    pose: Array
+    velocity: Array
+    rate: Array
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The contacts of a step."""
+
+    rows: Rows
+    multiplier: Array
+    """(n, k) [N] normal force and friction in the balance of the step."""
+    moved: Array
+    """rel (n, k) [m]: change of gap and slip over the step."""
+    begin: Array
+    """Gap (n,) [m] at the beginning of the step."""
+    state: Indices
+    parting: Array
+    """(n,) [m/s] normal rate with which a bounce leaves; 0 otherwise."""
+
+    @property
+    def end(self) -> Array:
+        """Gap (n,) [m] at the end of the step."""
+        return np.asarray(self.begin + self.moved[:, 0])
+
+    def at(self, later: Rows) -> Touched:
+        """Return the contacts with the places they have in rows found later."""
+        point = self.rows.point.copy()
+        _, mine, theirs = np.intersect1d(self.rows.slot, later.slot, return_indices=True)
+        point[mine] = later.point[theirs]
+        return replace(self, rows=replace(self.rows, point=point))
+
+    def kept(self, chosen: Indices | Flags) -> Touched:
+        """Return the chosen contacts."""
+        names = ("multiplier", "moved", "begin", "state", "parting")
+        return Touched(self.rows.kept(chosen), *(getattr(self, name)[chosen] for name in names))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Contacts found where a motion ends, with rel (n, k) there and the gap it began with."""
+
+    rows: Rows
+    moved: Array
+    begin: Array
+
+    def kept(self, chosen: Indices | Flags) -> _Found:
+        return _Found(self.rows.kept(chosen), self.moved[chosen], self.begin[chosen])
+
+
+class ContactStep:
+    """Contact of one model in the steps of one scheme."""
+
+    def __init__(
+        self, model: Model, setup: ContactSetup, columns: NodeColumns, instant: Instant, tool_inertia: float
+    ) -> None:
+        """Prepare; `tool_inertia` m [1/s2] times its mass is what a free tool opposes to an increment of its pose."""
+        self.laws = Laws.of(setup)
+        self.search = ContactSearch(model, setup, self.laws)
+        self.instant = instant
+        self._model, self._columns = model, columns
+        self._yielding = (pack_drives(model.tools).inverse_mass / tool_inertia).ravel()
+        rubs = bool(np.any(self.laws.static_friction > 0.0))
+        self._directions = model.dimension if rubs else 1
+
+    def solve(self, u: Array, start: Motion, free: Motion, memory: Memory, end: float) -> tuple[Motion, Touched | None]:
+        """Return where the step from displacements `u` ends with contact, and the contacts.
+
+        `start` holds the rates at the beginning, `free` the end without contact.
+        """
+        begin = padded(self._model.points + u.reshape(self._model.points.shape))
+        motion, touched, off = free, None, np.inf
+        known = np.zeros(0, np.int64)
+        for _ in range(ROUNDS):
+            found = self._look(begin, motion, free, memory)
+            chosen = np.isin(found.rows.slot, known) | self._matters(found, memory)
+            if touched is None and not chosen.any():
+                return free, None
+            off = np.inf if touched is None else _mismatch(touched, found.kept(chosen), self._model.problem.extent)
+            if touched is not None and off <= SETTLED * self._model.problem.extent:
+                return motion, touched.at(found.rows)
+            known = found.rows.slot[chosen]
+            solved = self._solve(found.kept(chosen), start, motion, free, memory, touched)
+            if solved is None:
+                raise RheotwinError(
+                    f"contact: forces of {chosen.sum()} contacts were not found at t = {end:.6g} s; "
+                    "reduce solvers.fem.step"
+                )
+            motion, touched = solved
+        if touched is not None and self._closed(begin, motion, free, memory) > TOLERATED * self._model.problem.extent:
+            raise RheotwinError(f"contact: it did not settle at t = {end:.6g} s; reduce solvers.fem.step")
+        return motion, touched
+
+    def _look(self, begin: Array, motion: Motion, free: Motion, memory: Memory) -> _Found:
+        """Find the contacts where `motion` ends."""
+        shape, tools = self._model.points.shape, self._model.tools
+        farthest = max(float(np.abs(each).max(initial=0.0)) for each in (motion.du, free.du))
+        farthest += float(np.abs(motion.pose[:, :3] - memory.pose[:, :3]).max(initial=0.0))
+        reach = 4.0 * farthest + float(self.laws.widest.max())
+        end = begin + padded(motion.du.reshape(shape))
+        rows = self.search.find(begin, end, motion.pose, reach, memory.history, self._directions)
+        across = rows.along(rows.surface_motion(tools, memory.pose, motion.pose))
+        moved = (rows.matrix(motion.du.size, shape[1]) @ motion.du - across).reshape(rows.frame.shape[:2])
+        return _Found(rows, moved, rows.gap - moved[:, 0])
+
+    def _cuts(self, rows: Rows, memory: Memory) -> Array:
+        """Return the gap [m] from which on each contact feels nothing."""
+        goes_on = memory.history.active[rows.slot] & self.laws.integrated[rows.law]
+        return np.where(goes_on, self.laws.widest[rows.law], self.laws.shift[rows.law])
+
+    def _matters(self, found: _Found, memory: Memory) -> Flags:
+        """Tell which contacts may push in this step: closed at its end, or compliant and closed before."""
+        rows, cut = found.rows, self._cuts(found.rows, memory)
+        soft = self.laws.soft[rows.law]
+        return np.asarray((rows.gap < cut) | (soft & (found.begin < cut)))
+
+    def _closed(self, begin: Array, motion: Motion, free: Motion, memory: Memory) -> float:
+        """Return how far exact contacts are closed [m] where `motion` ends."""
+        rows = self._look(begin, motion, free, memory).rows
+        return float(np.maximum(-rows.gap, 0.0)[~self.laws.soft[rows.law]].max(initial=0.0))
+
+    def _springs(self, found: _Found, memory: Memory) -> Springs:
+        rows, laws = found.rows, self.laws
+        law, history = rows.law, memory.history
+        return Springs(
+            kind=np.where(laws.soft[law], SPRING, HARD),
+            stiffness=laws.stiffness[law],
+            damping=laws.damping[law],
+            integral=np.where(history.active[rows.slot], laws.integral[law], 0.0),
+            past=history.integral[rows.slot],
+            level=laws.shift[law],
+            cut=self._cuts(rows, memory),
+            start=found.begin,
+        )
+
+    def _cone(self, law: Indices) -> Cone:
+        laws = self.laws
+        return Cone(laws.friction[law], laws.static_friction[law], laws.slip_speed[law] * self.instant.step)
+
+    def _compliance(self, rows: Rows, matrix: csr_matrix, on_tools: Array) -> Array:
+        """Return W (n k, n k) [m/N]."""
+        d = self._model.dimension
+        components = (rows.nodes[:, None] * d + np.arange(d)).ravel()
+        inner = np.hstack([self._columns.of(int(node))[components] for node in rows.nodes])
+        local = matrix[:, components]
+        square = local @ (local @ inner.T).T
+        square = square + (on_tools * self._yielding) @ on_tools.T
+        between = np.flatnonzero(np.repeat(rows.tool == NO_TOOL, rows.frame.shape[1]))
+        square[between, between] += SHARING * float(np.trace(square)) / len(square)
+        return np.ascontiguousarray(0.5 * (square + square.T))
+
+    def _solve(
+        self, found: _Found, start: Motion, motion: Motion, free: Motion, memory: Memory, last: Touched | None
+    ) -> tuple[Motion, Touched] | None:
+        """Solve the contact problem linearised where `motion` ends."""
+        rows, d = found.rows, self._model.dimension
+        shape = rows.frame.shape[:2]
+        matrix = rows.matrix(motion.du.size, d)
+        on_tools = rows.on_tools(self._model.tools, motion.pose)
+
+        def along(vector: Array, pose: Array) -> Array:
+            return np.asarray((matrix @ vector + on_tools @ pose.ravel()).reshape(shape))
+
+        unpushed = found.moved + along(free.du - motion.du, free.pose - motion.pose)
+        rest = unpushed.copy()
+        rest[:, 0] += found.begin
+        coming = along(start.velocity, start.rate)[:, 0]
+        gained = along(free.velocity, free.rate)[:, 0] - coming
+        parting = self._parting(rows.law, found.begin, rest[:, 0], coming, gained)
+        # At the mean of the rates before and after: the impulse then takes (1 - e^2)/2 u P/(1 + e), nothing if e = 1.
+        back = np.clip(found.begin + 0.5 * self.instant.step * (coming + parting), 0.0, np.maximum(found.begin, 0.0))
+        rest[:, 0] -= np.where(parting > 0.0, back, 0.0)
+        square = self._compliance(rows, matrix, on_tools)
+        slid = memory.history.sliding[rows.slot] & memory.history.active[rows.slot]
+        springs, cone = self._springs(found, memory), self._cone(rows.law)
+        solved = solve_cone(square, rest.ravel(), _guess(rows, shape, last), springs, cone, self.instant, slid)
+        if solved is None:
+            return None
+        flat = solved.force.ravel()
+        push = (matrix.T @ flat).reshape(-1, d)
+        du = free.du.copy()
+        for node in rows.nodes:
+            du += self._columns.of(int(node)) @ push[node]
+        pose = free.pose + (self._yielding * (on_tools.T @ flat)).reshape(free.pose.shape)
+        moved = unpushed + (square @ flat).reshape(shape)
+        touched = Touched(rows, solved.force, moved, found.begin, solved.state, parting)
+        return Motion(du, pose, free.velocity, free.rate), touched
+
+    def _parting(self, law: Indices, begin: Array, end: Array, coming: Array, gained: Array) -> Array:
+        """Return the rate [m/s] with which the law `impulse` sends back what comes from outside, 0 for all others.
+
+        `begin`, `end` are gaps without contact, `coming` the rate at the beginning, `gained` what the step adds. What
+        comes no faster than one step could make it stays: otherwise a body would hop on a floor for ever.
+        """
+        bounces = (begin > 0.0) & (end < 0.0) & (coming < -np.abs(gained)) & self.laws.bounces[law]
+        return np.where(bounces, -self.laws.restitution[law] * coming, 0.0)
+
+
+def _guess(rows: Rows, shape: tuple[int, ...], last: Touched | None) -> Array:
+    """Return the forces of the last round."""
+    guess = np.zeros(shape)
+    if last is not None:
+        _, now, then = np.intersect1d(rows.slot, last.rows.slot, return_indices=True)
+        guess[now] = last.multiplier[then]
+    return guess
+
+
+def _mismatch(touched: Touched, found: _Found, extent: float) -> float:
+    """Return how far gaps of pushing contacts are from what was foreseen [m]; infinite if contacts come or go."""
+    if not np.isin(found.rows.slot, touched.rows.slot).all():
+        return np.inf
+    pushing = touched.kept(touched.multiplier[:, 0] > 0.0)
+    slots, then, now = np.intersect1d(pushing.rows.slot, found.rows.slot, return_indices=True)
+    if len(slots) < len(pushing.rows):
+        return np.inf
+    gaps = float(np.abs(pushing.end[then] - found.rows.gap[now]).max(initial=0.0))
+    # A foot that moved on leaves a moment behind; one that moved to the next face has the same place there.
+    before, after = pushing.rows.kept(then), found.rows.kept(now)
+    same = np.all(before.node == after.node, axis=1)
+    return max(gaps, SLID * float(np.abs(before.weight - after.weight)[same].max(initial=0.0)) * extent)

@@ -1,0 +1,78 @@
+"""What the laws of contact ask of a step: their stiffness beside that of the body, and rules in time that know them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, diags
+
+from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing import boundary_nodes
+from rheotwin.particles.steppers.bounds import StepBound
+from rheotwin.particles.steppers.choose import StepperName
+from rheotwin.problem import Problem
+
+Array = NDArray[np.float64]
+Others = list[tuple[csr_matrix, float]]
+
+BETWEEN_BODIES = 4.0
+"""Stiffness of a node between bodies, in K: it is the vertex of one contact and, by the sum of its shares, a corner of
+another one, and in each of them the partner moves against it."""
+
+
+def _stiffness(law: ContactLaw) -> float:
+    return law.stiffness if law.law in ("penalty", "integrated") else 0.0
+
+
+def contact_stiffness(problem: Problem) -> Array:
+    """Return the stiffness [N/m] of contact at each node (N,), were it touched; zero without springs in the laws.
+
+    The dampers do not count: they act at the rate a step ends with.
+    """
+    setup, found = problem.contact, np.zeros(len(problem.points))
+    if setup is None:
+        return found
+    for tool, law in zip(problem.tools, setup.tool_laws, strict=True):
+        found[tool.candidates] = np.maximum(found[tool.candidates], _stiffness(law))
+    if setup.between_bodies:
+        for body in problem.bodies:
+            found[body.first_node + boundary_nodes(body.mesh)] += BETWEEN_BODIES * _stiffness(setup.law)
+    return found
+
+
+def with_contact(others: Others, problem: Problem) -> Others:
+    """Add the springs of contact to the stiffness and viscosity beside the elements, each a matrix and a bound."""
+    stiffness = contact_stiffness(problem)
+    if not stiffness.any():
+        return others
+    (stiff, bound), viscous = others
+    return [(csr_matrix(stiff + diags(np.repeat(stiffness, problem.dimension))), bound), viscous]
+
+
+def with_contact_reason(bound: StepBound, problem: Problem) -> StepBound:
+    """Say that the springs of contact are in a bound."""
+    if not contact_stiffness(problem).any():
+        return bound
+    return StepBound(bound.step, f"{bound.reason}, with the contact stiffness (K h^2/m < 4) in it")
+
+
+def check_contact(problem: Problem, stepper: StepperName) -> None:
+    """Refuse laws of contact that a rule in time does not know.
+
+    The explicit rules settle contact after their own step, by moving nodes; springs must not move them, and what
+    sticks would creep.
+    """
+    if problem.contact is None or stepper == "semi-implicit":
+        return
+    if stepper == "implicit":
+        raise RheotwinError(
+            'solvers.truss.stepper: "implicit" knows exact, frictionless tools only; leave [contact] and the `contact` '
+            'and `drive` of tools out, or use stepper = "semi-implicit"'
+        )
+    laws = (problem.contact.law, *problem.contact.tool_laws)
+    if contact_stiffness(problem).any() or any(law.static_friction > 0.0 for law in laws):
+        raise RheotwinError(
+            f"solvers.truss.stepper: {stepper!r} knows the contact laws exact and impulse only, without friction; "
+            'choose one of them, or stepper = "semi-implicit"'
+        )

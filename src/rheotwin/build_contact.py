@@ -1,0 +1,94 @@
+"""Contact of a scene made concrete: the laws of bodies and tools, checked against the bodies' masses and meshes."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.tools import BOX, MESH, RigidTool
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing import boundary_nodes, smallest_surface_edge
+from rheotwin.problem import ProblemBody
+from rheotwin.scene import Scene
+from rheotwin.scene.contact import ContactKeys, ContactSpec
+
+Array = NDArray[np.float64]
+
+
+def contact_setup(
+    scene: Scene, bodies: tuple[ProblemBody, ...], tools: tuple[RigidTool, ...], masses: Array
+) -> ContactSetup | None:
+    """Return what the scene says about contact; None where tools are as simple as they always were."""
+    special = [tool.drive is not None or tool.shape in (MESH, BOX) for tool in tools]
+    own = [tool.contact is not None for tool in scene.tools.values()]
+    if scene.contact is None and not any(special) and not any(own):
+        return None
+    table = scene.contact or ContactSpec(bodies=False)
+    selves = tuple(body.name for body in bodies) if table.self_contact is True else table.named_selves
+    setup = ContactSetup(
+        law=table.contact_law(),
+        tool_laws=tuple(table.with_keys_of(tool.contact).contact_law() for tool in scene.tools.values()),
+        bodies=bool(table.bodies) and len(bodies) > 1,
+        self_bodies=tuple(number for number, body in enumerate(bodies) if body.name in selves),
+        edges=scene.dimension == 3 and table.edges is not False,
+    )
+    _check_laws(scene, setup, bodies, tools, masses)
+    return setup
+
+
+def _check_laws(
+    scene: Scene, setup: ContactSetup, bodies: tuple[ProblemBody, ...], tools: tuple[RigidTool, ...], masses: Array
+) -> None:
+    """Check every law in use where the bodies it acts on are known."""
+    if setup.between_bodies:
+        taking_part = bodies if setup.bodies else tuple(bodies[k] for k in setup.self_bodies)
+        _check_law(setup.law, "contact", taking_part, masses)
+    for tool, law in zip(tools, setup.tool_laws, strict=True):
+        spec = scene.tools[tool.name]
+        touched = tuple(body for body in bodies if spec.bodies is None or body.name in spec.bodies)
+        own: ContactKeys = spec.contact or ContactKeys()
+        _check_law(law, f"tools.{tool.name}.contact" if own.given() else "contact", touched, masses)
+
+
+def _check_law(law: ContactLaw, place: str, bodies: tuple[ProblemBody, ...], masses: Array) -> None:
+    for body in bodies:
+        if law.law == "integrated":
+            _check_gain(law, place, body, masses)
+        if law.region > 0.0:
+            _check_region(law, place, body)
+
+
+def _check_gain(law: ContactLaw, place: str, body: ProblemBody, masses: Array) -> None:
+    """Refuse a gain that no node can bear, warn of one that the body standing on a single node could not.
+
+    Routh, spec 8: m g'' + C g' + K g + I int g dt is stable for I < C K/m only.
+    """
+    surface = body.first_node + boundary_nodes(body.mesh)
+    heaviest, whole = float(masses[surface].max()), float(masses[body.nodes].sum())
+    largest = law.damping * law.stiffness / heaviest
+    if law.integral >= largest:
+        raise RheotwinError(
+            f"{place}.integral: {law.integral:.6g} N/(m s) never settles: a surface node of body '{body.name}' has "
+            f"{heaviest:.4g} kg and bears less than damping * stiffness / mass = {largest:.6g}; lower it, or raise "
+            "`damping` or `stiffness`"
+        )
+    if law.integral >= law.damping * law.stiffness / whole:
+        warnings.warn(
+            f"{place}.integral: {law.integral:.6g} N/(m s) settles only while body '{body.name}' rests on several "
+            f"nodes; below {law.damping * law.stiffness / whole:.6g} one bears all its {whole:.4g} kg",
+            stacklevel=2,
+        )
+
+
+def _check_region(law: ContactLaw, place: str, body: ProblemBody) -> None:
+    """Refuse a region that is wider than the surface is fine: it would reach from one face to the next."""
+    smallest = smallest_surface_edge(body.mesh)
+    if law.region > smallest:
+        raise RheotwinError(
+            f"{place}.region: {law.region:.6g} m is wider than the smallest edge of body '{body.name}' "
+            f"({smallest:.6g} m); make it narrower or the mesh coarser"
+        )

@@ -1,0 +1,140 @@
+"""Bodies that start inside each other: named with their depth, and refused or moved apart as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foot_on_triangle
+from rheotwin.constraints.contact.surface import contact_surface
+from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, row
+from rheotwin.errors import RheotwinError
+from rheotwin.meshing import boundary_nodes
+from rheotwin.problem import Problem, ProblemBody
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+TOUCHING = 1e-6
+"""Bodies that are deeper in each other than this share of the smaller one's size overlap."""
+ROUNDS = 50
+"""Most moves apart: one frees a flat face, several a corner or a row of bodies."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The deepest point of one body inside another: `way` (d,) [m] takes it to the surface there."""
+
+    inner: int
+    outer: int
+    way: Array
+
+    @property
+    def depth(self) -> float:
+        """How deep it is [m]."""
+        return float(np.linalg.norm(self.way))
+
+
+def without_overlaps(problem: Problem, *, resolve: bool) -> Problem:
+    """Return the problem with its bodies apart: refuse an overlap, or `resolve` it by moving bodies that are free.
+
+    Of two bodies the one that no support or link holds is moved, of two free ones the later; its loads and probes
+    stay with its nodes.
+    """
+    nodes = [item.nodes.ravel() for item in problem.prescribed] + [link.nodes.ravel() for link in problem.links]
+    problem_now, held = problem, {problem.body_of(int(node)).name for some in nodes for node in some}
+    for _ in range(ROUNDS):
+        overlap = deepest_overlap(problem_now)
+        if overlap is None:
+            return problem_now
+        inner, outer = problem.bodies[overlap.inner], problem.bodies[overlap.outer]
+        free = [k for k in sorted((overlap.inner, overlap.outer)) if problem.bodies[k].name not in held]
+        if not resolve or not free:
+            remedy = "both are held by supports or links" if resolve else 'write overlap = "resolve" in [contact]'
+            raise RheotwinError(
+                f"bodies.{inner.name}: it starts inside body '{outer.name}' by {overlap.depth:.4g} m; "
+                f"move one of them ({remedy})"
+            )
+        moved = free[-1]
+        way = overlap.way if moved == overlap.inner else -overlap.way
+        # a share further, so that rounding does not leave it inside
+        problem_now = _shifted(problem_now, moved, way * (1.0 + TOUCHING))
+    raise RheotwinError(
+        f"bodies.{inner.name}: it still overlaps body '{outer.name}' after {ROUNDS} moves; place them further apart"
+    )
+
+
+def deepest_overlap(problem: Problem) -> Overlap | None:
+    """Return the deepest place where a surface node or a cell's centre of one body lies inside another."""
+    found: list[Overlap] = []
+    for first, second in combinations(range(len(problem.bodies)), 2):
+        for inner, outer in ((first, second), (second, first)):
+            found += _overlap(problem.bodies, inner, outer)
+    return max(found, key=lambda overlap: overlap.depth, default=None)
+
+
+def _overlap(bodies: tuple[ProblemBody, ...], inner: int, outer: int) -> list[Overlap]:
+    mesh, other = bodies[inner].mesh, bodies[outer].mesh
+    size = min(float(np.linalg.norm(np.ptp(item.p, axis=1))) for item in (mesh, other))
+    # centres, too: bodies of the same shape in the same place have no node inside each other
+    points = np.vstack([mesh.p.T[boundary_nodes(mesh)], mesh.p[:, mesh.t].mean(axis=1).T])
+    near = np.all((points > other.p.min(axis=1)) & (points < other.p.max(axis=1)), axis=1)
+    if not near.any():
+        return []
+    points = points[near]
+    surface = contact_surface([replace(bodies[outer], first_node=0)], len(other.p), between=False)
+    _, depth, way = _deepest(padded(points), padded(other.p.T), surface.face, len(other.p))
+    return [Overlap(inner, outer, np.array(way[: len(other.p)]))] if depth > TOUCHING * size else []
+
+
+@njit(cache=True)
+def _turns(p: Vector, x: Array, face: Indices, dimension: int) -> float:
+    """Return how often a closed surface goes around p: the sum of angles in 2D, of solid angles in 3D; 0 outside."""
+    total = 0.0
+    for k in range(face.shape[0]):
+        a, b = minus(row(x, face[k, 0]), p), minus(row(x, face[k, 1]), p)
+        if dimension == 2:
+            total += np.arctan2(cross(a, b)[2], dot(a, b)) / (2.0 * np.pi)
+            continue
+        c = minus(row(x, face[k, 2]), p)
+        la, lb, lc = length(a), length(b), length(c)
+        # van Oosterom and Strackee 1983
+        below = la * lb * lc + dot(a, b) * lc + dot(b, c) * la + dot(c, a) * lb
+        total += np.arctan2(dot(a, cross(b, c)), below) / (2.0 * np.pi)
+    return total
+
+
+@njit(cache=True)
+def _deepest(points: Array, x: Array, face: Indices, dimension: int) -> tuple[int, float, Vector]:
+    """Return which point (n, 3) lies deepest inside a closed surface, its depth [m] and the way out; -1: none does."""
+    found, depth, out = -1, 0.0, (0.0, 0.0, 0.0)
+    for k in range(points.shape[0]):
+        p = row(points, k)
+        if _turns(p, x, face, dimension) < 0.5:
+            continue
+        nearest, way = np.inf, out
+        for f in range(face.shape[0]):
+            a, b = row(x, face[f, 0]), row(x, face[f, 1])
+            c = row(x, face[f, 2]) if dimension == 3 else b
+            shares = foot_on_triangle(p, a, b, c)[0] if dimension == 3 else foot_on_segment(p, a, b)[0]
+            away = minus(at_shares(shares, a, b, c), p)
+            if length(away) < nearest:
+                nearest, way = length(away), away
+        if nearest > depth:
+            found, depth, out = k, nearest, way
+    return found, depth, out
+
+
+def _shifted(problem: Problem, number: int, way: Array) -> Problem:
+    """Return the problem with one body moved by `way` (d,) [m]."""
+    body = problem.bodies[number]
+    points = problem.points.copy()
+    points[body.nodes] += way
+    mesh = replace(body.mesh, doflocs=np.ascontiguousarray(points[body.nodes].T))
+    bodies = (*problem.bodies[:number], replace(body, mesh=mesh), *problem.bodies[number + 1 :])
+    return replace(problem, bodies=bodies, points=points)

@@ -1,0 +1,291 @@
+"""Laws of their own for groups of elements: core and surface, on and in voxels, parts (calibration section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import meshio
+import numpy as np
+import pytest
+
+import rheotwin.particles.simulation as simulation_module
+from rheotwin.errors import RheotwinError
+from rheotwin.particles.surface_nodes import surface_nodes
+
+ON: dict[str, Any] = {"model": "elastic", "young": 3.0, "poisson": 0.25}
+IN: dict[str, Any] = {
+    "model": "three-element",
+    "young": 7.0,
+    "voigt_viscosity": 0.5,
+    "series_viscosity": 6.0,
+    "poisson": 0.25,
+}
+GROUPS = {"core-on": 1.0, "surface-on": 10.0, "core-in": 100.0, "surface-in": 1000.0}
+FOUR = {
+    "surface_laws": {"block": "surface-on"},
+    "voxel_laws": {"block": "core-in"},
+    "voxel_surface_laws": {"block": "surface-in"},
+    "local_volume": True,
+}
+LATTICE = {"cell": "hex", "size": [5.0, 3.0, 5.0], "cells": [5, 3, 5]}
+"""The papers' lattice of 6 x 4 x 6 points."""
+
+
+@pytest.fixture
+def lattice(make_problem: Callable[..., Any]) -> Callable[..., Any]:
+    """Build a body of hexahedra whose groups have stiffnesses of their own; `law` overrides what they share."""
+
+    def build(body: dict[str, Any], law: dict[str, Any] | None = None) -> Any:
+        laws = {name: {**ON, **(law or {}), "young": young} for name, young in GROUPS.items()}
+        return make_problem(3, ON, laws=laws, body={"law": "core-on", **body})
+
+    return build
+
+
+def test_one_voxel_breathes_as_in_closed_form(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+    """A free unit cube stretched by s: 12 edges s, 12 face diagonals sqrt 2 s, 8 halves sqrt 3/2 s, all straight.
+
+    sum m r^2 s'' = -(12 + 24) k s - 8 sqrt 3/2 f(sqrt 3/2 s): one oscillator, stepped here by the rule itself.
+    """
+    body = {"cell": "hex", "size": [1.0] * 3, "cells": [1] * 3, "density": None, "mass": 8.0, "mass_sharing": "equal"}
+    problem = make_problem(3, ON, laws={"stuff": ON, "soft": IN}, body=body)
+    h, half = 0.01, np.sqrt(0.75)
+    options = {"match": "edge", "local_volume": True, "local_volume_scale": 1.0, "step": h}
+    simulation = start(problem, voxel_laws={"block": "soft"}, **options)
+    centred = problem.points - 0.5
+    state = simulation.save()
+    state["positions"][:] = 0.5 + 1.1 * centred
+    simulation.restore(state)
+    b, bv = 6.0 / 6.5, 0.5
+    kappa, eta, rate = b**2 * 7.0, b * bv, 7.0 / 6.5
+    s, v, z = 0.1, 0.0, 0.0
+    for _ in range(100):
+        z = np.exp(-rate * h) * z + (1.0 - np.exp(-rate * h)) / rate * half * v
+        v -= h * (36.0 * 3.0 * s + 8.0 * half * (kappa * z + eta * half * v)) / (8.0 * 0.75)
+        s += h * v
+    simulation.advance(100.2 * h, 100)
+    np.testing.assert_allclose(simulation.positions, 0.5 + (1.0 + s) * centred, rtol=1e-12)
+    assert simulation.energy()["stored"] == pytest.approx(0.5 * (36.0 * 3.0 * s**2 + 8.0 * kappa * z**2), rel=1e-10)
+    assert simulation.energy()["kinetic"] == pytest.approx(0.5 * 8.0 * 0.75 * v**2, rel=1e-10)
+    plain = start(problem, **options)
+    plain.restore(state | {"centre_arms": plain.save()["centre_arms"]})
+    plain.advance(100.2 * h, 100)
+    assert np.abs(plain.positions - simulation.positions).max() > 1e-3
+
+
+def test_numbers_of_core_and_surface_elements(lattice: Callable[..., Any], start: Callable[..., Any]) -> None:
+    """184 of 1208 elements of the 6 x 4 x 6 lattice have both ends inside; in voxels the 3 x 1 x 3 inner ones count."""
+    problem = lattice(LATTICE)
+    whole = start(problem, match="edge", surface_laws={"block": "surface-on"})
+    values, counts = np.unique(whole._forces.edges.stiffness.round(9), return_counts=True)
+    assert dict(zip(values, counts, strict=True)) == {1.0: 184, 10.0: 1208 - 184}
+    split = start(problem, match="edge", local_volume_scale=1.0, **FOUR)
+    values, counts = np.unique(split._forces.halves.stiffness.round(9), return_counts=True)
+    assert dict(zip(values, counts, strict=True)) == {100.0: 8 * 9, 1000.0: 8 * (75 - 9)}
+    inner = np.all((problem.points > 0.5) & (problem.points < np.array([4.5, 2.5, 4.5])), axis=1)
+    core = inner[split._forces.halves.corners].all(axis=1)
+    np.testing.assert_array_equal(split._forces.halves.stiffness.reshape(-1, 8)[:, 0] < 101.0, core)
+    assert set(split._forces.edges.stiffness.round(9)) == {1.0, 10.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "core", "surface"),
+    [
+        ({}, "core-on", "core-on"),
+        ({"surface_laws": {"block": "surface-on"}}, "core-on", "surface-on"),
+        ({"surface_laws": {"block": "surface-on"}, "voxel_laws": {"block": "core-in"}}, "core-in", "core-in"),
+        ({"voxel_surface_laws": {"block": "surface-in"}}, "core-on", "surface-in"),
+    ],
+)
+def test_halves_without_a_law_of_their_own(
+    options: dict[str, Any], core: str, surface: str, lattice: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3})
+    simulation = start(problem, match="edge", local_volume=True, local_volume_scale=1.0, **options)
+    stiffness = simulation._forces.halves.stiffness.reshape(27, 8)
+    middle = np.linalg.norm(problem.points[simulation._forces.halves.corners].mean(axis=1) - 1.5, axis=1) < 0.1
+    np.testing.assert_allclose(stiffness[middle], GROUPS[core], rtol=1e-12)
+    np.testing.assert_allclose(stiffness[~middle], GROUPS[surface], rtol=1e-12)
+
+
+def thrown(problem: Any, simulation: Any) -> None:
+    state = simulation.save()
+    rng = np.random.default_rng(4)
+    state["positions"] += 0.02 * rng.standard_normal(state["positions"].shape)
+    state["velocities"][:] = rng.standard_normal(state["positions"].shape)
+    simulation.restore(state)
+
+
+def test_four_groups_keep_momentum_and_lose_energy(lattice: Callable[..., Any], start: Callable[..., Any]) -> None:
+    problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3}, {**IN})
+    simulation = start(problem, **FOUR, safety=0.1)
+    thrown(problem, simulation)
+
+    def momenta() -> np.ndarray:
+        p = problem.masses[:, None] * simulation.velocities
+        return np.concatenate([p.sum(axis=0), np.cross(simulation.positions, p).sum(axis=0)])
+
+    before, energies = momenta(), [sum(simulation.energy().values())]
+    for _ in range(40):
+        simulation.advance((simulation.step_count + 5.2) * simulation.step_size, 5)
+        energies.append(sum(simulation.energy().values()))
+    scale = np.abs(problem.masses[:, None] * simulation.velocities).sum() * 3.0
+    np.testing.assert_allclose(momenta(), before, atol=1e-13 * scale)
+    assert np.all(np.diff(energies) < 0.0)
+    assert energies[-1] < 0.9 * energies[0]
+
+
+@pytest.mark.parametrize("stepper", ["semi-implicit", "rk4", "implicit"])
+def test_four_groups_restart_bit_by_bit(stepper: str, lattice: Callable[..., Any], start: Callable[..., Any]) -> None:
+    problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3}, {**IN})
+    once, again = (start(problem, **FOUR, stepper=stepper, step=1e-3) for _ in range(2))
+    thrown(problem, once)
+    once.advance(0.01, 10)
+    again.restore(once.save())
+    for simulation in (once, again):
+        simulation.advance(0.02, 10)
+    for name, array in once.save().items():
+        np.testing.assert_array_equal(again.save()[name], array)
+
+
+@pytest.mark.parametrize("stepper", ["semi-implicit", "euler", "rk4"])
+def test_the_stable_step_knows_voxel_laws(
+    stepper: str, make_problem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half elements that are stiff and quick: Euler's and Runge's rules must follow them, the other is exact."""
+    quick = {"model": "maxwell", "young": 30.0, "viscosity": 0.3, "poisson": 0.25}  # A = 100 1/s
+    slow = {"model": "voigt", "young": 3.0, "viscosity": 0.3, "poisson": 0.25}
+    problem = make_problem(3, slow, laws={"stuff": slow, "quick": quick}, body={"cell": "hex"})
+
+    def grown(factor: float) -> float:
+        monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(factor * advised))
+        simulation = simulation_module.TrussSimulation(problem, options)
+        state = simulation.save()
+        state["velocities"][:] = 1e-9 * np.random.default_rng(0).standard_normal(state["velocities"].shape)
+        simulation.restore(state)
+        simulation.advance(2000.2 * simulation.step_size, 2000)
+        with np.errstate(all="ignore"):
+            return float(np.abs(simulation.velocities).max() / 1e-9)
+
+    options = simulation_module.TrussOptions(
+        stepper=stepper, local_volume=True, local_volume_scale=2.0, voxel_laws={"block": "quick"}
+    )
+    monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(1, 1000))
+    advised = simulation_module.TrussSimulation(problem, options).stable_step
+    assert grown(0.98) < 10.0
+    assert not grown(1.02 if stepper == "semi-implicit" else 2.0) < 1e3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"voxel_laws": {"block": "cored"}}, r"voxel_laws\.block: no law is named 'cored'"),
+        ({"voxel_surface_laws": {"blok": "surface-in"}}, r"voxel_surface_laws: no body is named 'blok' \(did you mean"),
+        ({"voxel_laws": {"block": "other"}}, r"voxel_laws\.block: law 'other' has Poisson's ratio 0\.3 and the body's"),
+        ({"voxel_laws": {"block": "yields"}}, r"local_volume: half elements .* need linear laws"),
+        ({"voxel_laws": {"block": "core-in"}, "local_volume": False}, r"`voxel_laws` has no effect without"),
+    ],
+)
+def test_voxel_laws_that_cannot_be(
+    options: dict[str, Any], words: str, make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    laws = {name: {**ON, "young": young} for name, young in GROUPS.items()} | {
+        "other": {**ON, "poisson": 0.3},
+        "yields": {**IN, "friction": 0.1},
+    }
+    problem = make_problem(3, ON, laws=laws, body={"cell": "hex", "law": "core-on"})
+    with pytest.raises(RheotwinError, match=words):
+        start(problem, **{"local_volume": True, **options})
+
+
+def part_stiffness(simulation: Any) -> dict[tuple[int, int], float]:
+    edges = simulation._forces.edges
+    return {tuple(sorted(pair)): k for pair, k in zip(edges.corners.tolist(), edges.stiffness.round(9), strict=True)}
+
+
+def test_parts_take_elements_inside_them_and_later_ones_win(
+    make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    """A strip and a box in it on 4 x 4 squares; elements that leave a part keep the law they had."""
+    laws = {name: {**ON, "poisson": 0.35, "young": young} for name, young in GROUPS.items()}
+    problem = make_problem(2, ON, laws=laws, body={"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]})
+    ranges = {"strip": {"x": [1.0, 3.0]}, "inset": {"x": [1.0, 2.0], "y": [1.0, 2.0]}}
+    parts = {
+        name: {"body": "block", "where": {"box": ranges[name]}, "law": law}
+        for name, law in (("strip", "surface-on"), ("inset", "core-in"))
+    }
+    plain, simulation = start(problem), start(problem, part_laws=parts)
+    whole = part_stiffness(plain)
+    x, y = problem.points.T
+    strip, inset = (x >= 1.0) & (x <= 3.0), (x >= 1.0) & (x <= 2.0) & (y >= 1.0) & (y <= 2.0)
+    for pair, found in part_stiffness(simulation).items():
+        expected = 100.0 if inset[list(pair)].all() else 10.0 if strip[list(pair)].all() else 1.0
+        assert found == pytest.approx(expected * whole[pair], rel=1e-8)
+    cells = simulation._forces.cells
+    expected = np.where(inset[cells.corners].all(axis=1), 100.0, np.where(strip[cells.corners].all(axis=1), 10.0, 1.0))
+    np.testing.assert_allclose(cells.stiffness / plain._forces.cells.stiffness, expected, rtol=1e-12)
+
+
+def test_parts_survive_the_manifest() -> None:
+    """A record keeps its options as plain data, as given, and is resumed with them."""
+    given = {"stem": {"body": "block", "where": {"box": {"x": [0.3, 0.5]}}, "law": "crust"}}
+    options = simulation_module.TrussOptions(part_laws=given)
+    kept = options.model_dump(mode="json")
+    assert kept["part_laws"] == given
+    assert simulation_module.TrussOptions.model_validate(kept) == options
+
+
+def test_a_named_group_of_a_mesh_file_has_its_law(
+    make_problem: Callable[..., Any], start: Callable[..., Any], tmp_path: Path
+) -> None:
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.5, 0.0]])
+    mesh = meshio.Mesh(points, [("triangle", np.array([[0, 1, 2], [0, 2, 3], [1, 4, 2]]))])
+    mesh.point_sets = {"rod": np.array([1, 2, 4])}
+    mesh.write(tmp_path / "mesh.inp")
+    body = {"shape": "file", "path": str(tmp_path / "mesh.inp"), "size": None, "cells": None, "law": "core-on"}
+    problem = make_problem(2, ON, laws={name: {**ON, "young": young} for name, young in GROUPS.items()}, body=body)
+    part = {"body": "block", "where": {"region": "rod"}, "law": "surface-on"}
+    found = part_stiffness(start(problem, match="edge", part_laws={"rod": part}))
+    rod = {(1, 2), (1, 4), (2, 4)}
+    assert {pair for pair, k in found.items() if k == 10.0} == rod
+    assert {k for pair, k in found.items() if pair not in rod} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"where": {"nearest": [0.0, 0.0]}}, r"part_laws\.spot\.where: no element has all its corners in it"),
+        ({"where": {"box": {"x": [9.0, 10.0]}}}, r"part_laws\.spot\.where: selects no node"),
+        ({"where": {"box": {"z": [0.0, 1.0]}}}, r"part_laws\.spot\.where\.box\.z: there is no z in a 2D scene"),
+        ({"where": {"region": "rod"}}, r"part_laws\.spot\.where: no region 'rod'"),
+        ({"body": "blok"}, r"part_laws\.spot\.body: no body is named 'blok'"),
+        ({"law": "stuf"}, r"part_laws\.spot\.law: no law is named 'stuf' \(did you mean 'stuff'\?\)"),
+    ],
+)
+def test_parts_that_cannot_be(
+    part: dict[str, Any], words: str, make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    whole = {"body": "block", "where": {"side": "left"}, "law": "stuff"}
+    with pytest.raises(RheotwinError, match=words):
+        start(make_problem(2, ON), part_laws={"spot": whole | part})
+
+
+@pytest.mark.parametrize(("dimension", "cell"), [(2, "triangle"), (2, "quad"), (3, "tet"), (3, "hex")])
+def test_a_seam_of_coarse_and_fine_cells_is_not_surface(
+    dimension: int, cell: str, make_problem: Callable[..., Any]
+) -> None:
+    """The nodes of surface faces are those on the sides of the box, wherever the cells change their size."""
+    body = {
+        "cell": cell,
+        "size": [4.0] * dimension,
+        "cells": [4] * dimension,
+        "finer": [{"x": [1.0, 3.0], "y": [1.0, 4.0]}],
+    }
+    (block,) = make_problem(dimension, ON, body=body).bodies
+    points = block.mesh.p.T
+    outside = np.flatnonzero(np.any((points < 1e-9) | (points > 4.0 - 1e-9), axis=1))
+    np.testing.assert_array_equal(surface_nodes(block), outside)
+    assert len(outside) < len(points)

@@ -1,0 +1,96 @@
+"""The contact of a problem: laws of bodies and tools, gains and regions checked against masses and meshes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.errors import RheotwinError
+from rheotwin.problem import Problem
+
+Build = Callable[..., Problem]
+
+# the block: 0.2 x 0.1 m of 1000 kg/m3 and 1 m thick, 20 kg in 4 x 2 squares of two triangles each; a node inside a
+# side has three triangles of 5/12 kg each around it: the heaviest on the surface
+WHOLE, HEAVIEST = 20.0, 1.25 / 3 * 3
+
+
+def integrated(integral: float, **more: Any) -> dict[str, Any]:
+    return {"contact": {"law": "integrated", "stiffness": 1e4, "damping": 50.0, "integral": integral, **more}}
+
+
+def test_without_any_word_on_contact_there_is_none(problem_with: Build) -> None:
+    assert problem_with().contact is None
+
+
+def test_bodies_touch_each_other_where_there_are_two(problem_with: Build) -> None:
+    one = problem_with({"contact": {}}).contact
+    assert one is not None
+    assert (one.bodies, one.between_bodies, one.edges) == (False, False, False)
+    second = {"shape": "box", "size": [0.1, 0.1], "cells": [1, 1], "law": "dough", "density": 1.0, "origin": [0.5, 0]}
+    both = problem_with({"contact": {"self": ["second"]}, "bodies.second": second}).contact
+    assert both is not None
+    assert (both.bodies, both.self_bodies) == (True, (1,))
+    apart = problem_with({"contact": {"self": True, "bodies": False}, "bodies.second": second}).contact
+    assert apart is not None
+    assert (apart.bodies, apart.self_bodies) == (False, (0, 1))
+
+
+def test_each_tool_has_its_law(problem_with: Build) -> None:
+    second = {"shape": "plane", "center": [0.0, -1.0], "normal": [0.0, 1.0]}
+    contact = problem_with(
+        {
+            "contact": {"law": "penalty", "stiffness": 2e4, "friction": 0.3},
+            "tools.floor": {**second, "contact": {"law": "exact"}},
+        }
+    ).contact
+    assert contact is not None
+    assert contact.law == ContactLaw("penalty", 2e4, friction=0.3, static_friction=0.3)
+    assert contact.tool_laws == (contact.law, ContactLaw(friction=0.3, static_friction=0.3))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tools.bar.contact": {"friction": 0.3}},
+        {"tools.bar.drive": {"mass": 1.0}, "tools.bar.motion": ...},
+        {"tools.bar": {"shape": "box", "center": [0.1, 0.2], "size": [0.1, 0.1]}},
+    ],
+    ids=["own contact", "driven", "block"],
+)
+def test_a_tool_that_needs_it_brings_contact_without_bodies(problem_with: Build, change: dict[str, Any]) -> None:
+    contact = problem_with(change).contact
+    assert contact is not None
+    assert not contact.between_bodies
+    assert contact.law == ContactLaw()
+
+
+def test_the_gain_must_be_below_the_bound_of_the_heaviest_node(problem_with: Build) -> None:
+    bound = 1e4 * 50.0 / HEAVIEST
+    with pytest.raises(RheotwinError, match=rf"contact\.integral: .*never settles.* = {bound:.6g}"):
+        problem_with(integrated(1.0001 * bound))
+    with pytest.warns(UserWarning, match="several nodes"):
+        assert problem_with(integrated(0.9999 * bound)).contact is not None
+
+
+def test_a_gain_that_one_node_can_bear_is_fine(problem_with: Build) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        problem_with(integrated(0.99 * 1e4 * 50.0 / WHOLE))
+
+
+def test_the_gain_of_a_tool_is_named_at_the_tool(problem_with: Build) -> None:
+    law = integrated(1e9)["contact"]
+    with pytest.raises(RheotwinError, match=r"tools\.bar\.contact\.integral"):
+        problem_with({"tools.bar.contact": law})
+
+
+def test_the_region_is_not_wider_than_an_edge(problem_with: Build) -> None:
+    gain = 1e4
+    problem_with(integrated(gain, region=0.049))
+    with pytest.raises(RheotwinError, match=r"contact\.region: .*smallest edge of body 'block' \(0\.05 m\)"):
+        problem_with(integrated(gain, region=0.051))

@@ -1,0 +1,110 @@
+"""Bodies that start inside each other: found, named with their depth, refused or moved apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.overlap import deepest_overlap
+from rheotwin.problem import Problem
+
+Build = Callable[..., Problem]
+
+
+def two_blocks(origin: list[float], *, dimension: int = 2, overlap: str = "refuse", **more: Any) -> dict[str, Any]:
+    """A second block of half the size of the first (0.2 x 0.1 (x 0.1) at the scene's origin) at a place."""
+    size = [0.1, 0.05, 0.05][:dimension]
+    second = {"shape": "box", "size": size, "cells": [3, 2, 2][:dimension], "law": "dough", "density": 1000.0}
+    solid = {
+        "dimension": 3,
+        "gravity": [0.0] * 3,
+        "bodies.block.size": [0.2, 0.1, 0.1],
+        "bodies.block.cells": [4, 2, 2],
+    }
+    return {
+        **(solid if dimension == 3 else {}),
+        "bodies.second": {**second, "origin": origin},
+        "contact": {"overlap": overlap},
+        "tools": {},
+        "probes": {},
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("origin", "dimension"),
+    [([0.05, 0.1], 2), ([0.2, 0.02], 2), ([0.3, 0.3], 2), ([0.05, 0.02, 0.1], 3), ([-0.1, 0.0, 0.0], 3)],
+)
+def test_bodies_that_only_touch_are_fine(problem_with: Build, origin: list[float], dimension: int) -> None:
+    problem = problem_with(two_blocks(origin, dimension=dimension))
+    assert deepest_overlap(problem) is None
+
+
+@pytest.mark.parametrize(
+    ("origin", "dimension", "depth"),
+    [
+        ([0.05, 0.097], 2, 0.003),
+        # no node of either body lies in the other, but cells do
+        ([0.05, -0.02], 2, None),
+        ([0.06, 0.025, 0.096], 3, 0.004),
+    ],
+)
+def test_an_overlap_is_named_with_its_depth(
+    problem_with: Build, origin: list[float], dimension: int, depth: float | None
+) -> None:
+    with pytest.raises(
+        RheotwinError, match=r"bodies\.(second|block): it starts inside body '(block|second)' by"
+    ) as told:
+        problem_with(two_blocks(origin, dimension=dimension))
+    assert 'overlap = "resolve"' in str(told.value)
+    if depth is not None:
+        assert f"by {depth:.4g} m" in str(told.value)
+
+
+def test_bodies_in_the_same_place_overlap(problem_with: Build) -> None:
+    """All their surface nodes coincide: none lies inside."""
+    twin = {"shape": "box", "size": [0.2, 0.1], "cells": [4, 2], "law": "dough", "density": 1000.0}
+    with pytest.raises(RheotwinError, match="starts inside body"):
+        problem_with({"bodies.twin": twin, "contact": {}, "tools": {}, "probes": {}})
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_free_body_is_moved_out_by_the_depth(problem_with: Build, dimension: int) -> None:
+    origin = [0.06, 0.097] if dimension == 2 else [0.06, 0.025, 0.097]
+    before = problem_with({**two_blocks(origin, dimension=dimension), "contact": {"bodies": False}})
+    problem = problem_with(two_blocks(origin, dimension=dimension, overlap="resolve"))
+    moved = problem.points - before.points
+    second = problem.bodies[1].nodes
+    np.testing.assert_array_equal(np.delete(moved, np.r_[second], axis=0), 0.0)
+    expected = [0.0] * (dimension - 1) + [0.003]
+    # moved a millionth further than it was deep
+    np.testing.assert_allclose(moved[second], np.broadcast_to(expected, moved[second].shape), rtol=2e-6, atol=1e-15)
+    np.testing.assert_array_equal(problem.bodies[1].mesh.p.T, problem.points[second])
+    assert deepest_overlap(problem) is None
+
+
+def test_a_corner_in_a_corner_comes_out_along_the_shorter_way(problem_with: Build) -> None:
+    problem = problem_with(two_blocks([0.196, 0.09], overlap="resolve"))
+    assert problem.bodies[1].mesh.p.T.min(axis=0) == pytest.approx([0.2, 0.09], abs=1e-8)
+
+
+def test_two_held_bodies_are_refused(problem_with: Build) -> None:
+    held = {"supports.second": {"body": "second", "where": {"side": "top"}}}
+    with pytest.raises(RheotwinError, match="held by supports"):
+        problem_with({**two_blocks([0.05, 0.097], overlap="resolve"), **held})
+
+
+def test_without_contact_bodies_may_lie_in_each_other(problem_with: Build) -> None:
+    scene = two_blocks([0.05, 0.05])
+    del scene["contact"]
+    assert problem_with(scene).contact is None
+
+
+def test_of_two_free_bodies_the_later_is_moved(problem_with: Build) -> None:
+    problem = problem_with(two_blocks([0.05, 0.097], overlap="resolve", supports={}))
+    assert problem.bodies[0].mesh.p.T.min(axis=0) == pytest.approx([0.0, 0.0], abs=1e-15)
+    assert problem.bodies[1].mesh.p.T.min(axis=0) == pytest.approx([0.05, 0.1], abs=1e-8)
