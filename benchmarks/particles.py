@@ -35,6 +35,7 @@ from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import aligned_copy, spread
 from rheotwin.particles.ordering import inverse_order, particle_order
 from rheotwin.particles.placed import PlacedBody, kick_rates, placed_boundary
+from rheotwin.particles.realtime import timed_body
 from rheotwin.particles.state import State
 from rheotwin.particles.structured.body import structured_body
 from rheotwin.particles.structured.layout import find_layout
@@ -312,9 +313,16 @@ def two_threads() -> list[Ratio]:
         return [alone, compared(", busy cores", 1.05)]
 
 
+def haptic() -> list[Ratio]:
+    """Time the body of `rheotwin realtime` with all extras on: softening, topology, pressure and a ball."""
+    taken = 1e6 * timed_body(REFERENCE[0], extras=True, seconds=1.0, options={}).step_seconds
+    return [Ratio("all extras, step [us], above 10 kHz", taken, 100.0, _company())]
+
+
 def measure() -> list[Ratio]:
     """Measure everything."""
-    return [*reference_body(np.float64), *reference_body(np.float32), *allocations(), *many_edges(), *two_threads()]
+    both = [*reference_body(np.float64), *reference_body(np.float32)]
+    return [*both, *haptic(), *allocations(), *many_edges(), *two_threads()]
 
 
 if __name__ == "__main__":

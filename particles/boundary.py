@@ -1,8 +1,9 @@
 """What acts on particles from outside, compiled: loads, held components, rigid tools.
 
-Without laws of contact it is the exact unilateral rule: where x + h v would enter a tool, the impulse m (-gap/h) n puts the node
-on the tool's surface at the end of the step. Held components do not give way: the impulse acts on the free ones and
-the support takes the rest. A node between several tools is settled by sweeps over them (projected Gauss-Seidel).
+Contact without laws is the exact unilateral rule: where x + h v would enter a tool, the impulse m (-gap/h) n puts the
+node on the tool's surface at the end of the step. Held components do not give way: the impulse acts on the free ones
+and the support takes the rest. A node between several tools is settled by sweeps over them (projected Gauss-Seidel).
+With laws it is that of `rheotwin.constraints.contact.lumped`.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.lumped import keep_apart
+from rheotwin.constraints.contact.lumped import keep_apart_fast
+from rheotwin.constraints.contact.near_tools import NearTools, forget_list, near_tools, note_way, renew, slack
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tables, Tools, table_value
-from rheotwin.constraints.tools import gap_and_normal, is_clear
+from rheotwin.constraints.tools import PLANE, gap_and_normal, is_clear
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+ROUNDING = 1e-12
+"""Coordinates are far better than this share of the runaway distance."""
 
 
 class Nodes(NamedTuple):
@@ -54,12 +59,19 @@ class Loads(NamedTuple):
 
 
 class Push(NamedTuple):
-    """Scratch of one step's contact: tool poses, accumulated pushes [m/s] >= 0, nodes to look at, nodes pushed."""
+    """Scratch of contact: tool poses, accumulated pushes [m/s] >= 0 and nodes pushed, and which candidates are near.
+
+    `hit[:hits[0]]` are the candidates with a push or a force, `marked` says which; hits < 0 before the first step.
+    """
 
     poses: Array
+    reach: Array
     pressed: Array
-    unsettled: NDArray[np.bool_]
     touched: NDArray[np.bool_]
+    hit: Indices
+    marked: NDArray[np.bool_]
+    hits: Indices
+    near: NearTools
 
 
 class Boundary(NamedTuple):
@@ -74,14 +86,25 @@ class Boundary(NamedTuple):
 
 @njit(cache=True)
 def room_for_contact(boundary: Boundary) -> Push:
-    """Return the scratch arrays of one step's contact."""
+    """Return the scratch arrays of contact for some steps; what moved before them has to be looked at again."""
     nodes, tools = boundary.nodes.mass.shape[0], boundary.tools
+    _look_again(boundary.contact)
     return Push(
         np.empty((tools.shape.shape[0], 4)),
-        np.empty(tools.candidate.shape[0]),
-        np.empty(nodes, np.bool_),
-        np.empty(nodes, np.bool_),
+        np.zeros(tools.shape.shape[0]),
+        np.zeros(tools.candidate.shape[0]),
+        np.zeros(nodes, np.bool_),
+        np.empty(tools.candidate.shape[0], np.int64),
+        np.zeros(tools.candidate.shape[0], np.bool_),
+        np.full(1, -1),
+        near_tools(tools),
     )
+
+
+@njit(cache=True)
+def _look_again(contact: Any) -> None:
+    if contact is not None:
+        forget_list(contact.close)
 
 
 @njit(cache=True)
@@ -121,30 +144,96 @@ def _push(node: int, k: int, change: float, normal: tuple[float, ...], nodes: No
 
 
 @njit(cache=True)
-def _sweep(tool: int, pose: Array, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> float:
-    """Correct the pushes of one tool once, at nodes that may have moved; return the largest correction [m]."""
-    pressed, unsettled, candidate = push.pressed, push.unsettled, tools.candidate
-    shape, geometry = tools.shape[tool], tools.geometry[tool]
-    x, v, largest = state.positions, state.velocities, 0.0
-    for k in range(tools.offset[tool], tools.offset[tool + 1]):
+def _press(
+    tool: int, k: int, pose: Array, push: Push, tools: Tools, nodes: Nodes, state: State, h: float
+) -> float:  # fmt: skip
+    """Correct the push of one tool on one candidate once; return the correction [m]."""
+    node, pressed, x, v = tools.candidate[k], push.pressed, state.positions, state.velocities
+    px, py, pz = x[node, 0] + h * v[node, 0], x[node, 1] + h * v[node, 1], x[node, 2] + h * v[node, 2]
+    gap, nx, ny, nz = gap_and_normal(tools.shape[tool], tools.geometry[tool], pose, px, py, pz)
+    if gap >= 0.0 and pressed[k] == 0.0:
+        return 0.0
+    share = nx * nx * nodes.free[node, 0] + ny * ny * nodes.free[node, 1] + nz * nz * nodes.free[node, 2]
+    if share < IMMOVABLE:
+        return 0.0
+    wanted = max(0.0, pressed[k] - gap / (h * share))
+    change = wanted - pressed[k]
+    pressed[k] = wanted
+    push.touched[node] = True
+    if not push.marked[k]:
+        push.marked[k] = True
+        push.hit[push.hits[0]] = k
+        push.hits[0] += 1
+    _push(node, k, change, (nx, ny, nz), nodes, state, h)
+    return float(h * abs(change))
+
+
+@njit(cache=True)
+def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> tuple[float, float, bool]:
+    """Push the near candidates that would end inside a tool, but for those that another one has already pushed.
+
+    Returns the largest correction [m], a bound of the squared speed [m2/s2] of what was pushed, and whether a node
+    between the tool and a support has to be looked at again.
+    """
+    near, again, largest, square = push.near, False, 0.0, 0.0
+    candidate, pressed, touched, x, v = tools.candidate, push.pressed, push.touched, state.positions, state.velocities
+    marked, hit, hits, free, mass = push.marked, push.hit, push.hits[0], nodes.free, nodes.mass
+    shape, geometry, pose, contact_force = tools.shape[tool], tools.geometry[tool], push.poses[tool], state.contact_force
+    reaction, rows, first, flat = state.reaction, near.rows, tools.offset[tool], shape == PLANE
+    cx, cy, cz = geometry[0] + pose[0], geometry[1] + pose[1], geometry[2] + pose[2]
+    nx, ny, nz = 0.0, 0.0, 0.0
+    if flat:
+        _, nx, ny, nz = gap_and_normal(shape, geometry, pose, cx, cy, cz)
+    for row in range(first, first + near.count[tool]):
+        k = rows[row]
         node = candidate[k]
-        if not unsettled[node]:
+        if touched[node]:
             continue
         px, py, pz = x[node, 0] + h * v[node, 0], x[node, 1] + h * v[node, 1], x[node, 2] + h * v[node, 2]
-        if pressed[k] == 0.0 and is_clear(shape, geometry, pose, px, py, pz):
+        if flat:
+            gap = (px - geometry[0] - pose[0]) * nx + (py - geometry[1] - pose[1]) * ny + (pz - geometry[2] - pose[2]) * nz
+        elif is_clear(shape, geometry, pose, px, py, pz):
             continue
-        gap, nx, ny, nz = gap_and_normal(shape, geometry, pose, px, py, pz)
-        if gap >= 0.0 and pressed[k] == 0.0:
+        else:
+            gap, nx, ny, nz = gap_and_normal(shape, geometry, pose, px, py, pz)
+        if gap >= 0.0:
             continue
-        share = nx * nx * nodes.free[node, 0] + ny * ny * nodes.free[node, 1] + nz * nz * nodes.free[node, 2]
+        ex, ey, ez = free[node, 0], free[node, 1], free[node, 2]
+        share = nx * nx * ex + ny * ny * ey + nz * nz * ez
         if share < IMMOVABLE:
             continue
-        wanted = max(0.0, pressed[k] - gap / (h * share))
-        change = wanted - pressed[k]
-        pressed[k] = wanted
-        push.touched[node] = True
-        largest = max(largest, h * abs(change))
-        _push(node, k, change, (nx, ny, nz), nodes, state, h)
+        change = -gap / (h * share)
+        pressed[k], touched[node], marked[k] = change, True, True
+        hit[hits] = k
+        hits += 1
+        pull = mass[node] * change / h
+        fx, fy, fz = pull * nx, pull * ny, pull * nz
+        contact_force[k, 0], contact_force[k, 1], contact_force[k, 2] = fx, fy, fz
+        vx, vy, vz = v[node, 0] + ex * change * nx, v[node, 1] + ey * change * ny, v[node, 2] + ez * change * nz
+        v[node, 0], v[node, 1], v[node, 2] = vx, vy, vz
+        if ex + ey + ez != 3.0:
+            reaction[node, 0] -= (1.0 - ex) * fx
+            reaction[node, 1] -= (1.0 - ey) * fy
+            reaction[node, 2] -= (1.0 - ez) * fz
+            again = again or not flat
+        largest = max(largest, h * change)
+        square = max(square, vx * vx + vy * vy + vz * vz)
+    push.hits[0] = hits
+    return largest, square, again
+
+
+@njit(cache=True)
+def _sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float, listed: bool) -> float:
+    """Correct the pushes of one tool on the nodes that have been pushed; return the largest correction [m].
+
+    Only near candidates have to be looked at where all that can be in the tool are `listed`.
+    """
+    near, touched, candidate, largest = push.near, push.touched, tools.candidate, 0.0
+    first = tools.offset[tool]
+    for row in range(first, first + near.count[tool] if listed else tools.offset[tool + 1]):
+        k = near.rows[row] if listed else row
+        if touched[candidate[k]]:
+            largest = max(largest, _press(tool, k, push.poses[tool], push, tools, nodes, state, h))
     return largest
 
 
@@ -155,37 +244,63 @@ def touches(boundary: Boundary) -> bool:
 
 
 @njit(cache=True)
-def settle_contact(boundary: Boundary, push: Push, state: State, end: float, h: float) -> None:
-    """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v."""
-    _settle(boundary.contact, boundary, push, state, end, h)
+def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float) -> None:
+    """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v.
+
+    `fastest` [m/s] bounds the speed of all particles; infinite where nobody knows, or where positions change by more
+    than these steps.
+    """
+    _settle(boundary.contact, boundary, push, state, fastest, end, h)
 
 
 @njit(cache=True)
-def _settle(contact: Any, boundary: Boundary, push: Push, state: State, end: float, h: float) -> None:
+def _settle(
+    contact: Any, boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float
+) -> None:  # fmt: skip
     # Compiled for either type of `contact`, with only that branch: scenes without laws do not pay for them.
     if contact is None:
-        _keep_outside(boundary.tools, push, boundary.nodes, state, end, h)
+        _keep_outside(boundary.tools, push, boundary.nodes, state, fastest, end, h)
     else:
-        keep_apart(contact, state.positions, state.velocities, state.reaction, end, h, h)
+        keep_apart_fast(contact, state.positions, state.velocities, state.reaction, fastest, end, h)
 
 
 @njit(cache=True)
-def _keep_outside(tools: Tools, push: Push, nodes: Nodes, state: State, end: float, h: float) -> None:
+def _clear(push: Push, tools: Tools, force: Array, all_of_it: bool) -> None:
+    """Clear the pushes and forces [N] of the last step."""
+    for row in range(push.hits[0]):
+        k = push.hit[row]
+        push.pressed[k], push.marked[k], push.touched[tools.candidate[k]] = 0.0, False, False
+        force[k, 0], force[k, 1], force[k, 2] = 0.0, 0.0, 0.0
+    if all_of_it:
+        force[:] = 0.0
+    push.hits[0] = 0
+
+
+@njit(cache=True)
+def _keep_outside(
+    tools: Tools, push: Push, nodes: Nodes, state: State, fastest: float, end: float, h: float
+) -> None:  # fmt: skip
     """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals.
 
     After the first round only the nodes it pushed can be inside another tool, so only they are looked at again.
     """
-    state.contact_force[:] = 0.0
-    push.pressed[:] = 0.0
-    push.unsettled[:] = True
-    push.touched[:] = False
-    poses = push.poses
-    for tool in range(tools.shape.shape[0]):
+    count, near, poses = tools.shape.shape[0], push.near, push.poses
+    _clear(push, tools, state.contact_force, push.hits[0] < 0 or not fastest < np.inf)
+    for tool in range(count):
         table_value(tools.tables, tool, end, poses[tool])
-    for _ in range(SWEEPS):
+    renew(near, tools, poses, push.reach, state.positions, state.velocities, h, fastest, ROUNDING * nodes.runaway)
+    way, again, square = 0.0, False, 0.0
+    for tool in range(count):
+        pushed, fast, twice = _first_sweep(tool, push, tools, nodes, state, h)
+        way, square, again = max(way, pushed), max(square, fast), again or twice
+    again = push.hits[0] > 0 and (again or count > 1)
+    spare = slack(near, tools, poses, h * fastest)
+    for _ in range(SWEEPS if again else 0):
         largest = 0.0
-        for tool in range(tools.shape.shape[0]):
-            largest = max(largest, _sweep(tool, poses[tool], push, tools, nodes, state, h))
+        for tool in range(count):
+            listed = count == 1 or way <= spare
+            corrected = _sweep(tool, push, tools, nodes, state, h, listed)
+            way, largest = way + corrected, max(largest, corrected)
         if largest <= SETTLED * nodes.runaway:
             break
-        push.unsettled[:] = push.touched
+    note_way(near, h * fastest + way)

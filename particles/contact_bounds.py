@@ -3,42 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
-from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.contact.springs import contact_stiffness
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import boundary_nodes
 from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steppers.choose import StepperName
 from rheotwin.problem import Problem
 
-Array = NDArray[np.float64]
 Others = list[tuple[csr_matrix, float]]
-
-BETWEEN_BODIES = 4.0
-"""Stiffness of a node between bodies, in K: it is the vertex of one contact and, by the sum of its shares, a corner of
-another one, and in each of them the partner moves against it."""
-
-
-def _stiffness(law: ContactLaw) -> float:
-    return law.stiffness if law.law in ("penalty", "integrated") else 0.0
-
-
-def contact_stiffness(problem: Problem) -> Array:
-    """Return the stiffness [N/m] of contact at each node (N,), were it touched; zero without springs in the laws.
-
-    The dampers do not count: they act at the rate a step ends with.
-    """
-    setup, found = problem.contact, np.zeros(len(problem.points))
-    if setup is None:
-        return found
-    for tool, law in zip(problem.tools, setup.tool_laws, strict=True):
-        found[tool.candidates] = np.maximum(found[tool.candidates], _stiffness(law))
-    if setup.between_bodies:
-        for body in problem.bodies:
-            found[body.first_node + boundary_nodes(body.mesh)] += BETWEEN_BODIES * _stiffness(setup.law)
-    return found
 
 
 def with_contact(others: Others, problem: Problem) -> Others:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.pack import placed
 from rheotwin.particles.boundary import Boundary, Nodes
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.state import State
@@ -40,7 +41,7 @@ def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:
         held=boundary.held._replace(node=places[boundary.held.node]),
         loads=boundary.loads._replace(node=places[boundary.loads.node]),
         tools=boundary.tools._replace(candidate=places[boundary.tools.candidate]),
-        contact=None if boundary.contact is None else boundary.contact._replace(places=places),
+        contact=None if boundary.contact is None else placed(boundary.contact, places),
     )
 
 

@@ -51,8 +51,9 @@ TRUSTED = 1.5e-3
 SMALL = 0.5
 """Newton's steps above this stay as they are: the series would not improve them."""
 LOG_2 = float(np.log(2.0))
-EXPONENTIAL = Chebyshev.interpolate(np.exp, 11, domain=[-0.5 * LOG_2, 0.5 * LOG_2]).convert(kind=Polynomial).coef
-"""exp between -ln(2)/2 and ln(2)/2 to 1e-17."""
+_INTERPOLANT = Chebyshev.interpolate(np.exp, 11, domain=[-0.5 * LOG_2, 0.5 * LOG_2]).convert(kind=Polynomial)
+EXPONENTIAL: list[float] = np.asarray(_INTERPOLANT.coef, dtype=float).tolist()
+"""exp between -ln(2)/2 and ln(2)/2 to 3e-15."""
 LOG_2_HIGH = float(np.float32(LOG_2))
 """Part of ln(2) whose products with powers of two up to 2^10 are exact."""
 WHOLE = 1.5 * 2.0**52

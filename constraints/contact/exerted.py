@@ -8,34 +8,29 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.history import forget
+from rheotwin.constraints.contact.contacts import Contacts
+from rheotwin.constraints.contact.history import remember
 from rheotwin.constraints.contact.impact import is_impact
 from rheotwin.constraints.contact.mobility import (
-    CONSTANT,
     PRESSED,
     RATE,
     SLIDES,
-    SLOPE,
     TANGENT,
     arm_of,
     motion_of,
 )
-from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, stays_active
+from rheotwin.constraints.contact.packed_law import next_integral, stays_active
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
-from rheotwin.constraints.contact.settle import Contacts
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-ACTIVE, INTEGRATED_GAP = SLOPE, CONSTANT
-"""Columns of a settled pair's row that get what its history is to be."""
-
 
 class Exerted(NamedTuple):
     """Forces of the last step: of contact on nodes (N, 3) [N], of the bodies on tools (T, 3) [N], (T, 3) [N m].
 
-    Moments are about the tools' centres at the end of the step. `touched[:count[0]]` are the nodes with a force or a
+    Moments are about the tools' centres at the end of the step. `touched[:filled[0]]` are the nodes with a force or a
     shift, `marked` (N,) says which; `active` (1,) counts the contacts with a force.
     """
 
@@ -44,7 +39,7 @@ class Exerted(NamedTuple):
     tool_moment: Array
     touched: Indices
     marked: Flags
-    count: Indices
+    filled: Indices
     active: Indices
 
 
@@ -56,65 +51,68 @@ def nothing_exerted(nodes: int, tools: int) -> Exerted:
         tool_moment=np.zeros((tools, 3)),
         touched=np.zeros(nodes, np.int64),
         marked=np.zeros(nodes, np.bool_),
-        count=np.zeros(1, np.int64),
+        filled=np.zeros(1, np.int64),
         active=np.zeros(1, np.int64),
     )
 
 
 @njit(cache=True)
-def _clear(exerted: Exerted) -> None:
+def nothing_yet(exerted: Exerted) -> None:
+    """Clear the forces of the last step."""
     touched, marked, force = exerted.touched, exerted.marked, exerted.node_force
-    for row in range(exerted.count[0]):
+    for row in range(exerted.filled[0]):
         node = touched[row]
         marked[node] = False
         force[node, 0], force[node, 1], force[node, 2] = 0.0, 0.0, 0.0
     exerted.tool_force[:] = 0.0
     exerted.tool_moment[:] = 0.0
+    exerted.filled[0], exerted.active[0] = 0, 0
+
+
+@njit(cache=True, inline="always")
+def add_to_tool(
+    tool: int, rx: float, ry: float, rz: float, fx: float, fy: float, fz: float, on_tool: Array, moment: Array
+) -> None:
+    """Add the reaction of a force f [N] on a node, at r [m] from the tool's centre."""
+    on_tool[tool, 0] -= fx
+    on_tool[tool, 1] -= fy
+    on_tool[tool, 2] -= fz
+    moment[tool, 0] -= ry * fz - rz * fy
+    moment[tool, 1] -= rz * fx - rx * fz
+    moment[tool, 2] -= rx * fy - ry * fx
 
 
 @njit(cache=True)
-def _update_histories(contacts: Contacts, v: Array, h: float) -> None:
-    """Write over each pair's row whether it stays active and its J; the histories themselves are still the old ones."""
-    pairs, history, rows, pushed = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.impulses.pushed
-    node, weight, normal, gaps, tools = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.tool
-    slots, laws, tool_v = pairs.slot, contacts.laws, contacts.tools.motion.velocity
-    was_active, integral = history.active, history.integral
-    for p in range(pairs.count[0]):
-        slot, law = slots[p], laws.shape[0] - 1 if tools[p] == NO_TOOL else tools[p]
-        mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
-        rate = mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2]
-        gap = gaps[p] + h * (rate - rows[p, RATE])
-        active = stays_active(laws, law, gap, rows[p, PRESSED], was_active[slot])
-        rows[p, ACTIVE], rows[p, INTEGRATED_GAP] = 0.0, 0.0
-        if active:
-            rows[p, ACTIVE] = 1.0
-            if laws[law, KIND] == INTEGRATED:
-                rows[p, INTEGRATED_GAP] = min(0.0, integral[slot] + h * gap)
+def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: float) -> None:
+    """Enter forces and history of the pairs that `settle` has solved for velocities (N, 3) [m/s], in a step of `h` [s].
 
-
-@njit(cache=True)
-def _exert(contacts: Contacts, exerted: Exerted, kick: float) -> None:
-    """Enter the forces of all pairs and their new histories."""
+    What contacts without pairs have entered in this step stays.
+    """
     pairs, history, rows, laws = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.laws
     node, weight, normal, gaps, tools = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.tool
     slots, point, geometry, pose = pairs.slot, pairs.point, contacts.tools.geometry, contacts.tools.motion.end
-    active, sliding, integral, impulse = history.active, history.sliding, history.integral, history.impulse
-    listed, marked, touched, on_node = history.listed, exerted.marked, exerted.touched, exerted.node_force
-    on_tool, moment, entries, nodes, pushing = exerted.tool_force, exerted.tool_moment, 0, 0, 0
+    was_active, sliding, integral, impulse = history.active, history.sliding, history.integral, history.impulse
+    pushed, tool_v, marked, touched = contacts.impulses.pushed, contacts.tools.motion.velocity, exerted.marked, exerted.touched
+    listed, filled, mark, on_node = history.listed, history.filled, history.mark, exerted.node_force
+    nodes, pushing = exerted.filled[0], exerted.active[0]
     for p in range(pairs.count[0]):
         pressed, slot, tool = rows[p, PRESSED], slots[p], tools[p]
-        if pressed == 0.0 and rows[p, ACTIVE] == 0.0:
+        law = laws.shape[0] - 1 if tool == NO_TOOL else tool
+        nx, ny, nz = normal[p, 0], normal[p, 1], normal[p, 2]
+        mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
+        gap = gaps[p] + h * (mx * nx + my * ny + mz * nz - rows[p, RATE])
+        active = stays_active(laws, law, gap, pressed, was_active[slot])
+        if pressed == 0.0 and not active:
             continue
-        active[slot], sliding[slot] = rows[p, ACTIVE] > 0.0, rows[p, SLIDES] > 0.0
-        integral[slot] = rows[p, INTEGRATED_GAP]
-        listed[entries] = slot
-        entries += 1
+        integral[slot] = next_integral(laws, law, gap, integral[slot], active, h)
+        was_active[slot], sliding[slot] = active, rows[p, SLIDES] > 0.0
+        jx = pressed * nx + rows[p, TANGENT]
+        jy = pressed * ny + rows[p, TANGENT + 1]
+        jz = pressed * nz + rows[p, TANGENT + 2]
+        impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = jx, jy, jz
+        remember(slot, listed, filled, mark)
         if pressed == 0.0 and not is_impact(laws, tool, gaps[p]):
             continue
-        jx = pressed * normal[p, 0] + rows[p, TANGENT]
-        jy = pressed * normal[p, 1] + rows[p, TANGENT + 1]
-        jz = pressed * normal[p, 2] + rows[p, TANGENT + 2]
-        impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = jx, jy, jz
         fx, fy, fz = jx / kick, jy / kick, jz / kick
         pushing += 1 if pressed > 0.0 else 0
         for k in range(NODES):
@@ -131,19 +129,5 @@ def _exert(contacts: Contacts, exerted: Exerted, kick: float) -> None:
             on_node[i, 2] += w * fz
         if tool != NO_TOOL:
             rx, ry, rz = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
-            on_tool[tool, 0] -= fx
-            on_tool[tool, 1] -= fy
-            on_tool[tool, 2] -= fz
-            moment[tool, 0] -= ry * fz - rz * fy
-            moment[tool, 1] -= rz * fx - rx * fz
-            moment[tool, 2] -= rx * fy - ry * fx
-    history.count[0], exerted.count[0], exerted.active[0] = entries, nodes, pushing
-
-
-@njit(cache=True)
-def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: float) -> None:
-    """Enter forces and history of the step of `h` [s] that `settle` has solved for velocities (N, 3) [m/s]."""
-    _clear(exerted)
-    _update_histories(contacts, v, h)
-    forget(contacts.history)
-    _exert(contacts, exerted, kick)
+            add_to_tool(tool, rx, ry, rz, fx, fy, fz, exerted.tool_force, exerted.tool_moment)
+    exerted.filled[0], exerted.active[0] = nodes, pushing

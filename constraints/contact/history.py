@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+Marks = NDArray[np.int8]
+
 NO_FEATURE = -1
+FREE, LISTED, RENEWED = 0, 1, 2
+"""Marks of slots: not listed, listed, and written in this step."""
 
 
 class History(NamedTuple):
-    """One row per slot; `listed[:count[0]]` are the slots that hold anything, so that no step visits all."""
+    """One row per slot; `listed[:filled[0]]` are the slots that hold anything, so that no step visits all."""
 
     active: NDArray[np.bool_]
     sliding: NDArray[np.bool_]
@@ -29,7 +33,8 @@ class History(NamedTuple):
     impulse: Array
     """(S, 3) [N s] of the last step, on the vertex or first edge."""
     listed: Indices
-    count: Indices
+    filled: Indices
+    mark: Marks
 
 
 def no_history(slots: int) -> History:
@@ -41,19 +46,32 @@ def no_history(slots: int) -> History:
         feature=np.full(slots, NO_FEATURE, np.int64),
         impulse=np.zeros((slots, 3)),
         listed=np.zeros(slots, np.int64),
-        count=np.zeros(1, np.int64),
+        filled=np.zeros(1, np.int64),
+        mark=np.zeros(slots, np.int8),
     )
 
 
+@njit(cache=True, inline="always")
+def remember(slot: int, listed: Indices, filled: Indices, mark: Marks) -> None:
+    """List a slot that has something to remember from this step."""
+    if mark[slot] == FREE:
+        listed[filled[0]] = slot
+        filled[0] += 1
+    mark[slot] = RENEWED
+
+
 @njit(cache=True)
-def forget(history: History) -> None:
-    """Clear every listed slot but for its feature, which means nothing without `active`."""
-    active, sliding, integral = history.active, history.sliding, history.integral
-    impulse, listed = history.impulse, history.listed
-    for row in range(history.count[0]):
+def forget_others(history: History) -> None:
+    """Clear what no step but the one before has written, but for features: they mean nothing without `active`."""
+    active, sliding, integral, mark = history.active, history.sliding, history.integral, history.mark
+    impulse, listed, kept = history.impulse, history.listed, 0
+    for row in range(history.filled[0]):
         slot = listed[row]
-        active[slot] = False
-        sliding[slot] = False
-        integral[slot] = 0.0
-        impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = 0.0, 0.0, 0.0
-    history.count[0] = 0
+        if mark[slot] == RENEWED:
+            mark[slot] = LISTED
+            listed[kept] = slot
+            kept += 1
+        else:
+            active[slot], sliding[slot], integral[slot], mark[slot] = False, False, 0.0, FREE
+            impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = 0.0, 0.0, 0.0
+    history.filled[0] = kept

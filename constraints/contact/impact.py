@@ -13,10 +13,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.mobility import NORMAL_RESPONSE, PRESSED, RATE, TANGENT, motion_of, push
 from rheotwin.constraints.contact.packed_law import IMPULSE, KIND, RESTITUTION
 from rheotwin.constraints.contact.pairs import NO_TOOL
-from rheotwin.constraints.contact.settle import VISITS, Contacts
+from rheotwin.constraints.contact.settle import VISITS
 
 Array = NDArray[np.float64]
 
@@ -38,6 +39,19 @@ def no_shifts(nodes: int, tools: int, pairs: int) -> Shifts:
 def is_impact(laws: Array, tool: int, gap: float) -> bool:
     """Tell whether a pair has run into each other in this step and obeys the law of impacts."""
     return gap < 0.0 and laws[tool if tool != NO_TOOL else laws.shape[0] - 1, KIND] == IMPULSE
+
+
+@njit(cache=True, inline="always")
+def lone_shift(
+    gap: float, rate: float, pressed: float, response: float, restitution: float, h: float
+) -> tuple[float, float]:
+    """Return for how long [s] (<= 0) an impulse moves less than h, and the lift [m], of a contact that shares nothing.
+
+    Of the free end: `gap` [m] < 0, `rate` [m/s]; `pressed` [N s] and `response` [1/kg] along the normal.
+    """
+    early = min(h, gap / rate) - h if pressed > 0.0 and rate < 0.0 else 0.0
+    end = gap + (h + early) * response * pressed
+    return early, max(0.0, -restitution * gap - end)
 
 
 @njit(cache=True)

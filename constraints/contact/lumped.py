@@ -17,12 +17,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs
-from rheotwin.constraints.contact.exerted import Exerted, account
+from rheotwin.constraints.contact.exerted import Exerted, account, nothing_yet
+from rheotwin.constraints.contact.history import forget_others
 from rheotwin.constraints.contact.impact import Shifts, place_impacts
-from rheotwin.constraints.contact.near_tools import find_near_tools
+from rheotwin.constraints.contact.lone import meet_tools
+from rheotwin.constraints.contact.near_tools import NearTools, note_way, renew
 from rheotwin.constraints.contact.search import Search
-from rheotwin.constraints.contact.settle import Contacts, look_ahead, settle
+from rheotwin.constraints.contact.settle import look_ahead, settle
 from rheotwin.constraints.contact.surface import ContactSurface
 from rheotwin.constraints.contact.tool_motion import finish_tools, predict_tools
 from rheotwin.constraints.packed import Tools
@@ -34,11 +37,10 @@ Indices = NDArray[np.int64]
 class Contact(NamedTuple):
     """All that contact needs in a loop; `near` (n,) are the nodes that can touch anything.
 
-    `places` (N,) says where a loop keeps each node, which matters to `keep_apart` only.
-    `begin`, `end` (N, 3) [m] and `velocity` (N, 3) [m/s] are scratch in the problem's numbering, `before` (N, 3) [m] is
-    where the last step began. Contacts of tools are
-    listed out to `reach` (T,) [m]; `outer` (T,) [m] bounds their size; `hits` are candidates not ruled out by that.
-    `bodies` is None where only tools touch. `full` (1,) is 1 once a list had no room.
+    `places` (N,) says where a loop keeps each node. `begin`, `end` (N, 3) [m] and `velocity` (N, 3) [m/s] are scratch
+    in the problem's numbering, `before` (N, 3) [m] is where the last step began. Contacts of tools are listed out to
+    `reach` (T,) [m], from the candidates in `close`; coordinates are good for `rounding` [m]. `bodies` is None where
+    only tools touch. `full` (1,) is 1 once a list had no room.
     """
 
     contacts: Contacts
@@ -52,8 +54,8 @@ class Contact(NamedTuple):
     end: Array
     velocity: Array
     reach: Array
-    outer: Array
-    hits: Indices
+    close: NearTools
+    rounding: float
     bodies: Any
     full: Indices
 
@@ -97,24 +99,49 @@ def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
 def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float, h: float, kick: float) -> None:
     """Change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N] by the contact of a step.
 
-    The step of `h` [s] ends at `end` [s] and moves places by h v; forces act for `kick` [s].
+    The step of `h` [s] ends at `end` [s] and moves places by h v; forces act for `kick` [s]. All contacts are left as
+    pairs, with the rows of `mobility` and the velocities of their nodes.
     """
-    contacts = contact.contacts
+    _keep_apart(contact, x, v, reaction, np.inf, end, h, kick, False)
+
+
+@njit(cache=True)
+def keep_apart_fast(
+    contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
+) -> None:  # fmt: skip
+    """Do the same in a step whose forces act all of it, but settle lone contacts on the spot.
+
+    `fastest` [m/s] bounds the speed of all nodes in v, infinite where nobody knows. Places change by these steps alone
+    until `forget_list`.
+    """
+    _keep_apart(contact, x, v, reaction, fastest, end, h, h, True)
+
+
+@njit(cache=True)
+def _keep_apart(
+    contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float, kick: float,
+    may_be_lone: bool,
+) -> None:  # fmt: skip
+    contacts, close = contact.contacts, contact.close
     motion, drives = contacts.tools.motion, contacts.tools.drives
     predict_tools(contact.tools.tables, drives, motion, end, h, kick)
+    renew(close, contact.tools, motion.end, contact.reach, x, v, h, fastest, contact.rounding)
+    nothing_yet(contact.exerted)
+    contacts.pairs.count[0] = 0
+    contacts.impulses.visits[0] = 0
     if contact.bodies is not None:
         contact.before[:] = contact.begin
         _fetch(contact.near, contact.places, x, v, h, contact.begin, contact.end, contact.velocity)
-    find_near_tools(
-        contact.tools, motion.end, contact.reach, contact.outer, contact.places, x, v, h, contact.hits, contact.end,
-        contact.velocity, contacts.pairs,
-    )  # fmt: skip
     _find_body_pairs(contact.bodies, contact, h)
-    settle(contacts, contact.velocity, h, kick)
-    place_impacts(contacts, contact.shifts, contact.velocity, h)
-    account(contacts, contact.velocity, contact.exerted, h, kick)
-    _give_back(contact, x, v, reaction)
+    square = meet_tools(contact, x, v, h, kick, may_be_lone)
+    if contacts.pairs.count[0] > 0:
+        settle(contacts, contact.velocity, h, kick)
+        place_impacts(contacts, contact.shifts, contact.velocity, h)
+        account(contacts, contact.velocity, contact.exerted, h, kick)
+        square = max(square, _give_back(contact, x, v, reaction, h))
+    forget_others(contacts.history)
     finish_tools(drives, motion, h)
+    note_way(close, h * max(fastest, np.sqrt(square)))
 
 
 @njit(cache=True)
@@ -129,16 +156,26 @@ def _fetch(near: Indices, places: Indices, x: Array, v: Array, h: float, begin: 
 
 
 @njit(cache=True)
-def _give_back(contact: Contact, x: Array, v: Array, reaction: Array) -> None:
-    """Take velocities, shifts and forces of the touched nodes to the loop; what supports hold, they bear."""
+def _give_back(contact: Contact, x: Array, v: Array, reaction: Array, h: float) -> float:
+    """Take velocities, shifts and forces of the touched nodes to the loop; what supports hold, they bear.
+
+    Returns a bound of the squared speed [m2/s2] at which they move in the step, shifts included.
+    """
     touched, places, shifts, u = contact.exerted.touched, contact.places, contact.shifts.nodes, contact.velocity
     force, ease = contact.exerted.node_force, contact.contacts.lumped.ease
-    for row in range(contact.exerted.count[0]):
+    marked, largest = contact.exerted.marked, 0.0
+    for row in range(contact.exerted.filled[0]):
         i = touched[row]
-        place = places[i]
+        if not marked[i]:
+            continue  # a lone one
+        place, fast, far = places[i], 0.0, 0.0
         for c in range(3):
+            fast += u[i, c] * u[i, c]
+            far += shifts[i, c] * shifts[i, c]
             v[place, c] = u[i, c]
             x[place, c] += shifts[i, c]
             shifts[i, c] = 0.0
             if ease[i, c] == 0.0:
                 reaction[place, c] -= force[i, c]
+        largest = max(largest, fast if far == 0.0 else 2.0 * (fast + far / (h * h)))
+    return largest

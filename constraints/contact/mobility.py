@@ -52,7 +52,7 @@ def arm_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float
 def motion_of(
     p: int, node: Indices, weight: Array, rows: Array, pushed: Indices, y: Array, poses: Array, surface: float
 ) -> Vector:
-    """Return how pair `p` moves with nodes (N, 3) and pushed tools (T, 4); `surface` (0 or 1) takes other tools along."""
+    """Return how pair `p` moves with nodes (N, 3) and pushed tools (T, 4); `surface` (0, 1) takes other tools along."""
     mx, my, mz = -surface * rows[p, SURFACE], -surface * rows[p, SURFACE + 1], -surface * rows[p, SURFACE + 2]
     for k in range(NODES):
         i = node[p, k]

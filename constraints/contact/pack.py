@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.contacts import Contacts, Lumped, ToolsInStep, room_for_impulses
 from rheotwin.constraints.contact.exerted import nothing_exerted
 from rheotwin.constraints.contact.history import no_history
 from rheotwin.constraints.contact.impact import no_shifts
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
-from rheotwin.constraints.contact.near_tools import outer_radius
+from rheotwin.constraints.contact.near_tools import near_tools
 from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, PENALTY, REGION, pack_laws
 from rheotwin.constraints.contact.pairs import room_for_pairs
 from rheotwin.constraints.contact.search import more_room, new_search, save_search
-from rheotwin.constraints.contact.settle import Contacts, Lumped, ToolsInStep, room_for_impulses
 from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
 from rheotwin.constraints.packed import pack_tools
@@ -29,6 +29,8 @@ REACH = 0.1
 """How far outside of tools contacts are listed at least, as a share of the smallest spacing of nodes."""
 SETTLED = 1e-11
 """A round of impulses that moves nothing further than this share of the problem's extent is the last."""
+ROUNDING = 1e-9
+"""Coordinates are far better than this share of the problem's extent."""
 PREFIX = "contact."
 
 
@@ -49,7 +51,7 @@ def pack_contact(problem: Problem) -> Contact | None:
         history=no_history(slots),
         lumped=Lumped(
             ease=free / problem.masses[:, None],
-            loose=(problem.owners < 0).all(axis=1),
+            loose=np.all(problem.owners < 0, axis=1),
             settled=SETTLED * problem.extent,
         ),
         tools=ToolsInStep(packed.geometry, pack_drives(tools), tools_at_start(tools)),
@@ -68,8 +70,8 @@ def pack_contact(problem: Problem) -> Contact | None:
         end=np.zeros((nodes, 3)),
         velocity=np.zeros((nodes, 3)),
         reach=np.maximum(laws[:-1, REGION], REACH * spacing),
-        outer=np.array([outer_radius(tool) for tool in tools]),
-        hits=np.zeros(max((len(tool.candidates) for tool in tools), default=0), np.int64),
+        close=near_tools(packed),
+        rounding=ROUNDING * problem.extent,
         bodies=bodies,
         full=np.zeros(1, np.int64),
     )
@@ -90,6 +92,13 @@ def _pack_bodies(problem: Problem, first_slot: int, laws: Array) -> BodyContact 
     return BodyContact(surface, new_search(surface, padded(problem.points)), region, first_slot, soft)
 
 
+def placed(contact: Contact, places: NDArray[np.int64]) -> Contact:
+    """Return the contact of a loop that keeps the nodes at `places` (N,)."""
+    return contact._replace(
+        places=places, close=contact.close._replace(place=np.ascontiguousarray(places[contact.tools.candidate]))
+    )
+
+
 def grown(contact: Contact) -> Contact:
     """Return the contact with twice the room for neighbours, after a step found too little."""
     contact.full[0] = 0
@@ -98,22 +107,19 @@ def grown(contact: Contact) -> Contact:
 
 def smallest_spacing(problem: Problem) -> float:
     """Return the smallest distance [m] between two nodes that follow each other in a cell."""
+    meshes = (body.mesh for body in problem.bodies)
     return min(
-        float(
-            np.linalg.norm(body.mesh.p[:, body.mesh.t] - body.mesh.p[:, np.roll(body.mesh.t, 1, axis=0)], axis=0).min()
-        )
-        for body in problem.bodies
+        float(np.linalg.norm(mesh.p[:, mesh.t] - mesh.p[:, np.roll(mesh.t, 1, axis=0)], axis=0).min())
+        for mesh in meshes
     )
 
 
 def _parts(contact: Contact) -> dict[str, Saved]:
     """Return the arrays that a step hands to the next, by name."""
-    parts = {
-        "history": contact.contacts.history,
-        "tools": contact.contacts.tools.motion,
-        "exerted": contact.exerted,
-    }
-    found = {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays._asdict().items()}
+    history, motion, exerted = contact.contacts.history, contact.contacts.tools.motion, contact.exerted
+    found: dict[str, Saved] = {f"history.{name}": array for name, array in history._asdict().items()}
+    found |= {f"tools.{name}": array for name, array in motion._asdict().items()}
+    found |= {f"exerted.{name}": array for name, array in exerted._asdict().items()}
     if contact.bodies is not None:
         search = contact.bodies.search
         found |= {f"search.{name}": getattr(search, name) for name in save_search(search)} | {"begin": contact.begin}

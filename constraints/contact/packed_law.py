@@ -81,7 +81,13 @@ def stays_active(laws: Array, which: int, gap: float, impulse: float, active: bo
     A penalty is active inside its surface; an integrated one also out to its region, once it has been inside.
     """
     kind = laws[which, KIND]
-    if kind == EXACT or kind == IMPULSE:
+    if kind in (EXACT, IMPULSE):
         return impulse > 0.0 or (kind == IMPULSE and gap < 0.0)
     inside = gap < laws[which, SHIFT]
     return inside or (kind == INTEGRATED and active and gap <= laws[which, REGION])
+
+
+@njit(cache=True, inline="always")
+def next_integral(laws: Array, which: int, gap: float, integral: float, active: bool, h: float) -> float:
+    """Return J [m s] after a step of `h` [s] that ended at `gap` [m]; zero where nothing goes on."""
+    return min(0.0, integral + h * gap) if active and laws[which, KIND] == INTEGRATED else 0.0

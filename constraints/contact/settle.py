@@ -11,14 +11,12 @@ impulses of the last step. Whatever the number of visits, every impulse comes wi
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
-from rheotwin.constraints.contact.history import History
 from rheotwin.constraints.contact.mobility import (
     COMPLIANCE,
     CONSTANT,
@@ -26,7 +24,6 @@ from rheotwin.constraints.contact.mobility import (
     NORMAL_RESPONSE,
     PRESSED,
     RATE,
-    ROW,
     SLIDES,
     SLIP,
     SLIP_RESPONSE,
@@ -41,8 +38,7 @@ from rheotwin.constraints.contact.mobility import (
     turn_of,
 )
 from rheotwin.constraints.contact.packed_law import FRICTION, IMPULSE, KIND, SLIP_SPEED, STATIC_FRICTION, step_row
-from rheotwin.constraints.contact.pairs import NO_TOOL, NODES, Pairs
-from rheotwin.constraints.contact.tool_motion import Drives, ToolMotion
+from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -50,60 +46,6 @@ Flags = NDArray[np.bool_]
 
 VISITS = 400
 """Most visits to a contact in one step."""
-
-
-class Lumped(NamedTuple):
-    """Constants of nodes: `ease` (N, 3) [1/kg], 1/m of free components and 0 of held ones; `loose` (N,): none is held.
-
-    `settled` [m]: a round of impulses that moves nothing further than this is the last.
-    """
-
-    ease: Array
-    loose: Flags
-    settled: float
-
-
-class ToolsInStep(NamedTuple):
-    """Tools as contact sees them: geometry (T, >= 6: centre, axis), what drives them, where they are."""
-
-    geometry: Array
-    drives: Drives
-    motion: ToolMotion
-
-
-class Impulses(NamedTuple):
-    """Scratch of a step: `rows` (P, 20) of `mobility`, the tool that gives way to each pair (P,) or NO_TOOL.
-
-    `alone` (P,); `uses` (N,) contacts of each node, zero between steps; `visits` (1,) to each contact.
-    """
-
-    rows: Array
-    pushed: Indices
-    alone: Flags
-    uses: Indices
-    visits: Indices
-
-
-class Contacts(NamedTuple):
-    """All contacts of a step: which they are, their laws and history, who takes part, and the impulses."""
-
-    pairs: Pairs
-    laws: Array
-    history: History
-    lumped: Lumped
-    tools: ToolsInStep
-    impulses: Impulses
-
-
-def room_for_impulses(pairs: int, nodes: int) -> Impulses:
-    """Return the scratch of a step for at most so many pairs."""
-    return Impulses(
-        rows=np.zeros((pairs, ROW)),
-        pushed=np.full(pairs, NO_TOOL),
-        alone=np.zeros(pairs, np.bool_),
-        uses=np.zeros(nodes, np.int64),
-        visits=np.zeros(1, np.int64),
-    )
 
 
 @njit(cache=True)
@@ -226,7 +168,7 @@ def _visit(
         jx, jy, jz = jx + tx, jy + ty, jz + tz
         moved += np.sqrt(tx * tx + ty * ty + tz * tz) * rows[p, SLIP_RESPONSE]
     push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, v, tool_v)
-    return moved
+    return float(moved)
 
 
 @njit(cache=True)

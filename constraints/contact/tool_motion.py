@@ -33,7 +33,7 @@ class Drives(NamedTuple):
 
 
 class ToolMotion(NamedTuple):
-    """State of the tools: `pose` (T, 4) [m, m, m, rad] reached, `velocity` (T, 4); `end` (T, 4) is scratch of a step."""
+    """State of the tools: `pose` (T, 4) [m, m, m, rad] reached, `velocity` (T, 4); `end` (T, 4) is a step's scratch."""
 
     pose: Array
     velocity: Array

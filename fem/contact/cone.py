@@ -20,6 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.unilateral import solve_contact
+from rheotwin.fem.contact.coulomb import STIFF, friction_in_plane, friction_on_line
 from rheotwin.fem.contact.law_force import (
     GIVEN,
     HARD,
@@ -46,8 +47,6 @@ PATIENCE = 4
 """Sweeps between two Newton steps."""
 HELD = 1e-12
 """Share of the largest compliance below which supports hold a contact: there they win over it."""
-STIFF = 1e-6
-"""The same for slip: where a tilt alone of a held surface gives way along it, friction could be anything."""
 
 
 class Cone(NamedTuple):
@@ -66,62 +65,6 @@ class Solved(NamedTuple):
 
     force: Array
     state: Indices
-
-
-@njit(cache=True)
-def _friction_1d(rest: float, own: float, limit: float, slide: float) -> tuple[float, bool]:
-    """Return t of (own) t + rest = 0, or of its sign and size `slide` beyond `limit`, and whether it slides."""
-    if own <= 0.0:
-        return 0.0, False
-    stick = -rest / own
-    if abs(stick) <= limit:
-        return stick, False
-    return np.copysign(slide, stick), True
-
-
-@njit(cache=True)
-def _friction_2d(
-    rx: float, ry: float, a: float, b: float, c: float, limit: float, slide: float
-) -> tuple[float, float, bool]:
-    """As `_friction_1d` with [[a, b], [b, c]] t: beyond the limit ([[a, b], [b, c]] + x) t = -r with |t| = slide.
-
-    |t(x)| falls and 1/|t(x)| is nearly straight: Newton's method on 1/|t| - 1/slide comes from below.
-    """
-    det = a * c - b * b
-    if det <= STIFF * (a + c) ** 2:
-        return _friction_along(rx, ry, a, b, c, limit, slide)
-    tx, ty = (-c * rx + b * ry) / det, (b * rx - a * ry) / det
-    if tx * tx + ty * ty <= limit * limit:
-        return tx, ty, False
-    if slide <= 0.0:
-        return 0.0, 0.0, True
-    x = 0.0
-    for _ in range(100):
-        det = (a + x) * (c + x) - b * b
-        tx, ty = (-(c + x) * rx + b * ry) / det, (b * rx - (a + x) * ry) / det
-        size = np.sqrt(tx * tx + ty * ty)
-        if abs(size - slide) <= 1e-14 * slide:
-            break
-        # d|t|/dx = -t.(W + x)^-1 t/|t|
-        ux, uy = ((c + x) * tx - b * ty) / det, (-b * tx + (a + x) * ty) / det
-        x = max(x + (size - slide) / slide * size * size / (tx * ux + ty * uy), 0.0)
-    return tx, ty, True
-
-
-@njit(cache=True)
-def _friction_along(
-    rx: float, ry: float, a: float, b: float, c: float, limit: float, slide: float
-) -> tuple[float, float, bool]:
-    """As `_friction_2d` where only one direction gives way, the eigenvector of the larger eigenvalue."""
-    half = 0.5 * (a - c)
-    root = np.sqrt(half * half + b * b)
-    ux, uy = (half + root, b) if half >= 0.0 else (b, root - half)
-    size = np.sqrt(ux * ux + uy * uy)
-    if size <= 0.0:
-        return 0.0, 0.0, False
-    ux, uy = ux / size, uy / size
-    along, sliding = _friction_1d(rx * ux + ry * uy, 0.5 * (a + c) + root, limit, slide)
-    return along * ux, along * uy, sliding
 
 
 @njit(cache=True)
@@ -168,8 +111,8 @@ def _rub(w: Array, free: Array, flat: Array, i: int, k: int, state: Indices, sli
         rest = free[n + 1] - w[n + 1, n + 1] * before
         for j in range(flat.size):
             rest += w[n + 1, j] * flat[j]
-        flat[n + 1], sliding = _friction_1d(rest, w[n + 1, n + 1] + extra, limit, slide)
-        change = abs(flat[n + 1] - before)
+        flat[n + 1], sliding = friction_on_line(rest, w[n + 1, n + 1] + extra, limit, slide)
+        change: float = abs(flat[n + 1] - before)
     else:
         p, q = flat[n + 1], flat[n + 2]
         a, b, c = w[n + 1, n + 1], w[n + 1, n + 2], w[n + 2, n + 2]
@@ -177,7 +120,7 @@ def _rub(w: Array, free: Array, flat: Array, i: int, k: int, state: Indices, sli
         for j in range(flat.size):
             rx += w[n + 1, j] * flat[j]
             ry += w[n + 2, j] * flat[j]
-        flat[n + 1], flat[n + 2], sliding = _friction_2d(rx, ry, a + extra, b, c + extra, limit, slide)
+        flat[n + 1], flat[n + 2], sliding = friction_in_plane(rx, ry, a + extra, b, c + extra, limit, slide)
         change = max(abs(flat[n + 1] - p), abs(flat[n + 2] - q))
     if normal > 0.0:
         state[i] = SLIDING if sliding else STICKING

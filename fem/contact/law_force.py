@@ -70,7 +70,8 @@ def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> floa
         low, high = min(start, end), min(max(start, end), top)
         if low >= top:
             return 0.0
-        return stiffness * (high - low) * (zero - 0.5 * (high + low)) / abs(end - start)
+        mean: float = stiffness * (high - low) * (zero - 0.5 * (high + low)) / abs(end - start)
+        return mean
     gap = (1.0 - share) * start + share * end
     return stiffness * (zero - gap) if gap < top else 0.0
 
@@ -110,4 +111,5 @@ def force_slope(springs: Springs, k: int, end: float, force: float, instant: Ins
     if change == 0.0:
         return 0.0
     above = normal_force(springs, k, end + change, instant)
-    return (above - normal_force(springs, k, end - change, instant)) / (2.0 * change)
+    slope: float = (above - normal_force(springs, k, end - change, instant)) / (2.0 * change)
+    return slope

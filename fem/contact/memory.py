@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,9 +99,15 @@ class Memory:
     @classmethod
     def restored(cls, saved: Mapping[str, Array]) -> Memory:
         """Return the memory that `save` wrote."""
+
+        def read(name: str) -> Any:
+            return np.array(saved[name])
+
         return cls(
-            Pushes(**{item.name: np.array(saved[f"{PREFIX}{item.name}"]) for item in fields(Pushes)}),
-            Past(*(np.array(saved[f"{PAST}{item.name}"]) for item in fields(Past))),
-            *(np.array(saved[f"{PREFIX}{name}"]) for name in ("pose", "rate", "second")),
+            pushes=Pushes(**{item.name: read(f"{PREFIX}{item.name}") for item in fields(Pushes)}),
+            history=Past(**{item.name: read(f"{PAST}{item.name}") for item in fields(Past)}),
+            pose=read(f"{PREFIX}pose"),
+            rate=read(f"{PREFIX}rate"),
+            second=read(f"{PREFIX}second"),
             stored=float(saved[f"{PREFIX}stored"]),
         )

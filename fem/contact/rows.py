@@ -105,7 +105,7 @@ class Rows:
 
     def along(self, vectors: Array) -> Array:
         """Return the components (n k,) of vectors (n, 3) in the frames."""
-        return np.einsum("nkc,nc->nk", self.frame, vectors).ravel()
+        return np.asarray(np.einsum("nkc,nc->nk", self.frame, vectors)).ravel()
 
     def forces(self, multipliers: Array) -> Array:
         """Return vectors (n, 3) of components (n, k) in the frames."""

@@ -7,9 +7,9 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.problem import Problem
 from rheotwin.solver import asked_of_contact
 
-LAWFUL = ("midpoint", "cayley", "generalized-alpha", "quasi-static", "static")
+LAWFUL = ("midpoint", "cayley", "generalized-alpha", "quasi-static", "static", "central-difference")
 """Steppers that do all contact."""
-BOUNCING = ("midpoint", "cayley")
+BOUNCING = ("midpoint", "cayley", "central-difference")
 """Those that know restitution."""
 SOLID = ("box", "mesh")
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.fem.fast.explicit_contact import independent
 from rheotwin.fem.fast.explicit_loop import (
     MotionArrays,
     Operator,
@@ -38,7 +39,7 @@ class ExplicitState:
         """Return an independent copy."""
         return ExplicitState(
             MotionArrays._make(array.copy() for array in self.motion),
-            Outside._make(array.copy() for array in self.outside),
+            independent(self.outside),
         )
 
 
@@ -53,11 +54,19 @@ class ExplicitModel:
     boundary: Boundary
 
     @classmethod
-    def build(cls, boundary: Boundary, bodies: Sequence[Terms], step: float, *, merge: bool = True) -> ExplicitModel:
+    def build(
+        cls,
+        boundary: Boundary,
+        bodies: Sequence[Terms],
+        step: float,
+        *,
+        merge: bool = True,
+        springs: Array | None = None,
+    ) -> ExplicitModel:
         """Prepare bodies, given by their terms (matrix, channel), that follow one another in the boundary's nodes.
 
         Matrices run over the body's own components, node-major, with thickness folded in; masses are lumped.
-        `merge` adds up terms of proportional channels.
+        `merge` adds up terms of proportional channels; `springs` (N d,) [N/m] of contact count in the stable step.
         """
         nodes = boundary.nodes
         if not np.all(nodes.mass > 0.0):
@@ -69,7 +78,7 @@ class ExplicitModel:
         parts = [merge_proportional(terms) for terms in bodies] if merge else bodies
         matrix, segments = join_bodies(parts, sizes, nodes.dimension, step)
         masses = np.split(nodes.mass, np.cumsum(sizes)[:-1])
-        return cls(step, stable_step(bodies, masses, nodes.dimension), matrix, segments, boundary)
+        return cls(step, stable_step(bodies, masses, nodes.dimension, springs), matrix, segments, boundary)
 
     @property
     def size(self) -> int:

@@ -5,10 +5,13 @@ With lumped masses contact is exact and local: where u + h v would enter a tool,
     dv = -gap/(h n.n_free) n        (free components only, the support takes the rest)
 
 puts the node on the tool's surface at the end of the step; its force is m dv divided by the time of the kick.
-A node between several tools is settled by sweeps over them (projected Gauss-Seidel).
+A node between several tools is settled by sweeps over them (projected Gauss-Seidel). Contact with laws is that of
+`explicit_contact`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, table_value
 from rheotwin.constraints.tools import gap_and_normal
+from rheotwin.fem.fast.explicit_contact import settle_laws
 from rheotwin.fem.fast.explicit_packing import Boundary, Nodes, Outside
 
 Array = NDArray[np.float64]
@@ -48,6 +52,23 @@ def hold(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h
         outside.reaction[q] = mass[q] * (wanted - v[q]) / kick
         outside.exerted[q] = outside.reaction[q]
         v[q] = wanted
+
+
+@njit(cache=True, nogil=True)
+def touch(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
+    """Change the motion and the forces of a step of `h` [s] that ends at `end` [s] by contact."""
+    _touch(outside.laws, boundary, outside, u, v, end, h, kick)
+
+
+@njit(cache=True, nogil=True)
+def _touch(
+    laws: Any, boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float
+) -> None:
+    # Compiled for either type of `laws`, with only that branch: scenes without laws do not pay for them.
+    if laws is None:
+        keep_outside(boundary, outside, u, v, end, h, kick)
+    else:
+        settle_laws(laws, boundary.nodes, outside, u, v, end, h, kick)
 
 
 @njit(cache=True, nogil=True)

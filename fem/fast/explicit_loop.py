@@ -20,7 +20,8 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import multiply_rows
-from rheotwin.fem.fast.explicit_boundary import hold, keep_outside, load_nodes
+from rheotwin.fem.fast.explicit_boundary import hold, load_nodes, touch
+from rheotwin.fem.fast.explicit_contact import look_back
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside
 from rheotwin.fem.fast.explicit_terms import Segments
 
@@ -174,10 +175,11 @@ def enter_work(
 def strike(step: int, h: float, operator: Operator, motion: MotionArrays, boundary: Boundary, outside: Outside) -> None:
     """Bring v from half a step before t to half a step after it."""
     u, v, end, kick = motion.displacement, motion.velocity, (step + 1) * h, h if step > 0 else 0.5 * h
+    look_back(outside.laws, operator.dimension, v)
     load_nodes(boundary, outside, step * h)
     kick_rows(operator, motion, outside.external, kick, 0, operator.indptr.size - 1)
     hold(boundary, outside, u, v, end, h, kick)
-    keep_outside(boundary, outside, u, v, end, h, kick)
+    touch(boundary, outside, u, v, end, h, kick)
 
 
 @njit(cache=True, nogil=True)
@@ -225,10 +227,11 @@ def advance_in_parts(
     u, v = motion.displacement, motion.velocity
     for step in range(first, first + count):
         end, kick = (step + 1) * h, h if step > 0 else 0.5 * h
+        look_back(outside.laws, operator.dimension, v)
         load_nodes(boundary, outside, step * h)
         _kick_in_parts(operator, motion, outside.external, kick, parts)
         hold(boundary, outside, u, v, end, h, kick)
-        keep_outside(boundary, outside, u, v, end, h, kick)
+        touch(boundary, outside, u, v, end, h, kick)
         if account:
             enter_work(motion, operator, outside, 0.5 * h, step > 0 and (step > first or not opened), True)
         _move_in_parts(segments, motion, h, parts)

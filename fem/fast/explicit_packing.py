@@ -6,7 +6,7 @@ Component c of node i is number i d + c.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,8 @@ class Outside(NamedTuple):
 
     `external` (N d,) [N]: weight and loads; `exerted` (N d,) [N]: what supports and tools add to it;
     `reaction` (N d,) [N]: force of the supports; `contact` (candidates, 3) [N]: force of the tools, with their
-    `normal` (candidates, 3). Then scratch: poses, pushes [m/s], nodes to look at.
+    `normal` (candidates, 3). Then scratch: poses, pushes [m/s], nodes to look at. `laws` is the contact of scenes that
+    have laws for it (`explicit_contact`), None where tools are exact and frictionless.
     """
 
     external: Array
@@ -79,6 +80,7 @@ class Outside(NamedTuple):
     pressed: Array
     unsettled: NDArray[np.bool_]
     touched: NDArray[np.bool_]
+    laws: Any = None
 
 
 def pack_boundary(

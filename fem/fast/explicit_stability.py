@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from rheotwin.errors import RheotwinError
@@ -65,11 +65,19 @@ def stable_step_of(stiffness_rate: float, viscosity_rate: float) -> float:
     return float(4.0 / (viscosity_rate + np.sqrt(viscosity_rate**2 + 4.0 * stiffness_rate)))
 
 
-def stable_step(bodies: Sequence[Terms], masses: Sequence[Array], dimension: int) -> float:
-    """Return the largest stable step [s] of bodies with terms and masses (N_b d,) [kg] per component."""
-    shortest = float("inf")
+def stable_step(
+    bodies: Sequence[Terms], masses: Sequence[Array], dimension: int, springs: Array | None = None
+) -> float:
+    """Return the largest stable step [s] of bodies with terms and masses (N_b d,) [kg] per component.
+
+    `springs` (N d,) [N/m] hold components of all bodies to places outside, as springs of contact do.
+    """
+    shortest, first = float("inf"), 0
     for terms, mass in zip(bodies, masses, strict=True):
         stiffness, viscosity = csr_matrix((mass.size, mass.size)), csr_matrix((mass.size, mass.size))
+        if springs is not None:
+            stiffness = csr_matrix(diags(springs[first : first + mass.size]))
+        first += mass.size
         for matrix, channel in terms:
             stiffness = stiffness + channel.instantaneous * matrix
             viscosity = viscosity + channel.viscosity * matrix

@@ -15,18 +15,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.constraints.motion import at_rest
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import Contacts
+from rheotwin.fem.contact.memory import Memory, Past
 from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
+from rheotwin.fem.fast.explicit_contact import (
+    BY_SPRINGS,
+    CLOSED,
+    OUTSIDE,
+    RUBBED,
+    Lawful,
+    lawful,
+    spring_energy,
+)
 from rheotwin.fem.fast.explicit_packing import Boundary, pack_boundary
 from rheotwin.fem.fast.explicit_stability import stable_step
 from rheotwin.fem.fast.explicit_terms import Terms
 from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
+from rheotwin.fem.steppers.lumped_contact import contact_springs, pack_model_contact, pushes_of
 from rheotwin.solver import RUNAWAY
 
 Array = NDArray[np.float64]
+
+TAKEN = "contact_taken"
+"""Name of the energy that contact took, among what is saved."""
 
 
 class CentralDifference:
@@ -34,7 +49,8 @@ class CentralDifference:
 
     def __init__(self, model: Model, h: float, *, account: bool = True, threads: int = 1) -> None:
         self._model, self._h, self._account = model, h, account
-        self._explicit = ExplicitModel.build(explicit_boundary(model), explicit_terms(model), h, merge=False)
+        boundary, springs = explicit_boundary(model), contact_springs(model)
+        self._explicit = ExplicitModel.build(boundary, explicit_terms(model), h, merge=False, springs=springs)
         self._threads = threads
         if h > self.stable_step:
             raise RheotwinError(
@@ -42,6 +58,9 @@ class CentralDifference:
                 f'choose at most {0.9 * self.stable_step:.3g}, leave it out, or choose the stepper "midpoint"'
             )
         self._world = self._explicit.start()
+        contact = pack_model_contact(model)
+        if contact is not None:
+            self._put(lawful(contact, len(model.points)))
         self._explicit.advance(self._world, 0, 0, account=account, threads=self._threads)  # compiles the loop
 
     @property
@@ -58,12 +77,36 @@ class CentralDifference:
             "threads": self._threads,
         }
 
+    @property
+    def _laws(self) -> Lawful | None:
+        laws: Lawful | None = self._world.outside.laws
+        return laws
+
+    def _put(self, laws: Lawful) -> None:
+        """Let the loop work on these contacts."""
+        self._world = ExplicitState(self._world.motion, self._world.outside._replace(laws=laws))
+
     def save(self) -> dict[str, Array]:
-        """Return nothing: all that lasts is in the state."""
-        return {}
+        """Return what contact by laws remembers; all else that lasts is in the state."""
+        laws = self._laws
+        if laws is None:
+            return {}
+        return {name: np.array(array) for name, array in save_contact(laws.contact).items()} | {
+            TAKEN: laws.taken.copy()
+        }
 
     def restore(self, saved: Mapping[str, Array]) -> None:
-        """Take over nothing."""
+        """Take over what `save` returned."""
+        laws = self._laws
+        if laws is not None:
+            laws.taken[:] = saved[TAKEN]
+            self._put(laws._replace(contact=restore_contact(laws.contact, saved)))
+
+    def _make_room(self) -> None:
+        """Give lists of neighbours twice their room."""
+        laws = self._laws
+        assert laws is not None
+        self._put(laws._replace(contact=grown(laws.contact)))
 
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step."""
@@ -73,12 +116,23 @@ class CentralDifference:
         """Take `state` over `count` steps from step number `first`; return steps taken, fewer if it ran away."""
         if count <= 0:
             return 0
+        before = self.save()
+        taken = self._take(state, first, count)
+        full = self._explicit.at_full_step(self._world, first + taken)
+        while _lacks_room(self._world) or _lacks_room(full):  # take the steps again with more
+            self._make_room()
+            self.restore(before)
+            taken = self._take(state, first, count)
+            full = self._explicit.at_full_step(self._world, first + taken)
+        self._leave(state, full, first + taken)
+        return taken
+
+    def _take(self, state: State, first: int, count: int) -> int:
+        """Take the loop's arrays over the steps from `state`; return steps taken."""
         self._enter(state, first)
-        taken = self._explicit.advance(
+        return self._explicit.advance(
             self._world, first, count, account=self._account, opened=True, threads=self._threads
         )
-        self._leave(state, self._explicit.at_full_step(self._world, first + taken))
-        return taken
 
     def _memories(self, state: State) -> list[tuple[Array, Array]]:
         """Pair the state's histories with their place in the compiled loop's arms."""
@@ -96,10 +150,11 @@ class CentralDifference:
         motion.velocity[:] = state.rate if first > 0 else state.v
         for memory, place in self._memories(state):
             place[:] = memory
-        motion.work[:] = state.ledger.external, state.ledger.absorbed
+        laws = self._laws
+        motion.work[:] = state.ledger.external if laws is None else laws.taken[OUTSIDE], state.ledger.absorbed
         self._explicit.refresh(self._world)
 
-    def _leave(self, state: State, full: ExplicitState) -> None:
+    def _leave(self, state: State, full: ExplicitState, step: int) -> None:
         """Copy the loop's arrays into the state, and what the kick ahead says about the full step."""
         before, after = self._world.motion.velocity, full.motion.velocity
         state.u[:] = self._world.motion.displacement
@@ -113,6 +168,28 @@ class CentralDifference:
         if self._account:
             state.ledger.external, state.ledger.absorbed = (float(work) for work in full.motion.work)
             state.ledger.dissipated = state.ledger.absorbed - stored_energy(self._model, state)
+        if self._laws is not None:
+            self._leave_laws(state, full, self._h if step > 0 else 0.5 * self._h)
+
+    def _leave_laws(self, state: State, full: ExplicitState, kick: float) -> None:
+        """Copy tools and the pairs of the kick ahead into the state, and book what contact took."""
+        laws, ahead = self._laws, full.outside.laws
+        assert laws is not None
+        motion = laws.contact.contacts.tools.motion
+        state.touch = Memory(
+            pushes=pushes_of(ahead.contact, kick),
+            history=Past.none(0),
+            pose=motion.pose.copy(),
+            rate=motion.velocity.copy(),
+            second=np.zeros_like(motion.pose),
+            stored=spring_energy(ahead.contact, self._h),
+        )
+        if self._account:
+            ledger, taken = state.ledger, 0.5 * (laws.taken + ahead.taken)  # half of the kick ahead belongs to the step
+            laws.taken[OUTSIDE] = ledger.external
+            ledger.impact, ledger.friction = float(taken[CLOSED]), float(taken[RUBBED])
+            ledger.dissipated += float(taken[BY_SPRINGS]) - state.touch.stored
+            ledger.external += float(taken[:OUTSIDE].sum())  # the work of tools, of which contact took this
 
     def _contacts(self, full: ExplicitState) -> Contacts:
         """Return the touched pairs of the kick ahead."""
@@ -121,6 +198,12 @@ class CentralDifference:
         tool = np.searchsorted(tools.offset, pushed, side="right") - 1
         multiplier = np.einsum("kc,kc->k", outside.contact[pushed], outside.normal[pushed])
         return Contacts(tool.astype(np.int64), tools.candidate[pushed], outside.normal[pushed], multiplier)
+
+
+def _lacks_room(world: ExplicitState) -> bool:
+    """Tell whether a list of neighbours had too little room."""
+    laws = world.outside.laws
+    return laws is not None and bool(laws.contact.full[0])
 
 
 def explicit_boundary(model: Model) -> Boundary:
@@ -172,4 +255,6 @@ def largest_stable_step(model: Model) -> float:
     """Return the largest stable step [s] of a model, to choose one from."""
     boundary, bodies = explicit_boundary(model), explicit_terms(model)
     sizes = [rows.stop - rows.start for _, rows in model.parts()]
-    return stable_step(bodies, np.split(boundary.nodes.mass, np.cumsum(sizes)[:-1]), model.dimension)
+    return stable_step(
+        bodies, np.split(boundary.nodes.mass, np.cumsum(sizes)[:-1]), model.dimension, contact_springs(model)
+    )

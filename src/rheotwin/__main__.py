@@ -18,7 +18,7 @@ from typing import Any
 from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
-VERBS = ("run", "compare", "verify", "mesh", "solvers", "schema", "view", "info", "realtime")
+VERBS = ("run", "compare", "verify", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit")
 
 DEBUG = "RHEOTWIN_DEBUG"
 """Environment variable that asks for the traceback of an internal error."""

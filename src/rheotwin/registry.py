@@ -18,6 +18,7 @@ GROUP = "rheotwin.solvers"
 BUILT_IN: dict[str, str] = {
     "fem": "rheotwin.fem:FemSolver",
     "truss": "rheotwin.particles:TrussSolver",
+    "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
 }
 
 

@@ -46,7 +46,7 @@ def test_one_report_of_all_cases_and_solvers(command: Command, scene_file: Any, 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--solvers", "fem,trus"], "there is no solver named 'trus' (did you mean 'truss'?); installed: fem, truss"),
+        (["--solvers", "fem,trus"], "there is no solver named 'trus' (did you mean 'truss'?); installed: fem, truss, "),
         (["--solvers", ","], "--solvers: name at least one solver, for example --solvers fem,truss"),
         (["--cases", ","], "--cases: name at least one case, for example --cases springy,doughy"),
         (["--reference", "dem"], "--reference: 'dem' is not among the solvers compared: fem, truss"),

@@ -80,7 +80,16 @@ def test_the_gain_must_be_below_the_bound_of_the_heaviest_node(problem_with: Bui
 def test_a_gain_that_one_node_can_bear_is_fine(problem_with: Build) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        problem_with(integrated(0.99 * 1e4 * 50.0 / WHOLE))
+        problem_with(integrated(0.99 * 1e4 * 50.0 / WHOLE, region=0.01))
+
+
+def test_an_integral_without_a_region_is_warned_of(problem_with: Build) -> None:
+    """Nodes of a body lift each other off by microns, and each time the integral starts anew."""
+    with pytest.warns(UserWarning, match=r"contact\.region: without one .* never comes to rest"):
+        problem_with(integrated(1e4))
+    own = integrated(1e4)["contact"]
+    with pytest.warns(UserWarning, match=r"tools\.bar\.contact\.region"):
+        problem_with({"tools.bar.contact": own})
 
 
 def test_the_gain_of_a_tool_is_named_at_the_tool(problem_with: Build) -> None:

@@ -6,6 +6,7 @@ import re
 
 from rheotwin.validation.verify import (
     bar,
+    contact,
     cylinder,
     later,
     manufactured,
@@ -19,15 +20,15 @@ from rheotwin.validation.verify import (
 )
 from rheotwin.validation.verify.check import Check
 
-THEMES = (matrices, materials, bar, vibration, wave, patch, scenes, manufactured, cylinder, membrane, later)
+THEMES = (matrices, materials, bar, vibration, wave, patch, scenes, manufactured, cylinder, membrane, contact, later)
 """Modules that hold checks; a new one is one more name here."""
 
 
 def all_checks() -> tuple[Check, ...]:
-    """Return all checks: reference numbers R1, R2, ..., then acceptance A, closed forms T and errata E."""
+    """Return all checks: reference numbers R1, R2, ..., then acceptance A, closed forms T, contact C and errata E."""
     return tuple(sorted((check for theme in THEMES for check in theme.CHECKS), key=_place))
 
 
 def _place(check: Check) -> tuple[int, int]:
     letter, number = re.fullmatch(r"([A-Z])(\d+)", check.reference).groups()  # type: ignore[union-attr]
-    return "RATE".index(letter), int(number)
+    return "RATCE".index(letter), int(number)

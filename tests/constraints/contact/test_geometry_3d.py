@@ -155,6 +155,23 @@ def test_block_rests_on_a_larger_one(detector: Make) -> None:
         assert abs(pair.gap) <= 1e-15
 
 
+def test_inside_of_a_reentrant_corner(detector: Make) -> None:
+    """A cube without one octant: deep below its inner corner the nearest point is that corner, and the way out."""
+    from skfem import MeshHex
+
+    grid = MeshHex.init_tensor(*(np.arange(3.0),) * 3)
+    kept = ~np.all(grid.p[:, grid.t].mean(axis=1) > 1.0, axis=0)
+    used, cells = np.unique(grid.t[:, kept], return_inverse=True)
+    notched = build_mesh("hex", grid.p[:, used], cells.reshape(8, -1))
+    tip = 0.9 + np.array([[0.0, 1.0, 0.9, 0.9], [0.0, 0.9, 1.0, 0.9], [0.0, 0.9, 0.9, 1.0]])
+    found = detector(notched, build_mesh("tet", tip, np.array([[0], [1], [2], [3]])))
+    at_corner = [pair for pair in found.find(found.rest, found.rest) if pair.node[0] == len(used)]
+    assert len(at_corner) == 1
+    assert at_corner[0].gap == pytest.approx(-0.1 * np.sqrt(3.0))
+    assert at_corner[0].normal == pytest.approx(np.full(3, np.sqrt(1.0 / 3.0)))
+    assert at_corner[0].point == pytest.approx(np.ones(3))
+
+
 def test_history_outlives_depth(detector: Make) -> None:
     """A contact that lasts is kept however deep it gets, also when the lists are made anew."""
     found = detector(block(2, (0, 0, 0), (1, 1, 1)), block(2, (0.3, 0.2, 1.05), (0.7, 0.7, 1.5)))

@@ -20,7 +20,7 @@ Array = np.ndarray
 WEIGHT, STIFFNESS = 9.8, 1000.0
 
 
-@njit(cache=True)
+@njit
 def _run(contact: Contact, x: Array, v: Array, force: Array, mass: Array, reaction: Array, h: float, path: Array):
     """Take a step of symplectic Euler per row of `path` (n, 3), which gets the first mass's place."""
     for step in range(path.shape[0]):

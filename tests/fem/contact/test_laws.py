@@ -55,10 +55,10 @@ def test_plain_penalty_sinks_in_and_integrated_ends_at_zero(
 @pytest.mark.parametrize("region", [0.01, 0.0196, 0.03])
 def test_the_offset_form_rests_inside_its_region(region: float, on_floor: Scene, start: Start, run_to: RunTo) -> None:
     """R13: max(0, delta - m g/K) with m g/K = 0.0196."""
-    law = {"law": "integrated", "stiffness": 1e3, "damping": 40.0, "integral": 2e3, "region": region, "offset": True}
+    law = {"law": "integrated", "stiffness": 1e3, "damping": 40.0, "integral": 4e3, "region": region, "offset": True}
     block = {"size": [0.1, 0.1], "cells": [1, 1], "cell": "quad", "mass": 4.0, "gravity": [0.0, -G]}
-    simulation = start(on_floor(DAMPED, law, duration=40.0, **block), step=0.02)
-    run_to(simulation, 40.0)
+    simulation = start(on_floor(DAMPED, law, duration=20.0, **block), step=0.02)
+    run_to(simulation, 20.0)
     assert simulation.positions[:, 1].min() == pytest.approx(max(0.0, region - 0.0196), abs=1e-6)
 
 
@@ -166,7 +166,7 @@ def test_the_bounce_on_springs_is_of_second_order(on_floor: Scene, start: Start)
     for event in (closing, parting, None):  # flight, contact, flight
         if event is not None:
             event.terminal = True  # type: ignore[attr-defined]
-        found = solve_ivp(motion, (begin, 0.5), exact + [0.0, 0.0], events=event, rtol=1e-12, atol=1e-14, max_step=1e-3)
+        found = solve_ivp(motion, (begin, 0.5), exact.copy(), events=event, rtol=1e-12, atol=1e-14, max_step=1e-3)
         exact, begin = found.y[:, -1], found.t[-1]
     assert begin == 0.5
 
@@ -237,3 +237,22 @@ def test_a_restart_repeats_every_bit(
         np.testing.assert_array_equal(array, resumed.save()[name], err_msg=name)
     for name, force in whole.reactions().items():
         np.testing.assert_array_equal(force, resumed.reactions()[name], err_msg=name)
+
+
+def test_the_integral_follows_the_gap(on_floor: Scene, start: Start) -> None:
+    """J of a node pressed in: the sum of mean gaps of its steps, from the instant it entered."""
+    law = {"law": "integrated", "stiffness": 400.0, "damping": 1.0, "integral": 10.0}
+    data = on_floor(
+        LOOSE, law, size=[1.0], cells=[1], mass=2.0, gravity=[-G], floor={"center": [-0.1], "normal": [1.0]}
+    )
+    simulation, gaps = start(data, step=0.005), [0.1]
+    for k in range(1, 37):
+        simulation.advance(0.005 * k, 1)
+        gaps.append(float(simulation.positions[0, 0]) + 0.1)
+    closed = np.array(gaps)
+    first = int(np.argmax(closed < 0.0))
+    assert 5 < len(gaps) - first < 15
+    assert closed[first:].max() < 0.0
+    entry = -0.5 * 0.005 * closed[first] ** 2 / (closed[first - 1] - closed[first])
+    expected = entry + 0.005 * (closed[first:].sum() - 0.5 * (closed[first] + closed[-1]))
+    assert simulation.save()["touch_past_integral"][0] == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,61 @@
+"""Contact by laws of a model with lumped masses: packed for the explicit loop, and the pairs of a step as results."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.lumped import Contact
+from rheotwin.constraints.contact.mobility import PRESSED, TANGENT
+from rheotwin.constraints.contact.pack import pack_contact
+from rheotwin.constraints.contact.springs import contact_stiffness
+from rheotwin.errors import RheotwinError
+from rheotwin.fem.contact.memory import Pushes
+from rheotwin.fem.model import FREE, Model
+
+Array = NDArray[np.float64]
+
+
+def pushes_of(contact: Contact, kick: float) -> Pushes:
+    """Return the pairs that pushed for `kick` [s], on the rows of the model."""
+    pairs, count = contact.contacts.pairs, int(contact.contacts.pairs.count[0])
+    rows = contact.contacts.impulses.rows[:count]
+    chosen = np.flatnonzero(rows[:, PRESSED] > 0.0)
+    node, rows = pairs.node[chosen], rows[chosen]
+    impulse = rows[:, PRESSED, None] * pairs.normal[chosen] + rows[:, TANGENT : TANGENT + 3]
+    there = node >= 0
+    return Pushes(
+        node=np.where(there, contact.places[node], 0),
+        weight=np.where(there, pairs.weight[chosen], 0.0),
+        tool=pairs.tool[chosen],
+        point=pairs.point[chosen],
+        force=impulse / kick,
+    )
+
+
+def pack_model_contact(model: Model) -> Contact | None:
+    """Return the contact of a model, on its own masses and supports; None where the problem has no laws."""
+    contact = pack_contact(model.problem)
+    if contact is None:
+        return None
+    rows, d = model.vertex_rows, model.dimension
+    if len(rows) != len(model.points):
+        raise RheotwinError(
+            "solvers.fem.order: contact by laws with central differences is between vertices; choose order = 1 or the "
+            'stepper "midpoint"'
+        )
+    free = model.owners[rows] == FREE
+    ease = np.zeros((len(rows), 3))
+    ease[:, :d] = free / model.mass.diagonal().reshape(-1, d)[rows]
+    lumped = contact.contacts.lumped._replace(ease=ease, loose=np.all(free, axis=1))
+    return contact._replace(contacts=contact.contacts._replace(lumped=lumped), places=rows)
+
+
+def contact_springs(model: Model) -> Array | None:
+    """Return the stiffness (N d,) [N/m] that contact adds to components; None without springs."""
+    stiffness = contact_stiffness(model.problem)
+    if not stiffness.any():
+        return None
+    found = np.zeros(model.points.shape)
+    found[model.vertex_rows] = stiffness[:, None]
+    return found.ravel()

@@ -1,0 +1,149 @@
+"""Signed numbers of a fixed word, raw integers X standing for X/2^fraction, and the operators of the circuit.
+
+Normative table of spec fpga-fixed-point.md section 3: floor products, sums that wrap, constants with a point of their
+own (2.16-2.18). All work on integer arrays of any shape and return int64; nothing here knows units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, frexp
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Integers = NDArray[np.integer[Any]]
+Reals = NDArray[np.float64]
+Overflow = Literal["wrap", "saturate"]
+WIDEST = 24
+"""Longest word whose products of three, and their sums, are exact in 64 bits with room to spare."""
+Q = TypeVar("Q", float, Reals)
+
+
+@dataclass(frozen=True)
+class Format:
+    """Two's complement words of `word` bits, `fraction` of them after the point."""
+
+    word: int = 16
+    fraction: int = 8
+
+    def __post_init__(self) -> None:
+        if not (2 <= self.word <= WIDEST and 0 <= self.fraction < self.word):
+            raise ValueError(f"no format has {self.word} bits with {self.fraction} after the point (at most {WIDEST})")
+
+    def __str__(self) -> str:
+        return f"{self.word} bits, {self.fraction} after the point"
+
+    @property
+    def highest(self) -> int:
+        """Largest raw number; the lowest is -highest - 1."""
+        return (1 << (self.word - 1)) - 1
+
+    @property
+    def one(self) -> int:
+        """Raw form of 1."""
+        return 1 << self.fraction
+
+    def raw(self, value: ArrayLike) -> NDArray[np.int64]:
+        """Return floor(2^fraction x + 1/2), the raw form of states, lengths and forces; it may be out of range."""
+        return round_half_up(np.asarray(value, dtype=np.float64) * self.one)
+
+    def value(self, raw: ArrayLike) -> Reals:
+        """Return the numbers that raw ones stand for."""
+        return np.asarray(raw, dtype=np.float64) / self.one
+
+    def holds(self, raw: ArrayLike) -> NDArray[np.bool_]:
+        """Tell which raw numbers are in range."""
+        whole = np.asarray(raw)
+        return np.asarray((whole >= -self.highest - 1) & (whole <= self.highest))
+
+
+Q16 = Format()
+"""The papers' format: 7 bits before the point, 8 after it; range [-128, 128 - 2^-8]."""
+
+
+def round_half_up(value: ArrayLike) -> NDArray[np.int64]:
+    """Return floor(x + 1/2): ties go up, those of negative numbers too."""
+    real = np.asarray(value, dtype=np.float64)
+    below = np.floor(real)
+    # x + 1/2 may round up to the next whole number when x is just below a tie.
+    return np.asarray(below + (real - below >= 0.5), dtype=np.int64)
+
+
+def wrap(x: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+    """Return ((x + 2^(word-1)) mod 2^word) - 2^(word-1)."""
+    half = 1 << (form.word - 1)
+    return np.asarray(((np.asarray(x, dtype=np.int64) + half) & (2 * half - 1)) - half)
+
+
+def saturate(x: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+    """Return the nearest number in range."""
+    return np.clip(np.asarray(x, dtype=np.int64), -form.highest - 1, form.highest)
+
+
+def product(a: ArrayLike, b: ArrayLike, form: Format = Q16, rounding: bool = False) -> NDArray[np.int64]:
+    """Return floor(a b / 2^fraction), with 1/2 added before when rounding, in full length."""
+    exact = np.asarray(a, dtype=np.int64) * np.asarray(b, dtype=np.int64)
+    return np.asarray((exact + half_unit(form.fraction, rounding)) >> form.fraction)
+
+
+def floor_mul(a: ArrayLike, b: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+    """Return wrap(floor(a b / 2^fraction))."""
+    return wrap(product(a, b, form), form)
+
+
+def half_unit(w: int, rounding: bool) -> int:
+    """Return what is added before a shift by w: 2^(w-1) to round half up, 0 to cut off."""
+    return (1 << w) >> 1 if rounding else 0
+
+
+def cmul(constant: ArrayLike, w: int, b: ArrayLike, rounding: bool) -> NDArray[np.int64]:
+    """Return the product with a constant whose point is at w: (C b) >> w, or (C b + 2^(w-1)) >> w when rounding.
+
+    The result is in full length: sums of products are wrapped once.
+    """
+    exact = np.asarray(constant, dtype=np.int64) * np.asarray(b, dtype=np.int64)
+    return np.asarray((exact + half_unit(w, rounding)) >> w)
+
+
+def full_dot3(a: ArrayLike, b: ArrayLike, form: Format = Q16, rounding: bool = False) -> NDArray[np.int64]:
+    """Return floor(sum_3 a b / 2^fraction) over the last axis in full length: one shift of the exact sum."""
+    exact = (np.asarray(a, dtype=np.int64) * np.asarray(b, dtype=np.int64)).sum(axis=-1)
+    return np.asarray((exact + half_unit(form.fraction, rounding)) >> form.fraction)
+
+
+def dot3(a: ArrayLike, b: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+    """Return the wrapped dot product over the last axis."""
+    return wrap(full_dot3(a, b, form), form)
+
+
+def isqrt(square: ArrayLike) -> NDArray[np.int64]:
+    """Return floor(sqrt(S)) for 0 <= S < 2^52.
+
+    The double root is within half a unit of its last place, and squares below 2^52 are that exact: the root of n^2 - 1
+    stays below n, so no correction is needed.
+    """
+    return np.floor(np.sqrt(np.asarray(square, dtype=np.float64))).astype(np.int64)
+
+
+def recip(length: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+    """Return floor(2^(2 fraction)/l), at most the highest number, which is also that of l = 0."""
+    whole = np.asarray(length, dtype=np.int64)
+    quotient = np.minimum((1 << (2 * form.fraction)) // np.maximum(whole, 1), form.highest)
+    return np.asarray(np.where(whole > 0, quotient, form.highest))
+
+
+def quantise_constant(c: float, w: int) -> int:
+    """Return floor(c 2^w): nearest could overflow just below a power of two."""
+    return floor(c * 2.0**w)
+
+
+def point_position(c: float, form: Format = Q16) -> int:
+    """Return w_mod = min(word, word - 2 - floor(log2|c|)) of (2.16)-(2.18): most digits that leave no overflow.
+
+    A result of `word` bits is cut from a product of twice that, hence w <= word; negative: |c| is beyond any point.
+    """
+    if c == 0.0:
+        return form.word
+    return min(form.word, form.word - 1 - frexp(abs(c))[1])

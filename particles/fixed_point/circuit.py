@@ -1,0 +1,172 @@
+"""The circuit in numpy, to be read: circuits 1-9 of the truss element module and the mass module, to the bit.
+
+Spec fpga-fixed-point.md section 4. `rheotwin.particles.fixed_point.kernels` gives the same words faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.particles.fixed_point.arithmetic import (
+    cmul,
+    full_dot3,
+    isqrt,
+    product,
+    recip,
+    saturate,
+    wrap,
+)
+from rheotwin.particles.fixed_point.body import CircuitBody
+from rheotwin.particles.fixed_point.cordic import cordic_root
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
+
+Integers = NDArray[Any]
+Full = NDArray[np.int64]
+
+OPERATORS = ("ld", "lvd", "f", "F_sum", "x", "v", "xr", "lambda")
+"""Classes of operators whose overflows are counted; `xr` are both differences, `f` is F = f e too.
+
+Sums of forces are counted where what they add up to leaves the range: sums on the way may wrap without harm.
+"""
+
+
+class Tem(NamedTuple):
+    """What each circuit of the truss element module puts out, raw: vectors (..., 3) and numbers (...)."""
+
+    xr: Full
+    vr: Full
+    square: Full
+    length: Full
+    inverse: Full
+    direction: Full
+    rate: Full
+    voigt_rate: Full
+    force: Full
+    forces: Full
+    lam: Full
+
+
+class Mpm(NamedTuple):
+    """What the mass module puts out, raw (..., 3)."""
+
+    total: Full
+    acceleration: Full
+    velocity: Full
+    position: Full
+
+
+def no_overflows() -> Full:
+    """Return counters of overflow, one for each of OPERATORS, all zero."""
+    return np.zeros(len(OPERATORS), dtype=np.int64)
+
+
+class _Fit:
+    """Brings results back into range as the constants say, and counts those that were not."""
+
+    def __init__(self, constants: CircuitConstants, counters: Full | None) -> None:
+        self.form, self.counters = constants.form, counters
+        self.bring = saturate if constants.overflow == "saturate" else wrap
+
+    def __call__(self, exact: Integers, operator: str) -> Full:
+        fitted = self.bring(exact, self.form)
+        if self.counters is not None:
+            self.counters[OPERATORS.index(operator)] += np.count_nonzero(fitted != exact)
+        return fitted
+
+
+def _wide(*arrays: Integers) -> list[Full]:
+    return [np.asarray(array, dtype=np.int64) for array in arrays]
+
+
+def tem(
+    x_i: Integers,
+    v_i: Integers,
+    x_j: Integers,
+    v_j: Integers,
+    lam: Integers,
+    constants: CircuitConstants,
+    counters: Full | None = None,
+) -> Tem:
+    """Return circuits 1-9 for edges from points i to j; `lam` is lv - L, forces (..., 3) push the end along e."""
+    fit, form, rounding = _Fit(constants, counters), constants.form, constants.tem_round
+    x_i, v_i, x_j, v_j, lam = _wide(x_i, v_i, x_j, v_j, lam)
+    A, B, C2, H = constants.A, constants.B, constants.C2, constants.H
+    xr = fit(x_j - x_i, "xr")  # 1
+    vr = fit(v_j - v_i, "xr")  # 2
+    square = (xr * xr).sum(axis=-1)  # 3
+    length = cordic_root(square) if constants.sqrt == "cordic" else isqrt(square)
+    inverse = recip(length, form)
+    direction = wrap(product(inverse[..., None], xr, form, rounding), form)  # 4
+    rate = fit(full_dot3(direction, vr, form, rounding), "ld")  # 5
+    voigt_rate = fit(cmul(A.raw, A.w, lam, rounding) + cmul(B.raw, B.w, rate, rounding), "lvd")  # 6
+    force = fit(cmul(C2.raw, C2.w, fit(voigt_rate - rate, "f"), rounding), "f")  # 7
+    forces = fit(product(force[..., None], direction, form, rounding), "f")  # 8
+    lam = fit(lam + cmul(H.raw, H.w, voigt_rate, constants.euler_round), "lambda")  # 9
+    return Tem(xr, vr, square, length, inverse, direction, rate, voigt_rate, force, forces, lam)
+
+
+def mpm(
+    x: Integers,
+    v: Integers,
+    external: Integers,
+    sum_start: Integers,
+    sum_end: Integers,
+    constants: CircuitConstants,
+    counters: Full | None = None,
+) -> Mpm:
+    """Return one Euler step of points (..., 3): v' from the sums of forces, x' from the old velocity."""
+    fit, rounding = _Fit(constants, counters), constants.euler_round
+    x, v, external, sum_start, sum_end = _wide(x, v, external, sum_start, sum_end)
+    Minv, H = constants.Minv, constants.H
+    total = fit(external + sum_end - sum_start, "F_sum")
+    acceleration = fit(cmul(Minv.raw, Minv.w, total, rounding), "v")
+    velocity = fit(v + cmul(H.raw, H.w, acceleration, rounding), "v")
+    position = fit(x + cmul(H.raw, H.w, v, rounding), "x")
+    return Mpm(total, acceleration, velocity, position)
+
+
+def _summed(points: Integers, forces: Full, count: int) -> Full:
+    """Sum forces (n_e, 3) over the edges of each point; exact, since sums of doubles below 2^53 are."""
+    columns = [np.bincount(points, weights=column, minlength=count) for column in forces.T]
+    return np.stack(columns, axis=-1).astype(np.int64)
+
+
+def add_edge_forces(
+    body: CircuitBody, constants: CircuitConstants, counters: Full | None = None, edges: Any = slice(None)
+) -> None:
+    """Run the truss element module over some edges: advance their lambda, add to the two force memories.
+
+    `edges` selects one group of a body; edges of the group take their own of any constants that differ.
+    """
+    start, end = body.start[edges], body.end[edges]
+    found = tem(
+        body.position[start],
+        body.velocity[start],
+        body.position[end],
+        body.velocity[end],
+        body.lam[edges],
+        constants.of_edges(edges),
+        counters,
+    )
+    body.lam[edges] = found.lam
+    count = len(body.position)
+    # Sums are kept in full and fit or wrap as one in the mass module, so they do not depend on the order of edges.
+    body.sum_start[:] += _summed(start, found.forces, count).astype(np.int32)
+    body.sum_end[:] += _summed(end, found.forces, count).astype(np.int32)
+
+
+def move_points(body: CircuitBody, constants: CircuitConstants, counters: Full | None = None) -> None:
+    """Run the mass module over all points and clear the force memories."""
+    moved = mpm(body.position, body.velocity, body.force, body.sum_start, body.sum_end, constants, counters)
+    body.velocity[:], body.position[:] = moved.velocity, moved.position
+    body.sum_start[:] = 0
+    body.sum_end[:] = 0
+
+
+def step(body: CircuitBody, constants: CircuitConstants, counters: Full | None = None) -> None:
+    """Take one step: all edges, then all points."""
+    add_edge_forces(body, constants, counters)
+    move_points(body, constants, counters)

@@ -1,0 +1,204 @@
+"""Where the error of the circuit comes from: operation by operation, and against the float form over time.
+
+Each operation is held against the exact one on the same words (its own rounding, in units of the last place, LSB) and
+against the law itself in exact numbers from the same positions and velocities (what has accumulated up to there).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.particles.fixed_point.body import CircuitBody
+from rheotwin.particles.fixed_point.circuit import Tem, mpm, tem
+from rheotwin.particles.fixed_point.model import CircuitModel
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.prepare import Prepared
+from rheotwin.particles.fixed_point.ranges import DeadBand, dead_band
+from rheotwin.particles.fixed_point.reference import float_body, float_parts, run_reference
+from rheotwin.particles.fixed_point.stepping import Stepping
+
+Array = NDArray[np.float64]
+
+SAMPLES = 10
+"""Times at which circuit and float form are compared, unless told otherwise."""
+MOVING = 0.1
+"""A point faster than this share of the fastest is one that moves."""
+DRIFT = 0.5
+"""A common displacement of this share of the mean error counts as drift."""
+
+
+@dataclass(frozen=True)
+class OperationError:
+    """Error of one operation over all edges or points; `module` is "TEM" or "MPM", `circuit` its number there.
+
+    `rms`, `mean` and `worst` are its own rounding [LSB]; `accumulated` is the rms error of its result against the law
+    over the rms of the law's.
+    """
+
+    module: str
+    circuit: str
+    operation: str
+    rms: float
+    mean: float
+    worst: float
+    accumulated: float
+
+
+def _error(module: str, circuit: str, operation: str, raw: Any, ideal: Any, law: Any) -> OperationError:
+    """Hold raw results against the exact operation and against the law; all three in units of the last place."""
+    own = np.asarray(raw, dtype=float) - ideal
+    away = np.asarray(raw, dtype=float) - law
+    size = float(np.sqrt(np.mean(np.square(law))))
+    spread = float(np.sqrt(np.mean(away**2)))
+    return OperationError(
+        module,
+        circuit,
+        operation,
+        rms=float(np.sqrt(np.mean(own**2))),
+        mean=float(own.mean()),
+        worst=float(np.abs(own).max()),
+        accumulated=spread / size if size > 0.0 else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class _Law:
+    """The law in exact numbers on the same words, in units of the last place."""
+
+    length: Array
+    inverse: Array
+    direction: Array
+    rate: Array
+    voigt_rate: Array
+    force: Array
+    forces: Array
+    lam: Array
+
+
+def _law(found: Tem, lam: Array, model: CircuitModel, constants: CircuitConstants, step: float) -> _Law:
+    one, r = constants.form.one, constants.units.time
+    sum_c = model.c1 + model.c2
+    A, B, c2 = -model.k1 / sum_c * r, model.c2 / sum_c, model.c2 / constants.units.viscosity
+    length = np.sqrt(found.square.astype(float))
+    direction = found.xr / np.maximum(length, 1e-300)[:, None]
+    rate = (direction * found.vr).sum(axis=1)
+    voigt_rate = A * lam + B * rate
+    force = c2 * (voigt_rate - rate)
+    moved = step / r * voigt_rate
+    return _Law(
+        length,
+        one**2 / np.maximum(length, 1e-300),
+        direction * one,
+        rate,
+        voigt_rate,
+        force,
+        force[:, None] * direction,
+        moved,
+    )
+
+
+def operation_errors(
+    body: CircuitBody, constants: CircuitConstants, model: CircuitModel, step: float
+) -> list[OperationError]:
+    """Return the errors of all rounding operations of one step of `step` [s] from a body as it is."""
+    one, start, end = constants.form.one, body.start, body.end
+    x, v, lam = (np.asarray(words, dtype=np.int64) for words in (body.position, body.velocity, body.lam))
+    found = tem(x[start], v[start], x[end], v[end], lam, constants)
+    law = _law(found, lam.astype(float), model, constants, step)
+    A, B, C2, H, Minv = (
+        np.asarray(constant.value) for constant in (constants.A, constants.B, constants.C2, constants.H, constants.Minv)
+    )
+    square = np.sqrt(found.square.astype(float))
+    inverse = one**2 / np.maximum(found.length, 1).astype(float)
+    result = [
+        _error("TEM", "3", "square root", found.length, square, law.length),
+        _error("TEM", "3", "reciprocal", found.inverse, inverse, law.inverse),
+        _error("TEM", "4", "direction e", found.direction, found.inverse[:, None] * found.xr / one, law.direction),
+        _error("TEM", "5", "rate ld", found.rate, (found.direction * found.vr).sum(axis=1) / one, law.rate),
+        _error("TEM", "6", "Voigt rate lvd", found.voigt_rate, A * lam + B * found.rate, law.voigt_rate),
+        _error("TEM", "7", "force f", found.force, C2 * (found.voigt_rate - found.rate), law.force),
+        _error("TEM", "8", "force f e", found.forces, found.force[:, None] * found.direction / one, law.forces),
+        _error("TEM", "9", "step of lv - L", found.lam - lam, H * found.voigt_rate, law.lam),
+    ]
+    starts, ends, pull = np.zeros_like(x), np.zeros_like(x), np.zeros(x.shape)
+    np.add.at(starts, start, found.forces)
+    np.add.at(ends, end, found.forces)
+    np.add.at(pull, end, law.forces)
+    np.add.at(pull, start, -law.forces)
+    moved = mpm(x, v, body.force, starts, ends, constants)
+    inverse_mass = constants.units.mass / model.mass
+    exact_step = step / constants.units.time
+    a_law = inverse_mass * (body.force + pull)
+    return [
+        *result,
+        _error("MPM", "1", "acceleration", moved.acceleration, Minv * moved.total, a_law),
+        _error("MPM", "2", "step of v", moved.velocity - v, H * moved.acceleration, exact_step * a_law),
+        _error("MPM", "3", "step of x", moved.position - x, H * v, exact_step * v),
+    ]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Circuit against float form at `times` [s]; lengths in m, (T,) or (T, 3)."""
+
+    times: Array
+    mean: Array
+    """Mean distance of a point from where the float form has it."""
+    worst: Array
+    drift: Array
+    """Mean displacement of all points from the float form: what they have in common."""
+    standing: Array
+    """Share of points that the dead band of velocities holds while the float form moves them."""
+    width: float
+    """Largest side of the bodies at rest."""
+    travel: Array
+    """Mean displacement of the float form from rest."""
+    overflows: dict[str, int]
+    band: DeadBand
+
+    @property
+    def relative(self) -> Array:
+        """Mean error over the width."""
+        return self.mean / self.width
+
+    @property
+    def diagnosis(self) -> list[str]:
+        """Say what the error is made of, where that is plain."""
+        said = []
+        lost = {name: count for name, count in self.overflows.items() if count}
+        if lost:
+            said.append("words overflowed in " + ", ".join(f"{name} ({count})" for name, count in lost.items()))
+        if self.standing[-1] > 0.1:
+            said.append(f"{100 * self.standing[-1]:.0f} % of the points stand still that should move: dead band")
+        drift = float(np.linalg.norm(self.drift[-1]))
+        if drift > DRIFT * self.mean[-1] > 0.0:
+            said.append(f"all points drift together by {drift:.3g} m of a mean error of {self.mean[-1]:.3g} m")
+        return said
+
+
+def account(prepared: Prepared, samples: int = SAMPLES) -> Account:
+    """Run a scene on the circuit and in double precision with the same step, and compare at equal intervals."""
+    model, h = prepared.model, float(prepared.step)
+    steps = round(model.problem.scene.duration / h)
+    stops = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
+    circuit, parts, exact = Stepping(prepared), float_parts(model), float_body(model)
+    units, one = prepared.constants.units, prepared.constants.form.one
+    band, rows = dead_band(prepared.constants), []
+    for first, last in pairwise(stops.tolist()):
+        run_reference(parts, exact, first, last - first, h)
+        circuit.take(last - first)
+        away = circuit.body.position * (units.length / one) - exact.position
+        distance = np.linalg.norm(away, axis=1)
+        still = np.abs(circuit.body.velocity).max(axis=1) <= band.raw
+        speed = np.abs(exact.velocity).max(axis=1)
+        should = speed > MOVING * speed.max()
+        travel = np.linalg.norm(exact.position - model.points, axis=1).mean()
+        rows.append((last * h, distance.mean(), distance.max(), away.mean(axis=0), np.mean(still & should), travel))
+    times, mean, worst, drift, standing, travels = (np.array(column) for column in zip(*rows, strict=True))
+    width = float(np.ptp(model.points, axis=0).max())
+    return Account(times, mean, worst, drift, standing, width, travels, circuit.overflow_counts, band)

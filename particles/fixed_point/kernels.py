@@ -1,0 +1,214 @@
+"""The fast form of the circuit: whole steps in compiled loops, the words of `rheotwin.particles.fixed_point.circuit`.
+
+Grids run in vectors without indices, other bodies in batches of edges. What lanes of 32 bits cannot hold to the bit
+(`fits_lanes`), CORDIC roots and saturation go through the readable form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from rheotwin.particles.fixed_point.arithmetic import half_unit
+from rheotwin.particles.fixed_point.batch_words import add_word_batches
+from rheotwin.particles.fixed_point.body import CircuitBody
+from rheotwin.particles.fixed_point.circuit import no_overflows, step
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Raw
+from rheotwin.particles.fixed_point.run_words import add_word_runs, move_words
+from rheotwin.particles.fixed_point.word_lanes import COUNT, TABLE, fits_lanes
+from rheotwin.particles.in_lanes import aligned, spread
+from rheotwin.particles.structured.layout import find_layout, padded, runs_of
+from rheotwin.particles.unstructured.transpose import ROW
+
+Words = NDArray[np.int32]
+Counters = NDArray[np.int64]
+Indices = NDArray[np.int64]
+
+LONGEST_RUN = 1 << 20
+"""Points in a block of runs: memory of a circuit is small, so blocks bring nothing."""
+
+
+class EdgeWords(NamedTuple):
+    """Edges in lanes: lambda, a bit per lane that is an edge, and A, B, C2 where they differ (else empty)."""
+
+    lam: Words
+    active: NDArray[np.uint16]
+    A: Words
+    B: Words
+    C2: Words
+
+
+def scalar_table(constants: CircuitConstants) -> Words:
+    """Return the scalars of the circuit in the order of TABLE; constants that differ are zero there."""
+    form, named = constants.form, {name: getattr(constants, name) for name in ("A", "B", "C2", "H", "Minv")}
+    rounds = dict.fromkeys(("A", "B", "C2"), constants.tem_round) | dict.fromkeys(("H", "Minv"), constants.euler_round)
+    found = {name: one.raw if isinstance(one.raw, int) else 0 for name, one in named.items()}
+    found |= {f"w_{name}": one.w for name, one in named.items()}
+    found |= {f"half_{name}": half_unit(one.w, rounds[name]) for name, one in named.items()}
+    found |= {
+        "half_product": half_unit(form.fraction, constants.tem_round),
+        "fraction": form.fraction,
+        "unused_bits": 32 - form.word,
+        "highest": form.highest,
+        "numerator": form.one**2,
+    }
+    return np.array([found[name] for name in TABLE], dtype=np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _run_grid(
+    count: int,
+    form: int,
+    runs: Any,
+    motion: Words,
+    force: Words,
+    external: Words,
+    edges: EdgeWords,
+    minv: Words,
+    own: int,
+    table: Words,
+    counters: Counters,
+) -> None:
+    """Take `count` steps of a grid, edges in `runs`."""
+    for _ in range(count):
+        force[:] = external
+        add_word_runs(form, runs, motion, force, edges, table, counters)
+        move_words(motion, force, minv, table, counters, force.size, own)
+
+
+@njit(cache=True, nogil=True)
+def _run_batches(
+    count: int,
+    form: int,
+    ends: Any,
+    motion: Words,
+    force: Words,
+    external: Words,
+    edges: EdgeWords,
+    minv: Words,
+    own: int,
+    table: Words,
+    counters: Counters,
+) -> None:
+    """Take `count` steps of any body, `ends` (2 M,) of edges."""
+    for _ in range(count):
+        force[:] = external
+        add_word_batches(form, ends, motion, force, edges, table, counters)
+        move_words(motion, force, minv, table, counters, force.size, own)
+
+
+@dataclass(frozen=True)
+class Lodging:
+    """Where a body lives in a kernel: words (n_m, 3) of its vectors among `words`, lanes (n_e,) of its edges.
+
+    `edges`: runs (R, 4) of a grid, or ends (2 lanes,) of the edges of any body.
+    """
+
+    words: Indices
+    size: int
+    lane: Indices
+    lanes: int
+    edges: NDArray[Any]
+
+    @property
+    def structured(self) -> bool:
+        """Whether edges are runs without indices."""
+        return self.edges.ndim == 2
+
+
+def lodge(body: CircuitBody, points: ArrayLike | None = None) -> Lodging:
+    """Find out how a body runs fastest; `points` (n_m, 3) [m] at rest, if given, tell whether it is a grid."""
+    edges = np.stack([body.start, body.end], axis=1).astype(np.int64)
+    count = len(body.position)
+    layout = None if points is None else find_layout(np.asarray(points, dtype=np.float64), edges, np.float32)
+    if layout is not None:
+        # Runs of circuits have a direction: floors of opposite differences differ.
+        runs = runs_of(layout.places[edges], layout.size, LONGEST_RUN)
+        words = layout.places[:, None] + layout.size * np.arange(3)
+        return Lodging(words, 3 * layout.size, runs.of_element, runs.lanes, runs.table)
+    # Sums do not depend on the order: neighbours in memory follow each other.
+    order, lanes = np.lexsort((edges.max(axis=1), edges.min(axis=1))), int(padded(len(edges)))
+    ends, lane = np.zeros((lanes, 2), dtype=np.int32), np.empty(len(edges), dtype=np.int64)
+    ends[: len(edges)], lane[order] = edges[order], np.arange(len(edges))
+    words = ROW * np.arange(count)[:, None] + np.arange(3)
+    return Lodging(words, int(padded(ROW * count)), lane, lanes, ends.reshape(-1))
+
+
+class FastCircuit:
+    """A body in the kernel's memory: `advance` takes steps, `load` and `store` exchange words with a CircuitBody."""
+
+    def __init__(self, body: CircuitBody, constants: CircuitConstants, points: ArrayLike | None = None) -> None:
+        if not runs_fast(constants):
+            raise ValueError("the fast circuit has words of at most 16 bits, floor roots and sums that wrap")
+        self.lodging = there = lodge(body, points)
+        self.counters = no_overflows()
+        own = any(not isinstance(part.raw, int) for part in (constants.A, constants.B, constants.C2))
+        self._form = 2 * own + constants.tem_round
+        active = np.zeros(there.lanes, dtype=np.uint8)
+        active[there.lane] = 1
+
+        def column(raw: Raw) -> Words:
+            return self._in_lanes(np.broadcast_to(raw, body.start.shape)) if own else aligned(0, np.int32)
+
+        columns = (column(part.raw) for part in (constants.A, constants.B, constants.C2))
+        self._edges = EdgeWords(
+            aligned(there.lanes, np.int32), np.packbits(active, bitorder="little").view(np.uint16).copy(), *columns
+        )
+        self._motion, self._force, self._external = (aligned(n * there.size, np.int32) for n in (2, 1, 1))
+        self._own_mass = int(not isinstance(constants.Minv.raw, int))
+        self._minv = aligned(there.size if self._own_mass else COUNT, np.int32)
+        self._minv[there.words if self._own_mass else slice(None)] = constants.Minv.raw
+        self._table = scalar_table(constants)
+        self.load(body)
+
+    def _in_lanes(self, values: NDArray[Any]) -> Words:
+        return spread(values, self.lodging.lane, self.lodging.lanes, np.int32)
+
+    def load(self, body: CircuitBody) -> None:
+        """Take over the state and the external forces of a body of the same topology."""
+        there = self.lodging
+        self._edges.lam[there.lane] = body.lam
+        self._motion[there.words], self._motion[there.size + there.words] = body.position, body.velocity
+        self._external[there.words] = body.force
+
+    def store(self, body: CircuitBody) -> None:
+        """Put the state into a body; between steps its force memories are empty."""
+        there = self.lodging
+        body.lam[:] = self._edges.lam[there.lane]
+        body.position[:], body.velocity[:] = self._motion[there.words], self._motion[there.size + there.words]
+        body.sum_start[:] = 0
+        body.sum_end[:] = 0
+
+    def advance(self, steps: int) -> None:
+        """Take steps."""
+        run = _run_grid if self.lodging.structured else _run_batches
+        there = (self._motion, self._force, self._external, self._edges, self._minv, self._own_mass, self._table)
+        run(steps, self._form, self.lodging.edges, *there, self.counters)
+
+
+def runs_fast(constants: CircuitConstants) -> bool:
+    """Tell whether the kernels give these constants' words to the bit; if not, `circuit.step` does."""
+    return fits_lanes(constants.form) and constants.sqrt == "floor" and constants.overflow == "wrap"
+
+
+def advance(
+    body: CircuitBody,
+    constants: CircuitConstants,
+    steps: int,
+    counters: Counters | None = None,
+    points: ArrayLike | None = None,
+) -> None:
+    """Take steps of a body in place, fast where it can be; `points` (n_m, 3) [m] at rest tell a grid."""
+    if not runs_fast(constants):
+        for _ in range(steps):
+            step(body, constants, counters)
+        return
+    fast = FastCircuit(body, constants, points)
+    fast.advance(steps)
+    fast.store(body)
+    if counters is not None:
+        counters += fast.counters

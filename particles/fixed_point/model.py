@@ -1,0 +1,157 @@
+"""A problem as the circuit sees it: edges of one law each, point masses, held components, loads; all in SI units.
+
+The edges' constants are those of the truss network, turned back into spring k1, dashpot c1 and series dashpot c2:
+
+    channel k B^2 exp(-t/tau) + B c1 delta(t):   c2 = eta + g tau,   c1 = eta c2/(c2 - eta),   k1 = (c1 + c2)/tau
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from rheotwin.errors import RheotwinError
+from rheotwin.particles.boundary import Held, Loads
+from rheotwin.particles.element_match import Method
+from rheotwin.particles.fixed_point.body import class_order
+from rheotwin.particles.fixed_point.parameters import EdgeLaw
+from rheotwin.particles.network import Constants, TrussNetwork, build_network
+from rheotwin.particles.packing import pack_held, pack_loads
+from rheotwin.particles.rest_check import check_network, check_rest_shape
+from rheotwin.particles.steppers.advisor import step_bound
+from rheotwin.particles.steppers.bounds import StepBound
+from rheotwin.particles.steppers.families import network_families
+from rheotwin.problem import Problem
+from rheotwin.schedule import require_reachable, step_dividing
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SAME = 1e-9
+"""Constants that differ by less than this share count as one: rounding must not cost a table of constants."""
+OPTIONS = "solvers.fixed-point"
+
+
+@dataclass(frozen=True)
+class CircuitModel:
+    """Everything the circuit, its float form and the analyses of both start from."""
+
+    problem: Problem
+    network: TrussNetwork
+    order: Indices
+    """Edge of the network in each slot of the circuit."""
+    centre: Array
+    """Point (3,) [m] that is the origin of the circuit: the middle of the bodies at rest."""
+    points: Array
+    """Rest positions (N, 3) [m] from the centre."""
+    edges: Indices
+    lengths: Array
+    k1: Array
+    c1: Array
+    c2: Array
+    mass: Array
+    """Masses (N, 3) [kg], infinite where a component is held."""
+    weight: Array
+    held: Held
+    loads: Loads
+    bound: StepBound = field(repr=False)
+
+    @property
+    def law(self) -> EdgeLaw:
+        """Constants of the edges [N/m, N s/m]: numbers where all edges share them, else one per slot."""
+        return EdgeLaw(*(_common(values) for values in (self.k1, self.c1, self.c2)))
+
+    @property
+    def point_mass(self) -> Array:
+        """Mass [kg]: a number where all points share it and none is held, else (N, 3)."""
+        return _common(self.mass)
+
+    @property
+    def moves_supports(self) -> bool:
+        """Whether the host has to write positions of held points during the run."""
+        return any(item.motion.moves for item in self.problem.prescribed)
+
+
+def _common(values: Array) -> Array:
+    """Return one number where all agree, else the values."""
+    if np.isinf(values).any() or np.ptp(values) > SAME * np.abs(values).max():
+        return values
+    return np.asarray(values.flat[0])
+
+
+def three_elements(constants: Constants, relaxing: float) -> tuple[Array, Array, Array]:
+    """Return k1 [N/m], c1 and c2 [N s/m] of edges whose network has at most one arm beside a dashpot or a spring.
+
+    A Voigt edge has no series dashpot: it gets one whose flow relaxes the spring in `relaxing` [s].
+    """
+    stiffness, eta = constants.stiffness, constants.viscosity
+    strong = constants.arm_stiffness > 0.0
+    if np.any(strong.sum(axis=0) > 1) or np.any(strong.any(axis=0) & (stiffness > 0.0)):
+        raise RheotwinError(
+            f"{OPTIONS}: an edge of the circuit is one spring and two dashpots, and a law here has more parts; "
+            "choose a three-element, maxwell or voigt law"
+        )
+    g = constants.arm_stiffness.sum(axis=0)
+    tau = 1.0 / np.where(strong, constants.arm_rate, 0.0).sum(axis=0, where=strong, initial=1e-300)
+    arm = g > 0.0
+    c2 = np.where(arm, eta + g * tau, stiffness * relaxing)
+    c1 = np.where(arm, eta * c2 / np.where(arm, c2 - eta, 1.0), eta)
+    k1 = np.where(arm, (c1 + c2) / tau, stiffness)
+    return k1, c1, c2
+
+
+def build_model(problem: Problem, *, match: Method, relaxing: float) -> CircuitModel:
+    """Make the edges, points and loads of the circuit from a problem; `relaxing` [s] is for Voigt edges."""
+    check_rest_shape(problem)
+    network = build_network(problem, volume_term=False, method=match)
+    check_network(problem, network)
+    rest = padded(problem.points)
+    centre = 0.5 * (rest.min(axis=0) + rest.max(axis=0))
+    used = np.flatnonzero(network.edge_constants.instantaneous + network.edge_constants.viscosity > 0.0)
+    ends = network.edges[used]
+    order = used[class_order(rest, ends[:, 0], ends[:, 1])]
+    k1, c1, c2 = (values[order] for values in three_elements(network.edge_constants, relaxing))
+    free = padded((problem.owners < 0).astype(float))
+    free[:, problem.dimension :] = 0.0
+    families = network_families(problem, network)
+    nothing = (csr_matrix((problem.points.size,) * 2), 0.0)
+    return CircuitModel(
+        problem=problem,
+        network=network,
+        order=order,
+        centre=centre,
+        points=rest - centre,
+        edges=np.ascontiguousarray(network.edges[order]),
+        lengths=network.rest_length[order],
+        k1=k1,
+        c1=c1,
+        c2=c2,
+        mass=np.where(free > 0.0, problem.masses[:, None], np.inf),
+        weight=padded(problem.masses[:, None] * problem.gravity),
+        held=pack_held(problem),
+        loads=pack_loads(problem),
+        bound=step_bound(problem, families[:1], families[1], "euler", (nothing, nothing)),
+    )
+
+
+def choose_step(model: CircuitModel, step: float | None, safety: float) -> Fraction:
+    """Return the step: as asked, or a share of the stable one, rounded down to divide the output times."""
+    stable, duration = model.bound.step, model.problem.scene.duration
+    if stable == 0.0:
+        raise RheotwinError(
+            f"{OPTIONS}.step: the circuit's explicit rule diverges at any step, because of {model.bound.reason}; give "
+            "the law a viscosity beside its springs"
+        )
+    wanted = step if step is not None else safety * min(stable, duration)
+    if wanted > stable:
+        raise RheotwinError(
+            f"{OPTIONS}.step: {wanted:.6g} s is above the stable step of {stable:.6g} s, which is set by "
+            f"{model.bound.reason}; choose at most {0.9 * stable:.3g} or leave it out"
+        )
+    require_reachable(wanted, duration, f"{OPTIONS}.step")
+    return step_dividing(model.problem.tick, wanted)

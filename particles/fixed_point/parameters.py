@@ -1,0 +1,206 @@
+"""The constants wired into the circuit: units, their quantised form, and what is refused because it does not fit.
+
+Spec fpga-fixed-point.md sections 1-3: A = -k1/(c1+c2), B = c2/(c1+c2), C2 = c2, H = h, Minv = 1/m, in circuit units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import frexp, isfinite
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rheotwin.errors import RheotwinError
+from rheotwin.particles.fixed_point.arithmetic import Q16, Format, Overflow, point_position, quantise_constant
+from rheotwin.particles.fixed_point.cordic import SQUARE_BITS
+
+StepPoint = Literal["plain8", "printed", "eq218"]
+SquareRoot = Literal["floor", "cordic"]
+Raw = int | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Units:
+    """SI size of one circuit unit: length [m], time [s] (r of table 2.1), mass [kg].
+
+    Table 2.1 changes the time alone; bodies of some millimetres or hundreds of metres need the others too.
+    """
+
+    time: float = 0.1
+    length: float = 1.0
+    mass: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("time", "length", "mass"):
+            size = getattr(self, name)
+            if not (isfinite(size) and size > 0.0):
+                raise RheotwinError(f"the circuit's unit of {name} is {size:g}; give a positive number")
+
+    @property
+    def stiffness(self) -> float:
+        """Unit of stiffness [N/m]."""
+        return self.mass / self.time**2
+
+    @property
+    def viscosity(self) -> float:
+        """Unit of viscosity [N s/m]."""
+        return self.mass / self.time
+
+    @property
+    def velocity(self) -> float:
+        """Unit of velocity [m/s]."""
+        return self.length / self.time
+
+    @property
+    def force(self) -> float:
+        """Unit of force [N]."""
+        return self.mass * self.length / self.time**2
+
+
+@dataclass(frozen=True)
+class EdgeLaw:
+    """Three-element edge: spring k1 [N/m] beside dashpot c1 [N s/m], both in series with dashpot c2 [N s/m].
+
+    Numbers, or arrays with one entry per edge.
+    """
+
+    k1: ArrayLike
+    c1: ArrayLike
+    c2: ArrayLike
+
+    def scaled(self, units: Units) -> EdgeLaw:
+        """Return the law in circuit units."""
+        k1, c1, c2 = (np.asarray(part, dtype=np.float64) for part in (self.k1, self.c1, self.c2))
+        return EdgeLaw(k1 / units.stiffness, c1 / units.viscosity, c2 / units.viscosity)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant raw/2^w; `raw` is one number, or an array where edges or points differ."""
+
+    raw: Raw
+    w: int
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The number that is multiplied with."""
+        return np.asarray(self.raw, dtype=np.float64) / 2.0**self.w
+
+    def of(self, some: Any) -> Constant:
+        """Return the constant of some of the edges or points."""
+        return self if isinstance(self.raw, int) else Constant(self.raw[some], self.w)
+
+
+@dataclass(frozen=True)
+class CircuitConstants:
+    """Everything the circuit multiplies with and how it rounds.
+
+    A, B, C2: one number or (n_e,); Minv: one number or (n_m, 3), 0 holds a component. `tem_round` rounds the products
+    of circuits 4 to 8, `euler_round` circuit 9 and the mass module.
+    """
+
+    A: Constant
+    B: Constant
+    C2: Constant
+    H: Constant
+    Minv: Constant
+    form: Format = Q16
+    tem_round: bool = False
+    euler_round: bool = True
+    sqrt: SquareRoot = "floor"
+    overflow: Overflow = "wrap"
+    units: Units = Units()
+
+    def of_edges(self, edges: Any) -> CircuitConstants:
+        """Return the constants of some edges, an index or mask of those there are."""
+        return replace(self, A=self.A.of(edges), B=self.B.of(edges), C2=self.C2.of(edges))
+
+
+def step_constant(step: float, how: StepPoint = "eq218", form: Format = Q16) -> Constant:
+    """Quantise the step [units of time]: plain point, w_mod of (2.18), or one bit less, as the printed 0.0099793."""
+    if not (isfinite(step) and step > 0.0):
+        raise RheotwinError(f"the step of the circuit is {step:g} units of time; give a positive one")
+    points = {"plain8": form.fraction, "printed": point_position(step, form) - 1, "eq218": point_position(step, form)}
+    if how not in points:
+        raise RheotwinError(f"h_const '{how}' is unknown; choose one of {', '.join(points)}")
+    constant = _fitting("H (time step)", np.asarray(step), points[how], form, "a smaller step, or a larger time unit")
+    if constant.raw == 0:
+        raise RheotwinError(
+            f"the time step of {step:.4g} units of time rounds to zero with {points[how]} bits after the point: "
+            f"it needs {1 - frexp(step)[1]}; use a longer step, a smaller unit of time or h_const = 'eq218'"
+        )
+    return constant
+
+
+def _fitting(name: str, values: NDArray[np.float64], w: int, form: Format, remedy: str) -> Constant:
+    """Quantise by floor and refuse what does not fit, naming the point that would do."""
+    if not np.all(np.isfinite(values)):
+        raise RheotwinError(f"constant {name} of the circuit is not finite; check the law, the mass and the units")
+    largest = float(values.flat[np.argmax(np.abs(values))])
+    best = point_position(largest, form)
+    raw = np.floor(values * 2.0**w).astype(np.int64) if values.ndim else np.asarray(quantise_constant(largest, w))
+    if w < 0 or not form.holds(raw).all():
+        would = f"{form.word} bits with {best} after the point would do, or " if best >= 0 else ""
+        raise RheotwinError(
+            f"constant {name} = {largest:.6g} overflows {form.word} bits with {max(w, 0)} after the point: {would}"
+            f"{form.word + max(w, 0) - best} bits with {max(w, 0)}; or take {remedy}"
+        )
+    differ = bool(np.any(raw != raw.flat[0]))
+    return Constant(raw if differ else int(raw.flat[0]), w)
+
+
+def circuit_constants(
+    law: EdgeLaw,
+    mass: ArrayLike,
+    step: float,
+    units: Units | None = None,
+    *,
+    h_const: StepPoint = "eq218",
+    form: Format = Q16,
+    tem_wmod: bool = False,
+    tem_round: bool = False,
+    euler_round: bool = True,
+    sqrt: SquareRoot = "floor",
+    overflow: Overflow = "wrap",
+) -> CircuitConstants:
+    """Scale and quantise a law [SI], masses [kg] (one, or (n_m, 3); infinite holds) and the step [s].
+
+    `tem_wmod` gives A, B and C2 their best point instead of that of the format (2.16-2.18).
+    """
+    units = units or Units()
+    if sqrt == "cordic" and form.word > SQUARE_BITS // 2:
+        raise RheotwinError(
+            f"the CORDIC root takes squares of words of {SQUARE_BITS // 2} bits, not of {form.word}; "
+            "use sqrt = 'floor' or a shorter word"
+        )
+    scaled = law.scaled(units)
+    k1, c1, c2 = (np.asarray(part, dtype=np.float64) for part in (scaled.k1, scaled.c1, scaled.c2))
+    if np.any(~(c1 + c2 > 0.0)) or np.any(c2 < 0.0) or np.any(k1 < 0.0) or np.any(c1 < 0.0):
+        raise RheotwinError(
+            "the circuit's edges need k1, c1, c2 >= 0 and c1 + c2 > 0: it divides by the sum of the viscosities; "
+            "a pure spring has no such form"
+        )
+    weight = np.asarray(mass, dtype=np.float64) / units.mass
+    if np.any(~(weight > 0.0)):
+        raise RheotwinError("masses of the circuit's points must be positive; infinite ones hold a point")
+
+    def placed(name: str, values: NDArray[np.float64], optimal: bool, remedy: str) -> Constant:
+        largest = float(np.abs(values).max(initial=0.0))
+        return _fitting(name, values, point_position(largest, form) if optimal else form.fraction, form, remedy)
+
+    smaller = "a smaller unit of time" + ("" if tem_wmod else ", or tem_wmod = true")
+    return CircuitConstants(
+        A=placed("A = -k1/(c1+c2)", -k1 / (c1 + c2), tem_wmod, smaller),
+        B=placed("B = c2/(c1+c2)", c2 / (c1 + c2), tem_wmod, smaller),
+        C2=placed("C2 = c2", c2, tem_wmod, smaller),
+        H=step_constant(step / units.time, h_const, form),
+        Minv=placed("1/m", 1.0 / weight, True, "a larger unit of mass"),
+        form=form,
+        tem_round=tem_round,
+        euler_round=euler_round,
+        sqrt=sqrt,
+        overflow=overflow,
+        units=units,
+    )

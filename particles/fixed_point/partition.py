@@ -1,0 +1,105 @@
+"""Which points belong to which module of the circuit: slabs, columns, or a cut through the graph of edges.
+
+Every edge between two groups is worked on twice, so a partition is good when it cuts few edges and when no group
+has more edge slots (its own edges and those it shares) than the others.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse.csgraph import connected_components, laplacian
+from scipy.sparse.linalg import eigsh
+
+from rheotwin.errors import RheotwinError
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Partition = Literal["slabs", "columns", "graph"]
+
+SHIFT = 1e-3
+"""Shift of the Laplacian towards the eigenvalues looked for, per mean degree: keeps the factorised matrix regular."""
+
+
+def _ranks(order: Indices, parts: int) -> Indices:
+    """Return the part of every entry when `order` is cut into `parts` runs of equal length."""
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = (np.arange(len(order)) * parts) // len(order)
+    return found
+
+
+def slabs(points: Array, parts: int, axis: int) -> Indices:
+    """Cut a body across one axis into parts of equally many points; `points` (N, d) [m]."""
+    return _ranks(np.argsort(points[:, axis], kind="stable"), parts)
+
+
+def columns(points: Array, parts: int) -> Indices:
+    """Cut a body into a grid of columns, 2 x 2 for four parts: first along its longest axis, then along the next."""
+    first = max(number for number in range(1, int(np.sqrt(parts)) + 1) if parts % number == 0)
+    second = parts // first
+    long, next_long = np.argsort(-np.ptp(points, axis=0), kind="stable")[:2]
+    outer = slabs(points, second, int(long))
+    group = np.empty(len(points), dtype=np.int64)
+    for part in range(second):
+        inside = outer == part
+        group[inside] = part * first + slabs(points[inside], first, int(next_long))
+    return group
+
+
+def _graph(edges: Indices, count: int) -> csr_matrix:
+    ones = np.ones(len(edges))
+    half = coo_matrix((ones, (edges[:, 0], edges[:, 1])), shape=(count, count)).tocsr()
+    return half + half.T
+
+
+def _slow_mode(graph: csr_matrix) -> Array:
+    """Return a vector that varies slowly along edges: the second eigenvector of the graph's Laplacian (Fiedler)."""
+    pieces, label = connected_components(graph, directed=False)
+    if pieces > 1:
+        return np.asarray(label, dtype=np.float64)
+    if graph.shape[0] < 4:
+        return np.arange(graph.shape[0], dtype=np.float64)
+    matrix = laplacian(graph)
+    start = np.arange(graph.shape[0]) + 1.0  # the same partition on every run
+    _, modes = eigsh(matrix.tocsc(), k=2, sigma=-SHIFT * graph.nnz / graph.shape[0], v0=start)
+    return np.asarray(modes[:, -1])
+
+
+def _bisected(graph: csr_matrix, parts: int) -> Indices:
+    """Split a graph into `parts` by halves (or as near as the number allows) along its slow mode, again and again."""
+    if parts == 1:
+        return np.zeros(graph.shape[0], dtype=np.int64)
+    lower = parts // 2
+    order = np.argsort(_slow_mode(graph), kind="stable")
+    cut = round(len(order) * lower / parts)
+    group = np.empty(len(order), dtype=np.int64)
+    for half, first, count in ((order[:cut], 0, lower), (order[cut:], lower, parts - lower)):
+        kept = np.sort(half)
+        group[kept] = first + _bisected(graph[kept][:, kept], count)
+    return group
+
+
+def graph_parts(edges: Indices, count: int, parts: int) -> Indices:
+    """Split `count` points joined by `edges` (M, 2) by recursive spectral bisection: any mesh, equally many points."""
+    return _bisected(_graph(edges, count), parts)
+
+
+def partition(points: Array, edges: Indices, parts: int, kind: Partition = "slabs") -> Indices:
+    """Return the group (N,) of every point; `points` (N, d) [m], `edges` (M, 2).
+
+    Slabs lie across the longest axis.
+    """
+    if kind not in get_args(Partition):
+        raise RheotwinError(f"partition {kind!r} is unknown; choose from {', '.join(get_args(Partition))}")
+    if not 1 <= parts <= len(points):
+        raise RheotwinError(f"{parts} modules cannot share {len(points)} points; choose 1 to {len(points)}")
+    if parts == 1:
+        return np.zeros(len(points), dtype=np.int64)
+    if kind == "graph":
+        return graph_parts(edges, len(points), parts)
+    if kind == "columns" and points.shape[1] > 1:
+        return columns(points, parts)
+    return slabs(points, parts, int(np.argmax(np.ptp(points, axis=0))))

@@ -1,0 +1,206 @@
+"""Range analysis: how large every signal of a scene grows, and the units in which its words hold them best.
+
+The float form of the circuit runs the scene and keeps the peaks. With R = 2^(word-1-fraction) and a margin, a unit of
+length s, time r and mass M must keep
+
+    x/s, length/s, v r/s, a r^2/s, F r^2/(M s) < R     A r, B, c2 r/M < R (their own point: 2^(word-2))
+
+and every unit as small as that allows wastes nothing, except that
+
+    inverse   1/l has `fraction` bits: edges longer than 2^fraction/SHORT units lose more than SHORT^-1 of e
+    step      h/r keeps at least STEP_BITS bits: the time unit is at most h 2^(word - STEP_BITS)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor, log10
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.errors import RheotwinError
+from rheotwin.particles.fixed_point.arithmetic import Format
+from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units
+from rheotwin.particles.fixed_point.reference import SIGNALS, FloatBody, float_body, float_parts, run_reference
+
+Array = NDArray[np.float64]
+
+MARGIN = 0.8
+"""Share of the range that the peaks of the float form may take: the circuit's own errors come on top."""
+SHORT = 16
+STEP_BITS = 7
+LARGEST_RUN = 3_000_000_000
+"""Edges times steps that a range analysis may take (about half a minute)."""
+OF_UNITS = {
+    "x": "length",
+    "length": "length",
+    "v": "velocity",
+    "ld": "velocity",
+    "lvd": "velocity",
+    "lambda": "length",
+    "f": "force",
+    "F": "force",
+    "F_ext": "force",
+}
+"""Unit of every signal but the acceleration, whose unit is velocity over time."""
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Largest absolute value [SI] of every signal in a run of `steps` steps of `step` [s] in double precision."""
+
+    peaks: dict[str, float]
+    step: float
+    steps: int
+    end: FloatBody = field(repr=False)
+    """State of the float form at the end."""
+
+    def in_units(self, units: Units) -> dict[str, float]:
+        """Return the peaks in circuit units."""
+        found = {name: self.peaks[name] / getattr(units, unit) for name, unit in OF_UNITS.items()}
+        return found | {"a": self.peaks["a"] * units.time / units.velocity}
+
+    def shares(self, units: Units, form: Format) -> dict[str, float]:
+        """Return how much of the range of its word every signal takes; above 1 it overflows."""
+        limit = (form.highest + 1) / form.one
+        return {name: peak / limit for name, peak in self.in_units(units).items()}
+
+
+def analyse(model: CircuitModel, step: float) -> Ranges:
+    """Run the whole scene in double precision and keep the peaks."""
+    steps = round(model.problem.scene.duration / step)
+    if steps * len(model.edges) > LARGEST_RUN:
+        raise RheotwinError(
+            f"{OPTIONS}: a range analysis of {steps} steps of {len(model.edges)} edges would take too long; give "
+            "`time_unit`, `length_unit` and `mass_unit` and set `analyse = false`"
+        )
+    body = float_body(model)
+    run_reference(float_parts(model), body, 0, steps, step)
+    peaks = dict(zip(SIGNALS, body.peaks.tolist(), strict=True))
+    lost = next((name for name, peak in peaks.items() if not np.isfinite(peak)), None)
+    if lost is not None:
+        raise RheotwinError(
+            f"{OPTIONS}: the scene diverges in double precision already ({lost} has no bound); reduce the step of "
+            f"{step:.4g} s or the loads"
+        )
+    return Ranges(peaks, step, steps, body)
+
+
+def rounded_up(value: float) -> float:
+    """Return the next number with two digits: units that people can read, and that rounding does not move.
+
+    >>> rounded_up(0.01234)
+    0.013
+    """
+    if value <= 0.0:
+        return 1.0
+    power = floor(log10(value)) - 1
+    digits = -int(-(value * (1.0 - 1e-9)) // 10.0**power)
+    return float(f"{digits}e{power}")
+
+
+def rounded_down(value: float) -> float:
+    """Return the number with two digits below."""
+    power = floor(log10(value)) - 1
+    return float(f"{int(value * (1.0 + 1e-9) // 10.0**power)}e{power}")
+
+
+def suggest_units(
+    ranges: Ranges,
+    model: CircuitModel,
+    form: Format,
+    *,
+    own_points: bool,
+    length: float | None = None,
+    time: float | None = None,
+    mass: float | None = None,
+) -> Units:
+    """Return the units that use the words best; those given stay.
+
+    `own_points`: constants have the best point of their own (`tem_wmod`).
+    """
+    limit = (form.highest + 1) / form.one
+    room = MARGIN * limit
+    constants = 2.0 ** (form.word - 2) if own_points else limit
+    peaks = ranges.peaks
+    s = length or rounded_up(
+        max(peaks["x"] / room, peaks["length"] / room, float(np.mean(model.lengths)) * SHORT / form.one)
+    )
+    moving = max(peaks["v"], peaks["ld"], peaks["lvd"], 1e-300)
+    r = time or rounded_down(
+        min(
+            room * s / moving,
+            np.sqrt(room * s / max(peaks["a"], 1e-300)),
+            MARGIN * constants / max(float(np.max(model.k1 / (model.c1 + model.c2))), 1e-300),
+            ranges.step * 2.0 ** (form.word - STEP_BITS),
+        )
+    )
+    strongest = max(peaks["F"], peaks["f"], peaks["F_ext"], 1e-300)
+    lightest = float(model.mass.min()) if np.isfinite(model.mass).any() else 1.0
+    M = mass or rounded_up(
+        max(
+            strongest * r**2 / (room * s),
+            float(np.max(model.c2)) * r / (MARGIN * constants),
+            lightest * 2.0 ** (STEP_BITS - form.word),
+        )
+    )
+    return Units(time=r, length=s, mass=M)
+
+
+@dataclass(frozen=True)
+class DeadBand:
+    """What the step constant rounds away: a point slower than `velocity` [m/s] stands still.
+
+    A net acceleration below `acceleration` [m/s2] changes no velocity; `raw` is both in units of the last place.
+    """
+
+    raw: int
+    velocity: float
+    acceleration: float
+
+    def share(self, velocities: Array) -> float:
+        """Return the share of points that move, but slower than the band in every direction (N, 3) [m/s]."""
+        fastest = np.abs(velocities).max(axis=1)
+        return float(np.mean((fastest > 0.0) & (fastest <= self.velocity)))
+
+
+def dead_band(constants: CircuitConstants) -> DeadBand:
+    """Return the band: |X| <= `raw` gives H X = 0; where products truncate only X = 0 does below zero."""
+    H, w = int(np.asarray(constants.H.raw)), constants.H.w
+    half = (1 << w) >> 1 if constants.euler_round else 1 << w
+    raw = -(-half // H) - 1
+    units, one = constants.units, constants.form.one
+    return DeadBand(raw, raw / one * units.velocity, raw / one * units.velocity / units.time)
+
+
+def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) -> list[str]:
+    """Say in sentences what of a scene the words cannot hold or cannot see; nothing where all is well."""
+    units, form = constants.units, constants.form
+    found = []
+    shares = ranges.shares(units, form)
+    worst = max(shares, key=lambda name: shares[name])
+    if shares[worst] > 1.0:
+        bits = int(np.ceil(np.log2(shares[worst])))
+        better = suggest_units(ranges, model, form, own_points=constants.A.w != form.fraction)
+        found.append(
+            f"{worst} grows to {shares[worst]:.3g} times the range of {form}: {form.word + bits} bits with "
+            f"{form.fraction} would do, or time_unit = {better.time:g}, length_unit = {better.length:g}, "
+            f"mass_unit = {better.mass:g}"
+        )
+    band = dead_band(constants)
+    peak = ranges.peaks["v"]
+    if 0.0 < peak < 4.0 * band.velocity:
+        more = int(np.ceil(np.log2(8.0 * band.velocity / peak)))
+        found.append(
+            f"points slower than {band.velocity:.3g} m/s stand still and the fastest one has {peak:.3g} m/s: take a "
+            f"longer step, a length_unit {2**more} times smaller, or {form.word + more} bits with "
+            f"{form.fraction + more}"
+        )
+    if 0.0 < ranges.peaks["a"] < 4.0 * band.acceleration:
+        found.append(
+            f"accelerations below {band.acceleration:.3g} m/s2 change no velocity and the largest one is "
+            f"{ranges.peaks['a']:.3g} m/s2: take a larger time_unit or a longer step"
+        )
+    return found

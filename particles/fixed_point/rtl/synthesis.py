@@ -1,0 +1,101 @@
+"""How much of a chip the circuit takes, counted by yosys: multipliers, flip-flops, look-up tables, BlockRAMs.
+
+Limits (spec fpga-fixed-point.md section 8): no placement, so neither slices nor clock rates; for Virtex-II yosys finds
+no shift registers in look-up tables, so that every delay counts as flip-flops, many more than the papers report.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.rtl import tem
+from rheotwin.particles.fixed_point.rtl.bench import TOP, to_rtlil
+from rheotwin.particles.fixed_point.rtl.system import System
+from rheotwin.particles.fixed_point.rtl.tools import require_tools, run_yosys
+
+FAMILIES = {"xc2v": "Virtex-II", "xc6v": "Virtex-6", "xc7": "7 series", "xcup": "UltraScale+"}
+KINDS = {
+    "multipliers": ("MULT18X18", "DSP48"),
+    "flip_flops": ("FD",),
+    "luts": ("LUT",),
+    "shift_registers": ("SRL",),
+    "block_rams": ("RAMB",),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one part of the circuit takes."""
+
+    name: str
+    multipliers: int
+    flip_flops: int
+    luts: int
+    shift_registers: int
+    block_rams: int
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the circuit takes of a chip family: the truss element module, the mass module, all of it."""
+
+    family: str
+    depth: int
+    parts: tuple[Part, ...]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"family": self.family, "depth": self.depth, "parts": [asdict(part) for part in self.parts]}
+
+
+PRINTED = (
+    Part("TEM", multipliers=16, flip_flops=6_880, luts=0, shift_registers=0, block_rams=0),
+    Part("MPM", multipliers=9, flip_flops=1_045, luts=0, shift_registers=0, block_rams=0),
+    Part("all", multipliers=25, flip_flops=8_720, luts=0, shift_registers=0, block_rams=30),
+)
+"""Table 2.2 of the source (it counts slices, not look-up tables), and (2.15) for the RAMs of two groups."""
+
+
+def papers_constants() -> CircuitConstants:
+    """Return the constants of the source's object: k1, c1, c2 = 250, 20, 100, unit mass, h = 0.01 as printed."""
+    return circuit_constants(EdgeLaw(250.0, 20.0, 100.0), 1.0, 0.01, Units(time=1.0), h_const="printed")
+
+
+def resources(
+    family: str = "xc2v",
+    constants: CircuitConstants | None = None,
+    *,
+    points: int = 1024,
+    edges: int = 1024,
+    depth: int = tem.DEPTH,
+) -> Resources:
+    """Synthesise the whole circuit for a chip family and count; about half a minute."""
+    require_tools()
+    if family not in FAMILIES:
+        known = ", ".join(f"{name} ({title})" for name, title in FAMILIES.items())
+        raise RheotwinError(f"chip family '{family}' is unknown{nearest_name(family, FAMILIES)}; choose one of {known}")
+    component = System(constants or papers_constants(), points, edges, depth=depth)
+    with tempfile.TemporaryDirectory(prefix="rheotwin-synthesis-") as folder:
+        place = Path(folder)
+        (place / "circuit.il").write_text(to_rtlil(component))
+        script = f"synth_xilinx -family {family} -top {TOP} -noiopad; tee -q -o cells.json stat -json"
+        run_yosys(f"read_rtlil circuit.il; {script}", place)
+        cells = json.loads((place / "cells.json").read_text())
+    modules = {name.lstrip("\\"): found["num_cells_by_type"] for name, found in cells["modules"].items()}
+    total = cells["design"]["num_cells_by_type"]
+    named = (("TEM", modules[f"{TOP}.tem"]), ("MPM", modules[f"{TOP}.mpm"]), ("all", total))
+    return Resources(family, depth, tuple(_part(name, found) for name, found in named))
+
+
+def _part(name: str, cells: dict[str, int]) -> Part:
+    counts = {
+        kind: sum(number for cell, number in cells.items() if cell.startswith(prefixes))
+        for kind, prefixes in KINDS.items()
+    }
+    return Part(name=name, **counts)

@@ -1,0 +1,245 @@
+"""The fixed-point solver: the papers' circuit of 16-bit words, to the bit, on scenes of trusses."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from scipy.sparse import diags
+
+from rheotwin.errors import RheotwinError
+from rheotwin.particles.edge_motion import edge_motion
+from rheotwin.particles.fixed_point.body import CircuitBody
+from rheotwin.particles.fixed_point.circuit import Tem, tem
+from rheotwin.particles.fixed_point.model import OPTIONS
+from rheotwin.particles.fixed_point.options import FixedPointOptions
+from rheotwin.particles.fixed_point.prepare import Prepared, prepare
+from rheotwin.particles.fixed_point.ranges import dead_band
+from rheotwin.particles.fixed_point.stepping import Stepping
+from rheotwin.particles.virial import edge_virial, nodal_volumes, out_of_plane_ratio, strain_ratio
+from rheotwin.problem import Problem
+from rheotwin.schedule import time_of
+from rheotwin.solver import ALL_CELLS, Capabilities, check_same_step
+from rheotwin.strain import vertex_strain
+from rheotwin.tensors import von_mises
+
+Array = NDArray[np.float64]
+UNITS = "units"
+"""Name in a checkpoint of the units of time, length and mass, and the format."""
+
+
+class FixedPointSimulation:
+    """The circuit on its way; what it reports is what its words stand for, in SI units."""
+
+    def __init__(self, problem: Problem, options: FixedPointOptions) -> None:
+        self._problem = problem
+        self._prepared = prepared = prepare(problem, options)
+        for remark in prepared.remarks:
+            warnings.warn(f"{OPTIONS}: {remark}", stacklevel=2)
+        self._circuit = Stepping(prepared)
+        self._warned = False
+        self._circuit.take(0)  # compiles what there is to compile
+
+    @property
+    def prepared(self) -> Prepared:
+        """Model, units and constants of the run."""
+        return self._prepared
+
+    @property
+    def body(self) -> CircuitBody:
+        """The words in the memories."""
+        return self._circuit.body
+
+    @property
+    def time(self) -> float:
+        """Time reached [s]."""
+        return time_of(self._prepared.step, self.step_count)
+
+    @property
+    def step_count(self) -> int:
+        """Steps taken."""
+        return self._circuit.step_count
+
+    @property
+    def step_size(self) -> float:
+        """Length of a step [s]; the circuit's own constant differs from it by what its bits leave."""
+        return float(self._prepared.step)
+
+    @property
+    def stable_step(self) -> float:
+        """Largest stable step [s] of the float form."""
+        return self._prepared.model.bound.step
+
+    def _metres(self, words: Any) -> Array:
+        form, units = self._prepared.constants.form, self._prepared.constants.units
+        return np.asarray(form.value(words) * units.length)
+
+    def _speeds(self, words: Any) -> Array:
+        form, units = self._prepared.constants.form, self._prepared.constants.units
+        return np.asarray(form.value(words) * units.velocity)
+
+    @property
+    def positions(self) -> Array:
+        """Current node positions (N, d) [m]."""
+        placed = self._metres(self.body.position) + self._prepared.model.centre
+        return placed[:, : self._problem.dimension]
+
+    @property
+    def velocities(self) -> Array:
+        """Current node velocities (N, d) [m/s]."""
+        return self._speeds(self.body.velocity)[:, : self._problem.dimension]
+
+    def advance(self, until: float, max_steps: int) -> None:
+        """Step towards `until` [s], at most `max_steps` steps."""
+        wanted = round(until / self.step_size) - self.step_count
+        self._circuit.take(max(0, min(wanted, max_steps)))
+        lost = {name: count for name, count in self._circuit.overflow_counts.items() if count}
+        if lost and not self._warned:
+            self._warned = True
+            form = self._prepared.constants.form
+            warnings.warn(
+                f"{OPTIONS}: words overflow by t = {self.time:.4g} s in {', '.join(lost)}; {form.word + 1} bits with "
+                f"{form.fraction} after the point, or larger units, may do (`rheotwin circuit` tells)",
+                stacklevel=2,
+            )
+
+    def _edges(self) -> Tem:
+        """Return what the element module puts out from the words as they are, without changing them."""
+        body = self.body
+        x, v, start, end = body.position, body.velocity, body.start, body.end
+        return tem(x[start], v[start], x[end], v[end], body.lam, self._prepared.constants)
+
+    def _tensions(self) -> tuple[Array, Array]:
+        """Return the memory's share of the edges' tension and all of it [N], in the order of the network."""
+        model, constants = self._prepared.model, self._prepared.constants
+        found = self._edges()
+        tension = -constants.form.value(found.force) * constants.units.force
+        dashpot = model.c1 * model.c2 / (model.c1 + model.c2) * self._speeds(found.rate)
+        relaxes = model.network.edge_constants.arm_stiffness[:, model.order].sum(axis=0) > 0.0
+        memory, total = (np.zeros(len(model.network.edges)) for _ in range(2))
+        memory[model.order], total[model.order] = np.where(relaxes, tension - dashpot, 0.0), tension
+        return memory, total
+
+    @cached_property
+    def _averages(self) -> tuple[Any, Any, Array]:
+        problem, network = self._problem, self._prepared.model.network
+        average = diags(1.0 / nodal_volumes(problem)) @ network.node_share
+        strains = [vertex_strain(b.mesh, b.cell, out_of_plane=strain_ratio(b, problem)) for b in problem.bodies]
+        return average, strains, out_of_plane_ratio(problem)
+
+    def fields(self) -> dict[str, Array]:
+        """Return the nodal results under their common names."""
+        model, problem = self._prepared.model, self._problem
+        average, strains, out_of_plane = self._averages
+        place, speed = self._metres(self.body.position), self._speeds(self.body.velocity)
+        displacement = place - model.points
+        vectors, *_ = edge_motion(place, speed, model.network.edges)
+        stresses = []
+        for tension in self._tensions():
+            stress = average @ edge_virial(vectors, model.network.rest_length, tension)
+            stress[:, 2] += out_of_plane * (stress[:, 0] + stress[:, 1])
+            stresses.append(stress)
+        flat = displacement[:, : problem.dimension]
+        return {
+            "displacement": displacement,
+            "velocity": speed,
+            "stress": stresses[1],
+            "strain": np.concatenate([s.of(flat[b.nodes]) for s, b in zip(strains, problem.bodies, strict=True)]),
+            "von_mises_stress": von_mises(stresses[1]),
+            "memory_stress": stresses[0],
+            "contact_force": np.zeros_like(displacement),
+        }
+
+    def reactions(self) -> dict[str, Array]:
+        """Return the force (d,) [N] that the bodies exert on each support.
+
+        That is what pulls at held points. Where supports move it is that at the start of the last step, less mass times
+        acceleration from the step before, as `truss` has it.
+        """
+        constants, circuit, problem = self._prepared.constants, self._circuit, self._problem
+        force = circuit.forces
+        acceleration = np.zeros(force.shape)
+        if self._prepared.model.moves_supports:
+            before, after, force = circuit.watched
+            acceleration = self._speeds(after - before) / self.step_size
+        newton = constants.form.value(force) * constants.units.force - problem.masses[:, None] * acceleration
+        held = self._prepared.model.held
+        supports = np.zeros((len(problem.prescribed), problem.dimension))
+        np.add.at(supports, (held.motion, held.component), newton[held.node, held.component])
+        names = (f"support.{item.name}" for item in problem.prescribed)
+        return dict(zip(names, supports, strict=True))
+
+    def energy(self) -> dict[str, float]:
+        """Return kinetic and stored energy [J]: m v^2/2 and k1 (lv - L)^2/2."""
+        speed = self._speeds(self.body.velocity)
+        kinetic = 0.5 * np.sum(self._problem.masses[:, None] * speed**2)
+        stored = 0.5 * np.sum(self._prepared.model.k1 * self._metres(self.body.lam) ** 2)
+        return {"kinetic": float(kinetic), "stored": float(stored)}
+
+    def statistics(self) -> dict[str, Any]:
+        """Return words, units and constants, how full the words get, and what was lost on the way."""
+        prepared, constants = self._prepared, self._prepared.constants
+        units, form, band = constants.units, constants.form, dead_band(constants)
+        found: dict[str, Any] = {
+            "edges": len(prepared.model.edges),
+            "material_match": prepared.model.network.matches,
+            "kernel": self._circuit.kernel,
+            "word": form.word,
+            "fraction": form.fraction,
+            "time_unit_s": units.time,
+            "length_unit_m": units.length,
+            "mass_unit_kg": units.mass,
+            "circuit_step_s": float(constants.H.value) * units.time,
+            "dead_band_m_per_s": band.velocity,
+            "share_in_dead_band": band.share(self._speeds(self.body.velocity)),
+            "overflows": self._circuit.overflow_counts,
+        }
+        if prepared.ranges is not None:
+            found["range_used"] = {k: round(v, 4) for k, v in prepared.ranges.shares(units, form).items()}
+            found["remarks"] = prepared.remarks
+        return found
+
+    def save(self) -> dict[str, Array]:
+        """Return the complete state."""
+        units, form = self._prepared.constants.units, self._prepared.constants.form
+        return self._circuit.save() | {
+            UNITS: np.array([units.time, units.length, units.mass, form.word, form.fraction]),
+            "step_size": np.array(self.step_size),
+        }
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over a saved state; words mean nothing in other units."""
+        check_same_step(state, self.step_size)
+        units, form = self._prepared.constants.units, self._prepared.constants.form
+        own = np.array([units.time, units.length, units.mass, form.word, form.fraction])
+        if not np.array_equal(state[UNITS], own):
+            time, length, mass = (f"{value:g}" for value in state[UNITS][:3])
+            raise RheotwinError(
+                f"checkpoint: its words are in other units; resume with time_unit = {time}, length_unit = {length}, "
+                f"mass_unit = {mass}, word = {state[UNITS][3]:.0f} and fraction = {state[UNITS][4]:.0f} of {OPTIONS}"
+            )
+        self._circuit.restore(state)
+
+
+class FixedPointSolver:
+    """Plug-in: the circuit of 16-bit words, bit for bit."""
+
+    name: ClassVar[str] = "fixed-point"
+    description: ClassVar[str] = "the papers' circuit of 16-bit words on a truss, bit for bit; loads and supports only"
+    options: ClassVar[type[BaseModel]] = FixedPointOptions
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dimensions=frozenset({1, 2, 3}),
+        cells=ALL_CELLS,
+        laws=frozenset({"voigt", "maxwell", "three-element"}),
+        tools=frozenset(),
+    )
+
+    def start(self, problem: Problem, options: BaseModel) -> FixedPointSimulation:
+        """Set up the circuit at time zero."""
+        assert isinstance(options, FixedPointOptions)
+        return FixedPointSimulation(problem, options)

@@ -1,0 +1,127 @@
+"""Circuit and host together: steps with what the host writes before and after each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.particles.fixed_point.body import CircuitBody
+from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
+from rheotwin.particles.fixed_point.host import Memories, memories_of, write_after, write_before, writes_every_step
+from rheotwin.particles.fixed_point.kernels import FastCircuit, runs_fast
+from rheotwin.particles.fixed_point.prepare import Prepared
+
+
+class Stepping:
+    """Advances the memories of a prepared problem, in compiled loops where these give the same words.
+
+    The body and the loops' copy of it are brought in line only when one of them is needed.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._busy = writes_every_step(prepared.model)
+        self._body = prepared.body.copy()
+        fast = runs_fast(prepared.constants)
+        self._fast = FastCircuit(self._body, prepared.constants, prepared.model.points) if fast else None
+        self._copy_is_newer = False
+        self._counted = no_overflows()
+        self.watched = np.zeros((3, *self._body.position.shape), dtype=np.int64)
+        """Velocities at the start of the last step but one and of the last, and forces there: of moving supports."""
+        self.step_count = 0
+
+    @property
+    def kernel(self) -> str:
+        """Which form steps the words: `structured`, `unstructured` or `readable`."""
+        if self._fast is None:
+            return "readable"
+        return "structured" if self._fast.lodging.structured else "unstructured"
+
+    @property
+    def body(self) -> CircuitBody:
+        """The words as they are now, to read."""
+        if self._fast is not None and self._copy_is_newer:
+            self._fast.store(self._body)
+            there = _memories(self._fast)
+            self._body.force[:] = there.force[there.places]
+            self._copy_is_newer = False
+        return self._body
+
+    @property
+    def overflows(self) -> NDArray[np.int64]:
+        """Overflows so far, for good, by class of OPERATORS."""
+        return self._counted + self._fast.counters if self._fast is not None else self._counted
+
+    @property
+    def overflow_counts(self) -> dict[str, int]:
+        """Overflows so far by name of the operator class."""
+        return dict(zip(OPERATORS, self.overflows.tolist(), strict=True))
+
+    def take(self, count: int) -> None:
+        """Take `count` steps."""
+        if self._busy:
+            there = memories_of(self._body) if self._fast is None else _memories(self._fast)
+            end = self.step_count + count
+            for number in range(self.step_count, end):
+                self._take_with_host(there, number, watch=number >= end - 2)
+        else:
+            self._take(count)
+        self.step_count += count
+
+    def _take(self, count: int) -> None:
+        if self._fast is None:
+            for _ in range(count):
+                step(self._body, self._prepared.constants, self._counted)
+        else:
+            self._fast.advance(count)
+            self._copy_is_newer = True
+
+    def _take_with_host(self, there: Memories, number: int, *, watch: bool) -> None:
+        h, host = float(self._prepared.step), self._prepared.host
+        write_before(host, there, number * h, h)
+        if watch:
+            if self._fast is not None:
+                self._copy_is_newer = True
+            self.watched[0] = self.watched[1]
+            self.watched[1:] = self.body.velocity, self.forces
+        self._take(1)
+        write_after(host, there, (number + 1) * h)
+
+    @property
+    def forces(self) -> NDArray[np.int64]:
+        """What pulls at every point (N, 3), raw and in full length: its load and its edges."""
+        body = self.body
+        x, v, start, end = body.position, body.velocity, body.start, body.end
+        found = tem(x[start], v[start], x[end], v[end], body.lam, self._prepared.constants)
+        pull = self._prepared.host.external * self._prepared.host.words_per_newton
+        total = np.asarray(np.floor(pull + 0.5), dtype=np.int64)
+        np.add.at(total, end, found.forces)
+        np.subtract.at(total, start, found.forces)
+        return total
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Return words, counters and steps."""
+        words = {name: array.copy() for name, array in self.body._asdict().items()}
+        counts = {"overflows": self.overflows.copy(), "watched": self.watched.copy()}
+        return words | counts | {"step_count": np.array(self.step_count)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what was saved."""
+        for name, array in self._body._asdict().items():
+            array[...] = state[name]
+        self.watched[...] = state["watched"]
+        self._copy_is_newer = False
+        self._counted = np.asarray(state["overflows"], dtype=np.int64).copy()
+        if self._fast is not None:
+            self._fast.load(self._body)
+            self._fast.counters[:] = 0
+        self.step_count = int(state["step_count"])
+
+
+def _memories(fast: FastCircuit) -> Memories:
+    """Return the memories of the compiled loops."""
+    size = fast.lodging.size
+    return Memories(fast.lodging.words, fast._motion[:size], fast._motion[size:], fast._external)

@@ -1,0 +1,180 @@
+"""The fast circuit gives the words of the readable one, overflows included, and its roots are floors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit, types
+from numba.extending import intrinsic
+
+from rheotwin.particles.fixed_point.arithmetic import Format, isqrt, recip
+from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
+from rheotwin.particles.fixed_point.circuit import no_overflows, step
+from rheotwin.particles.fixed_point.kernels import FastCircuit, advance, runs_fast, scalar_table
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.run_words import data_of
+from rheotwin.particles.fixed_point.word_lanes import COUNT, Words
+from rheotwin.particles.lanes import whole
+
+SECONDS = Units(time=1.0)
+SHAPE = (5, 4, 6)
+_types: Any = types
+
+
+def noisy(points: np.ndarray, start: np.ndarray, end: np.ndarray, form: Format, seed: int) -> CircuitBody:
+    """A body whose words are anything the format holds: differences and sums overflow everywhere."""
+    rng, least, most = np.random.default_rng(seed), -form.highest - 1, form.highest
+    body = circuit_body(np.zeros_like(points), start, end, units=SECONDS, form=form)
+    for array in (body.lam, body.position, body.velocity, body.force):
+        array[...] = rng.integers(least, most + 1, array.shape)
+        array[rng.random(array.shape) < 0.1] = least
+        array[rng.random(array.shape) < 0.1] = most
+    # Some edges without length, some shorter than the reciprocal resolves.
+    body.position[end[::7]] = body.position[start[::7]]
+    body.position[end[::11]] = np.clip(
+        body.position[start[::11]] + rng.integers(-1, 2, (len(end[::11]), 3)), least, most
+    )
+    return body
+
+
+def agree(one: CircuitBody, other: CircuitBody) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def constants_of(edges: int, points: int, own: bool, **options: Any) -> CircuitConstants:
+    spread, masses = np.linspace(0.4, 1.0, edges), np.linspace(1.0, 3.0, 3 * points).reshape(points, 3)
+    masses[::5] = np.inf
+    law = EdgeLaw(15.0 * spread, 2.0, 7.0 * spread) if own else EdgeLaw(15.0, 2.0, 7.0)
+    return circuit_constants(law, masses if own else 1.5, 0.01, SECONDS, **options)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("rounding", [False, True])
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize("form", [Format(), Format(16, 11), Format(12, 6), Format(9, 0)], ids=str)
+def test_every_word_and_counter_agrees(form: Format, structured: bool, rounding: bool, own: bool) -> None:
+    points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
+    body = noisy(points, start, end, form, seed=form.word + 2 * rounding + own)
+    options = {"tem_wmod": rounding, "euler_round": not rounding or own}
+    constants = constants_of(
+        len(start), len(points), own, form=form, tem_round=rounding, **options | {"tem_wmod": True}
+    )
+    fast, counters = FastCircuit(body, constants, points if structured else None), no_overflows()
+    assert fast.lodging.structured == structured
+    found = body.copy()
+    for _ in range(5):
+        step(body, constants, counters)
+        fast.advance(1)
+        fast.store(found)
+        assert agree(found, body)
+        assert np.array_equal(fast.counters, counters)
+    assert np.count_nonzero(counters) >= 6
+
+
+def test_any_mesh_and_any_number_of_edges() -> None:
+    rng = np.random.default_rng(5)
+    for points, edges in ((2, 1), (7, 15), (40, 16), (40, 17), (333, 1001)):
+        start = rng.integers(0, points, edges)
+        end = (start + rng.integers(1, points, edges)) % points
+        body = circuit_body(rng.normal(0.0, 20.0, (points, 3)), start, end, units=SECONDS, lengths=10.0)
+        constants = constants_of(edges, points, own=True, tem_wmod=True)
+        found, counters, fast_counters = body.copy(), no_overflows(), no_overflows()
+        for _ in range(10):
+            step(body, constants, counters)
+        advance(found, constants, 10, fast_counters, rng.normal(0.0, 1.0, (points, 3)))
+        assert agree(found, body)
+        assert np.array_equal(counters, fast_counters)
+
+
+def test_edges_against_the_numbering_keep_their_direction() -> None:
+    points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
+    turned = np.random.default_rng(1).random(len(start)) < 0.5
+    start, end = np.where(turned, end, start), np.where(turned, start, end)
+    constants = constants_of(len(start), len(points), own=False)
+    body = noisy(points, start, end, Format(), seed=1)
+    fast, found = FastCircuit(body, constants, points), body.copy()
+    fast.advance(3)
+    fast.store(found)
+    for _ in range(3):
+        step(body, constants)
+    assert agree(found, body)
+
+
+@pytest.mark.parametrize(
+    "options", [{"sqrt": "cordic"}, {"overflow": "saturate"}, {"form": Format(18, 10)}, {"form": Format(16, 12)}]
+)
+def test_what_lanes_cannot_hold_goes_through_the_readable_form(options: dict[str, Any]) -> None:
+    points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
+    constants = constants_of(len(start), len(points), own=False, tem_wmod=True, **options)
+    body = noisy(points, start, end, constants.form, seed=2)
+    assert not runs_fast(constants)
+    with pytest.raises(ValueError, match="at most 16 bits"):
+        FastCircuit(body, constants)
+    found, counters, other = body.copy(), no_overflows(), no_overflows()
+    advance(found, constants, 4, counters)
+    for _ in range(4):
+        step(body, constants, other)
+    assert agree(found, body)
+    assert np.array_equal(counters, other)
+
+
+def test_steps_in_parts_are_steps_at_once() -> None:
+    points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
+    constants = constants_of(len(start), len(points), own=False)
+    body = noisy(points, start, end, Format(), seed=4)
+    parts, counters, counted = body.copy(), no_overflows(), no_overflows()
+    advance(body, constants, 12, counters, points)
+    for count in (1, 4, 7):
+        advance(parts, constants, count, counted, points)
+    assert agree(parts, body)
+    assert np.array_equal(counters, counted)
+
+
+def _lengths(typing: Any, squares: Any, lengths: Any, inverses: Any, table: Any, counters: Any, count: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from numba.core import cgutils
+
+        read, root, inverse, scalars, overflows = data_of(context, builder, signature, arguments, 5)
+        words = Words(builder, scalars, overflows, False)
+        with cgutils.for_range_slice(builder, whole(0), arguments[5], whole(COUNT), intp=whole(0).type) as (k, _):
+            length = words.root(words.load(builder.gep(read, [k])))
+            words.store(length, builder.gep(root, [k]))
+            words.store(words.reciprocal(length), builder.gep(inverse, [k]))
+        return context.get_dummy_value()
+
+    return _types.void(squares, lengths, inverses, table, counters, _types.int64), generate
+
+
+_lengths_of: Any = intrinsic(_lengths)
+
+
+@njit
+def _run(squares: Any, lengths: Any, inverses: Any, table: Any, counters: Any) -> None:
+    _lengths_of(squares, lengths, inverses, table, counters, squares.size)
+
+
+def roots_and_reciprocals(squares: np.ndarray, form: Format) -> tuple[np.ndarray, np.ndarray]:
+    """What the vectors make of squares, each below 2^32."""
+    padded = np.zeros(-(-len(squares) // COUNT) * COUNT, dtype=np.uint32)
+    padded[: len(squares)] = squares
+    length, inverse = np.zeros((2, len(padded)), dtype=np.int32)
+    constants = circuit_constants(EdgeLaw(1.0, 1.0, 1.0), 1.0, 0.5, SECONDS, form=form)
+    _run(padded.view(np.int32), length, inverse, scalar_table(constants), no_overflows())
+    return length[: len(squares)], inverse[: len(squares)]
+
+
+def test_root_is_the_floor_at_every_square_and_just_below() -> None:
+    # The rounded root is monotone, so these decide all sums of three squares of 16 bits.
+    n = np.arange(1, isqrt(3 * 2**30) + 2)
+    squares = np.concatenate([[0], n * n - 1, n * n])
+    length, _ = roots_and_reciprocals(squares, Format())
+    assert np.array_equal(length, isqrt(squares))
+
+
+@pytest.mark.parametrize("fraction", range(12))
+def test_reciprocal_of_every_length(fraction: int) -> None:
+    form, n = Format(16, fraction), np.arange(2**16)
+    _, inverse = roots_and_reciprocals(n * n, form)
+    assert np.array_equal(inverse, recip(n, form))
