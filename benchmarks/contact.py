@@ -19,6 +19,7 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkDoubleArray
 from vtkmodules.vtkFiltersCore import vtkImplicitPolyDataDistance
 
+from benchmarks import contact_particles
 from benchmarks.side_by_side import Ratio, seconds
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs, find_pairs_with_room
 from rheotwin.constraints.contact.pairs import Pairs, room_for_pairs
@@ -157,4 +158,4 @@ def _open3d(vertices: Array, triangles: Array, points: Array) -> Callable[[], ob
 
 def measure() -> list[Ratio]:
     """Measure everything."""
-    return [*self_contact(), *linear_in_size(), *nearest_to_tool()]
+    return [*self_contact(), *linear_in_size(), *nearest_to_tool(), *contact_particles.measure()]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import gallery_circuit
 import numpy as np
 import pyvista
 
+from rheotwin.__main__ import main as main_of_rheotwin
 from rheotwin.record import Record, open_record
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, load_scene
+from rheotwin.scene.contact import ContactSpec
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -30,6 +34,7 @@ class Row:
     case: str | None = None
     changes: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    solver: str = "truss"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Strip:
     times: tuple[float, ...]
     rows: tuple[Row, ...]
     size: tuple[int, int] = (330, 200)
+    window: tuple[float, float, float, float] | None = None
+    """What is shown, least and largest x and y [m], in 3D from above; default: all bodies."""
 
 
 WITHOUT_TOPOLOGY = {"topology_stiffness": 0.0, "topology_damping": 0.0, "topology_distance": 0.0}
@@ -63,6 +70,27 @@ STRIPS = (
         (330, 280),
     ),
     Strip("coarse-fine-2d", (0.0, 8.0, 20.0), (Row("truss"),), (430, 260)),
+    Strip("resting-2d", (0.0, 0.4, 2.0, 8.0), (Row("truss"), Row("fem", solver="fem")), (330, 130)),
+    Strip("resting-3d", (0.0, 0.4, 6.0), (Row("truss"),), (430, 260)),
+    Strip("roller-2d", (0.0, 0.75, 2.0, 7.0, 12.0, 17.25, 21.0), (Row("truss"),), (620, 130), (-0.4, 0.4, -0.01, 0.13)),
+    Strip("roller-3d", (0.0, 0.5, 1.5, 3.0, 4.25, 6.0), (Row("truss"),), (260, 260), (-0.2, 0.25, -0.25, 0.2)),
+    Strip("imprint-2d", (0.0, 5.0, 10.0, 20.0), (Row("truss"),)),
+    Strip("lobes-2d", (0.0, 4.0, 7.0, 12.0), (Row("truss"),), (330, 230)),
+    Strip(
+        "sliding-2d",
+        (0.0, 1.0, 1.5, 1.9),
+        (Row("mu = 0.3"), Row("mu = 0", changes={"contact": ContactSpec(friction=0.0, bodies=True)})),
+        (330, 150),
+    ),
+    Strip("pile-2d", (0.0, 0.25, 1.0, 8.0), (Row("truss"),), (260, 380)),
+    Strip(
+        "dropped-2d",
+        (0.0, 0.1, 0.25, 1.5),
+        (Row("fem", solver="fem"), Row("truss")),
+        (330, 200),
+        (-0.02, 0.32, -0.01, 0.22),
+    ),
+    Strip("pushed-3d", (0.0, 0.4, 0.7, 1.5), (Row("truss"),), (330, 240)),
 )
 
 
@@ -72,8 +100,8 @@ def record_of(scene: Scene, solver: str, folder: Path, case: str | None = None, 
     return open_record(folder)
 
 
-def draw_frame(plotter: Any, record: Record, index: int, top: float, *, flat: bool) -> None:
-    """Draw the bodies of one frame, coloured by how far they moved up to `top` [m], and the tools."""
+def draw_frame(plotter: Any, record: Record, index: int, top: float, *, flat: bool, veil: float = 0.5) -> None:
+    """Draw the bodies of one frame, coloured by how far they moved up to `top` [m], and tools as opaque as `veil`."""
     grid = record.frame(index)
     grid["moved"] = np.linalg.norm(grid["displacement"], axis=1)
     plotter.add_mesh(
@@ -89,7 +117,7 @@ def draw_frame(plotter: Any, record: Record, index: int, top: float, *, flat: bo
     )
     tools = record.tools(index)
     if tools is not None:
-        plotter.add_mesh(tools, color="#9aa0a8", opacity=0.5, lighting=not flat)
+        plotter.add_mesh(tools, color="#9aa0a8", opacity=veil, lighting=not flat)
 
 
 def draw_comparison(scene_file: Path, folder: Path, size: tuple[int, int]) -> None:
@@ -122,10 +150,11 @@ def draw_strip(strip: Strip, folder: Path) -> None:
     """Draw a scene at several times, a row per variant, all in one view and on one colour scale."""
     scene = load_scene(ROOT / "scenes" / f"{strip.scene}.toml")
     records = [
-        record_of(scene.model_copy(update=row.changes), "truss", folder / str(number), row.case, row.options or None)
+        record_of(scene.model_copy(update=row.changes), row.solver, folder / str(number), row.case, row.options or None)
         for number, row in enumerate(strip.rows)
     ]
-    shape = (len(strip.rows), len(strip.times))
+    long = strip.window is not None and len(strip.rows) == 1 and strip.size[0] > 500  # one below the other
+    shape = (len(strip.times), 1) if long else (len(strip.rows), len(strip.times))
     window = [strip.size[0] * shape[1], strip.size[1] * shape[0]]
     plotter: Any = pyvista.Plotter(off_screen=True, shape=shape, window_size=window, border=False)
     chosen = [[int(np.abs(record.times - time).argmin()) for time in strip.times] for record in records]
@@ -133,18 +162,28 @@ def draw_strip(strip: Strip, folder: Path) -> None:
     top = max(np.linalg.norm(grid["displacement"], axis=1).max() for grid in grids)
     for row, record in enumerate(records):
         for column, index in enumerate(chosen[row]):
-            plotter.subplot(row, column)
-            draw_frame(plotter, record, index, top, flat=scene.dimension == 2)
+            plotter.subplot(*((column, 0) if long else (row, column)))
+            veil = 0.12 if strip.window is not None and scene.dimension == 3 else 0.5  # from above tools hide bodies
+            draw_frame(plotter, record, index, top, flat=scene.dimension == 2, veil=veil)
             plotter.add_text(f"{strip.rows[row].label}, t = {record.times[index]:g} s", font_size=7, color="black")
-            frame(plotter, grids, strip.size, flat=scene.dimension == 2)
+            frame(plotter, grids, strip, flat=scene.dimension == 2)
     save(plotter, IMAGES / f"{strip.scene}.png")
 
 
-def frame(plotter: Any, grids: list[Any], size: tuple[int, int], *, flat: bool) -> None:
-    """Point the camera so that the bodies of all frames fit, at one scale."""
+def draw_forces(name: str, tool: str) -> None:
+    """Draw the force on a tool over time with both solvers, as `rheotwin compare` does."""
+    with tempfile.TemporaryDirectory() as folder:
+        main_of_rheotwin(["compare", str(ROOT / "scenes" / f"{name}.toml"), "--output", f"{folder}/found", "--quiet"])
+        shutil.copy(Path(folder) / "found" / "plots" / f"default-force-{tool}.png", IMAGES / f"{name}.png")
+
+
+def frame(plotter: Any, grids: list[Any], strip: Strip, *, flat: bool) -> None:
+    """Point the camera so that the bodies of all frames, or what is inside the window, fit, at one scale."""
     bounds = np.array([grid.bounds for grid in grids]).reshape(len(grids), 3, 2)
     low, high = bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0)
-    if not flat:
+    if strip.window is not None:
+        low[:2], high[:2] = strip.window[::2], strip.window[1::2]
+    elif not flat:
         plotter.view_vector((0.6, -1.6, 0.9), viewup=(0, 0, 1))
         plotter.camera.zoom(1.4)
         return
@@ -153,7 +192,7 @@ def frame(plotter: Any, grids: list[Any], size: tuple[int, int], *, flat: bool) 
     plotter.camera.focal_point = tuple(centre)
     plotter.camera.position = (centre[0], centre[1], 10.0 * float(extent.max()))
     plotter.enable_parallel_projection()
-    plotter.camera.parallel_scale = 0.62 * max(float(extent[1]), float(extent[0]) * size[1] / size[0])
+    plotter.camera.parallel_scale = 0.62 * max(float(extent[1]), float(extent[0]) * strip.size[1] / strip.size[0])
 
 
 def save(plotter: Any, picture: Path) -> None:
@@ -172,6 +211,10 @@ def main(names: list[str]) -> None:
         for strip in STRIPS:
             if not names or strip.scene in names:
                 draw_strip(strip, Path(folder) / strip.scene)
+    if not names or "press-match-2d" in names:
+        draw_forces("press-match-2d", "roller")
+    if not names or gallery_circuit.SCENE in names:
+        gallery_circuit.draw_circuit(ROOT, IMAGES)
 
 
 if __name__ == "__main__":

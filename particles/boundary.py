@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.lumped import keep_apart_fast
 from rheotwin.constraints.contact.near_tools import NearTools, forget_list, near_tools, note_way, renew, slack
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tables, Tools, table_value
@@ -133,7 +134,7 @@ def hold(held: Held, nodes: Nodes, state: State, end: float, h: float) -> None:
         state.velocities[node, c] = wanted
 
 
-@njit(cache=True)
+@borrowing
 def _push(node: int, k: int, change: float, normal: tuple[float, ...], nodes: Nodes, state: State, h: float) -> None:
     """Change the velocity of a node's free components by `change` n [m/s]; its supports take the rest of the force."""
     for c in range(3):
@@ -143,7 +144,7 @@ def _push(node: int, k: int, change: float, normal: tuple[float, ...], nodes: No
         state.reaction[node, c] -= (1.0 - nodes.free[node, c]) * force
 
 
-@njit(cache=True)
+@borrowing
 def _press(
     tool: int, k: int, pose: Array, push: Push, tools: Tools, nodes: Nodes, state: State, h: float
 ) -> float:  # fmt: skip
@@ -168,17 +169,21 @@ def _press(
     return float(h * abs(change))
 
 
-@njit(cache=True)
-def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> tuple[float, float, bool]:
+@borrowing
+def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> tuple[float, bool]:
     """Push the near candidates that would end inside a tool, but for those that another one has already pushed.
 
-    Returns the largest correction [m], a bound of the squared speed [m2/s2] of what was pushed, and whether a node
-    between the tool and a support has to be looked at again.
+    Returns the largest correction [m], and whether a node between the tool and a support has to be looked at again.
     """
-    near, again, largest, square = push.near, False, 0.0, 0.0
+    near, again, largest = push.near, False, 0.0
     candidate, pressed, touched, x, v = tools.candidate, push.pressed, push.touched, state.positions, state.velocities
     marked, hit, hits, free, mass = push.marked, push.hit, push.hits[0], nodes.free, nodes.mass
-    shape, geometry, pose, contact_force = tools.shape[tool], tools.geometry[tool], push.poses[tool], state.contact_force
+    shape, geometry, pose, contact_force = (
+        tools.shape[tool],
+        tools.geometry[tool],
+        push.poses[tool],
+        state.contact_force,
+    )
     reaction, rows, first, flat = state.reaction, near.rows, tools.offset[tool], shape == PLANE
     cx, cy, cz = geometry[0] + pose[0], geometry[1] + pose[1], geometry[2] + pose[2]
     nx, ny, nz = 0.0, 0.0, 0.0
@@ -191,7 +196,11 @@ def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State
             continue
         px, py, pz = x[node, 0] + h * v[node, 0], x[node, 1] + h * v[node, 1], x[node, 2] + h * v[node, 2]
         if flat:
-            gap = (px - geometry[0] - pose[0]) * nx + (py - geometry[1] - pose[1]) * ny + (pz - geometry[2] - pose[2]) * nz
+            gap = (
+                (px - geometry[0] - pose[0]) * nx
+                + (py - geometry[1] - pose[1]) * ny
+                + (pz - geometry[2] - pose[2]) * nz
+            )
         elif is_clear(shape, geometry, pose, px, py, pz):
             continue
         else:
@@ -209,20 +218,20 @@ def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State
         pull = mass[node] * change / h
         fx, fy, fz = pull * nx, pull * ny, pull * nz
         contact_force[k, 0], contact_force[k, 1], contact_force[k, 2] = fx, fy, fz
-        vx, vy, vz = v[node, 0] + ex * change * nx, v[node, 1] + ey * change * ny, v[node, 2] + ez * change * nz
-        v[node, 0], v[node, 1], v[node, 2] = vx, vy, vz
+        v[node, 0] += ex * change * nx
+        v[node, 1] += ey * change * ny
+        v[node, 2] += ez * change * nz
         if ex + ey + ez != 3.0:
             reaction[node, 0] -= (1.0 - ex) * fx
             reaction[node, 1] -= (1.0 - ey) * fy
             reaction[node, 2] -= (1.0 - ez) * fz
             again = again or not flat
         largest = max(largest, h * change)
-        square = max(square, vx * vx + vy * vy + vz * vz)
     push.hits[0] = hits
-    return largest, square, again
+    return largest, again
 
 
-@njit(cache=True)
+@borrowing
 def _sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float, listed: bool) -> float:
     """Correct the pushes of one tool on the nodes that have been pushed; return the largest correction [m].
 
@@ -243,7 +252,7 @@ def touches(boundary: Boundary) -> bool:
     return boundary.contact is not None or boundary.tools.shape.shape[0] > 0
 
 
-@njit(cache=True)
+@borrowing
 def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float) -> None:
     """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v.
 
@@ -253,7 +262,7 @@ def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float,
     _settle(boundary.contact, boundary, push, state, fastest, end, h)
 
 
-@njit(cache=True)
+@borrowing
 def _settle(
     contact: Any, boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip
@@ -264,7 +273,7 @@ def _settle(
         keep_apart_fast(contact, state.positions, state.velocities, state.reaction, fastest, end, h)
 
 
-@njit(cache=True)
+@borrowing
 def _clear(push: Push, tools: Tools, force: Array, all_of_it: bool) -> None:
     """Clear the pushes and forces [N] of the last step."""
     for row in range(push.hits[0]):
@@ -276,7 +285,7 @@ def _clear(push: Push, tools: Tools, force: Array, all_of_it: bool) -> None:
     push.hits[0] = 0
 
 
-@njit(cache=True)
+@borrowing
 def _keep_outside(
     tools: Tools, push: Push, nodes: Nodes, state: State, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip
@@ -289,10 +298,10 @@ def _keep_outside(
     for tool in range(count):
         table_value(tools.tables, tool, end, poses[tool])
     renew(near, tools, poses, push.reach, state.positions, state.velocities, h, fastest, ROUNDING * nodes.runaway)
-    way, again, square = 0.0, False, 0.0
+    way, again = 0.0, False
     for tool in range(count):
-        pushed, fast, twice = _first_sweep(tool, push, tools, nodes, state, h)
-        way, square, again = max(way, pushed), max(square, fast), again or twice
+        pushed, twice = _first_sweep(tool, push, tools, nodes, state, h)
+        way, again = max(way, pushed), again or twice
     again = push.hits[0] > 0 and (again or count > 1)
     spare = slack(near, tools, poses, h * fastest)
     for _ in range(SWEEPS if again else 0):

@@ -14,8 +14,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, hold, room_for_contact, settle_contact
+from rheotwin.particles.boundary import (
+    Boundary,
+    Nodes,
+    Push,
+    apply_loads,
+    hold,
+    room_for_contact,
+    settle_contact,
+    touches,
+)
 from rheotwin.particles.constrained import add_constraint_forces, note_held_accelerations
+from rheotwin.particles.fastest import fastest
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.state import State
 
@@ -44,7 +54,8 @@ def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> 
         for c in range(3):
             v[node, c] += rate * force[node, c]
     hold(boundary.held, nodes, state, end, h)
-    settle_contact(boundary, push, state, end, h)
+    if touches(boundary):
+        settle_contact(boundary, push, state, fastest(v), end, h)
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] += h * v[node, c]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.history import remember
+from rheotwin.constraints.contact.history import FREE, RENEWED
 from rheotwin.constraints.contact.impact import is_impact
 from rheotwin.constraints.contact.mobility import (
     PRESSED,
@@ -19,7 +19,7 @@ from rheotwin.constraints.contact.mobility import (
     arm_of,
     motion_of,
 )
-from rheotwin.constraints.contact.packed_law import next_integral, stays_active
+from rheotwin.constraints.contact.packed_law import law_of, next_integral, stays_active
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ def nothing_exerted(nodes: int, tools: int) -> Exerted:
     )
 
 
-@njit(cache=True)
+@borrowing
 def nothing_yet(exerted: Exerted) -> None:
     """Clear the forces of the last step."""
     touched, marked, force = exerted.touched, exerted.marked, exerted.node_force
@@ -69,7 +69,7 @@ def nothing_yet(exerted: Exerted) -> None:
     exerted.filled[0], exerted.active[0] = 0, 0
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def add_to_tool(
     tool: int, rx: float, ry: float, rz: float, fx: float, fy: float, fz: float, on_tool: Array, moment: Array
 ) -> None:
@@ -82,7 +82,7 @@ def add_to_tool(
     moment[tool, 2] -= rx * fy - ry * fx
 
 
-@njit(cache=True)
+@borrowing
 def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: float) -> None:
     """Enter forces and history of the pairs that `settle` has solved for velocities (N, 3) [m/s], in a step of `h` [s].
 
@@ -92,25 +92,33 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
     node, weight, normal, gaps, tools = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.tool
     slots, point, geometry, pose = pairs.slot, pairs.point, contacts.tools.geometry, contacts.tools.motion.end
     was_active, sliding, integral, impulse = history.active, history.sliding, history.integral, history.impulse
-    pushed, tool_v, marked, touched = contacts.impulses.pushed, contacts.tools.motion.velocity, exerted.marked, exerted.touched
-    listed, filled, mark, on_node = history.listed, history.filled, history.mark, exerted.node_force
-    nodes, pushing = exerted.filled[0], exerted.active[0]
+    pushed, tool_v, marked, touched = (
+        contacts.impulses.pushed,
+        contacts.tools.motion.velocity,
+        exerted.marked,
+        exerted.touched,
+    )
+    listed, mark, on_node = history.listed, history.mark, exerted.node_force
+    filled, nodes, pushing = history.filled[0], exerted.filled[0], exerted.active[0]
     for p in range(pairs.count[0]):
         pressed, slot, tool = rows[p, PRESSED], slots[p], tools[p]
-        law = laws.shape[0] - 1 if tool == NO_TOOL else tool
+        law = law_of(laws, laws.shape[0] - 1 if tool == NO_TOOL else tool)
         nx, ny, nz = normal[p, 0], normal[p, 1], normal[p, 2]
         mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
         gap = gaps[p] + h * (mx * nx + my * ny + mz * nz - rows[p, RATE])
-        active = stays_active(laws, law, gap, pressed, was_active[slot])
+        active = stays_active(law, gap, pressed, was_active[slot])
         if pressed == 0.0 and not active:
             continue
-        integral[slot] = next_integral(laws, law, gap, integral[slot], active, h)
+        integral[slot] = next_integral(law, gap, integral[slot], active, h)
         was_active[slot], sliding[slot] = active, rows[p, SLIDES] > 0.0
         jx = pressed * nx + rows[p, TANGENT]
         jy = pressed * ny + rows[p, TANGENT + 1]
         jz = pressed * nz + rows[p, TANGENT + 2]
         impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = jx, jy, jz
-        remember(slot, listed, filled, mark)
+        if mark[slot] == FREE:
+            listed[filled] = slot
+            filled += 1
+        mark[slot] = RENEWED
         if pressed == 0.0 and not is_impact(laws, tool, gaps[p]):
             continue
         fx, fy, fz = jx / kick, jy / kick, jz / kick
@@ -130,4 +138,4 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
         if tool != NO_TOOL:
             rx, ry, rz = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
             add_to_tool(tool, rx, ry, rz, fx, fy, fz, exerted.tool_force, exerted.tool_moment)
-    exerted.filled[0], exerted.active[0] = nodes, pushing
+    history.filled[0], exerted.filled[0], exerted.active[0] = filled, nodes, pushing

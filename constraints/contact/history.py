@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.constraints.compiled import borrowing
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -51,16 +52,7 @@ def no_history(slots: int) -> History:
     )
 
 
-@njit(cache=True, inline="always")
-def remember(slot: int, listed: Indices, filled: Indices, mark: Marks) -> None:
-    """List a slot that has something to remember from this step."""
-    if mark[slot] == FREE:
-        listed[filled[0]] = slot
-        filled[0] += 1
-    mark[slot] = RENEWED
-
-
-@njit(cache=True)
+@borrowing
 def forget_others(history: History) -> None:
     """Clear what no step but the one before has written, but for features: they mean nothing without `active`."""
     active, sliding, integral, mark = history.active, history.sliding, history.integral, history.mark

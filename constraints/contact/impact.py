@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.mobility import NORMAL_RESPONSE, PRESSED, RATE, TANGENT, motion_of, push
 from rheotwin.constraints.contact.packed_law import IMPULSE, KIND, RESTITUTION
@@ -35,13 +35,13 @@ def no_shifts(nodes: int, tools: int, pairs: int) -> Shifts:
     return Shifts(np.zeros((nodes, 3)), np.zeros((tools, 4)), np.zeros(pairs))
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def is_impact(laws: Array, tool: int, gap: float) -> bool:
     """Tell whether a pair has run into each other in this step and obeys the law of impacts."""
     return gap < 0.0 and laws[tool if tool != NO_TOOL else laws.shape[0] - 1, KIND] == IMPULSE
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def lone_shift(
     gap: float, rate: float, pressed: float, response: float, restitution: float, h: float
 ) -> tuple[float, float]:
@@ -54,7 +54,7 @@ def lone_shift(
     return early, max(0.0, -restitution * gap - end)
 
 
-@njit(cache=True)
+@borrowing
 def _delay(contacts: Contacts, shifts: Shifts, h: float) -> bool:
     """Shift what impulses move from h to the remaining time; False if there are no impacts."""
     pairs, rows, pushed, laws = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed, contacts.laws
@@ -75,7 +75,7 @@ def _delay(contacts: Contacts, shifts: Shifts, h: float) -> bool:
     return found
 
 
-@njit(cache=True)
+@borrowing
 def _lift(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> float:
     """Lift every impact once to -e g_free where it would end deeper; return the largest change of a gap [m]."""
     pairs, rows, pushed, laws = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed, contacts.laws
@@ -99,13 +99,16 @@ def _lift(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> float:
     return largest
 
 
-@njit(cache=True)
+@borrowing
 def place_impacts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> None:
     """Find by what places have to be corrected for impacts before they move by h v; poses are; after `settle`."""
-    if not np.any(contacts.laws[:, KIND] == IMPULSE) or not _delay(contacts, shifts, h):
+    if not _delay(contacts, shifts, h):
         return
     for _ in range(VISITS):
         if _lift(contacts, shifts, v, h) <= contacts.lumped.settled:
             break
-    contacts.tools.motion.pose[:] += shifts.tools
-    shifts.tools[:] = 0.0
+    pose, moved = contacts.tools.motion.pose, shifts.tools
+    for tool in range(pose.shape[0]):
+        for c in range(4):
+            pose[tool, c] += moved[tool, c]
+            moved[tool, c] = 0.0

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.exerted import add_to_tool
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
-from rheotwin.constraints.contact.history import remember
+from rheotwin.constraints.contact.history import FREE, RENEWED
 from rheotwin.constraints.contact.impact import lone_shift
-from rheotwin.constraints.contact.mobility import arm_of, turn_of
 from rheotwin.constraints.contact.packed_law import (
     FRICTION,
     IMPULSE,
@@ -24,6 +22,7 @@ from rheotwin.constraints.contact.packed_law import (
     RESTITUTION,
     SLIP_SPEED,
     STATIC_FRICTION,
+    law_of,
     next_integral,
     stays_active,
     step_row,
@@ -35,7 +34,7 @@ from rheotwin.constraints.tools import PLANE, gap_and_normal
 Array = NDArray[np.float64]
 
 
-@njit(cache=True)
+@borrowing
 def _count_uses(contact: Any, x: Array, v: Array, h: float, change: int) -> None:
     """Add `change` to the uses of each node in a pair between bodies or within reach of a tool."""
     uses, pairs, near, tools = contact.contacts.impulses.uses, contact.contacts.pairs, contact.close, contact.tools
@@ -54,14 +53,14 @@ def _count_uses(contact: Any, x: Array, v: Array, h: float, change: int) -> None
             uses[candidate[k]] += change if gap <= reach else 0
 
 
-@njit(cache=True)
+@borrowing
 def meet_tools(contact: Any, x: Array, v: Array, h: float, kick: float, may_be_lone: bool) -> float:
     """Settle lone contacts in velocities v (n, 3) [m/s] and places x (n, 3) [m], and list all others as pairs.
 
     Candidates are looked at where x + h v. Returns a bound of the squared speed [m2/s2] at which nodes
     settled here move in the step, shifts included.
     """
-    tools, near, pairs, contacts = contact.tools, contact.close, contact.contacts.pairs, contact.contacts
+    tools, pairs, contacts = contact.tools, contact.contacts.pairs, contact.contacts
     shared = tools.shape.shape[0] > 1 or pairs.count[0] > 0
     if may_be_lone and shared:
         _count_uses(contact, x, v, h, 1)
@@ -75,7 +74,7 @@ def meet_tools(contact: Any, x: Array, v: Array, h: float, kick: float, may_be_l
     return largest
 
 
-@njit(cache=True)
+@borrowing
 def _zero_uses(contact: Any) -> None:
     uses, pairs, near, tools = contact.contacts.impulses.uses, contact.contacts.pairs, contact.close, contact.tools
     for p in range(pairs.count[0]):
@@ -88,28 +87,31 @@ def _zero_uses(contact: Any) -> None:
             uses[tools.candidate[near.rows[row]]] = 0
 
 
-@njit(cache=True)
+@borrowing
 def _meet_tool(
     contact: Any, tool: int, x: Array, v: Array, h: float, kick: float, may_be_lone: bool, shared: bool
 ) -> float:
     tools, near, contacts, exerted = contact.tools, contact.close, contact.contacts, contact.exerted
-    pairs, laws, history, motion = contacts.pairs, contacts.laws, contacts.history, contacts.tools.motion
+    pairs, history, motion = contacts.pairs, contacts.history, contacts.tools.motion
     node, weight, normal, gaps, points = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.point
     pair_tool, pair_slot, begin_at, loose = pairs.tool, pairs.slot, contact.end, contacts.lumped.loose
     active, sliding, integral, impulse = history.active, history.sliding, history.integral, history.impulse
-    listed, filled, mark, ease, uses = history.listed, history.filled, history.mark, contacts.lumped.ease, contacts.impulses.uses
+    listed, mark, ease, uses = history.listed, history.mark, contacts.lumped.ease, contacts.impulses.uses
     rows, place, candidate, velocity = near.rows, near.place, tools.candidate, contact.velocity
     touched, on_node = exerted.touched, exerted.node_force
-    geometry, poses, tool_v, pose, reach = tools.geometry, motion.end, motion.velocity, motion.end[tool], contact.reach[tool]
+    geometry, tool_v, pose, reach = tools.geometry, motion.velocity, motion.end[tool], contact.reach[tool]
     flat, first = tools.shape[tool] == PLANE, tools.offset[tool]
     cx, cy, cz = geometry[tool, 0] + pose[0], geometry[tool, 1] + pose[1], geometry[tool, 2] + pose[2]
     nx, ny, nz = 0.0, 0.0, 0.0
     if flat:
         _, nx, ny, nz = gap_and_normal(PLANE, geometry[tool], pose, cx, cy, cz)
     ux, uy, uz, spin = tool_v[tool, 0], tool_v[tool, 1], tool_v[tool, 2], tool_v[tool, 3]
-    static, kinetic, slip_speed = laws[tool, STATIC_FRICTION], laws[tool, FRICTION], laws[tool, SLIP_SPEED]
-    hits, restitution = laws[tool, KIND] == IMPULSE, laws[tool, RESTITUTION]
+    law = law_of(contacts.laws, tool)
+    static, kinetic, slip_speed, hits = law[STATIC_FRICTION], law[FRICTION], law[SLIP_SPEED], law[KIND] == IMPULSE
+    ax, ay, az = geometry[tool, 3], geometry[tool, 4], geometry[tool, 5]
+    ox, oy, oz, qx, qy, qz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     nodes, pushing, count, largest = exerted.filled[0], exerted.active[0], pairs.count[0], 0.0
+    filled, inverse = history.filled[0], 1.0 / kick
     for row in range(first, first + near.count[tool]):
         k = rows[row]
         there, i = place[k], candidate[k]
@@ -132,15 +134,15 @@ def _meet_tool(
             points[count, 0], points[count, 1], points[count, 2] = px - gap * nx, py - gap * ny, pz - gap * nz
             count += 1
             continue
-        mx, my, mz = vx - ux, vy - uy, vz - uz
-        if spin != 0.0:
-            tx, ty, tz = turn_of(geometry, poses, tool, px - gap * nx, py - gap * ny, pz - gap * nz)
-            mx, my, mz = mx - spin * tx, my - spin * ty, mz - spin * tz
+        rx, ry, rz = px - gap * nx - cx, py - gap * ny - cy, pz - gap * nz - cz
+        mx = vx - ux - spin * (ay * rz - az * ry)
+        my = vy - uy - spin * (az * rx - ax * rz)
+        mz = vz - uz - spin * (ax * ry - ay * rx)
         rate, response = mx * nx + my * ny + mz * nz, ease[i, 0]
-        slope, constant, compliance = step_row(laws, tool, gap, rate, integral[k], active[k], h, kick)
+        slope, constant, compliance = step_row(law, gap, rate, integral[k], active[k], h, kick)
         pressed = max(0.0, -(slope * rate + constant) / (slope * response + compliance))
         end = gap + h * response * pressed
-        stays = stays_active(laws, tool, end, pressed, active[k])
+        stays = stays_active(law, end, pressed, active[k])
         if pressed == 0.0 and not stays:
             continue
         jx, jy, jz, slides = pressed * nx, pressed * ny, pressed * nz, False
@@ -152,14 +154,21 @@ def _meet_tool(
                 most = kinetic if active[k] and sliding[k] else static
                 rub, slides = exact_friction(slip, response, most * pressed, kinetic * pressed)
             jx, jy, jz = jx + rub[0], jy + rub[1], jz + rub[2]
-        integral[k] = next_integral(laws, tool, end, integral[k], stays, h)
+        integral[k] = next_integral(law, end, integral[k], stays, h)
         active[k], sliding[k] = stays, slides
         impulse[k, 0], impulse[k, 1], impulse[k, 2] = jx, jy, jz
-        remember(k, listed, filled, mark)
+        if mark[k] == FREE:
+            listed[filled] = k
+            filled += 1
+        mark[k] = RENEWED
         shifted = 0.0
         if hits and gap < 0.0:
-            early, lift = lone_shift(gap, rate, pressed, response, restitution, h)
-            sx, sy, sz = response * early * jx + lift * nx, response * early * jy + lift * ny, response * early * jz + lift * nz
+            early, lift = lone_shift(gap, rate, pressed, response, law[RESTITUTION], h)
+            sx, sy, sz = (
+                response * early * jx + lift * nx,
+                response * early * jy + lift * ny,
+                response * early * jz + lift * nz,
+            )
             x[there, 0] += sx
             x[there, 1] += sy
             x[there, 2] += sz
@@ -171,12 +180,15 @@ def _meet_tool(
         v[there, 0], v[there, 1], v[there, 2] = vx, vy, vz
         square = vx * vx + vy * vy + vz * vz
         largest = max(largest, square if shifted == 0.0 else 2.0 * (square + shifted))
-        fx, fy, fz = jx / kick, jy / kick, jz / kick
+        fx, fy, fz = inverse * jx, inverse * jy, inverse * jz
         on_node[i, 0], on_node[i, 1], on_node[i, 2] = fx, fy, fz
         touched[nodes] = i
         nodes += 1
         pushing += 1
-        rx, ry, rz = arm_of(geometry, poses, tool, px - gap * nx, py - gap * ny, pz - gap * nz)
-        add_to_tool(tool, rx, ry, rz, fx, fy, fz, exerted.tool_force, exerted.tool_moment)
-    exerted.filled[0], exerted.active[0], pairs.count[0] = nodes, pushing, count
+        ox, oy, oz = ox - fx, oy - fy, oz - fz
+        qx, qy, qz = qx - ry * fz + rz * fy, qy - rz * fx + rx * fz, qz - rx * fy + ry * fx
+    force, moment = exerted.tool_force, exerted.tool_moment
+    force[tool, 0], force[tool, 1], force[tool, 2] = ox, oy, oz
+    moment[tool, 0], moment[tool, 1], moment[tool, 2] = qx, qy, qz
+    history.filled[0], exerted.filled[0], exerted.active[0], pairs.count[0] = filled, nodes, pushing, count
     return largest

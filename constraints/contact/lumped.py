@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs
 from rheotwin.constraints.contact.exerted import Exerted, account, nothing_yet
@@ -74,7 +74,7 @@ class BodyContact(NamedTuple):
     soft: bool
 
 
-@njit(cache=True)
+@borrowing
 def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
     if bodies is not None:
         history = contact.contacts.history
@@ -95,7 +95,7 @@ def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
             look_ahead(contact.contacts, contact.velocity, h)
 
 
-@njit(cache=True)
+@borrowing
 def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float, h: float, kick: float) -> None:
     """Change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N] by the contact of a step.
 
@@ -105,7 +105,7 @@ def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float
     _keep_apart(contact, x, v, reaction, np.inf, end, h, kick, False)
 
 
-@njit(cache=True)
+@borrowing
 def keep_apart_fast(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip
@@ -117,7 +117,7 @@ def keep_apart_fast(
     _keep_apart(contact, x, v, reaction, fastest, end, h, h, True)
 
 
-@njit(cache=True)
+@borrowing
 def _keep_apart(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float, kick: float,
     may_be_lone: bool,
@@ -130,8 +130,7 @@ def _keep_apart(
     contacts.pairs.count[0] = 0
     contacts.impulses.visits[0] = 0
     if contact.bodies is not None:
-        contact.before[:] = contact.begin
-        _fetch(contact.near, contact.places, x, v, h, contact.begin, contact.end, contact.velocity)
+        _fetch(contact, x, v, h)
     _find_body_pairs(contact.bodies, contact, h)
     square = meet_tools(contact, x, v, h, kick, may_be_lone)
     if contacts.pairs.count[0] > 0:
@@ -144,18 +143,20 @@ def _keep_apart(
     note_way(close, h * max(fastest, np.sqrt(square)))
 
 
-@njit(cache=True)
-def _fetch(near: Indices, places: Indices, x: Array, v: Array, h: float, begin: Array, end: Array, u: Array) -> None:
+@borrowing
+def _fetch(contact: Contact, x: Array, v: Array, h: float) -> None:
     """Copy places and velocities of the near nodes, and where the step would take them."""
-    for i in near:
+    places, before, begin, end, u = contact.places, contact.before, contact.begin, contact.end, contact.velocity
+    for i in contact.near:
         place = places[i]
         for c in range(3):
+            before[i, c] = begin[i, c]
             begin[i, c] = x[place, c]
             u[i, c] = v[place, c]
             end[i, c] = begin[i, c] + h * u[i, c]
 
 
-@njit(cache=True)
+@borrowing
 def _give_back(contact: Contact, x: Array, v: Array, reaction: Array, h: float) -> float:
     """Take velocities, shifts and forces of the touched nodes to the loop; what supports hold, they bear.
 

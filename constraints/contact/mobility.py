@@ -13,9 +13,9 @@ more to pass than they have to do. `rows` are those of `settle`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.friction import Vector
 from rheotwin.constraints.contact.pairs import NODES
 from rheotwin.constraints.packed import IMMOVABLE
@@ -30,7 +30,7 @@ closing rate without impulses [m/s], the normal impulse [N s], 1 where the conta
 TANGENT, SURFACE, TURN, STATIC, KINETIC, SLIP, ROW = 8, 11, 14, 17, 18, 19, 20
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def turn_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float) -> Vector:
     """Return a x r [m] of the point (x, y, z) [m] on a tool in its pose (T, 4): its motion per radian."""
     rx, ry, rz = arm_of(geometry, pose, tool, x, y, z)
@@ -38,7 +38,7 @@ def turn_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: floa
     return ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def arm_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float) -> Vector:
     """Return r [m] from the centre of a tool in its pose (T, 4) to the point (x, y, z) [m]."""
     return (
@@ -48,7 +48,7 @@ def arm_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float
     )
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def motion_of(
     p: int, node: Indices, weight: Array, rows: Array, pushed: Indices, y: Array, poses: Array, surface: float
 ) -> Vector:
@@ -70,7 +70,7 @@ def motion_of(
     return mx, my, mz
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def push(
     p: int, jx: float, jy: float, jz: float, node: Indices, weight: Array, rows: Array, pushed: Indices, ease: Array,
     tool_ease: Array, y: Array, poses: Array,
@@ -92,7 +92,7 @@ def push(
         poses[tool, 3] -= tool_ease[tool, 3] * (rows[p, TURN] * jx + rows[p, TURN + 1] * jy + rows[p, TURN + 2] * jz)
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def find_responses(
     p: int, node: Indices, weight: Array, normal: Array, rows: Array, pushed: Indices, ease: Array, tool_ease: Array
 ) -> None:

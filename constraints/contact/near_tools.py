@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.tool_pairs import tool_gap
 from rheotwin.constraints.contact.triangulated import DEPTH
 from rheotwin.constraints.packed import Tools
@@ -33,7 +34,7 @@ class NearTools(NamedTuple):
     """The list: `rows[offset[t] : offset[t] + count[t]]` are places in the list of all candidates, in order.
 
     `place` (K,): where a loop keeps each candidate. `pose` (T, 4): that of the tools when the list was made; `outer`
-    (T,) [m]: what no tool exceeds, about its centre or straight axis. `waiting` and `squares` are scratch of `tool_gap`.
+    (T,) [m]: what no tool exceeds, about its centre or straight axis. `waiting` and `squares`: scratch of `tool_gap`.
     """
 
     place: Indices
@@ -83,19 +84,19 @@ def _outer(tools: Tools, tool: int) -> float:
     return float(geometry[RADIUS])
 
 
-@njit(cache=True)
+@borrowing
 def forget_list(near: NearTools) -> None:
     """Have the next step make the list anew, because something may have moved that nobody told."""
     near.way[MOVED] = np.inf
 
 
-@njit(cache=True)
+@borrowing
 def note_way(near: NearTools, way: float) -> None:
     """Note that no candidate has moved further than `way` [m] in a step."""
     near.way[MOVED] += way
 
 
-@njit(cache=True)
+@borrowing
 def slack(near: NearTools, tools: Tools, poses: Array, ahead: float) -> float:
     """Return what is left of the margin [m] once candidates have moved by `ahead` [m] and tools into `poses` (T, 4)."""
     moved = 0.0
@@ -109,7 +110,7 @@ def slack(near: NearTools, tools: Tools, poses: Array, ahead: float) -> float:
     return float(near.way[MARGIN] - near.way[MOVED] - ahead - moved)
 
 
-@njit(cache=True)
+@borrowing
 def _look(
     tools: Tools, tool: int, pose: Array, bound: float, near: NearTools, x: Array, v: Array, h: float
 ) -> int:  # fmt: skip
@@ -137,7 +138,7 @@ def _look(
     return found
 
 
-@njit(cache=True)
+@borrowing
 def _pick(
     tools: Tools, tool: int, pose: Array, bound: float, near: NearTools, count: int, x: Array, v: Array, h: float
 ) -> int:  # fmt: skip
@@ -153,7 +154,7 @@ def _pick(
     return found
 
 
-@njit(cache=True)
+@borrowing
 def renew(
     near: NearTools, tools: Tools, poses: Array, reach: Array, x: Array, v: Array, h: float, fastest: float,
     rounding: float,
@@ -176,5 +177,6 @@ def renew(
         if tools.shape[tool] in (PRISM, BOX, MESH):
             count = _pick(tools, tool, poses[tool], wanted * (1.0 + ROUNDING) + rounding, near, count, x, v, h)
         near.count[tool] = count
-        near.pose[tool] = poses[tool]
+        for c in range(4):
+            near.pose[tool, c] = poses[tool, c]
     near.way[MARGIN], near.way[MOVED] = margin, ahead if known else np.inf

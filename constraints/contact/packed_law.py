@@ -15,14 +15,17 @@ damper takes the rate at the end and has no bound of its own.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.setup import ContactSetup
 
 Array = NDArray[np.float64]
+Law: TypeAlias = tuple[float, float, float, float, float, float, float, float, float, float]
 EXACT, PENALTY, INTEGRATED, IMPULSE = 0, 1, 2, 3
 KINDS = {"exact": EXACT, "penalty": PENALTY, "integrated": INTEGRATED, "impulse": IMPULSE}
 
@@ -52,42 +55,49 @@ def _row(law: ContactLaw) -> list[float]:
     ]
 
 
-@njit(cache=True, inline="always")
+@borrowing
+def law_of(laws: Array, which: int) -> Law:
+    """Return one row of a table of laws: loops hand numbers on, because counting references to arrays costs more."""
+    row = laws[which]
+    return row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9]
+
+
+@borrowing
 def step_row(
-    laws: Array, which: int, gap: float, rate: float, integral: float, active: bool, h: float, kick: float
+    law: Law, gap: float, rate: float, integral: float, active: bool, h: float, kick: float
 ) -> tuple[float, float, float]:
     """Return slope, constant and compliance of one contact in a step of `h` [s] whose forces act for `kick` [s].
 
     `gap` [m] and `rate` [m/s] are those of the free end of the step, `integral` [m s] is J at its beginning.
     """
-    kind = laws[which, KIND]
+    kind = law[KIND]
     if kind == EXACT:
         return 1.0, gap / h - rate, 0.0
     if kind == IMPULSE:
         if gap >= 0.0:
             return 0.0, 0.0, 1.0
-        return 1.0, laws[which, RESTITUTION] * min(rate, 0.0), 0.0
-    depth = gap - h * rate - laws[which, SHIFT]
+        return 1.0, law[RESTITUTION] * min(rate, 0.0), 0.0
+    depth = gap - h * rate - law[SHIFT]
     if depth >= 0.0 and not (active and kind == INTEGRATED):
         return 0.0, 0.0, 1.0
-    force = laws[which, STIFFNESS] * depth + laws[which, INTEGRAL] * integral
-    return kick * laws[which, DAMPING], kick * force, 1.0
+    force = law[STIFFNESS] * depth + law[INTEGRAL] * integral
+    return kick * law[DAMPING], kick * force, 1.0
 
 
-@njit(cache=True, inline="always")
-def stays_active(laws: Array, which: int, gap: float, impulse: float, active: bool) -> bool:
+@borrowing
+def stays_active(law: Law, gap: float, impulse: float, active: bool) -> bool:
     """Tell whether a contact counts as active after a step that ended at `gap` [m] with `impulse` [N s].
 
     A penalty is active inside its surface; an integrated one also out to its region, once it has been inside.
     """
-    kind = laws[which, KIND]
+    kind = law[KIND]
     if kind in (EXACT, IMPULSE):
         return impulse > 0.0 or (kind == IMPULSE and gap < 0.0)
-    inside = gap < laws[which, SHIFT]
-    return inside or (kind == INTEGRATED and active and gap <= laws[which, REGION])
+    inside = gap < law[SHIFT]
+    return inside or (kind == INTEGRATED and active and gap <= law[REGION])
 
 
-@njit(cache=True, inline="always")
-def next_integral(laws: Array, which: int, gap: float, integral: float, active: bool, h: float) -> float:
+@borrowing
+def next_integral(law: Law, gap: float, integral: float, active: bool, h: float) -> float:
     """Return J [m s] after a step of `h` [s] that ended at `gap` [m]; zero where nothing goes on."""
-    return min(0.0, integral + h * gap) if active and laws[which, KIND] == INTEGRATED else 0.0
+    return min(0.0, integral + h * gap) if active and law[KIND] == INTEGRATED else 0.0

@@ -12,9 +12,9 @@ impulses of the last step. Whatever the number of visits, every impulse comes wi
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
 from rheotwin.constraints.contact.mobility import (
@@ -37,7 +37,15 @@ from rheotwin.constraints.contact.mobility import (
     push,
     turn_of,
 )
-from rheotwin.constraints.contact.packed_law import FRICTION, IMPULSE, KIND, SLIP_SPEED, STATIC_FRICTION, step_row
+from rheotwin.constraints.contact.packed_law import (
+    FRICTION,
+    IMPULSE,
+    KIND,
+    SLIP_SPEED,
+    STATIC_FRICTION,
+    law_of,
+    step_row,
+)
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
 
 Array = NDArray[np.float64]
@@ -48,7 +56,7 @@ VISITS = 400
 """Most visits to a contact in one step."""
 
 
-@njit(cache=True)
+@borrowing
 def _prepare(contacts: Contacts, v: Array, h: float, kick: float) -> None:
     """Write the rows of all pairs, before any impulse has acted."""
     pairs, history, rows, pushed = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.impulses.pushed
@@ -77,7 +85,7 @@ def _prepare(contacts: Contacts, v: Array, h: float, kick: float) -> None:
         rows[p, RATE], rows[p, PRESSED], rows[p, SLIDES] = rate, 0.0, 0.0
         rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2] = 0.0, 0.0, 0.0
         rows[p, SLOPE], rows[p, CONSTANT], rows[p, COMPLIANCE] = step_row(
-            laws, law, gap[p], rate, integral[slot], active[slot], h, kick
+            law_of(laws, law), gap[p], rate, integral[slot], active[slot], h, kick
         )
         slid = active[slot] and sliding[slot]
         rows[p, KINETIC], rows[p, SLIP] = laws[law, FRICTION], laws[law, SLIP_SPEED]
@@ -85,7 +93,7 @@ def _prepare(contacts: Contacts, v: Array, h: float, kick: float) -> None:
         find_responses(p, node, weight, normal, rows, pushed, ease, tool_ease)
 
 
-@njit(cache=True)
+@borrowing
 def _find_alone(count: int, node: Indices, pushed: Indices, loose: Flags, uses: Indices, alone: Flags) -> bool:
     """Mark pairs that share no node, hold nothing and touch no tool that gives way; True if all are."""
     for p in range(count):
@@ -106,7 +114,7 @@ def _find_alone(count: int, node: Indices, pushed: Indices, loose: Flags, uses: 
     return all_alone
 
 
-@njit(cache=True)
+@borrowing
 def _begin_with_last(contacts: Contacts, v: Array) -> None:
     """Apply the impulses of the last step to the contacts that depend on each other; impacts do not repeat."""
     pairs, laws, last, alone = contacts.pairs, contacts.laws, contacts.history.impulse, contacts.impulses.alone
@@ -129,7 +137,7 @@ def _begin_with_last(contacts: Contacts, v: Array) -> None:
         push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, v, tool_v)
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def _drag(p: int, rows: Array, sx: float, sy: float, sz: float) -> tuple[float, float, float]:
     """Renew the tangential impulse of a pair that slips by s [m/s] with the old one; return its change [N s]."""
     response, pressed = rows[p, SLIP_RESPONSE], rows[p, PRESSED]
@@ -144,7 +152,7 @@ def _drag(p: int, rows: Array, sx: float, sy: float, sz: float) -> tuple[float, 
     return new[0] - tx, new[1] - ty, new[2] - tz
 
 
-@njit(cache=True, inline="always")
+@borrowing
 def _visit(
     p: int, node: Indices, weight: Array, normal: Array, rows: Array, pushed: Indices, ease: Array, tool_ease: Array,
     v: Array, tool_v: Array,
@@ -171,7 +179,7 @@ def _visit(
     return float(moved)
 
 
-@njit(cache=True)
+@borrowing
 def _visit_all(contacts: Contacts, v: Array, alone: bool) -> float:
     """Visit the contacts that are alone, or those that are not; return the largest change [m/s]."""
     pairs, mine = contacts.pairs, contacts.impulses.alone
@@ -184,7 +192,7 @@ def _visit_all(contacts: Contacts, v: Array, alone: bool) -> float:
     return largest
 
 
-@njit(cache=True)
+@borrowing
 def look_ahead(contacts: Contacts, v: Array, h: float) -> None:
     """Turn the gaps of contacts between bodies, found where a step of `h` [s] begins, into those of its free end."""
     pairs, rows, pushed = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed
@@ -197,7 +205,7 @@ def look_ahead(contacts: Contacts, v: Array, h: float) -> None:
             gap[p] += h * (mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2])
 
 
-@njit(cache=True)
+@borrowing
 def settle(contacts: Contacts, v: Array, h: float, kick: float) -> None:
     """Change velocities (N, 3) [m/s] so that all contacts obey their laws at the end of a step of `h` [s].
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.constraints.motion import at_rest
 from rheotwin.constraints.packed import Tables, pack_tables, table_value
@@ -63,7 +63,7 @@ def tools_at_start(tools: Sequence[RigidTool]) -> ToolMotion:
     return ToolMotion(pose, velocity, pose.copy())
 
 
-@njit(cache=True)
+@borrowing
 def predict_tools(motions: Tables, drives: Drives, tools: ToolMotion, end: float, h: float, kick: float) -> None:
     """Put the poses at `end` [s] into `tools.end`, free components as they would be without contact."""
     for tool in range(tools.pose.shape[0]):
@@ -77,7 +77,7 @@ def predict_tools(motions: Tables, drives: Drives, tools: ToolMotion, end: float
                 tools.velocity[tool, c] = (tools.end[tool, c] - tools.pose[tool, c]) / h
 
 
-@njit(cache=True)
+@borrowing
 def finish_tools(drives: Drives, tools: ToolMotion, h: float) -> None:
     """Bring the poses to the end of the step, with what contact made of the velocities."""
     for tool in range(tools.pose.shape[0]):

@@ -22,6 +22,7 @@ from rheotwin.constraints.contact.packed_law import (
     SLIP_SPEED,
     STATIC_FRICTION,
     STIFFNESS,
+    law_of,
     pack_laws,
     stays_active,
 )
@@ -106,5 +107,5 @@ class Laws:
     def stay_active(self, law: Indices, gap: Array, impulse: Array, active: Flags) -> Flags:
         """Tell which contacts count as active after a step, see `stays_active`."""
         columns = zip(law, gap, impulse, active, strict=True)
-        found = [stays_active(self.table, int(k), float(g), float(p), bool(was)) for k, g, p, was in columns]
+        found = [stays_active(law_of(self.table, int(k)), float(g), float(p), bool(was)) for k, g, p, was in columns]
         return np.array(found, dtype=bool)

@@ -53,9 +53,7 @@ def pulled_object(
     forces = np.zeros_like(points)
     forces[first], forces[second] = (6.0, 30.0, 6.0), (-30.0, -15.0, -30.0)
     units = Units(time=1.0)
-    constants = circuit_constants(
-        OBJECT_LAW, 1.0, STEP, units, h_const=h_const, tem_wmod=tem_wmod, tem_round=tem_round
-    )
+    constants = circuit_constants(OBJECT_LAW, 1.0, STEP, units, h_const=h_const, tem_wmod=tem_wmod, tem_round=tem_round)
     body = circuit_body(points, *grid_edges(OBJECT_SHAPE, parity), units=units, forces=forces)
     return Object(body, constants, points, (first, second))
 

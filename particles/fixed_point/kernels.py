@@ -158,7 +158,7 @@ class FastCircuit:
         self._edges = EdgeWords(
             aligned(there.lanes, np.int32), np.packbits(active, bitorder="little").view(np.uint16).copy(), *columns
         )
-        self._motion, self._force, self._external = (aligned(n * there.size, np.int32) for n in (2, 1, 1))
+        self.motion, self._force, self.external = (aligned(n * there.size, np.int32) for n in (2, 1, 1))
         self._own_mass = int(not isinstance(constants.Minv.raw, int))
         self._minv = aligned(there.size if self._own_mass else COUNT, np.int32)
         self._minv[there.words if self._own_mass else slice(None)] = constants.Minv.raw
@@ -172,21 +172,21 @@ class FastCircuit:
         """Take over the state and the external forces of a body of the same topology."""
         there = self.lodging
         self._edges.lam[there.lane] = body.lam
-        self._motion[there.words], self._motion[there.size + there.words] = body.position, body.velocity
-        self._external[there.words] = body.force
+        self.motion[there.words], self.motion[there.size + there.words] = body.position, body.velocity
+        self.external[there.words] = body.force
 
     def store(self, body: CircuitBody) -> None:
         """Put the state into a body; between steps its force memories are empty."""
         there = self.lodging
         body.lam[:] = self._edges.lam[there.lane]
-        body.position[:], body.velocity[:] = self._motion[there.words], self._motion[there.size + there.words]
+        body.position[:], body.velocity[:] = self.motion[there.words], self.motion[there.size + there.words]
         body.sum_start[:] = 0
         body.sum_end[:] = 0
 
     def advance(self, steps: int) -> None:
         """Take steps."""
         run = _run_grid if self.lodging.structured else _run_batches
-        there = (self._motion, self._force, self._external, self._edges, self._minv, self._own_mass, self._table)
+        there = (self.motion, self._force, self.external, self._edges, self._minv, self._own_mass, self._table)
         run(steps, self._form, self.lodging.edges, *there, self.counters)
 
 

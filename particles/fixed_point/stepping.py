@@ -124,4 +124,4 @@ class Stepping:
 def _memories(fast: FastCircuit) -> Memories:
     """Return the memories of the compiled loops."""
     size = fast.lodging.size
-    return Memories(fast.lodging.words, fast._motion[:size], fast._motion[size:], fast._external)
+    return Memories(fast.lodging.words, fast.motion[:size], fast.motion[size:], fast.external)

@@ -157,7 +157,7 @@ def finish(boundary: Boundary, push: Push, state: State, force: Array, end: floa
     The rule of contact asks where x + h v ends; seen from x - h v it ends at the x reached, so the same impulse puts
     a node on the tool's surface and changes its velocity.
     """
-    held, nodes = boundary.held, boundary.nodes
+    held = boundary.held
     for k in range(held.node.shape[0]):
         state.reaction[held.node[k], held.component[k]] -= force[held.node[k], held.component[k]]
     state.force[:] = force
@@ -167,7 +167,7 @@ def finish(boundary: Boundary, push: Push, state: State, force: Array, end: floa
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] -= h * v[node, c]
-    settle_contact(boundary, push, state, end, h)
+    settle_contact(boundary, push, state, np.inf, end, h)
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] += h * v[node, c]

@@ -172,7 +172,7 @@ def advance_implicit(
             if not (touchable and update_stops(stops, boundary, state, solve.residual, h, turn < ROUNDS // 2)):
                 break
         end_arms(forces.edges, forces.cells, tangent, state)
-        settle_contact(boundary, push, state, end, h)
+        settle_contact(boundary, push, state, np.inf, end, h)
         add_stop_forces(stops, boundary, state, solve.residual, h)
         x += h * v
         if step % CHECK_EVERY == 0 and runs_away(nodes, x):

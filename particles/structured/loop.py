@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.particles.fastest import fastest
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -115,7 +116,7 @@ def advance_boxes(
         if boundary.held.node.shape[0] > 0:
             hold(boundary.held, nodes, state, end, h)
         if contact:
-            settle_contact(boundary, push, state, end, h)
+            settle_contact(boundary, push, state, fastest(motion[3 * size : 6 * size]), end, h)
         drift(motion, boxes.step[0])
         if number % CHECK_EVERY == 0 and runs_away(nodes, state.positions):
             return number + 1 - first

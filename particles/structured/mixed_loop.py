@@ -12,6 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.particles.fastest import fastest
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.forces.near_contacts import rows_have_moved
 from rheotwin.particles.forces.topology import Topology, look, push_near
@@ -69,7 +70,7 @@ def advance_mixed(
         kick(motion, boxes.rate)
         hold(boundary.held, boundary.nodes, state, end, h)
         if contact:
-            settle_contact(boundary, push, state, end, h)
+            settle_contact(boundary, push, state, fastest(motion[3 * size : 6 * size]), end, h)
         drift(motion, boxes.step[0])
         if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
             return number + 1 - first

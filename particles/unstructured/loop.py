@@ -13,6 +13,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.particles.fastest import fastest_row
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -144,12 +145,12 @@ def _finish_forces(rows: Rows, time: float, triangles: Elements, state: State, b
 
 
 @njit(cache=True, nogil=True)
-def _settle(push: Push, end: float, h: float, state: State, boundary: Boundary) -> None:
+def _settle(push: Push, end: float, h: float, rows: Rows, state: State, boundary: Boundary) -> None:
     """Hold supports and keep particles out of tools at the end of the step."""
     if boundary.held.node.shape[0] > 0:
         hold(boundary.held, boundary.nodes, state, end, h)
     if touches(boundary):
-        settle_contact(boundary, push, state, end, h)
+        settle_contact(boundary, push, state, fastest_row(rows.motion), end, h)
 
 
 @njit(cache=True, nogil=True)
@@ -164,7 +165,7 @@ def advance_rows(
         _finish_forces(rows, number * h, triangles, state, boundary)
         for part in range(rows.table.shape[0]):
             _kick(sides, rows.rate, part)
-        _settle(push, (number + 1) * h, h, state, boundary)
+        _settle(push, (number + 1) * h, h, rows, state, boundary)
         for part in range(rows.table.shape[0]):
             _drift(sides, rows.step, part)
         if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
@@ -182,7 +183,7 @@ def advance_rows_threaded(
         _pull_on_threads(sides, rows.edges)
         _finish_forces(rows, number * h, triangles, state, boundary)
         _kick_on_threads(sides, rows.rate)
-        _settle(push, (number + 1) * h, h, state, boundary)
+        _settle(push, (number + 1) * h, h, rows, state, boundary)
         _drift_on_threads(sides, rows.step)
         if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
             return number + 1 - first

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from rheotwin.__main__ import build_parser
 from rheotwin.errors import EXIT_OK
 from rheotwin.fem.options import FemOptions
+from rheotwin.particles.fixed_point.options import FixedPointOptions
 from rheotwin.particles.simulation import TrussOptions
 from rheotwin.record import open_record
 
@@ -23,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 GUIDES: dict[str, tuple[Path, type[BaseModel]]] = {
     "fem": (ROOT / "docs" / "finite-elements.md", FemOptions),
     "truss": (ROOT / "docs" / "particles.md", TrussOptions),
+    "fixed-point": (ROOT / "docs" / "fixed-point.md", FixedPointOptions),
 }
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 

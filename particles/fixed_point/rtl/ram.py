@@ -7,16 +7,18 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import bits_for
 
+from rheotwin.particles.fixed_point.timing import BLOCK_WORDS, blocks
+
 
 class Ram(Component):
     """At least `words` words of a shape; reads of a word that is being written give its old content (read first).
 
-    The size is a power of two, so no address is out of bounds.
+    The size is a power of two up to that of a BlockRAM, then whole BlockRAMs.
     """
 
     def __init__(self, shape: Shape, words: int) -> None:
         address = range(words)
-        self._shape, self._words = shape, 1 << bits_for(words - 1)
+        self._shape, self._words = shape, min(1 << bits_for(words - 1), blocks(words) * BLOCK_WORDS)
         super().__init__(
             {
                 "address_a": In(address),

@@ -11,7 +11,6 @@ from rheotwin.particles.fixed_point.arithmetic import Format
 from rheotwin.particles.fixed_point.cordic import BITS, ITERATIONS, SQUARE_BITS, inverse_gain, shifts
 from rheotwin.particles.fixed_point.rtl.pipeline import Pipeline, Staged
 
-
 CORDIC_STAGES = ITERATIONS + 4 + (inverse_gain(BITS, ITERATIONS).bit_count() - 1).bit_length()
 """To normalise, to begin, the rotations, digits of 1/K and the tree that adds them, to undo the normalisation."""
 

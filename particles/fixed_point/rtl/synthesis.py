@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from amaranth.lib.wiring import Component
+
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
 from rheotwin.particles.fixed_point.rtl import tem
@@ -59,7 +61,7 @@ PRINTED = (
     Part("MPM", multipliers=9, flip_flops=1_045, luts=0, shift_registers=0, block_rams=0),
     Part("all", multipliers=25, flip_flops=8_720, luts=0, shift_registers=0, block_rams=30),
 )
-"""Table 2.2 of the source (it counts slices, not look-up tables), and (2.15) for the RAMs of two groups."""
+"""Table 2.2 of the source (slices, not look-up tables); RAMs by (2.15) for a group of 1,024 points and 5,120 edges."""
 
 
 def papers_constants() -> CircuitConstants:
@@ -80,17 +82,21 @@ def resources(
     if family not in FAMILIES:
         known = ", ".join(f"{name} ({title})" for name, title in FAMILIES.items())
         raise RheotwinError(f"chip family '{family}' is unknown{nearest_name(family, FAMILIES)}; choose one of {known}")
-    component = System(constants or papers_constants(), points, edges, depth=depth)
+    modules = synthesised(System(constants or papers_constants(), points, edges, depth=depth), family)
+    named = (("TEM", f"{TOP}.tem"), ("MPM", f"{TOP}.mpm"), ("all", ""))
+    return Resources(family, depth, tuple(_part(name, modules[module]) for name, module in named))
+
+
+def synthesised(component: Component, family: str) -> dict[str, dict[str, int]]:
+    """Return how many cells of each type the modules take, by their names; all of them under an empty name."""
     with tempfile.TemporaryDirectory(prefix="rheotwin-synthesis-") as folder:
         place = Path(folder)
         (place / "circuit.il").write_text(to_rtlil(component))
         script = f"synth_xilinx -family {family} -top {TOP} -noiopad; tee -q -o cells.json stat -json"
         run_yosys(f"read_rtlil circuit.il; {script}", place)
         cells = json.loads((place / "cells.json").read_text())
-    modules = {name.lstrip("\\"): found["num_cells_by_type"] for name, found in cells["modules"].items()}
-    total = cells["design"]["num_cells_by_type"]
-    named = (("TEM", modules[f"{TOP}.tem"]), ("MPM", modules[f"{TOP}.mpm"]), ("all", total))
-    return Resources(family, depth, tuple(_part(name, found) for name, found in named))
+    found = {name.lstrip("\\"): module["num_cells_by_type"] for name, module in cells["modules"].items()}
+    return {**found, "": cells["design"]["num_cells_by_type"]}
 
 
 def _part(name: str, cells: dict[str, int]) -> Part:

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from rheotwin.particles.fixed_point.arithmetic import Format, isqrt, recip
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
-from rheotwin.particles.fixed_point.circuit import no_overflows, step
+from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
 from rheotwin.particles.fixed_point.kernels import FastCircuit, advance, runs_fast, scalar_table
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
 from rheotwin.particles.fixed_point.run_words import data_of
@@ -71,6 +71,36 @@ def test_every_word_and_counter_agrees(form: Format, structured: bool, rounding:
         assert agree(found, body)
         assert np.array_equal(fast.counters, counters)
     assert np.count_nonzero(counters) >= 6
+
+
+@pytest.mark.parametrize("apart", [32767, 32768, -32768, -32769])
+def test_the_first_word_out_of_range_is_noticed(apart: int) -> None:
+    """One edge at rest whose ends are `apart`: nothing else could show that it wraps."""
+    body = circuit_body(np.zeros((2, 3)), [0], [1], units=SECONDS)
+    body.position[:, 0] = apart // 2 - apart, apart // 2
+    assert body.position[1, 0] - body.position[0, 0] == apart
+    constants, found = constants_of(1, 2, own=False), body.copy()
+    counters, fast_counters = no_overflows(), no_overflows()
+    step(body, constants, counters)
+    advance(found, constants, 1, fast_counters)
+    assert counters.sum() == (apart not in (32767, -32768))
+    assert np.array_equal(counters, fast_counters)
+    assert agree(found, body)
+
+
+def test_the_one_force_that_is_out_of_range() -> None:
+    # f = -128 along e = -1 is the only product f e that overflows: A = -2, lambda = 64, C2 = 1.
+    constants = circuit_constants(EdgeLaw(4.0, 1.0, 1.0), 1.0, 0.01, SECONDS)
+    body = circuit_body([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [0], [1], units=SECONDS, voigt_lengths=65.0)
+    found, counters, fast_counters = body.copy(), no_overflows(), no_overflows()
+    out = tem(*(array[n] for n in (0, 1) for array in (body.position, body.velocity)), body.lam[0], constants)
+    assert (out.direction[0], out.force, out.forces[0]) == (-256, -32768, -32768)
+    step(body, constants, counters)
+    advance(found, constants, 1, fast_counters)
+    # The start takes the opposite of -128, which is out of range too.
+    assert {name: count for name, count in zip(OPERATORS, counters, strict=True) if count} == {"f": 1, "F_sum": 1}
+    assert np.array_equal(counters, fast_counters)
+    assert agree(found, body)
 
 
 def test_any_mesh_and_any_number_of_edges() -> None:

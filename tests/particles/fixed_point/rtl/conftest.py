@@ -18,7 +18,20 @@ from rheotwin.particles.fixed_point.rtl.tools import missing_tools
 
 UNITS = Units(time=1.0)
 CORNERS = np.array([-32768, -32767, -256, -2, -1, 0, 1, 2, 255, 256, 32766, 32767])
-MODULES = ("tem", "mpm", "fx_cmul", "accumulator", "ram", "root", "pipeline", "bench", "run", "synthesis", "export")
+MODULES = (
+    "tem",
+    "mpm",
+    "fx_cmul",
+    "accumulator",
+    "ram",
+    "root",
+    "pipeline",
+    "bench",
+    "run",
+    "synthesis",
+    "export",
+    "system",
+)
 
 
 @pytest.fixture(scope="session")

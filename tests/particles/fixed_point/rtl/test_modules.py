@@ -81,6 +81,7 @@ def test_overflows_are_noted_by_class(rtl: SimpleNamespace) -> None:
     assert reached == set(rtl.tem.OPERATORS)
 
 
+@pytest.mark.filterwarnings("ignore:.*created but never used")
 @pytest.mark.parametrize(("sqrt", "needed"), [("floor", 48), ("cordic", 56)])
 def test_a_module_that_is_too_short_is_refused(rtl: SimpleNamespace, sqrt: Any, needed: int) -> None:
     constants = circuit_constants(EdgeLaw(1.0, 1.0, 1.0), 1.0, 0.01, Units(time=1.0), sqrt=sqrt)

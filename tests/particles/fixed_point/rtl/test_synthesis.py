@@ -10,25 +10,29 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point import rtl as package
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
 from rheotwin.particles.fixed_point.rtl import tools
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["xc2v", "xc7"])
-def test_multipliers_and_memories_are_those_of_the_source(rtl: SimpleNamespace, family: str) -> None:
-    found = rtl.synthesis.resources(family)
+def test_multipliers_and_memories_are_those_of_the_source(rtl: SimpleNamespace) -> None:
+    found = rtl.synthesis.resources("xc2v", depth=48)
     printed = rtl.synthesis.PRINTED
     assert [part.multipliers for part in found.parts] == [part.multipliers for part in printed] == [16, 9, 25]
     edges, points, whole = found.parts
     assert edges.block_rams == points.block_rams == 0
     assert whole.block_rams == 15 + 3  # (2.15) for one group of at most 1024 points and edges
     assert whole.flip_flops > edges.flip_flops + points.flip_flops > 0 < edges.luts
-    # Virtex-II delays are flip-flops here; newer families have shift registers, and far fewer flip-flops.
-    if family == "xc2v":
-        assert whole.shift_registers == 0
-    else:
-        assert whole.shift_registers > 0 and whole.flip_flops < printed[2].flip_flops
+    assert whole.shift_registers == 0  # yosys has none for this family
     assert found.to_data()["parts"][0]["name"] == "TEM"
+
+
+@pytest.mark.slow
+def test_a_current_family_keeps_delays_in_shift_registers(rtl: SimpleNamespace, papers: CircuitConstants) -> None:
+    cells = rtl.synthesis.synthesised(rtl.mpm.Mpm(papers), "xc7")[""]
+    assert cells["DSP48E1"] == 9
+    assert cells["SRL16E"] > 0
+    assert cells["FDRE"] < 1_045  # the printed flip-flops of the mass module
 
 
 def test_an_unknown_family_is_refused(rtl: SimpleNamespace) -> None:

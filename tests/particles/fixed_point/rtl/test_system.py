@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.hazards import BUBBLE
-from rheotwin.particles.fixed_point.timing import Machine, block_rams, cycles
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.timing import Machine, block_rams, blocks, cycles
 
 
 def in_simulator(rtl: SimpleNamespace) -> Callable[..., Any]:
@@ -77,7 +79,11 @@ def test_bad_requests_are_refused(rtl: SimpleNamespace, make_body: Any) -> None:
         rtl.run.simulate(body._replace(start=body.start[:0], end=body.end[:0]), constants, 1)
 
 
-def test_every_memory_of_the_timing_model_is_there(rtl: SimpleNamespace, make_body: Any) -> None:
-    body, constants = make_body()
-    text = rtl.bench.to_rtlil(rtl.run.Circuit(body, constants).component)
-    assert text.count(" memory width ") == block_rams(len(body.position), len(body.start)) == 18
+@pytest.mark.parametrize(("points", "edges", "printed"), [(27, 90, 18), (1024, 5120, 30)])
+def test_every_memory_of_the_timing_model_is_there(
+    rtl: SimpleNamespace, papers: CircuitConstants, points: int, edges: int, printed: int
+) -> None:
+    text = rtl.bench.to_rtlil(rtl.system.System(papers, points, edges))
+    sizes = [int(size) for size in re.findall(r" memory width \d+ size (\d+)", text)]
+    assert len(sizes) == 18
+    assert sum(blocks(size) for size in sizes) == block_rams(points, edges) == printed

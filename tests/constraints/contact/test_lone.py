@@ -1,0 +1,101 @@
+"""Lone contacts settled on the spot against the same contacts as pairs, and lists of near candidates that hold."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.contact.lumped import Contact, keep_apart, keep_apart_fast
+from rheotwin.constraints.contact.near_tools import forget_list
+from rheotwin.constraints.contact.pack import pack_contact
+from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.motion import Motion
+from rheotwin.constraints.tools import PLANE, SPHERE, RigidTool, pack_geometry
+
+Array = np.ndarray
+STEP, STEPS = 1e-3, 600
+LAWS = (
+    ContactLaw(law="exact"),
+    ContactLaw(law="exact", friction=0.2, static_friction=0.4),
+    ContactLaw(law="impulse", restitution=0.5, friction=0.3, static_friction=0.3),
+    ContactLaw(law="penalty", stiffness=2e3, damping=5.0, friction=0.3, friction_rule="regularised", slip_speed=1e-2),
+    ContactLaw(law="integrated", stiffness=2e3, damping=20.0, integral=2e3, region=5e-3),
+)
+
+
+def packed(law: ContactLaw, places: Array) -> Contact:
+    """Return contact of masses with a floor that rises and sinks, and a ball that comes and goes beside them."""
+    nodes, times = np.arange(len(places)), np.array([0.0, 0.2, 0.4, 0.6])
+    floor = Motion(times, np.array([[0, 0, z, 0] for z in (0.0, 0.05, -0.02, 0.03)], float), smooth=True)
+    ball = Motion(times, np.array([[x, 0, 0, w] for x, w in ((0, 0), (-0.3, 1), (-0.1, 2), (-0.5, 2))], float))
+    up = np.array([0.0, 0.0, 1.0])
+    tools = (
+        RigidTool("floor", PLANE, pack_geometry(center=np.zeros(3), reference=up), floor, nodes),
+        RigidTool("ball", SPHERE, pack_geometry(center=np.array([1.3, 0.0, 0.3]), radius=0.4), ball, nodes),
+    )
+    mesh = SimpleNamespace(p=np.array([[0.0, 0.1], [0.0, 0.0], [0.0, 0.0]]), t=np.array([[0], [1]]))
+    problem: Any = SimpleNamespace(
+        points=places, masses=np.linspace(0.5, 2.0, len(places)), dimension=3, owners=np.full(places.shape, -1),
+        extent=1.0, tools=tools, contact=ContactSetup(law=law, tool_laws=(law, law)),
+        bodies=[SimpleNamespace(mesh=mesh)],
+    )  # fmt: skip
+    contact = pack_contact(problem)
+    assert contact is not None
+    return contact
+
+
+def run(law: ContactLaw, how: str) -> tuple[Array, Array, Contact, int]:
+    """Return places and the impulse on both tools after the run, and how often somebody was pushed."""
+    random = np.random.default_rng(3)
+    x = random.uniform(0.0, 1.0, (40, 3)) * [1.0, 1.0, 0.2]
+    v, reaction, contact = random.normal(0.0, 0.3, x.shape), np.zeros_like(x), packed(law, x.copy())
+    total, pushed = np.zeros((2, 3)), 0
+    for step in range(STEPS):
+        v[:, 2] -= STEP * 9.81
+        end = (step + 1) * STEP
+        if how == "pairs":
+            keep_apart(contact, x, v, reaction, end, STEP, STEP)
+        else:
+            if how == "anew":
+                forget_list(contact.close)
+            fastest = np.inf if how == "unknown" else float(np.linalg.norm(v, axis=1).max())
+            keep_apart_fast(contact, x, v, reaction, fastest, end, STEP)
+        total += STEP * contact.exerted.tool_force
+        pushed += int(contact.exerted.active[0])
+        x += STEP * v
+    return x, total, contact, pushed
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law.law}-{law.friction}")
+def test_lone_contacts_are_those_of_pairs(law: ContactLaw) -> None:
+    """The closed form against projected Gauss-Seidel: rounding, grown by as many bounces as there are."""
+    (x, total, contact, pushed), (wanted, forces, other, count) = run(law, "fast"), run(law, "pairs")
+    assert pushed == count > 500
+    np.testing.assert_allclose(x, wanted, atol=1e-8)
+    np.testing.assert_allclose(total, forces, atol=1e-7)
+    np.testing.assert_allclose(contact.exerted.tool_moment, other.exerted.tool_moment, atol=1e-5)
+    np.testing.assert_array_equal(contact.contacts.history.active, other.contacts.history.active)
+
+
+@pytest.mark.parametrize("how", ["anew", "unknown"])
+def test_lists_change_nothing(how: str) -> None:
+    """Bit for bit, so that a restart, which begins with a new list, does not show."""
+    kept, made = run(LAWS[1], "fast"), run(LAWS[1], how)
+    np.testing.assert_array_equal(kept[0], made[0])
+    np.testing.assert_array_equal(kept[1], made[1])
+
+
+def test_list_holds_for_many_steps() -> None:
+    """The list of a mass at rest far away is made once: its pose is the tool's of the first step."""
+    contact = packed(LAWS[0], np.array([[0.0, 0.0, 5.0]]))
+    x, v, reaction = np.array([[0.0, 0.0, 5.0]]), np.array([[1.0, 0.0, 0.0]]), np.zeros((1, 3))
+    made = []
+    for step in range(40):
+        keep_apart_fast(contact, x, v, reaction, 1.0, (step + 1) * STEP, STEP)
+        x += STEP * v
+        made.append(contact.close.pose[1, 0])
+    assert 1 < len(set(made)) < 5

@@ -1,0 +1,218 @@
+"""The shipped scenes of contact: what is seen, in numbers (spec section 10: D2, D3, D7-D10, D15; R12, R14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rheotwin.build import build_problem
+from rheotwin.overlap import deepest_overlap
+from rheotwin.problem import Problem
+from rheotwin.registry import find_solver
+from rheotwin.scene import Scene, load_scene
+from rheotwin.solver import check_capabilities, checked_options, tool_poses
+
+SCENES = Path(__file__).parents[2] / "scenes"
+Play = Callable[..., tuple[Problem, Any]]
+Array = NDArray[np.float64]
+
+
+@pytest.fixture
+def play() -> Play:
+    """Start a shipped scene with the options of its file."""
+
+    def start(
+        name: str, solver: str = "truss", *, change: Callable[[Scene], Scene] | None = None
+    ) -> tuple[Problem, Any]:
+        scene = load_scene(SCENES / f"{name}.toml")
+        problem, chosen = build_problem(scene if change is None else change(scene), None), find_solver(solver)
+        check_capabilities(chosen, problem)
+        return problem, chosen.start(problem, checked_options(chosen, scene.solvers.get(solver, {})))
+
+    return start
+
+
+@pytest.fixture
+def shares() -> Callable[[Problem, Array], Array]:
+    """Area or volume of every cell over that at rest."""
+
+    def measure(problem: Problem, positions: Array) -> Array:
+        found = []
+        for body in problem.bodies:
+            cells = body.mesh.t.T + body.first_node
+            now, rest = (
+                np.linalg.det(x[cells[:, 1:]] - x[cells[:, :1]])
+                for x in (positions[:, : problem.dimension], problem.points[:, : problem.dimension])
+            )
+            found.append(now / rest)
+        return np.concatenate(found)
+
+    return measure
+
+
+@pytest.fixture
+def depth() -> Callable[[Problem, Array], float]:
+    """How deep bodies are in each other [m], 0 where none is."""
+
+    def measure(problem: Problem, positions: Array) -> float:
+        bodies = tuple(
+            replace(body, mesh=replace(body.mesh, doflocs=np.ascontiguousarray(positions[body.nodes, :2].T)))
+            for body in problem.bodies
+        )
+        found = deepest_overlap(replace(problem, bodies=bodies))
+        return 0.0 if found is None else found.depth
+
+    return measure
+
+
+@pytest.mark.parametrize(("name", "solver", "until"), [("resting-2d", "truss", 8.0), ("resting-3d", "truss", 6.0)])
+def test_a_plain_penalty_sinks_and_an_integrated_one_does_not(play: Play, name: str, solver: str, until: float) -> None:
+    """R12, D15: the nodes below sink m g/(n K) = 10 mm in the mean, or come back to less than a hundredth of it."""
+    problem, simulation = play(name, solver)
+    simulation.advance(until, 10**9)
+    up = problem.dimension - 1
+    sunk = {}
+    for body in problem.bodies:
+        below = problem.points[body.nodes, up] < 1e-9
+        sunk[body.name] = -simulation.positions[body.nodes, up][below].mean()
+    assert sunk["plain"] == pytest.approx(0.01, rel=1e-4)
+    assert abs(sunk["integrated"]) < 1e-4
+
+
+def test_a_stone_leaves_an_imprint_and_never_passes_through(play: Play, shares: Any, depth: Any) -> None:
+    """D8, its first two seconds: it rests on the dough by its weight, sinks in and is nowhere inside."""
+    problem, simulation = play("imprint-2d")
+    for time in (1.0, 2.0):
+        simulation.advance(time, 10**9)
+        assert depth(problem, simulation.positions) < 1e-4
+    assert 0.12 - simulation.positions[problem.probes["stone"], 1] + 0.045 > 0.01
+    held = simulation.reactions()["support.floor"][1]
+    assert abs(held) == pytest.approx((9.0 + 4.0) * 9.8, rel=0.02)
+    assert shares(problem, simulation.positions).min() > 0.3
+
+
+def test_lobes_touch_without_passing_through(play: Play, shares: Any) -> None:
+    """D7: after 6 s the sides of the fold push on each other, and no node of the top lies in a triangle of the body."""
+    problem, simulation = play("lobes-2d")
+    simulation.advance(6.0, 10**9)
+    x = simulation.positions
+    top = np.flatnonzero(np.abs(problem.points[:, 1] - 0.2) < 1e-9)
+    cells = problem.bodies[0].mesh.t.T
+    corner, sides = x[cells[:, 0]], np.stack([x[cells[:, 1]] - x[cells[:, 0]], x[cells[:, 2]] - x[cells[:, 0]]], axis=2)
+    two = np.linalg.solve(sides, (x[top][:, None] - corner)[..., None])[..., 0]  # barycentric coordinates
+    inside = np.minimum(two.min(axis=2), 1.0 - two.sum(axis=2)) > 0.01  # of the height of the triangle
+    assert not inside.any()
+    assert 0.2 - x[problem.probes["middle"], 1] > 0.05
+    assert shares(problem, x).min() > 0.0
+    assert np.linalg.norm(simulation.fields()["contact_force"], axis=1).max() > 1.0
+    assert shares(problem, x).sum() == pytest.approx(len(problem.bodies[0].mesh.t.T), rel=0.01)
+
+
+def test_friction_shortens_the_slide(play: Play) -> None:
+    """R14: slide(0.3) < slide(0)."""
+    way = {}
+    for friction in (0.3, 0.0):
+
+        def rub(scene: Scene, mu: float = friction) -> Scene:
+            assert scene.contact is not None
+            return scene.model_copy(update={"contact": scene.contact.model_copy(update={"friction": mu})})
+
+        problem, simulation = play("sliding-2d", change=rub)
+        simulation.advance(1.9, 10**9)
+        node = problem.probes["rubber"]
+        way[friction] = simulation.positions[node, 0] - problem.points[node, 0]
+    assert 0.0 < way[0.3] < 0.3 * way[0.0]
+
+
+def test_six_bodies_pile_up_without_passing_through(play: Play, shares: Any, depth: Any) -> None:
+    """D10: half a second after the first of them landed all lie on the floor or each other, none inside another."""
+    problem, simulation = play("pile-2d")
+    simulation.advance(0.8, 10**9)
+    x = simulation.positions
+    assert depth(problem, x) < 1e-3
+    assert x[:, 1].min() > -1e-9
+    assert np.abs(x[:, 0]).max() < 0.16 + 1e-9
+    assert x[:, 1].max() < 0.3, "all have fallen"
+    assert shares(problem, x).min() > 0.0
+
+
+def test_rolling_starts_on_its_way_to_a_tenth(play: Play, shares: Any) -> None:
+    """D2, the first pass: out on the other side, a tenth of the way at least, and no triangle turned over."""
+    problem, simulation = play("roller-2d")
+    simulation.advance(1.2, 10**9)
+    x = simulation.positions
+    assert x[:, 0].min() > 0.0
+    assert np.ptp(x[:, 0]) > 1.3 * 0.06
+    assert x[:, 1].max() < 0.034
+    assert shares(problem, x).min() > 0.5
+
+
+@pytest.mark.slow
+def test_dough_is_rolled_out_to_a_tenth(play: Play, shares: Any) -> None:
+    """D2, R20: mean thickness (area over length) at most a tenth of 40 mm, no triangle ever inside out, area kept."""
+    problem, simulation = play("roller-2d")
+    for time in (1.2, 4.0, 7.7, 12.5, 18.8, 22.5):
+        simulation.advance(time, 10**9)
+        least = shares(problem, simulation.positions)
+        assert least.min() > 0.0
+        assert simulation.statistics()["inverted_cells"] == 0
+    x = simulation.positions
+    area = float(np.mean(least)) * 0.06 * 0.04
+    assert area == pytest.approx(0.06 * 0.04, rel=0.05)
+    assert area / np.ptp(x[:, 0]) < 0.1 * 0.04
+
+
+@pytest.mark.parametrize("solver", ["fem", "truss"])
+def test_a_dropped_brick_rests_on_the_dough(play: Play, solver: str) -> None:
+    """The dough carries its weight of 4 kg x 9.8 m/s2; its lower edge lies in the dough, tilted to the nearer side."""
+    _, simulation = play("dropped-2d", solver)
+    problem, _ = play("dropped-2d", solver)
+    simulation.advance(1.5, 10**9)
+    assert simulation.reactions()["tool.brick"][1] == pytest.approx(4.0 * 9.8, rel=0.01)
+    pose = tool_poses(problem, simulation)[0]
+    assert -0.03 < pose[1] < -0.0201
+    assert 0.0 < abs(pose[3]) < 0.1
+
+
+def test_a_finger_pushes_a_block_until_it_slides(play: Play) -> None:
+    """D3: friction holds the block up to mu m g = 2.26 N; pushed with 2.6 N it slides, and stops when left alone."""
+    problem, simulation = play("pushed-3d")
+    node = problem.probes["middle"]
+    simulation.advance(0.25, 10**9)
+    assert simulation.positions[node, 0] - problem.points[node, 0] < 5e-3, "sticks at 1.6 N"
+    simulation.advance(1.5, 10**9)
+    assert simulation.positions[node, 0] - problem.points[node, 0] > 0.02
+    assert np.abs(simulation.velocities[problem.bodies[0].nodes]).max() < 0.01
+
+
+def test_the_same_force_from_springs_and_finite_elements(play: Play) -> None:
+    """Where springs are the continuum the roller feels the same within 2 %, down and up again."""
+    forces = []
+    for solver in ("fem", "truss"):
+        _, simulation = play("press-match-2d", solver)
+        column = []
+        for time in (1.0, 2.0, 3.0):
+            simulation.advance(time, 10**9)
+            column.append(simulation.reactions()["tool.roller"][1])
+        forces.append(column)
+    assert max(forces[0]) > 1.0
+    np.testing.assert_allclose(forces[1], forces[0], rtol=0.0, atol=0.02 * max(forces[0]))
+
+
+@pytest.mark.slow
+def test_crossing_rollers_make_a_thin_round_cake(play: Play, shares: Any) -> None:
+    """D2 in space: a quarter of the height at most, longest over shortest side below 1.3, no tetrahedron inside out."""
+    problem, simulation = play("roller-3d")
+    for time in (1.0, 3.0, 6.0):
+        simulation.advance(time, 10**9)
+        assert shares(problem, simulation.positions).min() > 0.0
+    size = np.ptp(simulation.positions[problem.bodies[0].nodes], axis=0)
+    assert size[2] < 0.25 * 0.03
+    assert size[:2].max() / size[:2].min() < 1.3
+    assert size[:2].min() > 2.0 * 0.07
