@@ -1,8 +1,8 @@
 """How loops of many small steps are compiled: without counting references to the arrays they are handed.
 
 A compiled function counts up and down for every array of its arguments, hundreds of atomic operations for nested tuples
-of arrays, which costs more than a step of contact. What is compiled `borrowing` does not: it may neither allocate nor
-return an array, and its caller keeps the arrays alive.
+of arrays, which costs more than a step of contact. What is compiled `borrowing` does not, nor does what it calls: they
+may neither allocate nor return an array, and the caller keeps the arrays alive.
 """
 
 from __future__ import annotations
@@ -11,5 +11,7 @@ from typing import Any
 
 from numba import njit
 
-borrowing: Any = njit(cache=True, _nrt=False)
+_njit: Any = njit  # its types leave out the option that counts references
+
+borrowing: Any = _njit(cache=True, _nrt=False)
 """Decorator of functions that only read and write arrays of their caller."""

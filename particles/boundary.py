@@ -189,7 +189,7 @@ def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State
     nx, ny, nz = 0.0, 0.0, 0.0
     if flat:
         _, nx, ny, nz = gap_and_normal(shape, geometry, pose, cx, cy, cz)
-    for row in range(first, first + near.count[tool]):
+    for row in range(first, first + near.counts[tool]):
         k = rows[row]
         node = candidate[k]
         if touched[node]:
@@ -239,7 +239,7 @@ def _sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: f
     """
     near, touched, candidate, largest = push.near, push.touched, tools.candidate, 0.0
     first = tools.offset[tool]
-    for row in range(first, first + near.count[tool] if listed else tools.offset[tool + 1]):
+    for row in range(first, first + near.counts[tool] if listed else tools.offset[tool + 1]):
         k = near.rows[row] if listed else row
         if touched[candidate[k]]:
             largest = max(largest, _press(tool, k, push.poses[tool], push, tools, nodes, state, h))
@@ -252,7 +252,7 @@ def touches(boundary: Boundary) -> bool:
     return boundary.contact is not None or boundary.tools.shape.shape[0] > 0
 
 
-@borrowing
+@njit(cache=True)
 def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float) -> None:
     """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v.
 
@@ -262,7 +262,7 @@ def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float,
     _settle(boundary.contact, boundary, push, state, fastest, end, h)
 
 
-@borrowing
+@njit(cache=True)
 def _settle(
     contact: Any, boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip

@@ -45,7 +45,7 @@ def _count_uses(contact: Any, x: Array, v: Array, h: float, change: int) -> None
                 uses[pairs.node[p, k]] += change
     for tool in range(tools.shape.shape[0]):
         first, pose, reach = tools.offset[tool], poses[tool], contact.reach[tool]
-        for row in range(first, first + near.count[tool]):
+        for row in range(first, first + near.counts[tool]):
             k = near.rows[row]
             i = near.place[k]
             at = (x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2])
@@ -83,7 +83,7 @@ def _zero_uses(contact: Any) -> None:
                 uses[pairs.node[p, k]] = 0
     for tool in range(tools.shape.shape[0]):
         first = tools.offset[tool]
-        for row in range(first, first + near.count[tool]):
+        for row in range(first, first + near.counts[tool]):
             uses[tools.candidate[near.rows[row]]] = 0
 
 
@@ -112,7 +112,7 @@ def _meet_tool(
     ox, oy, oz, qx, qy, qz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     nodes, pushing, count, largest = exerted.filled[0], exerted.active[0], pairs.count[0], 0.0
     filled, inverse = history.filled[0], 1.0 / kick
-    for row in range(first, first + near.count[tool]):
+    for row in range(first, first + near.counts[tool]):
         k = rows[row]
         there, i = place[k], candidate[k]
         vx, vy, vz = float(v[there, 0]), float(v[there, 1]), float(v[there, 2])

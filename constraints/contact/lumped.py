@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing
@@ -74,7 +75,7 @@ class BodyContact(NamedTuple):
     soft: bool
 
 
-@borrowing
+@njit(cache=True)
 def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
     if bodies is not None:
         history = contact.contacts.history
@@ -95,17 +96,19 @@ def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
             look_ahead(contact.contacts, contact.velocity, h)
 
 
-@borrowing
+@njit(cache=True)
 def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float, h: float, kick: float) -> None:
     """Change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N] by the contact of a step.
 
     The step of `h` [s] ends at `end` [s] and moves places by h v; forces act for `kick` [s]. All contacts are left as
     pairs, with the rows of `mobility` and the velocities of their nodes.
     """
-    _keep_apart(contact, x, v, reaction, np.inf, end, h, kick, False)
+    _begin(contact, x, v, np.inf, end, h, kick)
+    _find_body_pairs(contact.bodies, contact, h)
+    _finish(contact, x, v, reaction, np.inf, h, kick, False)
 
 
-@borrowing
+@njit(cache=True)
 def keep_apart_fast(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip
@@ -114,14 +117,14 @@ def keep_apart_fast(
     `fastest` [m/s] bounds the speed of all nodes in v, infinite where nobody knows. Places change by these steps alone
     until `forget_list`.
     """
-    _keep_apart(contact, x, v, reaction, fastest, end, h, h, True)
+    _begin(contact, x, v, fastest, end, h, h)
+    _find_body_pairs(contact.bodies, contact, h)
+    _finish(contact, x, v, reaction, fastest, h, h, True)
 
 
 @borrowing
-def _keep_apart(
-    contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float, kick: float,
-    may_be_lone: bool,
-) -> None:  # fmt: skip
+def _begin(contact: Contact, x: Array, v: Array, fastest: float, end: float, h: float, kick: float) -> None:
+    """Move the tools and look at where the step would take everything."""
     contacts, close = contact.contacts, contact.close
     motion, drives = contacts.tools.motion, contacts.tools.drives
     predict_tools(contact.tools.tables, drives, motion, end, h, kick)
@@ -131,7 +134,21 @@ def _keep_apart(
     contacts.impulses.visits[0] = 0
     if contact.bodies is not None:
         _fetch(contact, x, v, h)
-    _find_body_pairs(contact.bodies, contact, h)
+
+
+@borrowing
+def _finish(
+    contact: Contact,
+    x: Array,
+    v: Array,
+    reaction: Array,
+    fastest: float,
+    h: float,
+    kick: float,
+    may_be_lone: bool,
+) -> None:
+    """Settle what touches, and account for it."""
+    contacts = contact.contacts
     square = meet_tools(contact, x, v, h, kick, may_be_lone)
     if contacts.pairs.count[0] > 0:
         settle(contacts, contact.velocity, h, kick)
@@ -139,8 +156,8 @@ def _keep_apart(
         account(contacts, contact.velocity, contact.exerted, h, kick)
         square = max(square, _give_back(contact, x, v, reaction, h))
     forget_others(contacts.history)
-    finish_tools(drives, motion, h)
-    note_way(close, h * max(fastest, np.sqrt(square)))
+    finish_tools(contacts.tools.drives, contacts.tools.motion, h)
+    note_way(contact.close, h * max(fastest, np.sqrt(square)))
 
 
 @borrowing

@@ -31,7 +31,7 @@ MARGIN, MOVED = 0, 1
 
 
 class NearTools(NamedTuple):
-    """The list: `rows[offset[t] : offset[t] + count[t]]` are places in the list of all candidates, in order.
+    """The list: `rows[offset[t] : offset[t] + counts[t]]` are places in the list of all candidates, in order.
 
     `place` (K,): where a loop keeps each candidate. `pose` (T, 4): that of the tools when the list was made; `outer`
     (T,) [m]: what no tool exceeds, about its centre or straight axis. `waiting` and `squares`: scratch of `tool_gap`.
@@ -39,7 +39,7 @@ class NearTools(NamedTuple):
 
     place: Indices
     rows: Indices
-    count: Indices
+    counts: Indices
     pose: Array
     outer: Array
     way: Array
@@ -176,7 +176,7 @@ def renew(
         count = _look(tools, tool, poses[tool], bound, near, x, v, h)
         if tools.shape[tool] in (PRISM, BOX, MESH):
             count = _pick(tools, tool, poses[tool], wanted * (1.0 + ROUNDING) + rounding, near, count, x, v, h)
-        near.count[tool] = count
+        near.counts[tool] = count
         for c in range(4):
             near.pose[tool, c] = poses[tool, c]
     near.way[MARGIN], near.way[MOVED] = margin, ahead if known else np.inf

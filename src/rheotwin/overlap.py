@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foot_on_triangle
 from rheotwin.constraints.contact.surface import contact_surface
-from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, row
+from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem, ProblemBody
@@ -70,7 +70,7 @@ def without_overlaps(problem: Problem, *, resolve: bool) -> Problem:
 
 
 def deepest_overlap(problem: Problem) -> Overlap | None:
-    """Return the deepest place where a surface node or a cell's centre of one body lies inside another."""
+    """Return the deepest place where a surface node, an edge or a cell's centre of one body lies inside another."""
     found: list[Overlap] = []
     for first, second in combinations(range(len(problem.bodies)), 2):
         for inner, outer in ((first, second), (second, first)):
@@ -83,13 +83,71 @@ def _overlap(bodies: tuple[ProblemBody, ...], inner: int, outer: int) -> list[Ov
     size = min(float(np.linalg.norm(np.ptp(item.p, axis=1))) for item in (mesh, other))
     # centres, too: bodies of the same shape in the same place have no node inside each other
     points = np.vstack([mesh.p.T[boundary_nodes(mesh)], mesh.p[:, mesh.t].mean(axis=1).T])
-    near = np.all((points > other.p.min(axis=1)) & (points < other.p.max(axis=1)), axis=1)
-    if not near.any():
+    low, high = other.p.min(axis=1), other.p.max(axis=1)
+    points = points[np.all((points > low) & (points < high), axis=1)]
+    if not np.all((mesh.p.min(axis=1) < high) & (mesh.p.max(axis=1) > low)):
         return []
-    points = points[near]
     surface = contact_surface([replace(bodies[outer], first_node=0)], len(other.p), between=False)
-    _, depth, way = _deepest(padded(points), padded(other.p.T), surface.face, len(other.p))
+    places = padded(other.p.T)
+    # and edges: bars that cross have neither nodes nor centres inside each other
+    begin, end = _edges_near(bodies[inner], low, high)
+    points = np.vstack([padded(points), _middles(begin, end, places, surface.face, len(other.p))])
+    _, depth, way = _deepest(points, places, surface.face, len(other.p))
     return [Overlap(inner, outer, np.array(way[: len(other.p)]))] if depth > TOUCHING * size else []
+
+
+def _edges_near(body: ProblemBody, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the ends (n, 3), (n, 3) [m] of the edges of a body's surface whose boxes overlap a box."""
+    x, d = body.mesh.p.T, len(low)
+    face = contact_surface([replace(body, first_node=0)], d, between=False).face
+    pairs = np.vstack([face[:, [k, (k + 1) % d]] for k in range(d if d == 3 else d - 1)])
+    ends = x[np.unique(np.sort(pairs, axis=1), axis=0)]
+    near = np.all((ends.min(axis=1) < high) & (ends.max(axis=1) > low), axis=1)
+    return padded(ends[near, 0]), padded(ends[near, 1])
+
+
+@njit(cache=True)
+def _middles(begin: Array, end: Array, x: Array, face: Indices, dimension: int) -> Array:
+    """Return the middles (n, 3) [m] of the pieces into which faces cut edges; of edges no face cuts there is none."""
+    cuts, found, filled = np.empty(face.shape[0] + 2), np.empty((16, 3)), 0
+    for k in range(begin.shape[0]):
+        p, along = row(begin, k), minus(row(end, k), row(begin, k))
+        count = 0
+        for f in range(face.shape[0]):
+            t = _cut(p, along, x, face[f], dimension)
+            if 0.0 < t < 1.0:
+                cuts[count] = t
+                count += 1
+        if count == 0:
+            continue
+        cuts[count], cuts[count + 1] = 0.0, 1.0
+        ordered = np.sort(cuts[: count + 2])
+        if filled + count + 1 > found.shape[0]:
+            found = np.vstack((found, np.empty((filled + count + 1, 3))))
+        for piece in range(count + 1):
+            middle = plus(p, 0.5 * (ordered[piece] + ordered[piece + 1]), along)
+            found[filled, 0], found[filled, 1], found[filled, 2] = middle
+            filled += 1
+    return found[:filled]
+
+
+@njit(cache=True)
+def _cut(p: Vector, along: Vector, x: Array, corners: Indices, dimension: int) -> float:
+    """Return the t at which p + t `along` goes through a face, -1 if it does not."""
+    a = row(x, corners[0])
+    u, w = minus(row(x, corners[1]), a), (0.0, 0.0, 1.0)
+    if dimension == 3:
+        w = minus(row(x, corners[2]), a)
+    normal, y = cross(u, w), minus(a, p)
+    rise = dot(along, normal)
+    if rise == 0.0:
+        return -1.0
+    t = dot(y, normal) / rise
+    at = minus(times(t, along), y)
+    square = dot(normal, normal)
+    r, q = dot(cross(at, w), normal) / square, dot(cross(u, at), normal) / square
+    inside = r >= 0.0 and (r <= 1.0 if dimension == 2 else (q >= 0.0 and r + q <= 1.0))
+    return t if inside else -1.0
 
 
 @njit(cache=True)

@@ -108,3 +108,14 @@ def test_of_two_free_bodies_the_later_is_moved(problem_with: Build) -> None:
     problem = problem_with(two_blocks([0.05, 0.097], overlap="resolve", supports={}))
     assert problem.bodies[0].mesh.p.T.min(axis=0) == pytest.approx([0.0, 0.0], abs=1e-15)
     assert problem.bodies[1].mesh.p.T.min(axis=0) == pytest.approx([0.05, 0.1], abs=1e-8)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_bars_that_cross_overlap(problem_with: Build, dimension: int) -> None:
+    """One cell each: no node and no centre of either lies inside the other, only edges do."""
+    low, wide, cells = [0.2, 0.02, 0.02][:dimension], [0.02, 0.2, 0.02][:dimension], [1] * dimension
+    scene = two_blocks([0.15, -0.03, 0.005][:dimension], dimension=dimension)
+    bar = {**scene.pop("bodies.second"), "size": wide, "cells": cells}
+    lying = {"bodies.block.size": low, "bodies.block.cells": cells}
+    with pytest.raises(RheotwinError, match=r"it starts inside body '(block|second)' by 0\.0\d+ m"):
+        problem_with({**scene, **lying, "bodies.second": bar, "supports": {}, "forces": {}})

@@ -20,7 +20,7 @@ STIFFNESS = 1000.0
 """K [N/m], so that m g/K = 9.8 mm."""
 SQUARE: Data = {"model": "voigt", "young": 1e5, "poisson": 0.3, "viscosity": 2e3}
 SOLVERS: dict[str, Data] = {
-    "fem": {"step": 5e-3},
+    "fem": {"step": 1e-3},
     "fem, explicit": {"stepper": "central-difference", "step": 1e-4},
     "truss": {"step": 1e-4},
 }
