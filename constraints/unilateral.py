@@ -18,6 +18,16 @@ from rheotwin.errors import RheotwinError
 
 Array = NDArray[np.float64]
 
+SOFT = 1e-10
+"""Compliance that redundant contacts get on top, as a share of their own: they then share their force evenly."""
+CLOSED = 1e-6
+"""Share of the largest gap by which contacts that can be satisfied are closed at most."""
+
+
+def softened(compliance: Array) -> Array:
+    """Return S + SOFT diag(S) [m/N], positive definite however redundant its contacts are."""
+    return np.asarray(compliance + SOFT * np.diag(np.diag(compliance)))
+
 
 def solve_contact(compliance: Array, gap: Array) -> Array:
     """Return the multipliers lambda [N] of the contact problem for compliance S [m/N] and free gaps [m]."""
@@ -26,14 +36,16 @@ def solve_contact(compliance: Array, gap: Array) -> Array:
     try:
         factor = cholesky(compliance, lower=True)
     except LinAlgError:
-        raise RheotwinError(
-            "tools: the contact constraints are dependent (the same node is pressed twice along one direction); "
-            "move one of the tools or restrict it with `bodies`"
-        ) from None
+        factor = cholesky(softened(compliance), lower=True)
     try:
         multipliers, _ = nnls(factor.T, -solve_triangular(factor, gap, lower=True))
     except RuntimeError:  # scipy's word for too many iterations
         raise RheotwinError(
-            f"tools: the contact of {gap.size} nodes could not be solved in one step; reduce the step"
+            f"contact: that of {gap.size} nodes could not be solved in one step; reduce the step"
         ) from None
+    if float((gap + compliance @ multipliers).min()) < -CLOSED * float(np.abs(gap).max()):
+        raise RheotwinError(
+            "contact: what is pressed from several sides has no room left; keep the tools further apart, or restrict "
+            "one with `bodies`"
+        )
     return np.asarray(multipliers)

@@ -68,7 +68,9 @@ def meet_tools(contact: Any, x: Array, v: Array, h: float, kick: float, may_be_l
     for tool in range(tools.shape.shape[0]):
         ease = contacts.tools.drives.inverse_mass[tool]
         rigid = ease[0] + ease[1] + ease[2] + ease[3] == 0.0
-        largest = max(largest, _meet_tool(contact, tool, x, v, h, kick, may_be_lone and rigid, shared))
+        largest = max(
+            largest, _meet_tool(contact, tool, x, v, h, kick, may_be_lone and rigid, shared, may_be_lone and shared)
+        )
     if may_be_lone and shared:
         _zero_uses(contact)
     return largest
@@ -89,8 +91,17 @@ def _zero_uses(contact: Any) -> None:
 
 @borrowing
 def _meet_tool(
-    contact: Any, tool: int, x: Array, v: Array, h: float, kick: float, may_be_lone: bool, shared: bool
+    contact: Any,
+    tool: int,
+    x: Array,
+    v: Array,
+    h: float,
+    kick: float,
+    may_be_lone: bool,
+    shared: bool,
+    counted: bool,
 ) -> float:
+    """Do so at one tool; `counted` says that uses are, which end where a node has been settled."""
     tools, near, contacts, exerted = contact.tools, contact.close, contact.contacts, contact.exerted
     pairs, history, motion = contacts.pairs, contacts.history, contacts.tools.motion
     node, weight, normal, gaps, points = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.point
@@ -121,8 +132,8 @@ def _meet_tool(
             gap = (px - cx) * nx + (py - cy) * ny + (pz - cz) * nz
         else:
             gap, (nx, ny, nz) = tool_gap(tools, tool, pose, (px, py, pz), reach, near.waiting, near.squares)
-        if gap > reach:
-            continue
+        if gap > reach or (counted and uses[i] == 0):
+            continue  # out of reach, or brought here by another tool that has settled it: the next step sees both
         if not (may_be_lone and loose[i] and (not shared or uses[i] == 1)):
             velocity[i, 0], velocity[i, 1], velocity[i, 2] = vx, vy, vz
             begin_at[i, 0], begin_at[i, 1], begin_at[i, 2] = px, py, pz
@@ -161,6 +172,8 @@ def _meet_tool(
             listed[filled] = k
             filled += 1
         mark[k] = RENEWED
+        if counted:
+            uses[i] = 0
         shifted = 0.0
         if hits and gap < 0.0:
             early, lift = lone_shift(gap, rate, pressed, response, law[RESTITUTION], h)

@@ -8,7 +8,9 @@
     sliding     t = -mu lambda_n s/|s|
 
 Sweeps over the contacts solve each exactly with the others at rest (block Gauss-Seidel); between them a Newton step
-takes all contacts in the state the sweep found them in, and is kept if it leaves less to do.
+takes all contacts in the state the sweep found them in, and is kept if it leaves less to do. Where it is not, forces
+leap along their last change: redundant contacts that stick beside some that slide hand over force by equal small parts,
+sweep by sweep, until one of them opens or slides.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.unilateral import solve_contact
+from rheotwin.constraints.unilateral import softened, solve_contact
 from rheotwin.fem.contact.coulomb import STIFF, friction_in_plane, friction_on_line
 from rheotwin.fem.contact.law_force import (
     GIVEN,
@@ -42,9 +44,13 @@ TOLERANCE = 1e-12
 LONG, LOOSE = 100, 1e-9
 """Sweeps after which redundant contacts may go on sharing their force as they like if gaps, as shares of those without
 contact, do not change any more."""
-SWEEPS = 20000
+ROUGH = 1e-8
+"""The same after all sweeps."""
+SWEEPS = 5000
 PATIENCE = 4
 """Sweeps between two Newton steps."""
+FIRST_LEAP = 4.0
+"""Changes of a sweep that the first leap goes on; twice as many after a leap that was kept, else half."""
 HELD = 1e-12
 """Share of the largest compliance below which supports hold a contact: there they win over it."""
 
@@ -209,25 +215,45 @@ def solve_cone(
     force, count = guess.copy(), len(guess)
     state = np.zeros(count, np.int64)
     slid = np.zeros(count, np.bool_) if slides is None else slides.copy()
-    scale, far = float(np.trace(compliance)) / max(1, len(compliance)), float(np.abs(free).max(initial=0.0))
+    far = float(np.abs(free).max(initial=0.0))
+    moved, leap = np.inf, FIRST_LEAP
     for turn in range(SWEEPS):
+        before = force.copy()
         change, moved = _sweep(compliance, free, force, state, slid, springs, cone, instant)
         if change <= TOLERANCE * float(np.abs(force).max(initial=0.0)) or (turn > LONG and moved <= LOOSE * far):
             return Solved(force, state)
         if turn == LONG and force.shape[1] == 1 and np.all(springs.kind == HARD):
             return _frictionless(compliance, free)
-        if turn % PATIENCE == PATIENCE - 1:
-            tangent, residual = _newton_system(compliance, free, force, state, springs, cone, instant)
-            tangent[np.diag_indices_from(tangent)] += 1e-14 * np.where(np.diag(tangent) == 1.0, 0.0, scale)
-            try:
-                trial = force - np.linalg.solve(tangent, residual).reshape(force.shape)
-            except np.linalg.LinAlgError:
-                continue
+        if turn % PATIENCE < PATIENCE - 1:
+            continue
+        newton = _newton(compliance, free, force, state, springs, cone, instant)
+        ahead = force + leap * (force - before)
+        ahead[:, 0] = np.maximum(ahead[:, 0], 0.0)
+        for trial in (newton, ahead):
             trial_state, trial_slid = state.copy(), slid.copy()
-            after, _ = _sweep(compliance, free, trial, trial_state, trial_slid, springs, cone, instant)
-            if after < change:
+            after = np.inf
+            for _ in range(1 if trial is newton else 2):  # a leap upsets limits of friction, which a sweep mends
+                after, _moved = _sweep(compliance, free, trial, trial_state, trial_slid, springs, cone, instant)
+            if after < change or (trial is ahead and after <= change):
                 force, state, slid = trial, trial_state, trial_slid
-    return None
+                leap = 2.0 * leap if trial is ahead else leap
+                break
+        else:
+            leap = max(1.0, 0.5 * leap)
+    return Solved(force, state) if moved <= ROUGH * far else None
+
+
+def _newton(
+    w: Array, free: Array, force: Array, state: Indices, springs: Springs, cone: Cone, instant: Instant
+) -> Array:
+    """Return the forces of a Newton step of all contacts in their states, the given ones where it has no solution."""
+    tangent, residual = _newton_system(w, free, force, state, springs, cone, instant)
+    scale = float(np.trace(w)) / max(1, len(w))
+    tangent[np.diag_indices_from(tangent)] += 1e-14 * np.where(np.diag(tangent) == 1.0, 0.0, scale)
+    try:
+        return np.asarray(force - np.linalg.solve(tangent, residual).reshape(force.shape))
+    except np.linalg.LinAlgError:
+        return force.copy()
 
 
 def _frictionless(compliance: Array, free: Array) -> Solved:
@@ -235,5 +261,5 @@ def _frictionless(compliance: Array, free: Array) -> Solved:
     own = np.diag(compliance)
     movable = np.flatnonzero(own > HELD * own.max(initial=0.0))
     force = np.zeros((len(free), 1))
-    force[movable, 0] = solve_contact(compliance[np.ix_(movable, movable)], free[movable])
+    force[movable, 0] = solve_contact(softened(compliance[np.ix_(movable, movable)]), free[movable])
     return Solved(force, np.where(force[:, 0] > 0.0, STICKING, OPEN))

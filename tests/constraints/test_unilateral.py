@@ -63,6 +63,15 @@ def test_one_contact_closes_its_gap() -> None:
     assert solve_contact(np.array([[0.5]]), np.array([-2.0]))[0] == pytest.approx(4.0, rel=1e-15)
 
 
-def test_dependent_contacts_are_refused_in_words() -> None:
-    with pytest.raises(RheotwinError, match=r"tools: the contact constraints are dependent .*move one of the tools"):
+def test_contacts_that_ask_for_the_same_share_the_force() -> None:
+    """Dependent ones: the sum is that of one alone, 2 N, up to the 1e-10 of compliance they get to share it."""
+    forces = solve_contact(np.full((2, 2), 0.5), np.array([-1.0, -1.0]))
+    np.testing.assert_allclose(
+        forces, [1.0, 1.0], rtol=1e-5
+    )  # rounding of S over what tells the two apart, 1e-16/1e-10
+    assert forces.sum() == pytest.approx(2.0, rel=1e-9)
+
+
+def test_contacts_without_room_are_refused_in_words() -> None:
+    with pytest.raises(RheotwinError, match=r"contact: what is pressed from several sides has no room left; keep the"):
         solve_contact(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([-1.0, -1.0]))

@@ -78,7 +78,9 @@ def execute(args: argparse.Namespace) -> int:
     if args.verilog is not None:
         from rheotwin.particles.fixed_point.rtl import export_verilog
 
-        about["verilog"] = [str(path) for path in export_verilog(args.verilog, prepared.constants)]
+        model = prepared.model
+        files = export_verilog(args.verilog, prepared.constants, points=len(model.points), edges=len(model.edges))
+        about["verilog"] = [str(path) for path in files]
     if args.json:
         print(json.dumps(about, indent=2))
     else:
@@ -127,7 +129,10 @@ def _resources(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
     from rheotwin.particles.fixed_point.rtl import missing_tools, resources
 
     missing = missing_tools()
-    return {"missing": missing} if missing else resources(args.family, prepared.constants).to_data()
+    if missing:
+        return {"missing": missing}
+    model = prepared.model
+    return resources(args.family, prepared.constants, points=len(model.points), edges=len(model.edges)).to_data()
 
 
 def _sweep(prepared: Prepared, words: list[int], tolerance: float) -> dict[str, Any]:
