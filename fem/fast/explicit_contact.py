@@ -48,7 +48,8 @@ class Lawful(NamedTuple):
 
 def lawful(contact: Contact, nodes: int) -> Lawful:
     """Return contact with its scratch for a loop over so many nodes."""
-    return Lawful(contact, *(np.zeros((nodes, 3)) for _ in range(4)), np.zeros(4))
+    places, velocities, supported, before = (np.zeros((nodes, 3)) for _ in range(4))
+    return Lawful(contact, places, velocities, supported, before, np.zeros(4))
 
 
 def independent(item: Any) -> Any:

@@ -91,9 +91,8 @@ class CentralDifference:
         laws = self._laws
         if laws is None:
             return {}
-        return {name: np.array(array) for name, array in save_contact(laws.contact).items()} | {
-            TAKEN: laws.taken.copy()
-        }
+        saved: dict[str, Array] = {name: np.array(array) for name, array in save_contact(laws.contact).items()}
+        return saved | {TAKEN: laws.taken.copy()}
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Take over what `save` returned."""

@@ -58,6 +58,20 @@ class Diverged(RheotwinError):
         )
 
 
+class Squeezed(Diverged):
+    """Tools leave nodes no place to be."""
+
+    def __init__(self, *, time: float, tools: tuple[str, str], body: str, nodes: int) -> None:
+        self.time, self.tools, self.body, self.nodes = time, tools, body, nodes
+        first, second = tools
+        RheotwinError.__init__(
+            self,
+            f"the contact cannot be satisfied at t = {time:.6g} s: {nodes} nodes of body '{body}' are inside both "
+            f"tools.{first} and tools.{second}, which leave them no place; keep these tools apart, end their motion "
+            'earlier, or give one of them a force (`drive`) or law = "penalty"',
+        )
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """Return " (did you mean 'x'?)" for the closest known name, or an empty string."""
     close = get_close_matches(name, list(known), n=1, cutoff=0.5)

@@ -19,6 +19,7 @@ from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged
 from rheotwin.observers.protocol import Observer, Watched
 from rheotwin.schedule import Stop
 from rheotwin.solver import RUNAWAY
+from rheotwin.squeeze import check_squeezed
 
 CHUNK_SECONDS = 0.1
 
@@ -127,6 +128,7 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
                     if not clock.advance(run, stop.time):
                         break
                     check_finite(run)
+                    check_squeezed(run)
                     for observer in observers:
                         observer.tick(run)
                 if flag.raised:

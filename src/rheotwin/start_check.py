@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid
 
 from rheotwin.constraints.tools import (
     AXIS,
@@ -32,6 +33,10 @@ Indices = NDArray[np.int64]
 
 TOUCHING = 1e-6
 """A tool deeper inside than this share of a body's size at the start is worth a warning."""
+
+
+SAMPLES, SOON = 512, 1e-7
+"""Times at which the speed of a tool that forces move is looked at, and the first as a share of the duration."""
 
 
 def warn_of_buried_tools(tools: tuple[RigidTool, ...], bodies: tuple[ProblemBody, ...], points: Array) -> None:
@@ -83,7 +88,7 @@ def warn_of_fast_tools(problem: Problem, step: float) -> None:
     for tool in problem.tools:
         bodies = [body for body in problem.bodies if np.any(_of_body(tool.candidates, body))]
         smallest = min((smallest_surface_edge(body.mesh) for body in bodies), default=np.inf)
-        speed = _top_speed(tool, problem.extent)
+        speed = max(_top_speed(tool, problem.extent), _driven_speed(tool, problem))
         if speed * step > smallest:
             warnings.warn(
                 f"tools.{tool.name}: it moves up to {speed * step:.4g} m in a step of {step:.4g} s, further than the "
@@ -108,6 +113,28 @@ def _top_speed(tool: RigidTool, extent: float) -> float:
         rates = np.where(tool.drive.free, 0.0, rates) + np.where(tool.drive.free, tool.drive.velocity, 0.0)
     speeds = np.linalg.norm(rates[:, :3], axis=1) + np.abs(rates[:, 3]) * _reach(tool, extent)
     return float(speeds.max())
+
+
+def _driven_speed(tool: RigidTool, problem: Problem) -> float:
+    """Return the largest speed [m/s] that forces alone, v = v0 + int F/M dt, give a tool on its way through the bodies.
+
+    Beyond the gap at the start and the extent of the bodies it has either met what holds it up or passed by.
+    """
+    if tool.drive is None or len(tool.candidates) == 0:
+        return 0.0
+    end, force = problem.scene.duration, tool.drive.force
+    early = end * np.geomspace(SOON, 1.0, SAMPLES)  # a strong force is through long before a weak one has begun
+    times = np.unique(np.concatenate([np.linspace(0.0, end, SAMPLES), early, force.times[force.times < end]]))
+    times = times[times >= 0.0]
+    rates = np.array([force.at(time) for time in times]) * tool.drive.inverse_masses
+    start = np.where(tool.drive.free, tool.drive.velocity, 0.0)
+    velocities = start + cumulative_trapezoid(rates, times, axis=0, initial=0.0)
+    way = np.linalg.norm(cumulative_trapezoid(velocities, times, axis=0, initial=0.0)[:, :3], axis=1)
+    gaps, _ = tool_gaps(tool, 0.0, padded(problem.points)[tool.candidates])
+    through = max(0.0, float(gaps.min())) + problem.extent
+    count = min(len(times), int(np.count_nonzero(np.maximum.accumulate(way) < through)) + 1)
+    speeds = np.linalg.norm(velocities[:, :3], axis=1) + np.abs(velocities[:, 3]) * _reach(tool, problem.extent)
+    return float(speeds[:count].max())
 
 
 def _reach(tool: RigidTool, extent: float) -> float:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from rheotwin.build import build_problem
+from rheotwin.constraints.tools import tool_gaps
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import parse_scene, scene_from_data
 from rheotwin.start_check import warn_of_fast_tools
+from rheotwin.tensors import padded
 
 SCENE = """
 schema = 1
@@ -92,6 +94,30 @@ def test_a_thrown_block_is_as_fast_as_it_starts() -> None:
     problem = build_problem(scene_from_data({**tomllib.loads(SCENE), "tools": {"it": tool}}))
     with pytest.warns(UserWarning, match=r"moves up to 0\.4 m"):
         warn_of_fast_tools(problem, 0.1)
+
+
+def test_a_block_is_as_fast_as_its_force_makes_it() -> None:
+    """It needs sqrt(2 M way/F) to be through gap and body, and is at sqrt(2 way F/M) then; samples are 3 % apart."""
+    push = 4000.0
+    tool = {**BLOCK, "drive": {"mass": 1.0, "force": [[0.0, -push]]}}
+    problem = build_problem(scene_from_data({**tomllib.loads(SCENE), "tools": {"it": tool}}))
+    gaps, _ = tool_gaps(problem.tools[0], 0.0, padded(problem.points)[problem.tools[0].candidates])
+    speed = (2.0 * push * (gaps.min() + problem.extent)) ** 0.5
+    with pytest.warns(UserWarning, match="can jump over nodes"):
+        warn_of_fast_tools(problem, 0.25 / speed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_fast_tools(problem, 0.25 / speed / 1.05)
+
+
+def test_a_weight_that_rests_on_a_body_is_not_fast() -> None:
+    """In all of a long run it would fall at 98 m/s, but the body is in the way."""
+    tool = {**BLOCK, "drive": {"mass": 1.0}}
+    data = {**tomllib.loads(SCENE), "gravity": [0.0, -9.8], "duration": 10.0, "tools": {"it": tool}}
+    problem = build_problem(scene_from_data(data))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_fast_tools(problem, 0.01)
 
 
 def test_a_run_warns_of_fast_tools(tmp_path: Path) -> None:

@@ -99,3 +99,33 @@ def test_list_holds_for_many_steps() -> None:
         x += STEP * v
         made.append(contact.close.pose[1, 0])
     assert 1 < len(set(made)) < 5
+
+
+def test_masses_between_closing_walls_are_counted_once() -> None:
+    """What one wall throws into the other is not settled there as well: no list of nodes is longer than the nodes."""
+    law, x = ContactLaw(law="impulse", restitution=0.5), np.column_stack([np.linspace(0.0, 0.1, 5), np.zeros((5, 2))])
+    nodes, still = np.arange(5), np.zeros((1, 4))
+    right = Motion(np.array([0.0, 0.1]), np.array([[0.0, 0, 0, 0], [-0.12, 0, 0, 0]]))
+    along = np.array([1.0, 0.0, 0.0])
+    tools = (
+        RigidTool("l", PLANE, pack_geometry(center=np.zeros(3), reference=along), Motion(np.zeros(1), still), nodes),
+        RigidTool("r", PLANE, pack_geometry(center=0.1 * along, reference=-along), right, nodes),
+    )
+    mesh = SimpleNamespace(p=np.array([[0.0, 0.025], [0.0, 0.0], [0.0, 0.0]]), t=np.array([[0], [1]]))
+    problem: Any = SimpleNamespace(
+        points=x, masses=np.ones(5), dimension=3, owners=np.full((5, 3), -1), extent=0.1, tools=tools,
+        contact=ContactSetup(law=law, tool_laws=(law, law)), bodies=[SimpleNamespace(mesh=mesh)],
+    )  # fmt: skip
+    contact = pack_contact(problem)
+    assert contact is not None
+    touched = contact.exerted.touched
+    contact = contact._replace(
+        exerted=contact.exerted._replace(touched=np.full(50, -1))
+    )  # room to see what is too much
+    assert len(touched) == 5
+    v, reaction = np.zeros_like(x), np.zeros_like(x)
+    for step in range(100):
+        keep_apart_fast(contact, x, v, reaction, np.inf, (step + 1) * STEP, STEP)
+        x += STEP * v
+        filled = int(contact.exerted.filled[0])
+        assert len(set(contact.exerted.touched[:filled].tolist())) == filled

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 from rheotwin.solver import Simulation
 
@@ -51,14 +50,13 @@ def test_three_aligned_blocks_without_friction_run(
     assert abs(simulation.energy()["defect"]) < 1e-12 * simulation.energy()["external"]
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.4])
 def test_a_corner_that_meets_a_corner_settles(
-    two_blocks: Callable[..., Data], start: Callable[..., Simulation], friction: float
+    two_blocks: Callable[..., Data], start: Callable[..., Simulation]
 ) -> None:
     """Elastic blocks fall on each other and on the floor: at 0.168 s corners meet, whose faces take turns."""
     scene = two_blocks(
         {"model": "elastic", "young": 2.0e4, "poisson": 0.25},
-        {"law": "exact", "friction": friction},
+        {"law": "exact"},
         lower=block(0.0, 0.0301),
         upper=block(0.031, 0.1502, rotation=0.3),
         tools=FLOOR,

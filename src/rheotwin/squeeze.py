@@ -1,0 +1,57 @@
+"""Contacts that nothing can satisfy: nodes squeezed between tools that have run into each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.motion import Motion
+from rheotwin.constraints.tools import MESH, RigidTool, tool_gaps
+from rheotwin.errors import Squeezed
+from rheotwin.observers.protocol import Watched
+from rheotwin.solver import tool_poses
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+DEEP = 1e-3
+"""A node deeper than this share of the extent of all bodies in two tools that do not give way cannot leave either."""
+
+
+def check_squeezed(run: Watched) -> None:
+    """Raise `Squeezed` if a free node is deep in two tools of the laws exact or impulse at once.
+
+    Either law ends every step outside of a tool, unless another one is in the way: two at once are beyond it.
+    """
+    problem = run.problem
+    if problem.contact is None:
+        return
+    hard = [row for row, law in enumerate(problem.contact.tool_laws) if law.law in ("exact", "impulse")]
+    # distances to triangles cost most, and are asked for nowhere but where one analytic tool is deep already
+    hard = sorted(hard, key=lambda row: problem.tools[row].shape == MESH)
+    if len(hard) < 2:
+        return
+    x, poses, depth = padded(run.simulation.positions), tool_poses(problem, run.simulation), DEEP * problem.extent
+    loose, inside = np.all(problem.owners < 0, axis=1), np.full(len(x), -1)
+    for row in hard:
+        tool = problem.tools[row]
+        nodes = tool.candidates[loose[tool.candidates]]
+        nodes = nodes[inside[nodes] >= 0] if tool.shape == MESH else nodes
+        deep = nodes[_gaps(tool, poses[row], x[nodes]) < -depth] if len(nodes) else nodes
+        both = deep[inside[deep] >= 0]
+        if len(both):
+            raise Squeezed(
+                time=run.simulation.time,
+                tools=(problem.tools[inside[both[0]]].name, tool.name),
+                body=problem.body_of(int(both[0])).name,
+                nodes=len(both),
+            )
+        inside[deep] = row
+
+
+def _gaps(tool: RigidTool, pose: Array, points: Array) -> Array:
+    """Return gaps (n,) [m] of points (n, 3) to a tool in its pose, wherever forces have moved it."""
+    return tool_gaps(replace(tool, motion=Motion(np.zeros(1), pose[None, :])), 0.0, points)[0]
