@@ -66,7 +66,7 @@ class Squeezed(Diverged):
         first, second = tools
         RheotwinError.__init__(
             self,
-            f"the contact cannot be satisfied at t = {time:.6g} s: {nodes} nodes of body '{body}' are inside both "
+            f"the contact cannot be satisfied at t = {time:.6g} s: {nodes} nodes of body '{body}' are between "
             f"tools.{first} and tools.{second}, which leave them no place; keep these tools apart, end their motion "
             'earlier, or give one of them a force (`drive`) or law = "penalty"',
         )

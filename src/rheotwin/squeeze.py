@@ -18,11 +18,11 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 DEEP = 1e-3
-"""A node deeper than this share of the extent of all bodies in two tools that do not give way cannot leave either."""
+"""A node deeper than this share of the extent of all bodies in a tool that does not give way could not leave it."""
 
 
 def check_squeezed(run: Watched) -> None:
-    """Raise `Squeezed` if a free node is deep in two tools of the laws exact or impulse at once.
+    """Raise `Squeezed` if a free node at two tools of the laws exact or impulse is deep in one of them.
 
     Either law ends every step outside of a tool, unless another one is in the way: two at once are beyond it.
     """
@@ -36,12 +36,15 @@ def check_squeezed(run: Watched) -> None:
         return
     x, poses, depth = padded(run.simulation.positions), tool_poses(problem, run.simulation), DEEP * problem.extent
     loose, inside = np.all(problem.owners < 0, axis=1), np.full(len(x), -1)
+    lowest = np.zeros(len(x))
     for row in hard:
         tool = problem.tools[row]
         nodes = tool.candidates[loose[tool.candidates]]
         nodes = nodes[inside[nodes] >= 0] if tool.shape == MESH else nodes
-        deep = nodes[_gaps(tool, poses[row], x[nodes]) < -depth] if len(nodes) else nodes
-        both = deep[inside[deep] >= 0]
+        gaps = _gaps(tool, poses[row], x[nodes])
+        there, gaps = nodes[gaps < depth], gaps[gaps < depth]
+        # the impulses of the last visit put a node on the surface of one tool, however deep in the other
+        both = there[(inside[there] >= 0) & (np.minimum(gaps, lowest[there]) < -depth)]
         if len(both):
             raise Squeezed(
                 time=run.simulation.time,
@@ -49,7 +52,7 @@ def check_squeezed(run: Watched) -> None:
                 body=problem.body_of(int(both[0])).name,
                 nodes=len(both),
             )
-        inside[deep] = row
+        inside[there], lowest[there] = row, np.minimum(gaps, lowest[there])
 
 
 def _gaps(tool: RigidTool, pose: Array, points: Array) -> Array:

@@ -52,7 +52,7 @@ def test_tools_that_pass_each_other_are_named(tmp_path: Path, law: str) -> None:
     scene = scene_from_data({**tomllib.loads(SCENE), "contact": {"law": law}})
     outcome = run_scene(RunRequest(scene=scene, solver="truss", folder=tmp_path / "run"))
     assert (outcome.status, outcome.exit_code) == ("diverged", EXIT_DIVERGED)
-    assert "inside both tools.left and tools.right" in outcome.message
+    assert "between tools.left and tools.right" in outcome.message
     assert open_record(tmp_path / "run").times.tolist()[:2] == pytest.approx([0.0, 0.05])
 
 
