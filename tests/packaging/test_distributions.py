@@ -107,6 +107,7 @@ def test_the_wheel_announces_the_command_and_the_solvers(wheel: Path) -> None:
     assert dict(points["console_scripts"]) == {"rheotwin": "rheotwin.__main__:main"}
     assert dict(points["rheotwin.solvers"]) == {
         "fem": "rheotwin.fem:FemSolver",
+        "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
         "truss": "rheotwin.particles:TrussSolver",
     }
     assert (about["Name"], about["License-Expression"]) == ("rheotwin", "BSD-3-Clause")
