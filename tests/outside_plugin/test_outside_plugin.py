@@ -107,7 +107,7 @@ def check_solver(rheotwin: Rheotwin, tmp_path: Path) -> None:
     listed = rheotwin("solvers", "--json")
     assert (listed.returncode, listed.stderr) == (0, "")
     about = json.loads(listed.stdout)
-    assert list(about) == ["fem", "truss", "still"]
+    assert list(about) == ["fem", "truss", "fixed-point", "still"]
     assert about["still"]["tools"] == []
     assert list(about["still"]["options"]) == ["step"]
 

@@ -8,8 +8,8 @@ from rheotwin.validation.verify.check import Check
 from rheotwin.validation.verify.registry import all_checks
 from rheotwin.validation.verify.suite import carry_out
 
-SLOW = {"R21", "A3", "F8"}
-"""Run by the command only: membranes and the synthesis of circuits have tests of their own, tets take seconds."""
+SLOW = {"R21", "A3", "F8", "C12", "C13"}
+"""Run by the command only: membranes, rest on floors and circuits have tests of their own, tets take seconds."""
 HERE = [check for check in all_checks() if check.compute is not None and check.reference not in SLOW]
 
 
