@@ -23,7 +23,7 @@ from benchmarks import contact_particles
 from benchmarks.side_by_side import Ratio, seconds
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs, find_pairs_with_room
 from rheotwin.constraints.contact.pairs import Pairs, room_for_pairs
-from rheotwin.constraints.contact.search import BUILT, Search, new_search
+from rheotwin.constraints.contact.search import BUILT, Look, Search, new_search
 from rheotwin.constraints.contact.surface import ContactSurface, contact_surface, slot_count
 from rheotwin.constraints.contact.triangulated import nearest_points, tool_mesh
 from rheotwin.meshing import build_mesh, tet_grid
@@ -48,8 +48,8 @@ class Plates:
         self.pairs.count[0] = 0
         if anew:
             self.search.counter[BUILT] = 0
-        x, history = self.places, (self.feature, self.active)
-        assert find_body_pairs(self.surface, self.search, x, x, 0.0, 0, *history, self.pairs) == FINE
+        look = Look(self.places, self.places, 0.0, 0, self.feature, self.active)
+        assert find_body_pairs(self.surface, self.search, look, self.pairs) == FINE
         return int(self.pairs.count[0])
 
 
@@ -66,9 +66,8 @@ def plates(triangles: int, active: int) -> Plates:
     places[grid.p.shape[1] :, 2] -= 0.15
     slots = slot_count(surface, 0)
     feature, lasting, room = np.full(slots, -1), np.zeros(slots, np.bool_), room_for_pairs(4 * active)
-    search, pairs = find_pairs_with_room(
-        surface, new_search(surface, begin), begin, places, 0.0, 0, feature, lasting, room
-    )
+    look = Look(begin, places, 0.0, 0, feature, lasting)
+    search, pairs = find_pairs_with_room(surface, new_search(surface, begin), look, room)
     lasting[pairs.slot[: pairs.count[0]]] = True
     return Plates(surface, search, places, feature, lasting, pairs)
 

@@ -21,15 +21,15 @@ from rheotwin.constraints.contact.search import (
     REBUILDS,
     SAME_WAY,
     TOGETHER,
+    Look,
     Search,
     list_radius,
     vertex_normal,
 )
-from rheotwin.constraints.contact.surface import ContactSurface, face_normal
+from rheotwin.constraints.contact.surface import ContactSurface, face_normal, first_edge_slot
 from rheotwin.constraints.contact.vectors import ONES, Vector, dot, lower, minus, plus, row, unit, upper
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 NEVER = 2.0
@@ -38,43 +38,35 @@ WIDEST = 64.0
 
 
 @njit(cache=True)
-def make_lists(
-    surface: ContactSurface,
-    search: Search,
-    x_begin: Array,
-    x_end: Array,
-    region: float,
-    first_slot: int,
-    history_feature: Indices,
-    history_active: Flags,
-) -> bool:
-    """Fill the lists for motions from x_begin to x_end [m]; False when they are too short.
+def make_lists(surface: ContactSurface, search: Search, look: Look) -> bool:
+    """Fill the lists for the motions of a step; False when they are too short.
 
     Contacts that last are listed even where there are no candidates.
     """
     search.counter[BUILT] = 0
     for face in range(surface.face.shape[0]):
-        n = unit(face_normal(surface, x_begin, face))
+        n = unit(face_normal(surface, look.begin, face))
         search.face_normal[face, 0], search.face_normal[face, 1], search.face_normal[face, 2] = n
     fastest = 0.0
     for v in range(surface.vertex.shape[0]):
         node = surface.vertex[v]
         motion = 0.0
         for c in range(3):
-            search.reference[v, c] = x_begin[node, c]
-            motion += (x_end[node, c] - x_begin[node, c]) ** 2
+            search.reference[v, c] = look.begin[node, c]
+            motion += (look.end[node, c] - look.begin[node, c]) ** 2
         fastest = max(fastest, motion)
         n = vertex_normal(surface, search.face_normal, v)
         search.normal[v, 0], search.normal[v, 1], search.normal[v, 2] = n
     search.now[NOW_MARGIN] = min(max(search.margin, 4.0 * np.sqrt(fastest)), WIDEST * search.margin)
-    search.now[LIST_REGION] = region
-    refit(search.tree, surface.face, x_begin)
+    search.now[LIST_REGION] = look.region
+    refit(search.tree, surface.face, look.begin)
     bound_normals(search.tree, search.face_normal)
-    held = history_active & (history_feature >= 0)
-    if not _list_faces(surface, search, x_begin, first_slot, held):
+    held = look.active & (look.feature >= 0)
+    if not _list_faces(surface, search, look.begin, look.first_slot, held):
         return False
-    first_slot += surface.vertex.shape[0] * surface.partner.shape[0]
-    if surface.edge.shape[0] > 0 and not list_edges(surface, search, x_begin, first_slot, held):
+    if surface.edge.shape[0] > 0 and not list_edges(
+        surface, search, look.begin, first_edge_slot(surface, look.first_slot), held
+    ):
         return False
     search.counter[BUILT] = 1
     search.counter[REBUILDS] += 1

@@ -25,7 +25,7 @@ from rheotwin.constraints.contact.history import forget_others
 from rheotwin.constraints.contact.impact import Shifts, place_impacts
 from rheotwin.constraints.contact.lone import meet_tools
 from rheotwin.constraints.contact.near_tools import NearTools, note_way, renew
-from rheotwin.constraints.contact.search import Search
+from rheotwin.constraints.contact.search import Look, Search
 from rheotwin.constraints.contact.settle import look_ahead, settle
 from rheotwin.constraints.contact.surface import ContactSurface
 from rheotwin.constraints.contact.tool_motion import finish_tools, predict_tools
@@ -79,18 +79,15 @@ class BodyContact(NamedTuple):
 def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
     if bodies is not None:
         history = contact.contacts.history
-        found = find_body_pairs(
-            bodies.surface,
-            bodies.search,
+        look = Look(
             contact.before if bodies.soft else contact.begin,
             contact.begin if bodies.soft else contact.end,
             bodies.region,
             bodies.first_slot,
             history.feature,
             history.active,
-            contact.contacts.pairs,
         )
-        if found != FINE:
+        if find_body_pairs(bodies.surface, bodies.search, look, contact.contacts.pairs) != FINE:
             contact.full[0] = 1
         if bodies.soft:
             look_ahead(contact.contacts, contact.velocity, h)

@@ -76,6 +76,25 @@ class Search(NamedTuple):
     """(E * R,) scratch: partner of an edge on a body."""
 
 
+class Look(NamedTuple):
+    """One step seen by the search: where it leads from and to, and what contact remembers of the steps before.
+
+    Slots: first_slot + v R + r for vertex v at body r, edges after the vertices likewise.
+    """
+
+    begin: Array
+    """(N, 3) [m]"""
+    end: Array
+    """(N, 3) [m]"""
+    region: float
+    """Contacts with a gap up to this are wanted [m]."""
+    first_slot: int
+    feature: Indices
+    """(slots,) face or edge that is touched."""
+    active: Flags
+    """(slots,) whether that contact lasts."""
+
+
 def new_search(surface: ContactSurface, rest: Array) -> Search:
     """Return a search over a surface with its nodes at rest (N, 3) [m]; lists are made when first asked for."""
     corners = surface.face[:, : surface.dimension]
@@ -145,9 +164,9 @@ def vertex_normal(surface: ContactSurface, normals: Array, vertex: int) -> Vecto
 
 
 @njit(cache=True)
-def lists_hold(surface: ContactSurface, search: Search, x_begin: Array, x_end: Array, region: float) -> bool:
-    """Tell whether the lists are complete for motions from x_begin to x_end (N, 3) [m]."""
-    if search.counter[BUILT] == 0 or region > search.now[LIST_REGION]:
+def lists_hold(surface: ContactSurface, search: Search, look: Look) -> bool:
+    """Tell whether the lists are complete for the motions of a step."""
+    if search.counter[BUILT] == 0 or look.region > search.now[LIST_REGION]:
         return False
     most = 0.25 * search.now[NOW_MARGIN] ** 2
     reference = search.reference
@@ -155,8 +174,8 @@ def lists_hold(surface: ContactSurface, search: Search, x_begin: Array, x_end: A
         node = surface.vertex[v]
         end, begin = 0.0, 0.0
         for c in range(3):
-            end += (x_end[node, c] - reference[v, c]) ** 2
-            begin += (x_begin[node, c] - reference[v, c]) ** 2
+            end += (look.end[node, c] - reference[v, c]) ** 2
+            begin += (look.begin[node, c] - reference[v, c]) ** 2
         if not (end <= most and begin <= most):
             return False
     return True

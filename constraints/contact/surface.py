@@ -181,3 +181,10 @@ def face_normal(surface: ContactSurface, x: Array, face: int) -> Vector:
     if surface.dimension == 2:
         return along[1], -along[0], 0.0
     return cross(along, minus(row(x, surface.face[face, 2]), a))
+
+
+@njit(cache=True)
+def first_edge_slot(surface: ContactSurface, first_slot: int) -> int:
+    """Return the slot of edge 0 at body 0; `first_slot` is that of vertex 0."""
+    slot: int = first_slot + surface.vertex.shape[0] * surface.partner.shape[0]
+    return slot

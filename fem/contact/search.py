@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.detect import find_pairs_with_room
 from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs, room_for_pairs
-from rheotwin.constraints.contact.search import new_search, restore_search, save_search
+from rheotwin.constraints.contact.search import Look, new_search, restore_search, save_search
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.surface import ContactSurface, contact_surface, has_partners, slot_count
 from rheotwin.constraints.contact.tool_pairs import find_tool_pairs
@@ -75,17 +75,9 @@ class ContactSearch:
         assert self._surface is not None
         model = self._model
         places = _vertices(model, begin), _vertices(model, end)
+        look = Look(*places, reach, self._first_slot, history.feature, history.active)
         self._between.count[0] = 0
-        self._search, self._between = find_pairs_with_room(
-            self._surface,
-            self._search,
-            *places,
-            reach,
-            self._first_slot,
-            history.feature,
-            history.active,
-            self._between,
-        )
+        self._search, self._between = find_pairs_with_room(self._surface, self._search, look, self._between)
         return _columns(self._between, model.vertex_rows)
 
     def save(self) -> dict[str, Array]:

@@ -10,7 +10,7 @@ import pytest
 
 from rheotwin.constraints.contact.detect import find_pairs_with_room
 from rheotwin.constraints.contact.pairs import Pairs, room_for_pairs
-from rheotwin.constraints.contact.search import Search, new_search
+from rheotwin.constraints.contact.search import Look, Search, new_search
 from rheotwin.constraints.contact.surface import ContactSurface, contact_surface, slot_count
 from rheotwin.meshing import build_mesh
 
@@ -31,9 +31,8 @@ class Detector:
     def find(self, begin: Array, end: Array, region: float = 0.0) -> list[SimpleNamespace]:
         """Return the contacts of a step; those inside or at the surface last to the next step."""
         self.pairs.count[0] = 0
-        self.search, self.pairs = find_pairs_with_room(
-            self.surface, self.search, begin, end, region, 0, self.feature, self.active, self.pairs
-        )
+        look = Look(begin, end, region, 0, self.feature, self.active)
+        self.search, self.pairs = find_pairs_with_room(self.surface, self.search, look, self.pairs)
         count = int(self.pairs.count[0])
         self.active[:] = False
         self.active[self.pairs.slot[:count]] = True
