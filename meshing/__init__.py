@@ -18,6 +18,7 @@ from rheotwin.meshing.shapes import (
     SphereShape,
     TriangleShape,
     make_shape,
+    with_finer_cells,
 )
 from rheotwin.meshing.sphere import ball, disc
 from rheotwin.meshing.summary import MeshSummary, summarise
@@ -86,5 +87,6 @@ __all__ = [
     "triangle_grid",
     "truss_edges",
     "voxelised",
+    "with_finer_cells",
     "write_mesh",
 ]

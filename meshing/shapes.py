@@ -7,7 +7,7 @@ their base at the origin, spheres are centred there. In two dimensions a cylinde
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -111,6 +111,24 @@ def make_shape(spec: ShapeSpec) -> Mesh:
             _require_positive("base and height", [spec.base, spec.height])
             _require_counts([spec.cells], 1)
             return triangle(base=spec.base, height=spec.height, cells=spec.cells)
+
+
+def with_finer_cells(spec: ShapeSpec, parts: int) -> ShapeSpec:
+    """Return a shape whose cells are divided into `parts` along each side."""
+    match spec:
+        case GridShape():
+            return replace(spec, coordinates=[_divided(axis, parts) for axis in spec.coordinates])
+        case SphereShape() | TriangleShape():
+            return replace(spec, cells=parts * spec.cells)
+        case _:
+            return replace(spec, cells=[parts * count for count in spec.cells])
+
+
+def _divided(axis: Axis, parts: int) -> Axis:
+    """Return grid lines with `parts` equal steps between neighbours."""
+    lines = np.asarray(axis, float)
+    places = np.linspace(0.0, len(lines) - 1.0, parts * (len(lines) - 1) + 1)
+    return np.asarray(np.interp(places, np.arange(len(lines)), lines))
 
 
 def _box(spec: BoxShape) -> Mesh:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.validation import metrics, probe_columns, sentences
+from rheotwin.validation import metrics, probe_columns, sentences, study
 from rheotwin.validation.comparison import (
     CaseComparison,
     CaseResidual,
@@ -22,13 +22,21 @@ from rheotwin.validation.comparison import (
     Provenance,
     RunComparison,
     RunCost,
+    Settling,
 )
+from rheotwin.validation.pairing import Values, at_nodes_of, pairing_obstacle
 from rheotwin.validation.run_view import RunView
 
 EXPECTED_ORDER = ("elastic", "rheological", "viscoplastic")
 """Residual after release, smallest first: elastic returns, viscoplastic stays, rheological in between."""
 DEFAULT_REFERENCE = "fem"
 """Reference when none is named, if it is among the runs."""
+FIELDS = {
+    "displacement": metrics.displacement_error,
+    "velocity": metrics.velocity_error,
+    "stress": metrics.stress_error,
+}
+"""Fields compared, and how."""
 
 
 def compare(views: Sequence[RunView], *, reference: str | None = None) -> Comparison:
@@ -69,11 +77,12 @@ def _distinct(views: Sequence[RunView]) -> tuple[RunView, ...]:
 
 
 def _reference_of(runs: Sequence[RunView], wanted: str | None, case: str) -> RunView:
+    """Return the run with the label wanted, or the finest one of the solver wanted."""
     name = wanted or DEFAULT_REFERENCE
-    for attribute in ("label", "solver"):
-        for run in runs:
-            if getattr(run, attribute) == name:
-                return run
+    labelled = [run for run in runs if run.label == name]
+    of_solver = [run for run in runs if run.solver == name and not run.label.endswith(f"@{study.LIMIT}")]
+    if labelled or of_solver:
+        return labelled[0] if labelled else max(of_solver, key=lambda run: run.refinement)
     if wanted is None:
         return runs[0]
     known = [run.label for run in runs]
@@ -84,29 +93,44 @@ def _reference_of(runs: Sequence[RunView], wanted: str | None, case: str) -> Run
 
 def _compare_case(case: str, runs: Sequence[RunView], reference: RunView) -> CaseComparison:
     described = dict(_scene(reference).get("cases") or {}).get(case) or {}
+    compared = tuple(_compare_run(run, reference) for run in runs)
+    settlings = study.settlings(runs)
     return CaseComparison(
         case=case,
         description=str(dict(described).get("description") or ""),
         reference=reference.label,
-        runs=tuple(_compare_run(run, reference) for run in runs),
+        runs=compared,
+        settlings=settlings,
+        reference_uncertainty=_reference_uncertainty(settlings, reference.solver),
+        front=study.front(compared),
     )
+
+
+def _reference_uncertainty(settlings: Sequence[Settling], solver: str) -> float | None:
+    """Return the uncertainty of the reference's peak force as part of it [1]."""
+    for item in settlings:
+        if (item.solver, item.quantity) == (solver, "peak force") and item.found.uncertainty is not None:
+            return _defined(item.found.uncertainty / abs(item.found.values[-1]))
+    return None
 
 
 def _compare_run(run: RunView, reference: RunView) -> RunComparison:
     is_reference = run is reference
     obstacle = None if is_reference else pairing_obstacle(run, reference)
     paired = not is_reference and obstacle is None
-    displacement = _history(run, reference, "displacement") if paired else None
-    velocity = _history(run, reference, "velocity") if paired else None
+    at_reference = at_nodes_of(reference, run) if paired else None
+    displacement, velocity, stress = (_history(run, reference, name, at_reference) for name in FIELDS)
     forces = _forces(run, reference)
     residual = metrics.residual_displacement(run.times, run.displacement, run.node_weights)
     cost = _cost(run, reference)
     return RunComparison(
         label=run.label,
         solver=run.solver,
+        refinement=None if run.label.endswith(f"@{study.LIMIT}") else run.refinement,
         is_reference=is_reference,
         displacement=displacement,
         velocity=velocity,
+        stress=stress,
         forces=forces,
         residual=residual,
         bounce=_defined(metrics.bounce(residual)),
@@ -128,32 +152,14 @@ def _compare_run(run: RunView, reference: RunView) -> RunComparison:
     )
 
 
-def pairing_obstacle(run: RunView, reference: RunView) -> str | None:
-    """Return in words why the nodes of two runs cannot be paired, None if they can."""
-    ends = f"'{run.label}' and '{reference.label}'"
-    if run.rest.shape != reference.rest.shape:
-        return (
-            f"{ends} have different meshes ({len(run.rest)} and {len(reference.rest)} nodes), "
-            "so displacements are not compared point by point; forces and residuals still are."
-        )
-    moved = np.abs(run.rest - reference.rest).max() > 1e-6 * max(np.ptp(reference.rest), 1e-300)
-    hashes = run.mesh_hash, reference.mesh_hash
-    # Equal hashes identify the mesh; without them equal rest positions have to do.
-    if moved or (None not in hashes and hashes[0] != hashes[1]):
-        return (
-            f"{ends} have different meshes (their mesh identities differ), "
-            "so displacements are not compared point by point; forces and residuals still are."
-        )
-    return None
-
-
-def _history(run: RunView, reference: RunView, name: str) -> ErrorHistory | None:
+def _history(run: RunView, reference: RunView, name: str, at_reference: Values | None) -> ErrorHistory | None:
+    """Return the error of a field at the reference's nodes; None where one of them has none."""
     mine, theirs = getattr(run, name), getattr(reference, name)
-    if mine is None or theirs is None:
+    if mine is None or theirs is None or at_reference is None or mine is theirs:  # a limit's are the finest run's own
         return None
     common = metrics.common_times(run.times, reference.times)
-    error = metrics.field_error(
-        metrics.at_times(run.times, mine, common),
+    error = FIELDS[name](
+        metrics.at_times(run.times, at_reference(mine), common),
         metrics.at_times(reference.times, theirs, common),
         reference.node_weights,
     )
@@ -203,7 +209,7 @@ def _cost(run: RunView, reference: RunView) -> RunCost:
 
 
 def _notes(run: RunView, reference: RunView, obstacle: str | None) -> tuple[str, ...]:
-    notes = [] if obstacle is None else [obstacle]
+    notes = [note for note in (run.remark, obstacle) if note]
     status = run.manifest.get("status", "complete")
     if status != "complete":
         notes.append(f"'{run.label}' is {status}: its record ends at t = {run.times[-1]:.4g} s.")
@@ -214,13 +220,13 @@ def _notes(run: RunView, reference: RunView, obstacle: str | None) -> tuple[str,
 
 def scene_differences(scene: Mapping[str, Any], reference: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the parts of two scenes that differ and bear on the mechanics."""
-    aside = {"title", "case", "cases", "solvers", "output", "schema"}
+    aside = {"title", "case", "cases", "solvers", "output", "schema", "refinement"}
     keys = sorted((set(scene) | set(reference)) - aside)
     return tuple(key for key in keys if scene.get(key) != reference.get(key))
 
 
 def _orderings(cases: Sequence[CaseComparison]) -> tuple[Ordering, ...]:
-    labels = dict.fromkeys(run.label for case in cases for run in case.runs)
+    labels = dict.fromkeys(label for case in cases for label in study.finest_labels(case.runs))
     return tuple(_ordering(label, cases) for label in labels)
 
 

@@ -17,8 +17,10 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#3
 """Okabe and Ito's colours, told apart with any colour vision; dark on white first."""
 DASHES = ("-", "--", "-.", ":")
 """Line styles, so that lines differ in black and white too."""
-KNOWN = ("fem", "truss")
+KNOWN = ("fem", "truss", "shear-volume", "fixed-point")
 """Solvers that always have the first colours."""
+PALEST = 0.6
+"""How much white the colour of a solver's coarsest mesh has; the finest has none."""
 
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -67,14 +69,31 @@ class Plot:
 
 
 def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:
-    """Return the style of each label: known solvers keep theirs, the others follow in order."""
-    ordered = [name for name in KNOWN if name in labels]
-    others = [name for name in labels if name not in KNOWN]
-    places = {name: KNOWN.index(name) for name in ordered}
-    places |= {name: len(KNOWN) + number for number, name in enumerate(others)}
-    return {
-        name: LineStyle(PALETTE[place % len(PALETTE)], DASHES[place % len(DASHES)]) for name, place in places.items()
-    }
+    """Return the style of each label: known solvers keep theirs, the others follow; SOLVER@N paler when coarser."""
+    meshes: dict[str, list[str]] = {}
+    for label in labels:
+        meshes.setdefault(label.partition("@")[0], []).append(label)
+    others = [name for name in meshes if name not in KNOWN]
+    styles = {}
+    for name, own in meshes.items():
+        place = KNOWN.index(name) if name in KNOWN else len(KNOWN) + others.index(name)
+        by_fineness = sorted(own, key=_fineness)
+        for rank, label in enumerate(by_fineness):
+            white = PALEST * (1.0 - (rank + 1) / len(own))
+            styles[label] = LineStyle(paler(PALETTE[place % len(PALETTE)], white), DASHES[place % len(DASHES)])
+    return {label: styles[label] for label in labels}
+
+
+def _fineness(label: str) -> float:
+    """Return the N of SOLVER@N; a limit is finer than all."""
+    mesh = label.partition("@")[2]
+    return float(mesh) if mesh.isdecimal() else float("inf") if mesh else 1.0
+
+
+def paler(colour: str, white: float) -> str:
+    """Return a colour #rrggbb mixed with a share of white [1]."""
+    parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + white * (255 - part)):02X}" for part in parts)
 
 
 @contextmanager

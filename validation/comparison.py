@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from rheotwin.errors import RheotwinError
+from rheotwin.validation.convergence import Convergence
 from rheotwin.validation.metrics import Residual
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the layout of comparison.json."""
 
 
@@ -75,15 +76,18 @@ class Provenance:
 class RunComparison:
     """One run of a case against the case's reference.
 
-    `displacement` and `velocity` are None for the reference and where nodes cannot be paired
-    (`notes` says why); residual and bounce are relative to the peak displacement [1].
+    `displacement`, `velocity` and `stress` are None for the reference and where the bodies are not the same
+    (`notes` says why); residual and bounce are relative to the peak displacement [1]. `refinement` is None for the
+    limit of several meshes.
     """
 
     label: str
     solver: str
+    refinement: int | None
     is_reference: bool
     displacement: ErrorHistory | None
     velocity: ErrorHistory | None
+    stress: ErrorHistory | None
     forces: tuple[ForceError, ...]
     residual: Residual
     bounce: float | None
@@ -95,13 +99,30 @@ class RunComparison:
 
 
 @dataclass(frozen=True)
+class Settling:
+    """How one number of one solver settles as its mesh is refined."""
+
+    solver: str
+    quantity: str
+    unit: str
+    found: Convergence
+
+
+@dataclass(frozen=True)
 class CaseComparison:
-    """All runs of one case; the reference is one of them."""
+    """All runs of one case; the reference is one of them.
+
+    `reference_uncertainty` is that of its peak force, from its own meshes, as part of it [1]. `front` names the runs
+    that no other beats in error and cost together, cheapest first.
+    """
 
     case: str
     description: str
     reference: str
     runs: tuple[RunComparison, ...]
+    settlings: tuple[Settling, ...] = ()
+    reference_uncertainty: float | None = None
+    front: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

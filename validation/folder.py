@@ -10,7 +10,7 @@ from typing import Any
 
 from rheotwin.errors import RheotwinError
 
-REPORT, NUMBERS, PLOTS, RUNS = "report.html", "comparison.json", "plots", "runs"
+REPORT, NUMBERS, SUMMARY, PLOTS, RUNS = "report.html", "comparison.json", "summary.md", "plots", "runs"
 
 
 def refuse_existing(folder: Path, *, overwrite: bool, records: Collection[str] = ()) -> None:
@@ -37,7 +37,7 @@ def _refuse(folder: Path, overwrite: bool, records: Collection[str]) -> None:
                 f"{folder}: it already holds a comparison; choose another folder or allow it with --overwrite"
             )
         return
-    clash = any((folder / name).exists() for name in (REPORT, NUMBERS, PLOTS))
+    clash = any((folder / name).exists() for name in (REPORT, NUMBERS, SUMMARY, PLOTS))
     if not holds_only_runs(folder) and (clash or not records):
         raise RheotwinError(
             f"{folder}: it is not empty and is not a comparison of Rheotwin; choose another folder with --output"
@@ -58,7 +58,7 @@ def holds_only_runs(folder: Path) -> bool:
 
 
 def remove_earlier(folder: Path, *, keep: Collection[str]) -> None:
-    """Remove the page, the plots and the records that the comparison.json there names, and only those.
+    """Remove the page, the summary, the plots and the records that the comparison.json there names, and only those.
 
     Records named in `keep` (relative to the folder) stay, and comparison.json itself too: until it is replaced
     it tells that the folder is ours.
@@ -66,7 +66,8 @@ def remove_earlier(folder: Path, *, keep: Collection[str]) -> None:
     from rheotwin.record.folder import looks_like_record, remove_record_files
 
     data = _numbers(folder)
-    (folder / REPORT).unlink(missing_ok=True)
+    for name in (REPORT, SUMMARY):
+        (folder / name).unlink(missing_ok=True)
     for name in _plain_names(data.get("plots")):
         (folder / PLOTS / name).unlink(missing_ok=True)
     for name in _plain_names(data.get("records")):

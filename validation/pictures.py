@@ -10,9 +10,11 @@ import numpy as np
 from rheotwin.validation import metrics, probe_columns
 from rheotwin.validation.assess import group_by_case
 from rheotwin.validation.comparison import CaseComparison, Comparison
+from rheotwin.validation.pairing import Values, at_nodes_of
 from rheotwin.validation.picture_job import PictureJob
 from rheotwin.validation.render import render
 from rheotwin.validation.run_view import Array, RunView
+from rheotwin.validation.study import finest_labels
 
 DISPLACEMENT_COLOURS = "GnBu"
 ERROR_COLOURS = "OrRd"
@@ -113,8 +115,13 @@ def _finished(row: PlannedRow, drawn: dict[str, bytes]) -> PictureRow:
 
 
 def plan_case(case: CaseComparison, runs: Sequence[RunView]) -> tuple[PlannedRow, ...]:
-    """Return the rows of a case: displacement at each moment, then the distance where nodes are paired."""
+    """Return the rows of a case: displacement at each moment, then the distance where bodies are the same.
+
+    Of every solver its finest mesh is shown, and the reference.
+    """
     reference = next(run for run in runs if run.label == case.reference)
+    shown = {*finest_labels(case.runs), case.reference}
+    runs = [run for run in runs if run.label in shown]
     instants = moments(reference)
     bounds = picture_bounds(runs, instants)
     camera = Camera(bounds, picture_size(bounds, flat=reference.dimension < 3))
@@ -147,8 +154,9 @@ def _displacement_rows(
 def _distance_rows(
     case: str, runs: Sequence[RunView], reference: RunView, instants: Sequence[Moment], camera: Camera
 ) -> list[PlannedRow]:
+    at_run = {run.label: at_nodes_of(run, reference) for run in runs}
     values = {
-        (run.label, moment): _lengths(_displacement_gap(run, reference, moment.time))
+        (run.label, moment): _lengths(_displacement_gap(run, reference, at_run[run.label], moment.time))
         for run in runs
         for moment in instants
     }
@@ -182,10 +190,10 @@ def _shot(case: str, run: RunView, moment: Moment, values: Array, scale: ColourS
     return Shot(run.label, moment, job)
 
 
-def _displacement_gap(run: RunView, reference: RunView, time: float) -> Array:
+def _displacement_gap(run: RunView, reference: RunView, at_run: Values, time: float) -> Array:
     instant = np.array([min(time, run.times[-1], reference.times[-1])])
     mine = metrics.at_times(run.times, run.displacement, instant)
-    return np.asarray(mine[0] - metrics.at_times(reference.times, reference.displacement, instant)[0])
+    return np.asarray(mine[0] - at_run(metrics.at_times(reference.times, reference.displacement, instant))[0])
 
 
 def _range(values: Iterable[Array]) -> tuple[float, float]:

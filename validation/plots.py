@@ -13,6 +13,8 @@ from rheotwin.validation import probe_columns
 from rheotwin.validation.chart_style import LineStyle, Plot, chart, line_styles
 from rheotwin.validation.comparison import CaseComparison, Comparison
 from rheotwin.validation.run_view import Array, RunView
+from rheotwin.validation.study import finest_labels
+from rheotwin.validation.study_plots import study_plots
 
 Styles = Mapping[str, LineStyle]
 VOLUME_NAMES = {"m": "length", "m2": "area", "m3": "volume"}
@@ -20,19 +22,21 @@ VOLUME_UNITS = {1: "m", 2: "m2", 3: "m3"}
 
 
 def overview_plots(comparison: Comparison, plots: Mapping[str, Sequence[Plot]]) -> tuple[Plot, ...]:
-    """Return what tells the laws apart at one glance: the residual bars and each case's force curve."""
+    """Return what tells at one glance: the residuals, each case's force curve and its accuracy against cost."""
     forces = [
         next((plot for plot in plots[case.case] if plot.name.startswith(f"{case.case}-force")), None)
         for case in comparison.cases
     ]
     residuals = residual_plot(comparison, line_styles(comparison.labels))
-    return (residuals, *(plot for plot in forces if plot is not None))
+    paretos = (plot for case in comparison.cases for plot in plots[case.case] if plot.name == f"{case.case}-pareto")
+    return (residuals, *(plot for plot in forces if plot is not None), *paretos)
 
 
 def case_plots(comparison: Comparison, case: CaseComparison, runs: Sequence[RunView]) -> tuple[Plot, ...]:
     """Return the plots of one case; those without data are left out."""
     styles = line_styles(comparison.labels)
     return (
+        *study_plots(case, comparison.labels),
         *_error_plots(case, styles),
         *_force_plots(case.case, runs, styles),
         *_stroke_plots(case.case, runs, styles),
@@ -43,7 +47,7 @@ def case_plots(comparison: Comparison, case: CaseComparison, runs: Sequence[RunV
 
 def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
     """Return grouped bars: residual [%] per case and solver, whiskers the oscillation in the last window."""
-    cases, labels = comparison.cases, comparison.labels
+    cases, labels = comparison.cases, tuple(item.label for item in comparison.orderings)
     spoken = " ".join(ordering.sentence for ordering in comparison.orderings)
     caption = "What remains of the largest displacement at the end"
     with chart("overview-residual", caption, f"Bar chart of residual displacement. {spoken}") as draft:
@@ -78,11 +82,12 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
 
 
 def _error_plots(case: CaseComparison, styles: Styles) -> list[Plot]:
+    shown = finest_labels(case.runs)
     histories = [
         (run.label, quantity, history)
         for run in case.runs
         for quantity, history in (("displacement", run.displacement), ("velocity", run.velocity))
-        if history is not None
+        if history is not None and run.label in shown
     ]
     if not histories:
         return []
@@ -126,9 +131,10 @@ def _curves(
             axes.plot(x, y, color=style.colour, linestyle=style.dashes, label=label)
         axes.set(xlabel=axis_labels[0], ylabel=axis_labels[1])
         axes.ticklabel_format(axis="both", scilimits=(-3, 4), useMathText=True)
+        columns = 4 if len(lines) <= 4 else 3
         if all(np.ptp(y) <= 1e-12 * max(np.abs(y).max(), 1e-300) for _, _, y in lines):
             axes.set_ylim(lines[0][2][0] - 1.0, lines[0][2][0] + 1.0)
-        draft.figure.legend(loc="outside upper left", ncols=4)
+        draft.figure.legend(loc="outside upper left", ncols=columns)
     return draft.plot
 
 

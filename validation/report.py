@@ -17,7 +17,8 @@ from rheotwin.validation.chart_style import Plot, line_styles, with_own_ids
 from rheotwin.validation.comparison import CaseComparison, Comparison, RunComparison
 from rheotwin.validation.pictures import PictureRow
 from rheotwin.validation.plots import colour_bar
-from rheotwin.validation.sentences import percent
+from rheotwin.validation.sentences import percent, settling_sentence
+from rheotwin.validation.study import finest_labels
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -78,9 +79,16 @@ def render_report(
             colours={label: style.colour for label, style in line_styles(comparison.labels).items()},
             materials=material_rows(comparison),
             limits=limits(comparison),
+            settlings=any(case.settlings for case in comparison.cases),
+            telling=telling_labels,
             scene=json.dumps(comparison.scene, indent=2, default=str),
         )
     )
+
+
+def telling_labels(case: CaseComparison) -> frozenset[str]:
+    """Return the runs worth a sentence among the conclusions: each solver's finest, and what nothing beats."""
+    return frozenset((*finest_labels(case.runs), *case.front))
 
 
 def with_bars(case: str, rows: Sequence[PictureRow]) -> tuple[BarredRow, ...]:
@@ -228,6 +236,7 @@ def _environment() -> Environment:
         "describe": describe,
         "worst_force": worst_force,
         "worst_drift": worst_drift,
+        "settling": settling_sentence,
         "svg": own_svg,
     }
     return environment

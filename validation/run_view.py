@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
+from rheotwin.record.grid import CellKind
 
 Array = NDArray[np.float64]
 
@@ -51,7 +52,8 @@ class Cost:
 class RunView:
     """One run as arrays: F frames of N nodes, SI units, vectors with three components.
 
-    `times` (F,) [s], `displacement` (F, N, 3) [m], `velocity` (F, N, 3) [m/s] or None, `rest` (N, 3) [m],
+    `times` (F,) [s], `displacement` (F, N, 3) [m], `velocity` (F, N, 3) [m/s] or None, `stress` (F, N, 6) [Pa] or
+    None, `rest` (N, 3) [m],
     `cells` (C, k) in VTK node order, `node_weights` (N,) tributary volume [m3, m2 or m],
     `probes` column -> samples on `probe_times` [s], `tools_at(frame)` the rigid tools of a frame.
     """
@@ -63,15 +65,20 @@ class RunView:
     displacement: Array
     rest: Array
     cells: NDArray[np.int64]
-    cell_kind: str
+    cell_kind: CellKind
     node_weights: Array
     velocity: Array | None = None
+    stress: Array | None = None
     probe_times: Array = field(default_factory=lambda: np.zeros(0))
     probes: Mapping[str, Array] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     tools_at: Callable[[int], tuple[Surface, ...]] = no_tools
+    bodies: NDArray[np.int64] | None = None
+    """Body of each cell (C,); None: all are one."""
+    remark: str = ""
+    """What the reader has to know of this run."""
 
     @property
     def dimension(self) -> int:
@@ -82,6 +89,16 @@ class RunView:
     def mesh_hash(self) -> str | None:
         """Identity of the mesh, None if the run did not record it."""
         return dict(self.manifest.get("mesh") or {}).get("hash")
+
+    @property
+    def cell_body(self) -> NDArray[np.int64]:
+        """Body of each cell (C,)."""
+        return np.zeros(len(self.cells), np.int64) if self.bodies is None else self.bodies
+
+    @property
+    def refinement(self) -> int:
+        """Into how many the scene's cells were divided along each side."""
+        return int(dict(self.manifest.get("scene") or {}).get("refinement") or 1)
 
     def nearest_frame(self, time: float) -> int:
         """Return the index of the frame nearest to `time` [s]."""
@@ -128,7 +145,7 @@ def view_of(record: Any, *, label: str | None = None) -> RunView:
     _check_finite(name, times, displacement)
     rest = np.asarray(record.rest_positions, dtype=float)
     topology = record.topology()
-    cells, kind = np.asarray(topology.vtk_cells(), dtype=np.int64), str(topology.cell_kind)
+    cells, kind = np.asarray(topology.vtk_cells(), dtype=np.int64), topology.cell_kind
     probes = {column: np.asarray(values, dtype=float) for column, values in record.probes.items()}
     return RunView(
         label=name,
@@ -137,6 +154,7 @@ def view_of(record: Any, *, label: str | None = None) -> RunView:
         times=times,
         displacement=displacement,
         velocity=_optional_field(record, manifest, "velocity"),
+        stress=_optional_field(record, manifest, "stress"),
         rest=rest,
         cells=cells,
         cell_kind=kind,
@@ -147,6 +165,7 @@ def view_of(record: Any, *, label: str | None = None) -> RunView:
         cost=_cost_of(manifest),
         manifest=manifest,
         tools_at=_tools_of(record),
+        bodies=np.asarray(topology.body, dtype=np.int64),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rheotwin.validation.comparison import CaseResidual, ErrorHistory, ForceError
+from rheotwin.validation.comparison import CaseResidual, ErrorHistory, ForceError, Settling
 
 
 def percent(value: float | None) -> str:
@@ -70,3 +70,19 @@ def ordering_sentence(label: str, residuals: Sequence[CaseResidual], *, holds: b
         None: "",
     }[holds]
     return f"{label}: {', '.join(kept)} of the largest displacement{verdict}."
+
+
+def settling_sentence(item: Settling) -> str:
+    """Return "fem: peak force 470 N on the finest of 3 meshes, observed order 1.9, limit 468 ± 2.5 N."."""
+    found, unit = item.found, "" if item.unit == "1" else f" {item.unit}"
+    start = f"{item.solver}: {item.quantity} {found.values[-1]:.4g}{unit} on the finest of {len(found.values)} meshes"
+    bound = "" if found.uncertainty is None else f" ± {_short(found.uncertainty)}{unit}"
+    if found.limit is None or found.order is None:
+        return f"{start}{bound}, {found.verdict}."
+    order = f"{found.order:.2g}" + ("" if found.order_error is None else f" ± {_short(found.order_error)} (95 %)")
+    return f"{start}, observed order {order}, limit {found.limit:.4g}{bound}."
+
+
+def _short(value: float) -> str:
+    """Return two significant digits, without a power of ten where there is room."""
+    return f"{float(f'{value:.2g}'):g}"

@@ -13,11 +13,13 @@ from rheotwin.errors import RheotwinError
 from rheotwin.validation.assess import compare, group_by_case
 from rheotwin.validation.chart_style import Plot
 from rheotwin.validation.comparison import Comparison
-from rheotwin.validation.folder import NUMBERS, PLOTS, REPORT, records_inside, refuse_existing, remove_earlier
+from rheotwin.validation.folder import NUMBERS, PLOTS, REPORT, SUMMARY, records_inside, refuse_existing, remove_earlier
 from rheotwin.validation.pictures import draw_pictures
 from rheotwin.validation.plots import case_plots, overview_plots
 from rheotwin.validation.report import render_report, slug
 from rheotwin.validation.run_view import RunView, view_of
+from rheotwin.validation.study import labelled, with_limits
+from rheotwin.validation.summary import markdown_summary
 
 
 def compare_records(
@@ -28,7 +30,7 @@ def compare_records(
 
     records = records_inside(out, folders)
     refuse_existing(out, overwrite=overwrite, records=records)
-    views = [view_of(open_record(folder)) for folder in folders]
+    views = with_limits(labelled([view_of(open_record(folder)) for folder in folders]), reference)
     comparison = dataclasses.replace(compare(views, reference=reference), records=records)
     return write_comparison(out, comparison, views, overwrite=overwrite)
 
@@ -52,6 +54,7 @@ def write_comparison(
     with _filled_aside(folder, named) as aside:
         _write_plots(aside / PLOTS, drawn)
         (aside / NUMBERS).write_text(named.to_json() + "\n", encoding="utf-8")
+        (aside / SUMMARY).write_text(markdown_summary(named), encoding="utf-8")
         (aside / REPORT).write_text(page, encoding="utf-8")
     return folder / REPORT
 
@@ -87,5 +90,5 @@ def _move_in(aside: Path, folder: Path, comparison: Comparison) -> None:
     """Move the files in, the page last: it is there only if all of it is."""
     (folder / PLOTS).mkdir(parents=True, exist_ok=True)
     remove_earlier(folder, keep=comparison.records)
-    for name in (NUMBERS, *comparison.plots, REPORT):
+    for name in (NUMBERS, SUMMARY, *comparison.plots, REPORT):
         (aside / name).replace(folder / name)

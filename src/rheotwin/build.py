@@ -24,6 +24,7 @@ from rheotwin.meshing import (
     make_shape,
     read_mesh,
     refined,
+    with_finer_cells,
 )
 from rheotwin.overlap import without_overlaps
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
@@ -45,11 +46,12 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     body = scene.bodies[name]
     place = f"bodies.{name}"
     if body.shape == "file":
+        _require_one(scene.refinement, place)
         imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
         mesh, regions = imported.mesh, imported.regions
         mesh = replace(mesh, doflocs=mesh.p * body.scale)
     else:
-        mesh, regions = make_shape(body.shape_spec()), {}
+        mesh, regions = make_shape(with_finer_cells(body.shape_spec(), scene.refinement)), {}
     if mesh.p.shape[0] != scene.dimension:
         raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
     if body.voxels is not None:
@@ -62,6 +64,13 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     if scene.axisymmetric:
         require_half_plane(mesh.p.T, place)
     return mesh, regions
+
+
+def _require_one(refinement: int, place: str) -> None:
+    if refinement > 1:
+        raise RheotwinError(
+            f"{place}: its mesh comes from a file and has no finer cells; leave `refinement` out, or name a finer file"
+        )
 
 
 def body_volume(mesh: Any, scene: Scene) -> float:

@@ -51,6 +51,10 @@ def test_one_report_of_all_cases_and_solvers(command: Command, scene_file: Any, 
         (["--cases", ","], "--cases: name at least one case, for example --cases springy,doughy"),
         (["--reference", "dem"], "--reference: 'dem' is not among the solvers compared: fem, truss"),
         (["--cases", "springy,dugy"], "no case 'dugy' (did you mean 'doughy'?)"),
+        (["--refine", "2,x"], "--refine 2,x: write whole numbers of at least 1, for example --refine 1,2,4"),
+        (["--refine", "dem=1,2"], "--refine dem=1,2: the solvers compared are fem, truss"),
+        (["--reference", "fem@limit"], "--reference fem@limit: the limit needs at least two meshes of 'fem'"),
+        (["--refine", "1,2", "--reference", "fem@3"], "there is no such run; runs of 'fem': fem@1, fem@2"),
         (["--set", "dem.step=1"], "--set dem.…: the solvers compared are fem, truss"),
         (["--set", "truss.stp=1"], "solvers.truss.stp: unknown option"),
         (["--output", "press.toml"], "--output press.toml: press.toml is a file, not a folder"),
@@ -175,3 +179,21 @@ def test_a_folder_of_the_user_is_refused_before_the_first_run(command: Command, 
     assert said.code == EXIT_BAD_INPUT
     assert said.sentence.startswith("thesis: it is not empty and is not a comparison of Rheotwin; choose another")
     assert [str(path) for path in Path("thesis").rglob("*.*")] == ["thesis/plots/photo.png"]
+
+
+def test_a_refinement_study_runs_every_mesh_and_weighs_them(command: Command, scene_file: Any, tmp_path: Path) -> None:
+    said = command(
+        "compare", scene_file(), "--refine", "1", "--refine", "fem=1,2,3", "--reference", "fem@limit", "--json"
+    )
+    assert said.code == EXIT_OK, said.err
+    output = tmp_path / "runs/compare-press"
+    names = ("fem-x1", "fem-x2", "fem-x3", "truss-x1")
+    assert [Path(folder).name for folder in json.loads(said.out)["records"]] == list(names)
+    manifests = [open_record(output / "runs" / name).manifest for name in names]
+    assert [manifest.mesh.cells for manifest in manifests] == [16, 64, 144, 16]
+    assert [manifest.step.size for manifest in manifests[:3]] == pytest.approx([2e-3, 1e-3, 2e-3 / 3])
+    (case,) = json.loads((output / "comparison.json").read_text())["cases"]
+    assert (case["reference"], case["runs"][-1]["label"]) == ("fem@limit", "fem@limit")
+    assert {item["solver"] for item in case["settlings"]} == {"fem"}
+    assert case["front"]
+    assert "fem@limit (reference)" in (output / "summary.md").read_text()

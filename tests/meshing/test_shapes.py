@@ -14,10 +14,12 @@ from rheotwin.meshing import (
     Mesh,
     ShapeSpec,
     SphereShape,
+    TriangleShape,
     cell_kind,
     check_elements,
     element_measures,
     make_shape,
+    with_finer_cells,
 )
 
 
@@ -93,3 +95,31 @@ def test_impossible_shapes_are_refused_in_one_sentence(spec: ShapeSpec, sentence
     with pytest.raises(RheotwinError, match=sentence) as caught:
         make_shape(spec)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        BoxShape(size=(1.0, 2.0), cells=(2, 3), cell="triangle"),
+        BoxShape(size=(1.0, 2.0, 1.0), cells=(1, 2, 1), cell="hex"),
+        GridShape(coordinates=([0.0, 0.1, 0.4], [0.0, 1.0]), cell="quad"),
+        LShape(size=(2.0, 2.0), cells=(4, 4), cut=(1.0, 1.0)),
+        CylinderShape(radius=1.0, height=2.0, cells=(4, 2)),
+        SphereShape(radius=1.0, cells=4),
+        TriangleShape(base=1.0, height=1.0, cells=3),
+    ],
+)
+@pytest.mark.parametrize("parts", [2, 3])
+def test_finer_cells_are_so_many_more_and_keep_the_shape(spec: ShapeSpec, parts: int) -> None:
+    coarse, fine = make_shape(spec), make_shape(with_finer_cells(spec, parts))
+    assert fine.t.shape[1] == parts ** coarse.p.shape[0] * coarse.t.shape[1]
+    if not isinstance(spec, CylinderShape | SphereShape):
+        corners = {tuple(point) for point in np.round(fine.p.T, 12)}
+        assert corners >= {tuple(point) for point in np.round(coarse.p.T, 12)}, "old nodes are new ones, too"
+    assert np.ptp(fine.p, axis=1) == pytest.approx(np.ptp(coarse.p, axis=1), rel=1e-12)
+
+
+def test_finer_grid_lines_divide_each_gap_evenly() -> None:
+    fine = with_finer_cells(GridShape(coordinates=([0.0, 0.1, 0.4],)), 2)
+    assert isinstance(fine, GridShape)
+    assert fine.coordinates[0] == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.4])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation import compare, load_comparison
+from rheotwin.validation import RunView, compare, load_comparison
 
 
 def test_a_uniformly_softer_run_has_the_error_of_its_scale(press_runs) -> None:
@@ -48,20 +48,25 @@ def test_a_broken_order_is_said(press_runs) -> None:
     assert "not the order" in ordering.sentence
 
 
-def test_different_meshes_are_said_in_words_not_compared_pointwise(make_run) -> None:
-    runs = [make_run("fem", "elastic"), make_run("truss", "elastic", cells=(10, 4))]
-    truss = compare(runs).cases[0].runs[1]
+def test_other_meshes_of_a_body_are_compared_at_the_nodes_of_the_reference(make_run) -> None:
+    def linear(cells: tuple[int, int], scale: float) -> RunView:
+        run = make_run("truss", "elastic", cells=cells)
+        field = scale * np.linspace(0.0, 1.0, len(run.times))[:, None, None] * run.rest[:, [1, 0, 2]]
+        return dataclasses.replace(run, displacement=field, velocity=None)
+
+    reference, other = linear((8, 3), 1.0), linear((10, 4), 0.9)
+    truss = compare([reference.renamed("fine"), other], reference="fine").cases[0].runs[1]
+    assert truss.notes == ()
+    assert truss.displacement.largest == pytest.approx(0.1, rel=1e-12), "a linear field is exact on any mesh"
+
+
+def test_other_bodies_are_said_in_words_not_compared_pointwise(make_run) -> None:
+    run = make_run("truss", "elastic")
+    wider = dataclasses.replace(run, rest=run.rest * [1.2, 1.0, 1.0], manifest={})
+    truss = compare([make_run("fem", "elastic"), wider]).cases[0].runs[1]
     assert truss.displacement is None and truss.velocity is None
     assert truss.forces[0].error == pytest.approx(0.0, abs=1e-12)
-    assert "different meshes (55 and 36 nodes)" in truss.notes[0]
-
-
-def test_equal_positions_under_another_mesh_identity_are_not_paired(make_run) -> None:
-    other = make_run("truss", "elastic")
-    other = dataclasses.replace(other, manifest={**other.manifest, "mesh": {"hash": "other"}})
-    truss = compare([make_run("fem", "elastic"), other]).cases[0].runs[1]
-    assert truss.displacement is None
-    assert "identities differ" in truss.notes[0]
+    assert "'truss' and 'fem' have different bodies (the nodes of one lie outside of the other)" in truss.notes[0]
 
 
 def test_an_interrupted_run_is_compared_over_its_own_span(make_run) -> None:

@@ -40,6 +40,7 @@ def test_json_plots_and_page_are_written_beside_what_is_there(one_case, tmp_path
         "plots",
         "report.html",
         "runs",
+        "summary.md",
     ]
     plots = {f"plots/{path.name}" for path in (tmp_path / "out" / "plots").iterdir()}
     assert plots >= {"plots/overview-residual.png", "plots/elastic-force-bar.png"}

@@ -9,6 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rheotwin.cli.refinements import (
+    Refinements,
+    check_reference,
+    mesh_label,
+    parse_refinements,
+    record_part,
+    refined_options,
+)
 from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 
@@ -34,15 +42,27 @@ class Task:
 
     @property
     def label(self) -> str:
-        """Case and solver, as shown to the user."""
-        return " ".join(part for part in (self.request.case, self.request.solver) if part)
+        """Case, solver and refinement, as shown to the user."""
+        return " ".join(part for part in (self.request.case, mesh_label(self.request)) if part)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("scene", type=Path, help="scene file (TOML)")
     parser.add_argument("--solvers", default="fem,truss", help="comma-separated solvers; default: fem,truss")
-    parser.add_argument("--reference", help="solver the others are measured against; default: the first")
+    parser.add_argument(
+        "--refine",
+        action="append",
+        default=[],
+        metavar="[SOLVER=]N,N,..",
+        help="run on meshes with every cell divided into N along each side, e.g. --refine 1,2,4 or, for one solver, "
+        "--refine fem=1,2,4 (repeatable); a fixed `step` of a solver is divided by N",
+    )
+    parser.add_argument(
+        "--reference",
+        help="solver the others are measured against, its finest mesh, or SOLVER@N, or SOLVER@limit for what its "
+        "meshes tend to; default: the first solver",
+    )
     parser.add_argument("--cases", help="comma-separated cases; default: all cases of the scene")
     parser.add_argument("--output", type=Path, help="folder of the comparison; default: runs/compare-SCENE")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing comparison")
@@ -63,16 +83,16 @@ def execute(args: argparse.Namespace) -> int:
 
     scene = load_scene(args.scene)
     solvers = _names(args.solvers, "--solvers", "solver", "fem,truss")
+    meshes = parse_refinements(args.refine, solvers)
     reference = args.reference or solvers[0]
-    if reference not in solvers:
-        raise RheotwinError(f"--reference: {reference!r} is not among the solvers compared: {', '.join(solvers)}")
+    check_reference(reference, meshes)
     cases = _cases(scene, args.cases)
     settings = parse_settings(args.set)
     _check_settings(settings, solvers)
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
     # All are checked before the first one runs, so that a fault in the last solver costs no time.
-    requests = _requests(scene, solvers, cases, settings, output, overwrite=args.overwrite)
+    requests = _requests(scene, meshes, cases, settings, output, overwrite=args.overwrite)
     tasks = [_task(request, go_on=args.go_on) for request in requests]
     folders = [request.folder for request in requests]
     finished: list[str] = []
@@ -124,27 +144,28 @@ def _check_output(output: Path, *, overwrite: bool, go_on: bool) -> None:
 
 def _requests(
     scene: Scene,
-    solvers: list[str],
+    meshes: Refinements,
     cases: list[str | None],
     settings: dict[str, dict[str, Any]],
     output: Path,
     *,
     overwrite: bool,
 ) -> list[RunRequest]:
-    """Return one request per case and solver, with records in OUTPUT/runs."""
+    """Return one request per case, solver and mesh, with records in OUTPUT/runs."""
     from rheotwin.run import RunRequest
 
     return [
         RunRequest(
-            scene=scene,
+            scene=scene if refinement is None else scene.refined(refinement),
             solver=solver,
-            folder=output / "runs" / "-".join(part for part in (case, solver) if part),
+            folder=output / "runs" / "-".join(part for part in (case, record_part(solver, refinement)) if part),
             case=case,
-            options=settings.get(solver),
+            options=refined_options(scene, solver, settings.get(solver), refinement),
             overwrite=overwrite,
         )
         for case in cases
-        for solver in solvers
+        for solver, refinements in meshes.items()
+        for refinement in refinements
     ]
 
 

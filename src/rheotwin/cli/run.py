@@ -25,12 +25,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scene", nargs="?", type=Path, help="scene file (TOML)")
     parser.add_argument("--solver", help="which solver (see `rheotwin solvers`); default: fem")
     parser.add_argument("--case", help="which case of the scene; default: the first")
+    parser.add_argument("--refinement", type=whole_number, metavar="N", help="divide every cell into N along each side")
     parser.add_argument("--output", type=Path, help="record folder; default: runs/SCENE-CASE-SOLVER")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing record")
     parser.add_argument("--format", choices=("pvd", "vtkhdf"), help="series format; default: pvd")
     add_set_argument(parser)
     parser.add_argument("--resume", type=Path, metavar="FOLDER", help="continue an interrupted record")
     add_quiet_arguments(parser)
+
+
+def whole_number(text: str) -> int:
+    """Read a count of at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +122,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _refuse_changes(args: argparse.Namespace) -> None:
     """Refuse options that would make a resumed run another one: they would have no effect."""
-    given = [name for name in ("solver", "case", "output", "overwrite", "format", "set") if getattr(args, name)]
+    given = [
+        name for name in ("solver", "case", "refinement", "output", "overwrite", "format", "set") if getattr(args, name)
+    ]
     if given:
         raise RheotwinError(f"--resume continues a record as it was started: leave --{given[0]} out")
 
@@ -124,6 +134,8 @@ def _run(args: argparse.Namespace, watchers: list[Any], announce: Any) -> tuple[
     from rheotwin.scene import load_scene
 
     scene, solver = load_scene(args.scene), args.solver or "fem"
+    if args.refinement is not None:
+        scene = scene.refined(args.refinement)
     case = scene.with_case(args.case).case
     folder = args.output or record_name(args.scene, case, solver)
     settings = parse_settings(args.set)

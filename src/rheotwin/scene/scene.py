@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from rheotwin.errors import Fault, RheotwinError, nearest_name
-from rheotwin.scene.base import Dimension, Name, SceneModel, SchemaVersion
+from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.cases import CaseSpec
 from rheotwin.scene.checks import cross_faults
@@ -79,6 +79,8 @@ class Scene(SceneModel):
     """Acceleration of gravity, one component for each dimension; default: none."""
     duration: PositiveTime
     """How long is simulated."""
+    refinement: Count = 1
+    """Divide the cells of all bodies into this many along each side; default: as the bodies say."""
     units: Units = Units()
     """Units the numbers of this file are written in."""
     laws: Annotated[dict[Name, LawSpec], Field(min_length=1)]
@@ -211,6 +213,10 @@ class Scene(SceneModel):
         laws = self._case(chosen).laws
         bodies = {key: body.model_copy(update={"law": laws.get(key, body.law)}) for key, body in self.bodies.items()}
         return self.model_copy(update={"bodies": bodies, "case": chosen})
+
+    def refined(self, parts: int) -> Self:
+        """Return the scene with `refinement` set, whatever it was."""
+        return self.model_copy(update={"refinement": parts})
 
     def law_for(self, body: str, case: str | None = None) -> Law:
         """Return the material law of a body, as the scene stands or in one of its cases."""

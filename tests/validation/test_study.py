@@ -1,0 +1,132 @@
+"""Refinement studies: names, limits, fronts, sentences, the summary, and what they draw."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.validation import Cost, RunView, compare
+from rheotwin.validation.chart_style import line_styles, paler
+from rheotwin.validation.pairing import at_nodes_of
+from rheotwin.validation.plots import case_plots
+from rheotwin.validation.study import finest_labels, labelled, with_limits
+from rheotwin.validation.summary import markdown_summary
+
+Runs = Callable[..., RunView]
+PEAK, SLOPE, ORDER = 100.0, 8.0, 1.5
+
+
+@pytest.fixture
+def study(make_run: Runs) -> list[RunView]:
+    """Return fem on three meshes, whose force tends to 100 N with order 1.5, and truss on two."""
+
+    def on(solver: str, parts: int, scale: float, seconds: float) -> RunView:
+        run = make_run(solver, "elastic", scale=scale, cells=(4 * parts, 2 * parts))
+        scene = {**run.manifest["scene"], "refinement": parts}
+        return dataclasses.replace(
+            run, manifest={**run.manifest, "scene": scene}, cost=Cost(wall_time=seconds, steps=10, step_size=0.1)
+        )
+
+    fem = [on("fem", n, (PEAK + SLOPE * n**-ORDER) / PEAK, 1.0 * n**2) for n in (1, 2, 4)]
+    return [*fem, on("truss", 1, 0.9, 0.1), on("truss", 2, 0.85, 2.0)]
+
+
+def test_labels_tell_the_mesh_where_there_are_several(study: list[RunView]) -> None:
+    assert [run.label for run in labelled(study)] == ["fem@1", "fem@2", "fem@4", "truss@1", "truss@2"]
+    assert [run.label for run in labelled([study[1], study[3]])] == ["fem", "truss"]
+
+
+def test_the_limit_has_the_extrapolated_force_and_the_finest_fields(study: list[RunView]) -> None:
+    limit = with_limits(labelled(study), "fem@limit")[-1]
+    assert limit.label == "fem@limit"
+    assert limit.probes["tool.bar.force_y"].max() == pytest.approx(PEAK, rel=1e-6)
+    assert limit.displacement is study[2].displacement
+    assert "extrapolated from 'fem@2' and 'fem@4' with the observed order 1.5" in limit.remark
+
+
+def test_a_limit_of_one_mesh_is_refused(study: list[RunView]) -> None:
+    with pytest.raises(RheotwinError, match=r"'fem@limit': it needs runs of 'fem' on at least two meshes"):
+        with_limits(labelled(study[:1]), "fem@limit")
+
+
+def test_errors_orders_and_front_of_a_study(study: list[RunView]) -> None:
+    case = compare(with_limits(labelled(study), "fem@limit"), reference="fem@limit").cases[0]
+    errors = {run.label: run.forces[0].error for run in case.runs}
+    assert errors["fem@2"] == pytest.approx(SLOPE / PEAK * 2**-ORDER, rel=1e-5)
+    assert errors["truss@1"] == pytest.approx(0.1, rel=1e-6)
+    peak = {item.solver: item.found for item in case.settlings if item.quantity == "peak force"}
+    assert peak["fem"].order == pytest.approx(ORDER, rel=1e-5)
+    assert peak["truss"].verdict == "too few meshes"
+    assert case.front == ("truss@1", "fem@1", "fem@2", "fem@4")
+    assert case.reference_uncertainty == pytest.approx(1.25 * SLOPE * 4**-ORDER / (PEAK + SLOPE * 4**-ORDER), rel=1e-4)
+    assert case.runs[2].displacement is None, "the limit's fields are this run's own"
+    assert finest_labels(case.runs) == ("fem@4", "truss@2")
+
+
+def test_a_solver_stands_for_its_finest_run(study: list[RunView]) -> None:
+    assert compare(labelled(study), reference="fem").cases[0].reference == "fem@4"
+    assert [item.label for item in compare(labelled(study)).orderings] == ["fem@4", "truss@2"]
+
+
+def test_what_was_beaten_is_not_on_the_front(study: list[RunView]) -> None:
+    slow = dataclasses.replace(study[3], cost=Cost(wall_time=50.0, steps=10, step_size=0.1))
+    case = compare(labelled([study[0], study[2], slow]), reference="fem@4").cases[0]
+    assert case.front == ("fem@1",)
+
+
+def test_a_study_has_plots_of_cost_and_of_every_number(study: list[RunView]) -> None:
+    views = labelled(study)
+    comparison = compare(views)
+    plots = {plot.name: plot for plot in case_plots(comparison, comparison.cases[0], views)}
+    assert "truss@1: 1" in plots["elastic-pareto"].alt and "Not beaten: truss@1" in plots["elastic-pareto"].alt
+    assert "observed order 1.5" in plots["elastic-settling-peak-force"].alt
+
+
+def test_coarser_meshes_are_paler() -> None:
+    styles = line_styles(["fem@1", "truss", "fem@4", "fem@limit"])
+    assert styles["fem@limit"].colour == line_styles(["fem"])["fem"].colour
+    assert styles["fem@1"].colour != styles["fem@4"].colour
+    assert paler("#0072B2", 0.0) == "#0072B2" and paler("#0072B2", 1.0) == "#FFFFFF"
+
+
+def test_the_summary_is_a_table_per_case_that_markdown_does_not_break(study: list[RunView]) -> None:
+    text = markdown_summary(compare(labelled(study), reference="fem@4"))
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + len(study)
+    assert {line.count("|") for line in rows} == {7}
+    assert "**truss@1**" in text and "fem@4 (reference)" in text
+    assert "Pressing a &lt;made-up> block" in text
+    assert np.all(["\t" not in line for line in rows])
+
+
+def test_bodies_that_touch_do_not_mix(make_run: Runs) -> None:
+    """Two halves of a block slide along each other: between meshes a node takes values of its own half alone."""
+
+    def halves(cells: tuple[int, int]) -> RunView:
+        run = make_run("fem", "elastic", cells=cells)
+        right = run.rest[run.cells].mean(axis=1)[:, 0] > 40.0
+        nodes = np.unique(run.cells[right], return_inverse=True)
+        doubled = run.cells.copy()
+        doubled[right] = len(run.rest) + nodes[1].reshape(-1, 3)
+        rest = np.concatenate([run.rest, run.rest[nodes[0]]])
+        motion = np.zeros((len(run.times), len(rest), 3))
+        motion[:, :, 1] = np.where(np.arange(len(rest)) < len(run.rest), 1.0, -1.0)
+        return dataclasses.replace(
+            run,
+            rest=rest,
+            cells=doubled,
+            displacement=motion,
+            velocity=None,
+            node_weights=np.ones(len(rest)),
+            bodies=right.astype(np.int64),
+        )
+
+    coarse, fine = halves((4, 2)), halves((8, 6))
+    used = np.unique(fine.cells)
+    mapped = at_nodes_of(fine, coarse)(coarse.displacement)
+    assert mapped.shape == (len(fine.times), len(used), 3)
+    assert mapped[0, :, 1] == pytest.approx(fine.displacement[0, used, 1], abs=1e-14)
