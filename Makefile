@@ -29,7 +29,8 @@ check: quality wheel-check
 
 # What an installation could break: data files, entry points, verbs, records. The numerics have been tested above on
 # the very same files.
-WHEEL_TESTS := tests/cli tests/run tests/record tests/scene tests/outside_plugin tests/validation/verify
+WHEEL_TESTS := tests/cli tests/run tests/record tests/scene tests/outside_plugin tests/validation/verify tests/validation/references \
+	tests/validation/baselines
 
 # Style, types and the built package. Types are checked on an ordinary installation, because mypy silently
 # skips what an editable one hides from it; the script asserts how many files were looked at.

@@ -91,6 +91,18 @@ STRIPS = (
         (-0.02, 0.32, -0.01, 0.22),
     ),
     Strip("pushed-3d", (0.0, 0.4, 0.7, 1.5), (Row("truss"),), (330, 240)),
+    Strip(
+        "shear-volume-2d",
+        (0.0, 10.0, 20.0, 30.0),
+        tuple(Row(c, c, solver="shear-volume") for c in ("elastic", "viscoplastic", "rheological")),
+    ),
+    Strip(
+        "shear-quad-2d",
+        (0.0, 3.0, 10.0, 30.0),
+        tuple(Row(c, c, solver="shear-volume") for c in ("voigt", "three-element")),
+        (330, 220),
+    ),
+    Strip("shear-volume-3d", (0.0, 0.5, 1.0, 4.0), (Row("shear-volume", solver="shear-volume"),), (330, 240)),
 )
 
 

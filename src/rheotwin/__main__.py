@@ -18,7 +18,9 @@ from typing import Any
 from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
-VERBS = ("run", "compare", "verify", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit")
+VERBS = ("run", "compare", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment")
+RENAMED = {"verify": "validate"}
+"""Verbs of earlier versions and what they are called now."""
 
 DEBUG = "RHEOTWIN_DEBUG"
 """Environment variable that asks for the traceback of an internal error."""
@@ -55,7 +57,11 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; user faults become one message without a traceback."""
-    args = build_parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in RENAMED:
+        print(f"error: `rheotwin {words[0]}` is now called `rheotwin {RENAMED[words[0]]}`; use that", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    args = build_parser().parse_args(words)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)

@@ -19,6 +19,7 @@ BUILT_IN: dict[str, str] = {
     "fem": "rheotwin.fem:FemSolver",
     "truss": "rheotwin.particles:TrussSolver",
     "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
+    "shear-volume": "rheotwin.particles.shear_volume:ShearVolumeSolver",
 }
 
 

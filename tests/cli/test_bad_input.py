@@ -133,7 +133,7 @@ def test_a_mesh_file_that_is_not_there(command: Command, scene_file: Any, tmp_pa
 def test_an_unknown_solver_lists_what_exists(command: Command, scene: Path, tmp_path: Path) -> None:
     said = command("run", scene, "--solver", "fen", "--output", "out")
     assert_refused(said, tmp_path)
-    known = "installed: fem, truss, fixed-point"
+    known = "installed: fem, truss, fixed-point, shear-volume"
     assert said.sentence == f"solver: there is no solver named 'fen' (did you mean 'fem'?); {known}"
 
 

@@ -98,6 +98,14 @@ def test_the_wheel_holds_templates_marker_and_licence(wheel: Path) -> None:
     assert templates | {"rheotwin/py.typed"} <= names
 
 
+def test_the_wheel_holds_references_and_baselines(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    data = {path for folder in ("references", "baselines") for path in (ROOT / "validation" / folder).rglob("*.toml")}
+    assert len(data) >= 25
+    assert {f"rheotwin/{path.relative_to(ROOT).as_posix()}" for path in data} <= names
+
+
 def test_the_wheel_announces_the_command_and_the_solvers(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         folder = f"rheotwin-{rheotwin.__version__}.dist-info"
@@ -105,6 +113,7 @@ def test_the_wheel_announces_the_command_and_the_solvers(wheel: Path) -> None:
         points.read_string(archive.read(f"{folder}/entry_points.txt").decode())
         about = Parser().parsestr(archive.read(f"{folder}/METADATA").decode())
     assert dict(points["console_scripts"]) == {"rheotwin": "rheotwin.__main__:main"}
+    assert dict(points["pytest11"]) == {"rheotwin": "rheotwin.pytest_plugin"}
     assert dict(points["rheotwin.solvers"]) == {
         "fem": "rheotwin.fem:FemSolver",
         "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",

@@ -28,6 +28,7 @@ from rheotwin.validation.metrics.over_time import (
     window_start,
 )
 from rheotwin.validation.metrics.residual import Residual, bounce, residual_displacement
+from rheotwin.validation.metrics.ringdown import RingDown, ring_down
 from rheotwin.validation.metrics.surface import (
     ShapeDifference,
     shape_difference,
@@ -39,6 +40,7 @@ from rheotwin.validation.metrics.transfer import Transfer, transfer
 __all__ = [
     "RESIDUAL_WINDOW",
     "Residual",
+    "RingDown",
     "ShapeDifference",
     "Transfer",
     "angular_momentum",
@@ -56,6 +58,7 @@ __all__ = [
     "peak_memory",
     "real_time_factor",
     "residual_displacement",
+    "ring_down",
     "root_mean_square",
     "shape_difference",
     "state_memory",

@@ -22,13 +22,13 @@ def volume_drift(volume: ArrayLike) -> float:
 
 def momentum(masses: ArrayLike, velocity: ArrayLike) -> Array:
     """Return P(t) = sum_n m_n v_n [kg m/s] of masses (N,) [kg] and velocities (F, N, 3) [m/s], as (F, 3)."""
-    return np.einsum("n,fnc->fc", np.asarray(masses, dtype=float), np.asarray(velocity, dtype=float))
+    return np.asarray(np.einsum("n,fnc->fc", np.asarray(masses, dtype=float), np.asarray(velocity, dtype=float)))
 
 
 def angular_momentum(masses: ArrayLike, positions: ArrayLike, velocity: ArrayLike) -> Array:
     """Return L(t) = sum_n m_n x_n x v_n [kg m2/s] about the origin, as (F, 3)."""
     moments = np.cross(np.asarray(positions, dtype=float), np.asarray(velocity, dtype=float))
-    return np.einsum("n,fnc->fc", np.asarray(masses, dtype=float), moments)
+    return np.asarray(np.einsum("n,fnc->fc", np.asarray(masses, dtype=float), moments))
 
 
 def momentum_defect(times: ArrayLike, carried: ArrayLike, applied: ArrayLike | None = None) -> float:

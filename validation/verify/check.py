@@ -2,55 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-Bound = Literal["absolute", "relative", "at most", "at least"]
-"""How a tolerance is meant; "at most" and "at least" hold the value itself against the reference."""
+from rheotwin.errors import RheotwinError
+from rheotwin.validation.references import catalogue
+from rheotwin.validation.references.quantity import Bound, Finding, Quantity
 
-
-@dataclass(frozen=True)
-class Finding:
-    """A published number that is not reproduced: what is found instead, how firmly, and what it may mean."""
-
-    value: float
-    tolerance: float
-    meaning: str
+__all__ = ["Bound", "Check", "Curve", "Finding", "Measurement", "Quantity", "Unavailable", "check"]
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """One number to be found: its reference value and the tolerance it must meet.
-
-    With a `finding` the reference is known to be missed: the row stays visible as such, and falls short only when
-    the value moves away from what was found.
-    """
-
-    name: str
-    reference: float
-    tolerance: float = 0.0
-    bound: Bound = "absolute"
-    unit: str = ""
-    finding: Finding | None = None
-
-    def is_finding(self, value: float) -> bool:
-        """Tell whether a value misses the reference in the known way."""
-        known = self.finding
-        return known is not None and not self.holds(value) and abs(value - known.value) <= known.tolerance
-
-    def error(self, value: float) -> float:
-        """Return the error of a value: relative to the reference or absolute, as the bound is meant."""
-        difference = abs(value - self.reference)
-        return difference / abs(self.reference) if self.bound == "relative" else difference
-
-    def holds(self, value: float) -> bool:
-        """Tell whether a value meets the bound; what is not a number never does."""
-        if self.bound == "at most":
-            return value <= self.reference
-        if self.bound == "at least":
-            return value >= self.reference
-        return self.error(value) <= self.tolerance
+class Unavailable(RheotwinError):
+    """What a check needs is not on this machine (data, a program): it is listed as not yet possible."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +41,9 @@ class Measurement:
 class Check:
     """One entry of the verification suite.
 
-    `reference` is the id of the specification (R7, A1, T9), `name` is unique. A check without `compute` is listed
-    with the reason in `waits_for`. `options` are options of the `fem` solver it runs with: where the solver does
-    not have one of them, the check is listed as not yet possible.
+    `reference` is the id of the catalogue ("fem.R7", "fem.R9/p1-triangle"), `name` is unique. A check without
+    `compute` is listed with the reason in `waits_for`. `options` are options of the `fem` solver it runs with: where
+    the solver does not have one of them, the check is listed as not yet possible.
     """
 
     reference: str
@@ -93,8 +57,58 @@ class Check:
     waits_for: str = ""
     covers: tuple[str, ...] = ()
     """Other ids of the specification that this check speaks for."""
+    short: str = ""
+    """An older id that selects it as well ("R7", "C12")."""
+    kind: str = "exact"
+    solvers: tuple[str, ...] = ("fem",)
+    theme: str = ""
+    """The module it is in; the registry fills it in."""
+
+    @property
+    def specification(self) -> str:
+        """Name of the specification: "fem" of "fem.R7"."""
+        return self.reference.partition(".")[0]
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the check can be selected by."""
-        return (self.reference, *self.covers, self.name)
+        """What the check can be selected by: ids and its name."""
+        whole = self.reference.partition("/")[0]
+        return tuple(
+            word for word in dict.fromkeys((self.reference, whole, self.short, *self.covers, self.name)) if word
+        )
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Theme, specification and kind."""
+        return tuple(word for word in (self.theme, self.specification, self.kind) if word)
+
+
+def check(
+    identity: str,
+    compute: Callable[[], Measurement] | None,
+    *,
+    name: str,
+    only: Iterable[str] = (),
+    title: str | None = None,
+    covers: tuple[str, ...] = (),
+    options: Mapping[str, Any] | None = None,
+    quick: bool = False,
+    solvers: tuple[str, ...] = ("fem",),
+    waits_for: str = "",
+) -> Check:
+    """Return the check of a catalogue entry, or of the numbers of it that `only` names."""
+    entry = catalogue()[identity]
+    return Check(
+        identity,
+        name,
+        entry.title if title is None else title,
+        catalogue().quantities(identity, only),
+        compute,
+        options or {},
+        quick,
+        waits_for or ("" if compute else entry.open),
+        covers,
+        entry.short,
+        entry.kind,
+        solvers,
+    )

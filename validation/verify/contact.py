@@ -12,7 +12,7 @@ import numpy as np
 
 from rheotwin.particles import TrussSolver
 from rheotwin.solver import Simulation, checked_options
-from rheotwin.validation.verify.check import Check, Measurement, Quantity
+from rheotwin.validation.verify.check import Measurement, check
 from rheotwin.validation.verify.running import Data, box_scene, problem_of, run_to, start
 
 G = 9.8
@@ -26,7 +26,6 @@ SOLVERS: dict[str, Data] = {
 }
 SLOPE = np.pi / 6.0
 SPEED, FRICTION = 2.0, 0.3
-STOP = SPEED**2 / (2.0 * FRICTION * G)
 REGULARISED: Data = {"friction_rule": "regularised", "slip_speed": 1e-3}
 
 
@@ -83,10 +82,6 @@ def ordering() -> Measurement:
     return Measurement({solver: slide(solver, FRICTION) / slide(solver, 0.0) for solver in SOLVERS})
 
 
-def _each(value: float, tolerance: float, unit: str, **more: Any) -> tuple[Quantity, ...]:
-    return tuple(Quantity(solver, value, tolerance, unit=unit, **more) for solver in SOLVERS)
-
-
 def _soft(law: str, **more: Any) -> Data:
     return {"law": law, "stiffness": STIFFNESS, **more}
 
@@ -98,61 +93,16 @@ def _offset(region: float) -> Data:
     return _soft("integrated", damping=40.0, integral=2000.0, region=region, offset=True)
 
 
-CHECKS = (
-    Check(
-        reference="C12",
-        name="rest-penalty",
-        title="rest on a floor that gives way, -m g/K",
-        quantities=_each(-G / STIFFNESS, 1e-6, "m"),
-        compute=partial(heights, _soft("penalty", damping=20.0), 4.0),
-    ),
-    Check(
-        reference="C12",
-        name="rest-integrated",
-        title="rest with the integral of the gap, at height zero",
-        quantities=_each(0.0, 1e-6, "m"),
-        compute=partial(heights, INTEGRATED, 8.0),
-    ),
-    Check(
-        reference="C13",
-        name="rest-offset-inside",
-        title="rest of the offset form with a region of 20 mm, region - m g/K",
-        quantities=_each(0.02 - G / STIFFNESS, 1e-6, "m"),
-        compute=partial(heights, _offset(0.02), 4.0),
-    ),
-    Check(
-        reference="C13",
-        name="rest-offset-zero",
-        title="rest of the offset form with a region of 5 mm, at height zero",
-        quantities=_each(0.0, 1e-6, "m"),
-        compute=partial(heights, _offset(0.005), 8.0),
-    ),
-    Check(
-        reference="C14",
-        name="slide-order",
-        title="slide with mu = 0.3 over that without friction, 30 degrees: 1 - mu/tan 30",
-        quantities=_each(1.0 - FRICTION / float(np.tan(SLOPE)), 1e-3, ""),
-        compute=ordering,
-    ),
-    Check(
-        reference="C15",
-        name="stop-exact",
-        title="slip on a belt until it stops, v0^2/(2 mu g)",
-        quantities=_each(STOP, 0.002, "m", bound="relative"),
-        compute=partial(stopping, {}),
-    ),
-    Check(
-        reference="C15",
-        name="stop-regularised",
-        title="the same with regularised friction, slip speed 1 mm/s",
-        quantities=_each(STOP, 0.002, "m", bound="relative"),
-        compute=partial(stopping, REGULARISED),
-    ),
-    Check(
-        reference="C15",
-        name="incline",
-        title="acceleration down 30 degrees with mu = 0.3, g (sin - mu cos)",
-        quantities=_each(G * float(np.sin(SLOPE) - FRICTION * np.cos(SLOPE)), 1e-3, "m/s2"),
-        compute=incline,
-    ),
+CHECKS = tuple(
+    check(f"truss.{identity}", compute, name=name, solvers=("fem", "truss"))
+    for identity, name, compute in (
+        ("R12/penalty", "rest-penalty", partial(heights, _soft("penalty", damping=20.0), 4.0)),
+        ("R12/integrated", "rest-integrated", partial(heights, INTEGRATED, 8.0)),
+        ("R13/inside", "rest-offset-inside", partial(heights, _offset(0.02), 4.0)),
+        ("R13/zero", "rest-offset-zero", partial(heights, _offset(0.005), 8.0)),
+        ("R14", "slide-order", ordering),
+        ("R15/exact", "stop-exact", partial(stopping, {})),
+        ("R15/regularised", "stop-regularised", partial(stopping, REGULARISED)),
+        ("R15/incline", "incline", incline),
+    )
 )

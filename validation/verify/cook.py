@@ -6,6 +6,7 @@ Plane strain, shear modulus 80.1938, corners (0, 0), (48, 44), (48, 60), (0, 44)
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.incompressible import Formulation, MixedForm, incompressible_statics, mixed_form
 from rheotwin.meshing.box import quad_grid, triangle_grid
 from rheotwin.meshing.cells import build_mesh
+from rheotwin.validation.references import catalogue
 
 Array = NDArray[np.float64]
 
@@ -29,21 +31,6 @@ SIZES = (4, 8, 16, 32)
 LIMIT = 8.07
 """Tip displacement of the incompressible panel on an infinitely fine mesh [m]."""
 
-COOK_REFERENCE: dict[str, tuple[float | None, ...]] = {
-    "P1, nu = .4999": (3.93, 4.31, 4.63, 5.19),
-    "CSM per triangle, split squares": (3.91, 4.23, 4.34, 4.36),
-    "CSM per triangle, crossed squares": (2.15, 2.16, 2.16, None),
-    "CSM per node": (5.97, 7.19, 7.70, 7.91),
-    "CSM per pair": (6.17, 7.31, 7.77, 7.94),
-    "MINI": (6.42, 7.37, 7.76, 7.94),
-    "P1/P1 stabilized": (6.75, 7.53, 7.84, 7.97),
-    "Q1/P0 (B-bar)": (6.52, 7.49, 7.84, 7.98),
-    "P2/P0": (8.29, 8.15, 8.11, 8.09),
-    "Taylor-Hood P2/P1": (7.87, 7.98, 8.03, 8.054),
-}
-"""R21: tip displacement [m] on 4, 8, 16, 32 squares a side, as printed (tolerance .005)."""
-TOLERANCE = 0.005
-
 CELLS: dict[str, tuple[str, Formulation]] = {
     "CSM per triangle, split squares": ("triangle", "element"),
     "CSM per triangle, crossed squares": ("crossed", "element"),
@@ -56,6 +43,27 @@ CELLS: dict[str, tuple[str, Formulation]] = {
     "Taylor-Hood P2/P1": ("triangle", "taylor-hood"),
 }
 """Mesh and formulation of each row but the first."""
+ROWS = ("P1, nu = .4999", *CELLS)
+
+
+def slug(row: str) -> str:
+    """Return a row's name in an id: "P2/P0" is "p2-p0"."""
+    return re.sub("[^a-z0-9]+", "-", row.lower()).strip("-")
+
+
+def identity(row: str) -> str:
+    """Return the id of a row in the catalogue of references."""
+    return f"fem.R21/{slug(row)}"
+
+
+def _printed(row: str) -> tuple[float | None, ...]:
+    known = {quantity.name: quantity.reference for quantity in catalogue()[identity(row)].quantities}
+    return tuple(known.get(f"n = {n}") for n in SIZES)
+
+
+COOK_REFERENCE: dict[str, tuple[float | None, ...]] = {row: _printed(row) for row in ROWS}
+"""R21: tip displacement [m] on 4, 8, 16, 32 squares a side, as printed."""
+TOLERANCE = catalogue()[identity("MINI")].quantities[0].tolerance
 
 
 def cook_mesh(squares: int, cell: str = "triangle") -> Any:

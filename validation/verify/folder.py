@@ -1,4 +1,4 @@
-"""The folder of a verification: verify.json, report.html and plots/*.png, all or nothing."""
+"""The folder of a validation: report.html, validate.json, junit.xml, summary.md and plots, all or nothing."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from rheotwin.errors import RheotwinError
+from rheotwin.validation.verify.junit import junit
+from rheotwin.validation.verify.keeping import CHECKS
 from rheotwin.validation.verify.outcome import Verification
 from rheotwin.validation.verify.page import render_page
 from rheotwin.validation.verify.plots import convergence_plots
+from rheotwin.validation.verify.summary import summary
 
-REPORT, NUMBERS, PLOTS = "report.html", "verify.json", "plots"
+REPORT, NUMBERS, JUNIT, SUMMARY, PLOTS = "report.html", "validate.json", "junit.xml", "summary.md", "plots"
 
 
-def refuse_existing(folder: Path, *, overwrite: bool) -> None:
-    """Raise unless `folder` is new, empty, or an earlier verification that may be replaced."""
+def refuse_existing(folder: Path, *, overwrite: bool, go_on: bool = False) -> None:
+    """Raise unless `folder` is new, empty, or an earlier validation that may be replaced or gone on with."""
     try:
         nearest = next((path for path in (folder, *folder.parents) if path.exists()), folder)
         if nearest.exists() and not nearest.is_dir():
@@ -26,19 +29,21 @@ def refuse_existing(folder: Path, *, overwrite: bool) -> None:
             return
     except OSError as error:
         raise RheotwinError(f"--output {folder}: {error.strerror}; choose another folder") from error
-    if not _is_verification(folder):
+    begun = {path.name for path in folder.iterdir()} == {CHECKS}
+    if not begun and not _is_validation(folder):
         raise RheotwinError(
-            f"--output {folder}: it is not empty and is not a verification of Rheotwin; choose another folder"
+            f"--output {folder}: it is not empty and is not a validation of Rheotwin; choose another folder"
         )
-    if not overwrite:
+    if not (overwrite or go_on):
+        held = "begun, and not finished" if begun else "already there"
         raise RheotwinError(
-            f"--output {folder}: it already holds a verification; choose another folder or allow it with --overwrite"
+            f"--output {folder}: a validation is {held}; go on with --continue, start over with --overwrite, "
+            "or choose another folder"
         )
 
 
-def write_verification(folder: Path, verification: Verification, *, overwrite: bool = False) -> Path:
-    """Write the verification to `folder` and return the path of its page; other files there stay as they are."""
-    refuse_existing(folder, overwrite=overwrite)
+def write_validation(folder: Path, verification: Verification) -> Path:
+    """Write the validation to `folder` and return the path of its page; other files there stay as they are."""
     plots = convergence_plots(verification)
     data = verification.to_data() | {"plots": [f"{PLOTS}/{plot.name}.png" for plot in plots]}
     page = render_page(verification, plots)
@@ -50,29 +55,31 @@ def write_verification(folder: Path, verification: Verification, *, overwrite: b
             for plot in plots:
                 (aside / PLOTS / f"{plot.name}.png").write_bytes(plot.png)
             (aside / NUMBERS).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+            (aside / JUNIT).write_text(junit(verification), encoding="utf-8")
+            (aside / SUMMARY).write_text(summary(verification), encoding="utf-8")
             (aside / REPORT).write_text(page, encoding="utf-8")
             _move_in(aside, folder, data["plots"])
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     except OSError as error:
         raise RheotwinError(
-            f"could not write the verification to {folder}: {error.strerror}; free space or choose another folder"
+            f"could not write the validation to {folder}: {error.strerror}; free space or choose another folder"
         ) from error
     return folder / REPORT
 
 
 def _move_in(aside: Path, folder: Path, plots: list[str]) -> None:
-    """Replace what an earlier verification left by the new files, the page last: it is there only if all is."""
+    """Replace what an earlier validation left by the new files, the page last: it is there only if all is."""
     (folder / PLOTS).mkdir(parents=True, exist_ok=True)
     (folder / REPORT).unlink(missing_ok=True)
     for name in _numbers(folder).get("plots", []):
         (folder / PLOTS / Path(str(name)).name).unlink(missing_ok=True)
-    for name in (*plots, NUMBERS, REPORT):
+    for name in (*plots, NUMBERS, JUNIT, SUMMARY, REPORT):
         (aside / name).replace(folder / name)
 
 
 def _numbers(folder: Path) -> dict[str, Any]:
-    """Return verify.json as it stands; nothing if there is none."""
+    """Return validate.json as it stands; nothing if there is none."""
     try:
         data = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -80,5 +87,5 @@ def _numbers(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _is_verification(folder: Path) -> bool:
+def _is_validation(folder: Path) -> bool:
     return {"rheotwin_version", "checks", "summary"} <= _numbers(folder).keys()

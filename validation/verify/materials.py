@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rheotwin.materials import Channel, Maxwell, Moduli
-from rheotwin.validation.verify.check import Check, Measurement, Quantity
+from rheotwin.validation.verify.check import Measurement, check
 from rheotwin.validation.verify.laws import RHEOLOGICAL
 from rheotwin.validation.verify.running import box_scene, run_to, start
 
@@ -94,53 +94,8 @@ def series_rules() -> Measurement:
 
 
 CHECKS = (
-    Check(
-        reference="R2",
-        name="lame-constants",
-        title="Lame constants of E = 300, nu = 0.35",
-        quantities=(
-            Quantity("lambda", 259.259259, 5.1e-7, unit="Pa"),
-            Quantity("mu", 111.111111, 5.1e-7, unit="Pa"),
-        ),
-        compute=lame_constants,
-        quick=True,
-    ),
-    Check(
-        reference="R3",
-        name="rheological-channel",
-        title="channel of the rheological law (F-RH)",
-        quantities=(
-            Quantity("g", 27.7366864, 5.1e-8, unit="Pa"),
-            Quantity("tau", 17.3333333, 5.1e-8, unit="s"),
-            Quantity("eta", 19.2307692, 5.1e-8, unit="Pa s"),
-        ),
-        compute=rheological_channel,
-        quick=True,
-    ),
-    Check(
-        reference="A6",
-        name="three-element-memory",
-        title="three-element memory against its network; the printed gain",
-        quantities=(
-            Quantity("error while driven", 1e-8, bound="at most"),
-            Quantity("error while held", 1e-8, bound="at most"),
-            Quantity("printed / corrected relaxing part", 1.04, 1e-12),
-        ),
-        compute=memory,
-        covers=("E14", "E15"),
-        quick=True,
-    ),
-    Check(
-        reference="E19",
-        name="series-rules",
-        title="bulk relaxation with two Poisson ratios, by the rule of series connection",
-        quantities=(
-            Quantity("r_K(1), Lame constants", 113.4, 0.051, unit="Pa"),
-            Quantity("r_K(1), tensors", 122.6, 0.051, unit="Pa"),
-            Quantity("r_K(5), Lame constants", 5.00, 0.0051, unit="Pa"),
-            Quantity("r_K(5), tensors", 2.25, 0.0051, unit="Pa"),
-        ),
-        compute=series_rules,
-        quick=True,
-    ),
+    check("fem.R2", lame_constants, name="lame-constants", quick=True),
+    check("fem.R3", rheological_channel, name="rheological-channel", quick=True),
+    check("fem.A6", memory, name="three-element-memory", covers=("E14", "E15"), quick=True),
+    check("fem.E19", series_rules, name="series-rules", quick=True),
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 from rheotwin.validation.verify.check import Check, Curve, Measurement
+from rheotwin.validation.verify.coverage import Coverage
 
 Status = Literal["holds", "finding", "falls short", "could not run", "not yet"]
 
@@ -39,14 +40,23 @@ class Result:
     seconds: float = 0.0
     curves: tuple[Curve, ...] = ()
     covers: tuple[str, ...] = ()
+    theme: str = ""
+    kind: str = "exact"
+    solvers: tuple[str, ...] = ()
+
+    @property
+    def specification(self) -> str:
+        """Name of the specification its reference is from."""
+        return self.reference.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class Verification:
-    """All results of one call, with the version of the program."""
+    """All results of one call, with the version of the program and what the catalogue's numbers are covered by."""
 
     version: str
     results: tuple[Result, ...]
+    coverage: tuple[Coverage, ...] = ()
 
     def count(self, status: Status) -> int:
         """Return how many checks ended that way."""
@@ -87,6 +97,7 @@ class Verification:
             "exit_code": self.exit_code,
             "summary": self.sentence,
             "checks": [asdict(result) for result in self.results],
+            "coverage": [asdict(item) | {"summary": item.sentence} for item in self.coverage],
         }
 
 
@@ -94,6 +105,10 @@ def assessed(check: Check, measurement: Measurement, seconds: float) -> Result:
     """Hold a measurement against the quantities of its check."""
     rows = []
     for quantity in check.quantities:
+        if quantity.name not in measurement.values:
+            raise RheotwinError(
+                f"{check.reference}: the check computes no {quantity.name!r}; name it as the catalogue does"
+            )
         value = float(measurement.values[quantity.name])
         order = measurement.orders.get(quantity.name)
         shown = quantity.error(value) if quantity.bound in ("absolute", "relative") else None
@@ -112,7 +127,18 @@ def not_measured(check: Check, status: Status, message: str, seconds: float = 0.
 
 
 def _result(check: Check, status: Status, rows: tuple[Row, ...], **more: Any) -> Result:
-    return Result(check.reference, check.name, check.title, status, rows, covers=check.covers, **more)
+    return Result(
+        check.reference,
+        check.name,
+        check.title,
+        status,
+        rows,
+        covers=check.covers,
+        theme=check.theme,
+        kind=check.kind,
+        solvers=check.solvers,
+        **more,
+    )
 
 
 def _row(check: Check, name: str, **found: Any) -> Row:

@@ -1,4 +1,4 @@
-"""The verification as one self-contained page: table and inline SVG plots, nothing from the network."""
+"""The validation as one self-contained page: table and inline SVG plots, nothing from the network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def render_page(verification: Verification, plots: Sequence[Plot]) -> str:
         "svg": own_svg,
     }
     held = dict.fromkeys(result.reference for result in verification.results if result.status == "holds")
-    return environment.get_template("verify.html.j2").render(
+    return environment.get_template("validate.html.j2").render(
         verification=verification,
         plots=tuple(plots),
         held=tuple(held),

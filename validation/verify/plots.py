@@ -1,4 +1,4 @@
-"""Convergence plots of a verification: errors over mesh widths or steps, with the slopes theory promises."""
+"""Convergence plots of a validation: errors over mesh widths or steps, with the slopes theory promises."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def observed_order(curve: Curve) -> float:
 
 def _plot(name: str, spec: PlotSpec, curves: list[Curve]) -> Plot:
     said = "; ".join(f"{curve.label}: order {observed_order(curve):.2f}" for curve in curves)
-    with chart(f"verify-{name}", spec.caption, f"{spec.caption}. {said}.", size=(5.6, 3.9)) as draft:
+    with chart(f"validate-{name}", spec.caption, f"{spec.caption}. {said}.", size=(5.6, 3.9)) as draft:
         axes: Any = draft.figure.subplots()
         for place, curve in enumerate(curves):
             label = curve.label if curve.order is None else f"{curve.label} ({observed_order(curve):.2f})"

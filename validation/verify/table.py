@@ -33,6 +33,8 @@ def print_table(verification: Verification) -> None:
     console.print(table)
     for line in verification.remarks:
         console.print(line, soft_wrap=True)
+    for item in verification.coverage:
+        console.print(item.sentence, soft_wrap=True)
     console.print(verification.sentence)
 
 
@@ -43,11 +45,13 @@ def print_list(checks: Iterable[Check], *, as_json: bool) -> None:
         print(json.dumps([_about(check) for check in chosen], indent=2))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "also", "name", "title", "quick"):
+    for name in ("id", "also", "name", "title", "solvers", "kind", "quick"):
         table.add_column(name, no_wrap=name != "title")
     for check in chosen:
         note = check.title + (f" (not yet: {check.waits_for})" if check.waits_for else "")
-        table.add_row(check.reference, " ".join(check.covers), check.name, note, "yes" if check.quick else "")
+        also = " ".join(dict.fromkeys(word for word in (check.short, *check.covers) if word))
+        quick = "yes" if check.quick else ""
+        table.add_row(check.reference, also, check.name, note, " ".join(check.solvers), check.kind, quick)
     _console().print(table)
 
 
@@ -77,7 +81,11 @@ def _console() -> Console:
 def _about(check: Check) -> dict[str, Any]:
     return {
         "reference": check.reference,
+        "short": check.short,
         "covers": list(check.covers),
+        "solvers": list(check.solvers),
+        "kind": check.kind,
+        "tags": list(check.tags),
         "name": check.name,
         "title": check.title,
         "quick": check.quick,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.validation.closed_forms import MaxwellBarWave
-from rheotwin.validation.verify.check import Check, Measurement, Quantity
+from rheotwin.validation.verify.check import Measurement, check
 from rheotwin.validation.verify.running import Data, box_scene, run_to, start
 
 Array = NDArray[np.float64]
@@ -74,23 +74,4 @@ def measure() -> Measurement:
     return Measurement(values)
 
 
-_FRONTS = tuple(
-    quantity
-    for time in TIMES
-    for quantity in (
-        Quantity(f"front stress, t = {time:g}", float(WAVE.front_stress(time)), 0.01, "relative", "Pa"),
-        Quantity(f"end displacement, t = {time:g}", float(WAVE.end_displacement(time)), 1e-4, "relative", "m"),
-    )
-)
-
-CHECKS = (
-    Check(
-        reference="T9",
-        name="maxwell-wave",
-        title="front of a wave in a Maxwell bar",
-        quantities=(Quantity("front speed", WAVE.speed, 1e-3, "relative", "m/s"), *_FRONTS),
-        compute=measure,
-        options={"stepper": "midpoint"},
-        quick=True,
-    ),
-)
+CHECKS = (check("fem.T9", measure, name="maxwell-wave", options={"stepper": "midpoint"}, quick=True),)

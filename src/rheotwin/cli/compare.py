@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rheotwin.cli.refinements import (
+from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
+from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
+from rheotwin.refinements import (
     Refinements,
     check_reference,
     mesh_label,
@@ -17,8 +19,6 @@ from rheotwin.cli.refinements import (
     record_part,
     refined_options,
 )
-from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
-from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

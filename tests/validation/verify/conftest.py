@@ -16,7 +16,7 @@ def made_up() -> Callable[..., Check]:
     def build(
         reference: float = 2.0,
         *,
-        identity: str = "R7",
+        identity: str = "fem.R7",
         name: str = "made-up",
         fails: Exception | None = None,
         **more: Any,
@@ -37,18 +37,18 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Let the command line know these checks only."""
 
     def offer(*checks: Check) -> None:
-        monkeypatch.setattr("rheotwin.validation.verify.registry.all_checks", lambda: checks)
+        monkeypatch.setattr("rheotwin.validation.verify.registry.all_checks", lambda *folders: checks)
 
     return offer
 
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run `rheotwin verify WORDS`; return exit code, standard output and standard error."""
+    """Run `rheotwin validate WORDS`; return exit code, standard output and standard error."""
 
     def call(*words: Any) -> tuple[int, str, str]:
         capsys.readouterr()
-        code = main(["verify", *(str(word) for word in words)])
+        code = main(["validate", *(str(word) for word in words)])
         streams = capsys.readouterr()
         assert "Traceback" not in streams.err
         return code, streams.out, streams.err

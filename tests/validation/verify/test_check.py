@@ -6,10 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.verify.check import Check, Finding, Measurement, Quantity
+from rheotwin.validation.verify.check import Check, Finding, Measurement, Quantity, Unavailable
 from rheotwin.validation.verify.outcome import Verification
 from rheotwin.validation.verify.running import last_order, missing_option, orders
-from rheotwin.validation.verify.suite import carry_out, chosen, verify
+from rheotwin.validation.verify.selection import Selection, selected
+from rheotwin.validation.verify.suite import carry_out, verify
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,15 @@ def test_a_value_off_its_reference_falls_short(made_up: Callable[..., Check]) ->
     assert (bad.status, bad.rows[0].holds) == ("falls short", False)
 
 
+def test_what_is_not_on_this_machine_is_not_yet(made_up: Callable[..., Check]) -> None:
+    result = carry_out(made_up(fails=Unavailable("needs the silicone cube")))
+    assert (result.status, result.message) == ("not yet", "needs the silicone cube")
+
+
 def test_one_bad_quantity_is_enough(made_up: Callable[..., Check]) -> None:
     check = made_up(2.0)
     mixed = made_up(2.0, compute=check.compute)
-    two = Check("R7", "two", "two", (*mixed.quantities, Quantity("F", 3.0)), compute=check.compute)
+    two = Check("fem.R7", "two", "two", (*mixed.quantities, Quantity("F", 3.0)), compute=check.compute)
     assert carry_out(two).status == "falls short"
 
 
@@ -75,7 +81,7 @@ def test_what_the_solver_lacks_is_not_yet(made_up: Callable[..., Check]) -> None
 def test_a_known_difference_from_print_stays_visible(found: float, status: str, code: int) -> None:
     """The value found instead of the printed one does not fail; moving away from both does."""
     quantity = Quantity("F", 3.0, 1e-3, finding=Finding(2.5, 1e-3, "a slip of the pen"))
-    check = Check("R7", "made-up", "made up", (quantity,), compute=lambda: Measurement({"F": found}))
+    check = Check("fem.R7", "made-up", "made up", (quantity,), compute=lambda: Measurement({"F": found}))
     verification = verify([check])
     assert (verification.results[0].status, verification.exit_code) == (status, code)
     assert ("a slip of the pen" in verification.results[0].message) == (status == "finding")
@@ -87,15 +93,19 @@ def test_a_known_difference_from_print_stays_visible(found: float, status: str, 
     ids=["all", "one", "wait", "none"],
 )
 def test_exit_codes(references: tuple[float | None, ...], code: int, made_up: Callable[..., Check]) -> None:
-    checks = [made_up(compute=None) if value is None else made_up(value) for value in references]
+    checks = [
+        made_up(name=str(k), compute=None) if value is None else made_up(value, name=str(k))
+        for k, value in enumerate(references)
+    ]
     assert verify(checks).exit_code == code
 
 
 def test_what_could_not_run_outweighs_what_falls_short(made_up: Callable[..., Check]) -> None:
-    verification = verify([made_up(3.0), made_up(fails=ValueError("no")), made_up(compute=None, waits_for="x")])
+    ill, later = made_up(name="ill", fails=ValueError("no")), made_up(name="later", compute=None, waits_for="x")
+    verification = verify([made_up(3.0), ill, later])
     assert verification.exit_code == 2
     assert verification.sentence == "0 of 3 checks hold, 1 falls short, 1 could not run, 1 is not yet possible"
-    assert verification.remarks == ("could not run: R7 made-up: ValueError: no", "not yet: R7 made-up: x")
+    assert verification.remarks == ("could not run: fem.R7 ill: ValueError: no", "not yet: fem.R7 later: x")
 
 
 def test_watch_sees_every_check_before_it_runs(made_up: Callable[..., Check]) -> None:
@@ -104,36 +114,53 @@ def test_watch_sees_every_check_before_it_runs(made_up: Callable[..., Check]) ->
     assert isinstance(found, Verification) and seen == ["one", "two"]
 
 
+def test_a_value_the_check_does_not_compute_is_said(made_up: Callable[..., Check]) -> None:
+    result = carry_out(made_up(compute=lambda: Measurement({"G": 1.0})))
+    assert result.message == "fem.R7: the check computes no 'F'; name it as the catalogue does"
+
+
 @pytest.fixture
 def some(made_up: Callable[..., Check]) -> tuple[Check, ...]:
     return (
-        made_up(name="slow", covers=("T8",)),
-        made_up(name="fast", quick=True),
-        made_up(name="other", identity="R8", quick=True),
-        made_up(name="listed", identity="R9", compute=None),
+        made_up(name="slow", covers=("T8",), short="R7", theme="bar"),
+        made_up(name="fast", identity="fem.R7/part", short="R7", quick=True, solvers=("fem", "truss")),
+        made_up(name="other", identity="truss.R8", quick=True, kind="limit", solvers=("truss",)),
+        made_up(name="listed", identity="fem.R9", compute=None),
     )
 
 
 @pytest.mark.parametrize(
-    ("words", "quick", "names"),
+    ("asked", "names"),
     [
-        ((), False, "slow fast other listed"),
-        ((), True, "fast other listed"),
-        (("r7",), False, "slow fast"),
-        (("T8",), False, "slow"),
-        (("other", "R9"), False, "other listed"),
-        (("R7",), True, "fast"),
+        (Selection(), "slow fast other listed"),
+        (Selection(quick=True), "fast other listed"),
+        (Selection(("r7",)), "slow fast"),
+        (Selection(("fem.R7",)), "slow fast"),
+        (Selection(("fem.*",)), "slow fast listed"),
+        (Selection(("*R8",)), "other"),
+        (Selection(("T8",)), "slow"),
+        (Selection(("other", "fem.R9")), "other listed"),
+        (Selection(("R7",), quick=True), "fast"),
+        (Selection(tags=("truss", "bar")), "slow other"),
+        (Selection(tags=("limit",)), "other"),
+        (Selection(solvers=("truss",)), "fast other"),
+        (Selection(("fem.*",), solvers=("truss",)), "fast"),
     ],
 )
-def test_choice(words: tuple[str, ...], quick: bool, names: str, some: tuple[Check, ...]) -> None:
-    assert " ".join(check.name for check in chosen(some, select=words, quick=quick)) == names
+def test_choice(asked: Selection, names: str, some: tuple[Check, ...]) -> None:
+    assert " ".join(check.name for check in selected(some, asked)) == names
 
 
-def test_an_unknown_id_is_refused(some: tuple[Check, ...]) -> None:
-    with pytest.raises(RheotwinError, match=r"--select: there is no check 'R77' \(did you mean 'R7'\?\)"):
-        chosen(some, select=["R77"])
-
-
-def test_a_selection_without_quick_checks_is_refused(some: tuple[Check, ...]) -> None:
-    with pytest.raises(RheotwinError, match="leave --quick out"):
-        chosen(some, select=["T8"], quick=True)
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (Selection(("fem.R77",)), r"--select: there is no check 'fem.R77' \(did you mean 'fem.R7'\?\)"),
+        (Selection(tags=("limits",)), r"--tag: there is no check 'limits' \(did you mean 'limit'\?\)"),
+        (Selection(solvers=("abaqus",)), "--solver: there is no check 'abaqus'"),
+        (Selection(("T8",), quick=True), "leave --quick out"),
+        (Selection(("T8",), solvers=("truss",)), "the selection is empty"),
+    ],
+)
+def test_what_selects_nothing_is_refused(asked: Selection, sentence: str, some: tuple[Check, ...]) -> None:
+    with pytest.raises(RheotwinError, match=sentence):
+        selected(some, asked)

@@ -1,0 +1,153 @@
+"""`rheotwin experiment`: check a record of an experiment, make a synthetic one of a run, hold a run against one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rheotwin.errors import RheotwinError
+
+if TYPE_CHECKING:
+    from rheotwin.validation.experiments import Agreement, ExperimentRecord
+
+NAME = "experiment"
+HELP = "check a record of an experiment, make a synthetic one of a run, or hold a run against one"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the three tasks and their arguments."""
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    check = tasks.add_parser("check", help="read a record and say what is in it and what it cannot tell")
+    check.add_argument("folder", metavar="DIR", type=Path, help="folder of an experiment record (record.toml)")
+    make = tasks.add_parser("synthesize", help="make the record of an experiment on the body of a run, with noise")
+    make.add_argument("run", metavar="RUN", type=Path, help="record folder of a run, best of a fine one")
+    make.add_argument("--output", metavar="DIR", type=Path, required=True, help="folder of the new record")
+    make.add_argument("--seed", type=int, required=True, help="seed of the noise; the same gives the same record")
+    make.add_argument(
+        "--noise", type=float, default=0.5e-3, metavar="M", help="mean error of points [m]; default: %(default)s"
+    )
+    make.add_argument(
+        "--force-noise", type=float, default=0.1, metavar="R", help="relative error of forces; default: %(default)s"
+    )
+    make.add_argument("--volume-noise", type=float, default=0.005, metavar="R", help="of volumes; default: %(default)s")
+    make.add_argument("--clock-noise", type=float, default=0.0, metavar="S", help="of times [s]; default: %(default)s")
+    make.add_argument("--times", metavar="S,S,..", help="times of the clouds [s]; default: four over the run")
+    make.add_argument("--points", type=int, default=15_000, metavar="N", help="points in total; default: %(default)s")
+    make.add_argument("--tracked", action="store_true", help="inner points with known rest positions, like beads")
+    make.add_argument("--tool", metavar="NAME", help="whose path and force are kept; default: the first")
+    make.add_argument("--overwrite", action="store_true", help="replace an earlier record in the folder")
+    hold = tasks.add_parser("compare", help="say how far a run is from an experiment")
+    hold.add_argument("folder", metavar="DIR", type=Path, help="folder of an experiment record")
+    hold.add_argument("run", metavar="RUN", type=Path, help="record folder of a run of the same body")
+    hold.add_argument("--tool", metavar="NAME", help="whose force is compared; default: the first")
+    for task in (check, make, hold):
+        task.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Carry out the task."""
+    about = {"check": _check, "synthesize": _synthesize, "compare": _compare}[args.task](args)
+    if args.json:
+        print(json.dumps(about, indent=2))
+    else:
+        print("\n".join(f"{key.replace('_', ' '):14s} {_line(value)}" for key, value in about.items() if value))
+    return 0
+
+
+def _check(args: argparse.Namespace) -> dict[str, Any]:
+    from rheotwin.validation.experiments import read_experiment
+
+    return _about(read_experiment(args.folder))
+
+
+def _synthesize(args: argparse.Namespace) -> dict[str, Any]:
+    from rheotwin.validation.experiments import Noise, from_run, read_experiment, write_experiment
+    from rheotwin.validation.experiments.writer import check_target
+
+    check_target(args.output, overwrite=args.overwrite)
+    noise = Noise(args.noise, args.force_noise, args.volume_noise, args.clock_noise)
+    record, truth = from_run(
+        args.run,
+        noise=noise,
+        seed=args.seed,
+        times=_times(args.times),
+        points=args.points,
+        tracked=args.tracked,
+        tool=args.tool,
+    )
+    written = write_experiment(args.output, record, overwrite=args.overwrite, truth=truth)
+    return {"written": str(written)} | _about(read_experiment(args.output))
+
+
+def _compare(args: argparse.Namespace) -> dict[str, Any]:
+    from rheotwin.record import open_record
+    from rheotwin.validation.experiments import agreement, read_experiment
+    from rheotwin.validation.run_view import view_of
+
+    record = read_experiment(args.folder)
+    return _errors(agreement(view_of(open_record(args.run)), record, tool=args.tool))
+
+
+def _times(text: str | None) -> list[float]:
+    try:
+        return [] if text is None else [float(word) for word in text.split(",")]
+    except ValueError:
+        raise RheotwinError(f"--times {text}: write times in s with commas between them, for example 1.0,3.4") from None
+
+
+def _about(record: ExperimentRecord) -> dict[str, Any]:
+    body = record.specimen
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "title": record.title,
+        "source": record.source,
+        "body": f"{body.shape}, {' x '.join(f'{edge:.4g}' for edge in body.size)} m",
+        "mass_kg": body.mass,
+        "points": record.points,
+        "frames": [f"t = {frame.time:.6g} s: {_frame(frame)}" for frame in record.frames],
+        "path": _rows(record.path),
+        "force": _rows(record.force),
+        "volume": _rows(record.volume),
+        "uncertainty": {key: value for key, value in asdict(record.uncertainty).items() if value is not None},
+        "seal": record.seal,
+        "notes": record.notes,
+        "limits": list(record.limits),
+    }
+
+
+def _frame(frame: Any) -> str:
+    return f"{len(frame.points)} {'tracked points' if frame.rest is not None else 'points'}"
+
+
+def _rows(course: Any) -> str:
+    return "" if course is None else f"{len(course.times)} rows, {course.times[0]:.6g} to {course.times[-1]:.6g} s"
+
+
+def _errors(found: Agreement) -> dict[str, Any]:
+    shape = found.shape
+    return {
+        "run": found.run,
+        "experiment": found.experiment,
+        "S_m": None if shape is None else shape.total,
+        "S_over_N_m": None if shape is None else shape.mean,
+        "points": None if shape is None else shape.points,
+        "far_points": None if shape is None else list(shape.far),
+        "tracked_rms_m": [error.rms for error in found.tracked],
+        "tracked_largest_m": [error.largest for error in found.tracked],
+        "tracked_moved_m": [error.moved for error in found.tracked],
+        "force_error": found.force,
+        "volume_error": found.volume,
+    }
+
+
+def _line(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_line(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        between = "; " if any(isinstance(item, str) for item in value) else ", "
+        return between.join(_line(item) for item in value)
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,130 @@
+"""The pytest plug-in: the fixture runs scenes, the marker gates them; each fault is one line."""
+
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SCENE = """
+schema = 1
+dimension = 1
+duration = 1.0
+[laws.dough]
+model = "voigt"
+young = 1000.0
+poisson = 0.0
+viscosity = 50.0
+[bodies.strand]
+shape = "box"
+size = [1.0]
+cells = [4]
+law = "dough"
+density = 1.0
+[supports.hand]
+body = "strand"
+where = { side = "left" }
+[forces.pull]
+body = "strand"
+where = { side = "right" }
+total = [10.0]
+[output]
+interval = 0.5
+probe_interval = 0.05
+"""
+STEP = "options={'step': 0.01}"
+# Installed, pytest finds the plug-in by its entry point; naming it twice would be an error.
+NAMED = () if entry_points(group="pytest11", name="rheotwin") else ("-p", "rheotwin.pytest_plugin")
+GOOD = ("reference={'largest displacement': 0.01}, within=0.01", "reference='fem', within={'displacement': 1e-5}")
+BAD = {
+    "reference={'largest displacement': 0.02}, within=0.01": "scene.toml with fem is not within its bounds: "
+    "largest displacement differs by 0.5, allowed 0.01",
+    "reference='fem', within={'displacement': 1e-9}": "is not within its bounds: displacement differs by",
+    "reference={'largest': 1.0}, within=0.1": "the run has no metric 'largest' (did you mean 'largest displacement'?)",
+    "reference='fem', within={'displacment': 0.1}": "there is no 'displacment' (did you mean 'displacement'?)",
+    "reference='fem'": "reference and within belong together; give both or neither",
+    "solvers='fem'": "it does not know solvers; it takes case, options, reference, scene, solver, within",
+    "case='hard'": "hard",
+}
+"""Keywords of markers, and what fails."""
+
+
+def beside_the_scene(pytester: pytest.Pytester, code: str) -> Any:
+    """Run a test file beside scene.toml and return what pytest said, in a process of its own."""
+    Path("scene.toml").write_text(SCENE)
+    pytester.makepyfile("import pytest\n" + code)
+    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", *NAMED)
+    said.stdout.no_fnmatch_line("*INTERNALERROR*")
+    return said
+
+
+def test_the_marker_judges(pytester: pytest.Pytester) -> None:
+    code = "".join(
+        f"@pytest.mark.rheotwin(scene='scene.toml', {STEP}, {words})\ndef test_{number}():\n    pass\n"
+        for number, words in enumerate((*GOOD, *BAD))
+    )
+    code += """
+@pytest.mark.rheotwin(scene="nowhere.toml")
+def test_missing():
+    pass
+
+@pytest.mark.rheotwin("scene.toml")
+def test_bare():
+    pass
+"""
+    said = beside_the_scene(pytester, code)
+    said.assert_outcomes(passed=len(GOOD), failed=len(BAD) + 2)
+    text = said.stdout.str()
+    for line in (*BAD.values(), "nowhere.toml", "pytest.mark.rheotwin: it needs scene=... and keywords only"):
+        assert line in text
+
+
+def test_the_fixture_runs_and_the_test_follows_the_marker(pytester: pytest.Pytester) -> None:
+    code = f"""
+BASELINE = '''schema = 1
+title = "strand"
+scene = "scene.toml"
+solver = "fem"
+[[values]]
+name = "largest displacement"
+value = 0.01
+'''
+
+def baseline():
+    open("strand.toml", "w").write(BASELINE)
+    return "strand.toml"
+
+def test_runs(rheotwin, tmp_path):
+    run = rheotwin.run("scene.toml", "fem", {STEP})
+    assert run.status == "complete" and run.folder.parent == tmp_path
+    assert abs(run.metrics["largest displacement"] - 0.01) < 1e-4
+    assert len(run.record.times) == 3
+    half = rheotwin.run("scene.toml", "fem", options={{"step": 0.005}})
+    errors = rheotwin.compare(run, half)
+    assert 0 < errors["displacement"] < 0.01 and set(errors) >= {{"velocity", "force, support.hand"}}
+
+def test_data(rheotwin):
+    import tomllib
+    data = tomllib.loads(open(rheotwin.beside / "scene.toml").read()) | {{"duration": 0.5}}
+    assert rheotwin.run(data, {STEP}).record.times[-1] == 0.5
+
+@pytest.mark.rheotwin(scene="scene.toml", {STEP}, reference=baseline(), within=0.01)
+def test_against_a_baseline(rheotwin):
+    assert len(rheotwin.runs) == 1
+
+@pytest.mark.rheotwin(scene="scene.toml", {STEP})
+def test_own_verdict(rheotwin):
+    assert rheotwin.gated.metrics["mean displacement"] > 1.0
+"""
+    said = beside_the_scene(pytester, code)
+    said.assert_outcomes(passed=3, failed=1)
+    said.stdout.fnmatch_lines(["*assert 0.00* > 1.0*"])
+
+
+def test_the_example_of_the_documentation_runs(pytester: pytest.Pytester) -> None:
+    for path in (Path(__file__).parents[2] / "docs" / "ci").iterdir():
+        pytester.path.joinpath(path.name).write_bytes(path.read_bytes())
+    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", *NAMED, "test_model.py")
+    said.assert_outcomes(passed=3)

@@ -1,0 +1,99 @@
+"""Readers of the real data sets against numbers their READMEs state; skipped where the data are not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.validation.experiments import datasets, read_experiment, write_experiment
+from rheotwin.validation.experiments.datasets import clamped_beam
+from rheotwin.validation.experiments.datasets.ecoflex import published
+from rheotwin.validation.experiments.datasets.truth_cube import layer
+
+
+def need(name: str) -> None:
+    reason = datasets.missing(name)
+    if reason:
+        pytest.skip(reason)
+
+
+def test_truth_cube_has_the_affine_map_of_its_readme() -> None:
+    need("truth-cube")
+    record = datasets.read_truth_cube()
+    wanted = [(1.034, 1.035, 0.931, 0.372), (1.082, 1.085, 0.842, 0.609), (1.130, 1.132, 0.768, 0.898)]
+    for frame, (*stretch, left) in zip(record.frames, wanted, strict=True):
+        assert frame.rest is not None
+        terms = np.c_[frame.rest, np.ones(343)]
+        found = np.linalg.lstsq(terms, frame.points, rcond=None)[0]
+        np.testing.assert_allclose(np.diag(found[:3]), stretch, atol=5.1e-4)
+        residual = np.sqrt(np.mean(np.sum((terms @ found - frame.points) ** 2, axis=1)))
+        assert 1e3 * residual == pytest.approx(left, abs=5.1e-4)
+    rest = record.frames[0].rest
+    assert rest is not None and rest[layer(1), 2].mean() > 0.0 > rest[layer(7), 2].mean()
+
+
+def test_a_bead_field_survives_as_a_record(tmp_path: Path) -> None:
+    need("truth-cube")
+    record = datasets.read_truth_cube()
+    write_experiment(tmp_path / "cube", record)
+    again = read_experiment(tmp_path / "cube")
+    np.testing.assert_array_equal(again.frames[2].displacement, record.frames[2].displacement)
+
+
+def test_clamped_beam_markers_are_aligned_and_sink_as_the_readme_says() -> None:
+    need("clamped-beam-mocap")
+    motions = {test: datasets.read_clamped_beam(test) for test in ("gravity_a", "gravity_b", "load52_a", "load52_b")}
+    first, common = motions["gravity_a"], clamped_beam.common_base()
+    for motion in motions.values():
+        gap = motion.base[-25:].mean(axis=0) - common
+        assert np.sqrt(np.mean(np.sum(gap**2, axis=1))) <= 0.06e-3  # README: residual of at most 0.06 mm
+    for test, wanted in (("load52_a", (-7.88, -7.53, -7.91)), ("load52_b", (-8.06, -7.62, -8.09))):
+        sunk = 1e3 * (motions[test].at_rest - first.at_rest)[:, 0]
+        np.testing.assert_allclose(sunk, wanted, atol=0.02)  # other windows at the ends
+    assert 0.4 <= min(motion.release for motion in motions.values()) <= first.release <= 0.75
+
+
+def test_ecoflex_stress_is_load_over_area() -> None:
+    need("ecoflex-compression")
+    record = datasets.read_ecoflex("EF10_0T", "A1")
+    assert record.path is not None and record.force is not None
+    strain, stress = record.path.values[:, 2] / 0.030, record.force.values[:, 2] / (np.pi * 0.025**2)
+    part = (strain < -0.02) & (strain > -0.10)
+    assert np.polyfit(strain[part], stress[part], 1)[0] == pytest.approx(63.0e3, abs=51.0)
+    (shear,), residual = published("EF10_0T")
+    assert (shear, residual) == pytest.approx((21.961e3, 13.044e3), abs=1.0)
+    with pytest.raises(RheotwinError, match="no phantom 'EF99'"):
+        datasets.read_ecoflex("EF99", "A1")
+
+
+def test_the_other_three() -> None:
+    need("silicone-indentation")
+    test = datasets.read_silicone_indentation("P002-1")
+    assert test.force is not None and test.path is not None
+    # README: 0.305 N at the end of the hold (40.7 s), 2.38 mm still there at 71.8 s
+    assert np.interp(40.7, test.force.times, -test.force.values[:, 2]) == pytest.approx(0.305, abs=5.1e-4)
+    assert 1e3 * np.interp(71.8, test.path.times, -test.path.values[:, 2]) == pytest.approx(2.38, abs=5.1e-3)
+    need("oca-shear")
+    assert np.ptp(datasets.read_oca_shear("monotonic_0p05-per-s").shear) > 9.0
+    need("vinyl-foam-dma")
+    foam = datasets.read_vinyl_foam()
+    peak = int(np.argmax(foam.loss_factor))
+    assert (foam.temperature[peak], foam.loss_factor[peak]) == (35.0, pytest.approx(0.54, abs=5.1e-3))
+    assert len(foam.storage) == 209
+
+
+def test_absent_data_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RHEOTWIN_DATA", str(tmp_path))
+    with pytest.raises(RheotwinError, match="'truth-cube' are not there; set RHEOTWIN_DATA"):
+        datasets.read_truth_cube()
+    (tmp_path / "oca-shear").mkdir()
+    table = tmp_path / "oca-shear" / "monotonic_0p05-per-s.csv"
+    table.write_text("time,shear\n0,0\n")
+    with pytest.raises(RheotwinError, match="columns are time, shear, not time_s"):
+        datasets.read_oca_shear("monotonic_0p05-per-s")
+    table.write_text("time_s,shear,nominal_stress_kPa\n0,0,nan\n")
+    with pytest.raises(RheotwinError, match="not finite"):
+        datasets.read_oca_shear("monotonic_0p05-per-s")

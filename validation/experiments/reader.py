@@ -1,0 +1,192 @@
+"""Read the folder of an experiment record (format rheo-record/1) into SI arrays, checking everything in it."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rheotwin.errors import RheotwinError
+from rheotwin.validation.experiments.metadata import FramePart, Metadata, read_metadata
+from rheotwin.validation.experiments.record import (
+    Array,
+    Course,
+    ExperimentRecord,
+    Frame,
+    Punch,
+    Specimen,
+    Uncertainty,
+    VolumeCourse,
+)
+from rheotwin.validation.experiments.tables import KINDS, check_increasing, columns, read_table
+from rheotwin.validation.experiments.units import RecordUnits
+
+PATH, FORCE, VOLUME = "punch.csv", "force.csv", "volume.csv"
+XYZ, REST, NORMAL = ("x", "y", "z"), ("x0", "y0", "z0"), ("nx", "ny", "nz")
+TURN, LOAD, MOMENT = ("rx", "ry", "rz"), ("fx", "fy", "fz"), ("mx", "my", "mz")
+
+
+def read_experiment(folder: str | Path) -> ExperimentRecord:
+    """Return the record in a folder, in SI units and real scale; anything wrong with it is one sentence."""
+    place = Path(folder)
+    data = read_metadata(place)
+    units = data.units
+    _check_hashes(place, data)
+    specimen = _specimen(data)
+    frames = tuple(_frame(place, part, units, specimen) for part in data.frames)
+    times = np.array([frame.time for frame in frames])
+    if (np.diff(times) < 0.0).any():
+        late = data.frames[int(np.flatnonzero(np.diff(times) < 0.0)[0]) + 1]
+        raise RheotwinError(f"{place / 'record.toml'}: frames: '{late.file}' is earlier than the one before; sort them")
+    record = ExperimentRecord(
+        id=data.id,
+        kind=data.kind,
+        specimen=specimen,
+        frames=frames,
+        punch=_punch(data),
+        path=_course(place / PATH, units, XYZ, TURN),
+        force=_course(place / FORCE, units, LOAD, MOMENT),
+        volume=_volume(place / VOLUME, units),
+        uncertainty=_uncertainty(data),
+        title=data.title,
+        source=data.source,
+        notes=data.notes,
+        seal=None if data.seal is None else data.seal.sha256,
+    )
+    if not frames and record.force is None and record.volume is None:
+        raise RheotwinError(
+            f"{place}: the record holds neither points nor forces nor volumes; add [[frames]], {FORCE} or {VOLUME}"
+        )
+    return record
+
+
+def read_points(path: Path, units: RecordUnits) -> dict[str, Array]:
+    """Return the columns of a cloud in SI: a CSV table, or the vertices (and normals) of a PLY file."""
+    kinds = KINDS | {"sigma": "length"}
+    if path.suffix.lower() == ".csv":
+        return read_table(path, units, required=XYZ, optional=(*NORMAL, "sigma", "camera", *REST), kinds=kinds)
+    if path.suffix.lower() != ".ply":
+        raise RheotwinError(f"{path}: clouds are read from .csv and .ply; convert it to one of them")
+    return _ply(path, units)
+
+
+def _ply(path: Path, units: RecordUnits) -> dict[str, Array]:
+    import pyvista
+
+    if not path.is_file():
+        raise RheotwinError(f"{path}: there is no such file; put it there or take it out of record.toml")
+    cloud: Any = pyvista.read(path)
+    points = np.asarray(cloud.points, dtype=float)
+    if not len(points) or not np.isfinite(points).all():
+        raise RheotwinError(f"{path}: it holds no points, or some that are not finite; write it again")
+    table = dict(zip(XYZ, (points * units.factor("length")).T, strict=True))
+    if "Normals" in cloud.point_data:
+        table |= dict(zip(NORMAL, np.asarray(cloud.point_data["Normals"], dtype=float).T, strict=True))
+    return table
+
+
+def _frame(folder: Path, part: FramePart, units: RecordUnits, specimen: Specimen) -> Frame:
+    path = folder / part.file
+    table = read_points(path, units)
+    points = columns(table, XYZ)
+    assert points is not None
+    rest = columns(table, REST)
+    for name, cloud in (("points", points), ("rest positions", rest)):
+        if cloud is not None:
+            _check_near_body(path, name, cloud, specimen, str(units.length))
+    return Frame(
+        time=part.t * units.factor("time"),
+        points=points,
+        rest=rest,
+        normals=columns(table, NORMAL),
+        sigma=table.get("sigma"),
+        camera=table.get("camera"),
+        phase=part.phase,
+        faces=part.faces,
+        mirrored=part.mirrored,
+    )
+
+
+def _check_near_body(path: Path, name: str, points: Array, specimen: Specimen, unit: str) -> None:
+    """Refuse points farther from the body than it is large, or all at a spot: their unit is not what is said."""
+    least, most = specimen.box
+    size = float(np.linalg.norm(most - least))
+    away = np.linalg.norm(points - np.clip(points, least, most), axis=1).max()
+    extent = float(np.linalg.norm(np.ptp(points, axis=0)))
+    if away > size or (len(points) >= 10 and extent < 1e-2 * size):
+        raise RheotwinError(
+            f"{path}: its {name} reach {away:.3g} m from the body and extend over {extent:.3g} m, the body over "
+            f"{size:.3g} m; is their unit {unit}, as [units] says, and are they in the axes of the body?"
+        )
+
+
+def _course(path: Path, units: RecordUnits, values: tuple[str, ...], turns: tuple[str, ...]) -> Course | None:
+    if not path.is_file():
+        return None
+    kinds = KINDS | {"sigma": KINDS[values[0]]}
+    table = read_table(path, units, required=("t", *values), optional=(*turns, "sigma"), kinds=kinds)
+    check_increasing(path, table["t"])
+    vectors = columns(table, values)
+    assert vectors is not None
+    return Course(table["t"], vectors, columns(table, turns), table.get("sigma"))
+
+
+def _volume(path: Path, units: RecordUnits) -> VolumeCourse | None:
+    if not path.is_file():
+        return None
+    kinds = KINDS | {"sigma": "volume"}
+    table = read_table(path, units, required=("t", "v"), optional=("sigma",), kinds=kinds)
+    check_increasing(path, table["t"])
+    if (table["v"] <= 0.0).any():
+        raise RheotwinError(f"{path}: row {int(np.argmax(table['v'] <= 0.0)) + 1}: a volume is above 0; correct it")
+    return VolumeCourse(table["t"], table["v"], table.get("sigma"))
+
+
+def _specimen(data: Metadata) -> Specimen:
+    body, units = data.body, data.units
+    return Specimen(
+        size=tuple(edge * units.factor("length") for edge in body.size),
+        mass=None if body.mass is None else body.mass * units.factor("mass"),
+        shape=body.shape,
+        origin=body.origin,
+        up=body.up,
+        floor=body.floor,
+    )
+
+
+def _punch(data: Metadata) -> Punch | None:
+    punch, units = data.punch, data.units
+    if punch is None:
+        return None
+    return Punch(
+        shape=punch.shape,
+        footprint=tuple(edge * units.factor("length") for edge in punch.footprint),
+        contact=punch.contact,
+        release=None if punch.release is None else punch.release * units.factor("time"),
+    )
+
+
+def _uncertainty(data: Metadata) -> Uncertainty:
+    noise, units = data.noise, data.units
+    return Uncertainty(
+        mean_abs=None if noise.mean_abs is None else noise.mean_abs * units.factor("length"),
+        force_rel=noise.force_rel,
+        volume_rel=noise.volume_rel,
+        clock=None if noise.clock is None else noise.clock * units.factor("time"),
+    )
+
+
+def _check_hashes(folder: Path, data: Metadata) -> None:
+    """Refuse tables that are not the ones record.toml was written for."""
+    for name, stated in data.files.items():
+        try:
+            found = sha256((folder / name).read_bytes()).hexdigest()
+        except OSError as error:
+            raise RheotwinError(f"{folder / name}: cannot be read ({error.strerror}); [files] lists it") from error
+        if f"sha256:{found}" != stated:
+            raise RheotwinError(
+                f"{folder / name}: it is not the file that record.toml was written for (its hash differs); "
+                "get the original, or correct [files] if the change is meant"
+            )
