@@ -1,7 +1,7 @@
-"""Areas and volumes of patches as rows of the compiled constraint solver: the formulas of `measure`, one pass each.
+"""Areas and volumes of patches as rows of the compiled constraint solver: the formulas of `measure`, in one pass.
 
-S = (g_1 . a + g_2 . b)/2,   V = (g_1 . a + g_2 . b + g_3 . c)/3      (Euler: S, V have degree 2, 3 in the edges)
-2D  Q = det[a'; b'],         3D  Q = (det[a'; b'; c] + det[a'; b; c'] + det[a; b'; c'])/3      (E8)
+S, V = g . a                    (a: an edge that leaves the first corner, g: dS/dx, dV/dx where it ends)
+2D  Q = det[a'; b'],            3D  Q = (det[a'; b'; c] + det[a'; b; c'] + det[a; b'; c'])/3      (E8)
 """
 
 from __future__ import annotations
@@ -12,27 +12,25 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.measure import MeasureConstraints, simplex_gradients_into
+from rheotwin.constraints.measure import MeasureConstraints
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Edge = tuple[float, float, float]
 
 
 class Measures(NamedTuple):
-    """Patches as the compiled loop reads them: shares `start[m]:start[m + 1]` of elements make up constraint m.
+    """Patches as the compiled loop reads them: element e has the shares `start[e]:start[e + 1]` in constraints.
 
-    `slot` (shares, corners) is where each corner of each share stands among the entries of the gradient, and
-    `element_gradient` (elements, corners, 3) is room.
+    Share n is one in constraint `patch[n]`, and `slot` (shares, corners) says where each corner stands among the
+    entries of its gradient. `rest` (constraints,) are measures at rest [m^d].
     """
 
     simplices: Indices
     start: Indices
-    element: Indices
+    patch: Indices
     share: Array
     slot: Indices
     rest: Array
-    element_gradient: Array
 
 
 def pack_measures(constraints: MeasureConstraints | None, corners: int = 3) -> Measures:
@@ -40,73 +38,121 @@ def pack_measures(constraints: MeasureConstraints | None, corners: int = 3) -> M
     if constraints is None:
         none = np.zeros(0, np.int64)
         return Measures(
-            np.zeros((0, corners), np.int64),
-            np.zeros(1, np.int64),
-            none,
-            np.zeros(0),
-            np.zeros((0, corners), np.int64),
-            np.zeros(0),
-            np.zeros((0, corners, 3)),
+            simplices=np.zeros((0, corners), np.int64),
+            start=np.zeros(1, np.int64),
+            patch=none,
+            share=np.zeros(0),
+            slot=np.zeros((0, corners), np.int64),
+            rest=np.zeros(0),
         )
     shares, simplices = constraints.patches.shares, constraints.patches.simplices
+    by_element = np.argsort(shares.indices, kind="stable")
+    patch = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))
     return Measures(
         simplices=simplices,
-        start=shares.indptr.astype(np.int64),
-        element=shares.indices.astype(np.int64),
-        share=shares.data.astype(np.float64),
-        slot=constraints.node_slots,
+        start=np.searchsorted(shares.indices[by_element], np.arange(len(simplices) + 1)).astype(np.int64),
+        patch=patch[by_element].astype(np.int64),
+        share=shares.data[by_element].astype(np.float64),
+        slot=np.ascontiguousarray(constraints.node_slots[by_element]),
         rest=constraints.rest,
-        element_gradient=np.zeros((*simplices.shape, 3)),
     )
 
 
-@njit(cache=True)
-def _det(a: Edge, b: Edge, c: Edge) -> float:
-    return a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+@njit(cache=True, fastmath={"contract"})
+def _fill_triangles(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
+    """Add the shares of every triangle to what its constraints have."""
+    simplices, start, patch = measures.simplices, measures.start, measures.patch
+    shares, slot = measures.share, measures.slot
+    for e in range(simplices.shape[0]):
+        i, j, k = simplices[e, 0], simplices[e, 1], simplices[e, 2]
+        ax, ay, bx, by = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[k, 0] - x[i, 0], x[k, 1] - x[i, 1]
+        px, py, qx, qy = v[j, 0] - v[i, 0], v[j, 1] - v[i, 1], v[k, 0] - v[i, 0], v[k, 1] - v[i, 1]
+        jx, jy, kx, ky = 0.5 * by, -0.5 * bx, -0.5 * ay, 0.5 * ax
+        measure, curve = ax * jx + ay * jy, px * qy - py * qx
+        for n in range(start[e], start[e + 1]):
+            m, share = patch[n], shares[n]
+            value[m] += share * measure
+            curvature[m] += share * curve
+            at = slot[n, 0]
+            gradient[at, 0] -= share * (jx + kx)
+            gradient[at, 1] -= share * (jy + ky)
+            at = slot[n, 1]
+            gradient[at, 0] += share * jx
+            gradient[at, 1] += share * jy
+            at = slot[n, 2]
+            gradient[at, 0] += share * kx
+            gradient[at, 1] += share * ky
 
 
-@njit(cache=True)
-def _edge(vectors: Array, end: int, start: int) -> Edge:
-    """Return the difference of two vectors; a tuple, which costs no memory in the loop."""
-    return (
-        vectors[end, 0] - vectors[start, 0],
-        vectors[end, 1] - vectors[start, 1],
-        vectors[end, 2] - vectors[start, 2],
-    )
-
-
-@njit(cache=True)
-def _measure_and_curvature(corners: Indices, gradient: Array, x: Array, v: Array) -> tuple[float, float]:
-    """Return S and Q of one triangle, V and Q of one tet."""
-    first, count = corners[0], corners.shape[0]
-    measure = 0.0
-    for corner in range(1, count):
-        for c in range(3):
-            measure += gradient[corner, c] * (x[corners[corner], c] - x[first, c])
-    p, q = _edge(v, corners[1], first), _edge(v, corners[2], first)
-    if count == 3:
-        return measure / 2.0, p[0] * q[1] - p[1] * q[0]
-    a, b, c_ = _edge(x, corners[1], first), _edge(x, corners[2], first), _edge(x, corners[3], first)
-    r = _edge(v, corners[3], first)
-    return measure / 3.0, (_det(p, q, c_) + _det(p, b, r) + _det(a, q, r)) / 3.0
+@njit(cache=True, fastmath={"contract"})
+def _fill_tets(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
+    """Add the shares of every tet to what its constraints have."""
+    simplices, start, patch = measures.simplices, measures.start, measures.patch
+    shares, slot = measures.share, measures.slot
+    for e in range(simplices.shape[0]):
+        i, j, k, o = simplices[e, 0], simplices[e, 1], simplices[e, 2], simplices[e, 3]
+        ax, ay, az = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+        bx, by, bz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
+        cx, cy, cz = x[o, 0] - x[i, 0], x[o, 1] - x[i, 1], x[o, 2] - x[i, 2]
+        px, py, pz = v[j, 0] - v[i, 0], v[j, 1] - v[i, 1], v[j, 2] - v[i, 2]
+        qx, qy, qz = v[k, 0] - v[i, 0], v[k, 1] - v[i, 1], v[k, 2] - v[i, 2]
+        rx, ry, rz = v[o, 0] - v[i, 0], v[o, 1] - v[i, 1], v[o, 2] - v[i, 2]
+        jx, jy, jz = (by * cz - bz * cy) / 6.0, (bz * cx - bx * cz) / 6.0, (bx * cy - by * cx) / 6.0
+        kx, ky, kz = (cy * az - cz * ay) / 6.0, (cz * ax - cx * az) / 6.0, (cx * ay - cy * ax) / 6.0
+        ox, oy, oz = (ay * bz - az * by) / 6.0, (az * bx - ax * bz) / 6.0, (ax * by - ay * bx) / 6.0
+        measure = ax * jx + ay * jy + az * jz
+        curve = cx * (py * qz - pz * qy) + cy * (pz * qx - px * qz) + cz * (px * qy - py * qx)
+        curve += bx * (ry * pz - rz * py) + by * (rz * px - rx * pz) + bz * (rx * py - ry * px)
+        curve += ax * (qy * rz - qz * ry) + ay * (qz * rx - qx * rz) + az * (qx * ry - qy * rx)
+        for n in range(start[e], start[e + 1]):
+            m, share = patch[n], shares[n]
+            value[m] += share * measure
+            curvature[m] += share * curve / 3.0
+            at = slot[n, 0]
+            gradient[at, 0] -= share * (jx + kx + ox)
+            gradient[at, 1] -= share * (jy + ky + oy)
+            gradient[at, 2] -= share * (jz + kz + oz)
+            at = slot[n, 1]
+            gradient[at, 0] += share * jx
+            gradient[at, 1] += share * jy
+            gradient[at, 2] += share * jz
+            at = slot[n, 2]
+            gradient[at, 0] += share * kx
+            gradient[at, 1] += share * ky
+            gradient[at, 2] += share * kz
+            at = slot[n, 3]
+            gradient[at, 0] += share * ox
+            gradient[at, 1] += share * oy
+            gradient[at, 2] += share * oz
 
 
 @njit(cache=True)
 def fill_measures(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
     """Put the entries of gradients, R and Q at positions and velocities (N, 3) into the last three."""
-    if measures.rest.shape[0] == 0:
-        return
-    simplices, own = measures.simplices, measures.element_gradient
-    simplex_gradients_into(simplices, x, own)
     gradient[:] = 0.0
+    curvature[:] = 0.0
     for m in range(measures.rest.shape[0]):
-        total, bend = -measures.rest[m], 0.0
-        for k in range(measures.start[m], measures.start[m + 1]):
-            element, share = measures.element[k], measures.share[k]
-            measure, curve = _measure_and_curvature(simplices[element], own[element], x, v)
-            total += share * measure
-            bend += share * curve
-            for corner in range(simplices.shape[1]):
-                for c in range(3):
-                    gradient[measures.slot[k, corner], c] += share * own[element, corner, c]
-        value[m], curvature[m] = total, bend
+        value[m] = -measures.rest[m]
+    if measures.simplices.shape[1] == 3:
+        _fill_triangles(measures, x, v, gradient, value, curvature)
+    else:
+        _fill_tets(measures, x, v, gradient, value, curvature)
+
+
+@njit(cache=True, fastmath={"contract"})
+def fill_values(measures: Measures, x: Array, value: Array) -> None:
+    """Put R (C,) [m^d] at positions (N, 3) [m] into `value`, and nothing else anywhere."""
+    simplices, flat = measures.simplices, measures.simplices.shape[1] == 3
+    for m in range(measures.rest.shape[0]):
+        value[m] = -measures.rest[m]
+    for e in range(simplices.shape[0]):
+        i, j, k = simplices[e, 0], simplices[e, 1], simplices[e, 2]
+        ax, ay, az = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+        bx, by, bz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
+        measure = 0.5 * (ax * by - ay * bx)
+        if not flat:
+            m = simplices[e, 3]
+            cx, cy, cz = x[m, 0] - x[i, 0], x[m, 1] - x[i, 1], x[m, 2] - x[i, 2]
+            measure = (ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)) / 6.0
+        for n in range(measures.start[e], measures.start[e + 1]):
+            value[measures.patch[n]] += measures.share[n] * measure

@@ -73,21 +73,27 @@ def joined(patterns: Sequence[tuple[Indices, Indices]]) -> tuple[Indices, Indice
 
 @njit(cache=True)
 def add_along(rows: Rows, multipliers: Array, out: Array) -> None:
-    """Add A L to vectors (N, 3)."""
+    """Add A L of the first rows, one for each of the `multipliers`, to vectors (N, 3)."""
+    start, nodes, gradient = rows.start, rows.node, rows.gradient
     for i in range(multipliers.shape[0]):
-        for k in range(rows.start[i], rows.start[i + 1]):
-            for c in range(3):
-                out[rows.node[k], c] += rows.gradient[k, c] * multipliers[i]
+        pull = multipliers[i]
+        for k in range(start[i], start[i + 1]):
+            node = nodes[k]
+            out[node, 0] += gradient[k, 0] * pull
+            out[node, 1] += gradient[k, 1] * pull
+            out[node, 2] += gradient[k, 2] * pull
 
 
 @njit(cache=True)
 def along(rows: Rows, i: int, vectors: Array) -> float:
     """Return row i of A^T times vectors (N, 3)."""
-    total = 0.0
+    nodes, gradient, x, y, z = rows.node, rows.gradient, 0.0, 0.0, 0.0
     for k in range(rows.start[i], rows.start[i + 1]):
-        for c in range(3):
-            total += rows.gradient[k, c] * vectors[rows.node[k], c]
-    return total
+        node = nodes[k]
+        x += gradient[k, 0] * vectors[node, 0]
+        y += gradient[k, 1] * vectors[node, 1]
+        z += gradient[k, 2] * vectors[node, 2]
+    return x + y + z
 
 
 @njit(cache=True)
@@ -102,8 +108,8 @@ def fill_diagonal(rows: Rows) -> None:
 
 
 @njit(cache=True)
-def _multiply(rows: Rows, multipliers: Array, out: Array) -> None:
-    """Put (A^T M^-1 A + eps) L into `out`; rows that nothing can follow stay zero."""
+def multiply_rows(rows: Rows, multipliers: Array, out: Array) -> None:
+    """Put (A^T M^-1 A + eps) L of the first rows into `out`; rows that nothing can follow stay zero."""
     push = rows.push
     for node in rows.touched:
         for c in range(3):
@@ -121,7 +127,7 @@ def solve_rows(rows: Rows, right: Array, scale: Array, multipliers: Array) -> No
     """Improve `multipliers` (C,) until they solve the system, to EXACT times `scale` (C,), the terms of `right`."""
     count, diagonal = multipliers.shape[0], rows.diagonal
     residual, direction, image = rows.residual, rows.direction, rows.image
-    _multiply(rows, multipliers, image)
+    multiply_rows(rows, multipliers, image)
     size, rho = 0.0, 0.0
     for i in range(count):
         if diagonal[i] > 0.0:
@@ -135,7 +141,7 @@ def solve_rows(rows: Rows, right: Array, scale: Array, multipliers: Array) -> No
         if not rho > EXACT**2 * size:
             return
         rows.work[0] += 1.0
-        _multiply(rows, direction, image)
+        multiply_rows(rows, direction, image)
         energy = 0.0
         for i in range(count):
             energy += direction[i] * image[i]

@@ -105,23 +105,34 @@ def refit(tree: Tree, corners: Indices, x: Array) -> None:
 @njit(cache=True)
 def bound_normals(tree: Tree, normals: Array) -> None:
     """Fit the boxes of normals to the unit normals (F, 3) of the faces."""
-    _bound(tree, tree.normals, np.arange(normals.shape[0]).reshape(-1, 1), normals)
+    _bound(tree, tree.normals, None, normals)
 
 
 @njit(cache=True)
-def _bound(tree: Tree, box: Array, rows: Indices, values: Array) -> None:
-    """Let the boxes of leaves hold the given rows of their faces, and those of other nodes their children."""
+def _widen(box: Array, node: int, value: Array) -> None:
+    """Let the box of a node hold a value (3,), too."""
+    for c in range(3):
+        box[node, c], box[node, 3 + c] = min(box[node, c], value[c]), max(box[node, 3 + c], value[c])
+
+
+@njit(cache=True)
+def _bound(tree: Tree, box: Array, rows: Indices | None, values: Array) -> None:
+    """Let the boxes of leaves hold the given rows of their faces, and those of other nodes their children.
+
+    `rows` (F, k) below zero are none; without them each face has one value of its own.
+    """
     for node in range(tree.skip.shape[0] - 1, -1, -1):
         left = node + 1
         if tree.skip[node] == left:
             for c in range(3):
                 box[node, c], box[node, 3 + c] = np.inf, -np.inf
             for k in range(tree.first[node], tree.last[node]):
-                for row in rows[tree.order[k]]:
-                    if row >= 0:
-                        for c in range(3):
-                            box[node, c] = min(box[node, c], values[row, c])
-                            box[node, 3 + c] = max(box[node, 3 + c], values[row, c])
+                if rows is None:
+                    _widen(box, node, values[tree.order[k]])
+                else:
+                    for row in rows[tree.order[k]]:
+                        if row >= 0:
+                            _widen(box, node, values[row])
         else:
             right = tree.skip[left]
             for c in range(3):

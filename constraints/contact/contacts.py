@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.history import History
-from rheotwin.constraints.contact.mobility import ROW
+from rheotwin.constraints.contact.mobility import MEMORY, MOST, ROW
 from rheotwin.constraints.contact.pairs import NO_TOOL, Pairs
 from rheotwin.constraints.contact.tool_motion import Drives, ToolMotion
 
@@ -39,7 +39,8 @@ class ToolsInStep(NamedTuple):
 class Impulses(NamedTuple):
     """Scratch of a step: `rows` (P, 20) of `mobility`, the tool that gives way to each pair (P,) or NO_TOOL.
 
-    `alone` (P,); `uses` (N,) contacts of each node, zero between steps; `visits` (1,) to each contact.
+    `alone` (P,); `uses` (N,) contacts of each node, zero between steps; `visits` (4,): rounds of the step, most of any
+    step, all, and the steps that had some; `memory` (P, 33) and `system` (4, 5) of `rounds`.
     """
 
     rows: Array
@@ -47,6 +48,8 @@ class Impulses(NamedTuple):
     alone: Flags
     uses: Indices
     visits: Indices
+    memory: Array
+    system: Array
 
 
 class Contacts(NamedTuple):
@@ -67,5 +70,7 @@ def room_for_impulses(pairs: int, nodes: int) -> Impulses:
         pushed=np.full(pairs, NO_TOOL),
         alone=np.zeros(pairs, np.bool_),
         uses=np.zeros(nodes, np.int64),
-        visits=np.zeros(1, np.int64),
+        visits=np.zeros(4, np.int64),
+        memory=np.zeros((pairs, MEMORY)),
+        system=np.zeros((MOST, MOST + 1)),
     )

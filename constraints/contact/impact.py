@@ -14,25 +14,42 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.mobility import NORMAL_RESPONSE, PRESSED, RATE, TANGENT, motion_of, push
+from rheotwin.constraints.contact.mobility import (
+    CONSTANT,
+    NORMAL_RESPONSE,
+    PRESSED,
+    RATE,
+    ROW,
+    SLOPE,
+    TANGENT,
+    TURN,
+    motion_of,
+    push,
+)
 from rheotwin.constraints.contact.packed_law import IMPULSE, KIND, RESTITUTION
 from rheotwin.constraints.contact.pairs import NO_TOOL
-from rheotwin.constraints.contact.settle import VISITS
+from rheotwin.constraints.contact.rounds import visit_until_still
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 class Shifts(NamedTuple):
-    """Scratch: shifts of nodes (N, 3) [m] and of tools (T, 4), zero between steps; lifts (P,) [N s2]."""
+    """Scratch: shifts of nodes (N, 3) [m] and of tools (T, 4), zero between steps.
+
+    `rows` (P, 20) are those of `mobility`, but of places: in TANGENT what moves with the impulse for less than the
+    whole step, in PRESSED the lift [N s2]. `others` (P,) are the pairs that are no impacts.
+    """
 
     nodes: Array
     tools: Array
-    lift: Array
+    rows: Array
+    others: Flags
 
 
 def no_shifts(nodes: int, tools: int, pairs: int) -> Shifts:
     """Return room for the shifts of a step."""
-    return Shifts(np.zeros((nodes, 3)), np.zeros((tools, 4)), np.zeros(pairs))
+    return Shifts(np.zeros((nodes, 3)), np.zeros((tools, 4)), np.zeros((pairs, ROW)), np.zeros(pairs, np.bool_))
 
 
 @borrowing
@@ -60,43 +77,41 @@ def _delay(contacts: Contacts, shifts: Shifts, h: float) -> bool:
     pairs, rows, pushed, laws = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed, contacts.laws
     node, weight, normal, gap, tools = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.tool
     ease, tool_ease, found = contacts.lumped.ease, contacts.tools.drives.inverse_mass, False
-    lift, moved, tools_moved = shifts.lift, shifts.nodes, shifts.tools
+    mine, moved, tools_moved = shifts.rows, shifts.nodes, shifts.tools
     for p in range(pairs.count[0]):
-        if not is_impact(laws, tools[p], gap[p]):
+        for column in range(ROW):
+            mine[p, column] = 0.0
+        shifts.others[p] = not is_impact(laws, tools[p], gap[p])
+        if shifts.others[p]:
             continue
-        found, lift[p] = True, 0.0
+        found = True
+        for column in range(TURN, TURN + 3):
+            mine[p, column] = rows[p, column]
         if rows[p, PRESSED] == 0.0 or rows[p, RATE] >= 0.0:
             continue
         early = min(h, gap[p] / rows[p, RATE]) - h
         jx = early * (rows[p, PRESSED] * normal[p, 0] + rows[p, TANGENT])
         jy = early * (rows[p, PRESSED] * normal[p, 1] + rows[p, TANGENT + 1])
         jz = early * (rows[p, PRESSED] * normal[p, 2] + rows[p, TANGENT + 2])
+        mine[p, TANGENT], mine[p, TANGENT + 1], mine[p, TANGENT + 2] = jx, jy, jz
         push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, moved, tools_moved)
     return found
 
 
 @borrowing
-def _lift(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> float:
-    """Lift every impact once to -e g_free where it would end deeper; return the largest change of a gap [m]."""
+def _prepare_lifts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> None:
+    """Write the rows gap - wanted >= 0 of the lifts: the gap at the end of the step and -e g_free."""
     pairs, rows, pushed, laws = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed, contacts.laws
     node, weight, normal, gaps, tools = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.tool
-    ease, tool_ease, largest = contacts.lumped.ease, contacts.tools.drives.inverse_mass, 0.0
-    tool_v, lifts, moved, tools_moved = contacts.tools.motion.velocity, shifts.lift, shifts.nodes, shifts.tools
+    tool_v, mine = contacts.tools.motion.velocity, shifts.rows
     for p in range(pairs.count[0]):
-        response = rows[p, NORMAL_RESPONSE]
-        if response == 0.0 or not is_impact(laws, tools[p], gaps[p]):
+        if shifts.others[p] or rows[p, NORMAL_RESPONSE] == 0.0:
             continue
-        nx, ny, nz = normal[p, 0], normal[p, 1], normal[p, 2]
         ux, uy, uz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
-        sx, sy, sz = motion_of(p, node, weight, rows, pushed, moved, tools_moved, 0.0)
-        gap = gaps[p] + h * (ux * nx + uy * ny + uz * nz - rows[p, RATE]) + sx * nx + sy * ny + sz * nz
+        rate = ux * normal[p, 0] + uy * normal[p, 1] + uz * normal[p, 2]
         wanted = -laws[tools[p] if tools[p] != NO_TOOL else laws.shape[0] - 1, RESTITUTION] * gaps[p]
-        lift = max(0.0, lifts[p] + (wanted - gap) / response)
-        change, lifts[p] = lift - lifts[p], lift
-        jx, jy, jz = change * nx, change * ny, change * nz
-        push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, moved, tools_moved)
-        largest = max(largest, abs(change) * response)
-    return largest
+        mine[p, SLOPE], mine[p, CONSTANT] = 1.0, gaps[p] + h * (rate - rows[p, RATE]) - wanted
+        mine[p, NORMAL_RESPONSE] = rows[p, NORMAL_RESPONSE]
 
 
 @borrowing
@@ -104,10 +119,9 @@ def place_impacts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> Non
     """Find by what places have to be corrected for impacts before they move by h v; poses are; after `settle`."""
     if not _delay(contacts, shifts, h):
         return
-    for _ in range(VISITS):
-        if _lift(contacts, shifts, v, h) <= contacts.lumped.settled:
-            break
+    _prepare_lifts(contacts, shifts, v, h)
     pose, moved = contacts.tools.motion.pose, shifts.tools
+    visit_until_still(contacts, shifts.rows, shifts.others, shifts.nodes, moved, contacts.lumped.settled)
     for tool in range(pose.shape[0]):
         for c in range(4):
             pose[tool, c] += moved[tool, c]

@@ -14,16 +14,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
+from rheotwin.constraints.compiled import borrowing, counting, merged
 from rheotwin.constraints.contact.contacts import Contacts
+from rheotwin.constraints.contact.couple import take_couples_back
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs
 from rheotwin.constraints.contact.exerted import Exerted, account, nothing_yet
 from rheotwin.constraints.contact.history import forget_others
 from rheotwin.constraints.contact.impact import Shifts, place_impacts
 from rheotwin.constraints.contact.lone import meet_tools
+from rheotwin.constraints.contact.lone_block import Block
 from rheotwin.constraints.contact.near_tools import NearTools, note_way, renew
 from rheotwin.constraints.contact.search import Look, Search
 from rheotwin.constraints.contact.settle import look_ahead, settle
@@ -40,8 +41,8 @@ class Contact(NamedTuple):
 
     `places` (N,) says where a loop keeps each node. `begin`, `end` (N, 3) [m] and `velocity` (N, 3) [m/s] are scratch
     in the problem's numbering, `before` (N, 3) [m] is where the last step began. Contacts of tools are listed out to
-    `reach` (T,) [m], from the candidates in `close`; coordinates are good for `rounding` [m]. `bodies` is None where
-    only tools touch. `full` (1,) is 1 once a list had no room.
+    `reach` (T,) [m], from the candidates in `close`, lone ones settled by the `block`; coordinates are good for
+    `rounding` [m]. `bodies` is None where only tools touch. `full` (1,) is 1 once a list had no room.
     """
 
     contacts: Contacts
@@ -56,6 +57,7 @@ class Contact(NamedTuple):
     velocity: Array
     reach: Array
     close: NearTools
+    block: Block
     rounding: float
     bodies: Any
     full: Indices
@@ -75,25 +77,31 @@ class BodyContact(NamedTuple):
     soft: bool
 
 
-@njit(cache=True)
+@merged
 def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
     if bodies is not None:
-        history = contact.contacts.history
-        look = Look(
-            contact.before if bodies.soft else contact.begin,
-            contact.begin if bodies.soft else contact.end,
-            bodies.region,
-            bodies.first_slot,
-            history.feature,
-            history.active,
-        )
-        if find_body_pairs(bodies.surface, bodies.search, look, contact.contacts.pairs) != FINE:
-            contact.full[0] = 1
+        _list_body_pairs(bodies, contact)
         if bodies.soft:
             look_ahead(contact.contacts, contact.velocity, h)
 
 
-@njit(cache=True)
+@counting
+def _list_body_pairs(bodies: Any, contact: Contact) -> None:
+    """List the pairs of bodies; new lists of neighbours allocate."""
+    history = contact.contacts.history
+    look = Look(
+        contact.before if bodies.soft else contact.begin,
+        contact.begin if bodies.soft else contact.end,
+        bodies.region,
+        bodies.first_slot,
+        history.feature,
+        history.active,
+    )
+    if find_body_pairs(bodies.surface, bodies.search, look, contact.contacts.pairs) != FINE:
+        contact.full[0] = 1
+
+
+@borrowing
 def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float, h: float, kick: float) -> None:
     """Change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N] by the contact of a step.
 
@@ -105,7 +113,7 @@ def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float
     _finish(contact, x, v, reaction, np.inf, h, kick, False)
 
 
-@njit(cache=True)
+@merged
 def keep_apart_fast(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip
@@ -119,7 +127,7 @@ def keep_apart_fast(
     _finish(contact, x, v, reaction, fastest, h, h, True)
 
 
-@borrowing
+@merged
 def _begin(contact: Contact, x: Array, v: Array, fastest: float, end: float, h: float, kick: float) -> None:
     """Move the tools and look at where the step would take everything."""
     contacts, close = contact.contacts, contact.close
@@ -133,7 +141,7 @@ def _begin(contact: Contact, x: Array, v: Array, fastest: float, end: float, h: 
         _fetch(contact, x, v, h)
 
 
-@borrowing
+@merged
 def _finish(
     contact: Contact,
     x: Array,
@@ -150,11 +158,19 @@ def _finish(
     if contacts.pairs.count[0] > 0:
         settle(contacts, contact.velocity, h, kick)
         place_impacts(contacts, contact.shifts, contact.velocity, h)
+        _take_couples_back(contact.bodies, contact, kick)
         account(contacts, contact.velocity, contact.exerted, h, kick)
         square = max(square, _give_back(contact, x, v, reaction, h))
     forget_others(contacts.history)
     finish_tools(contacts.tools.drives, contacts.tools.motion, h)
     note_way(contact.close, h * max(fastest, np.sqrt(square)))
+
+
+@borrowing
+def _take_couples_back(bodies: Any, contact: Contact, kick: float) -> None:
+    if bodies is not None:
+        dimension, speed = bodies.surface.dimension, contact.velocity
+        take_couples_back(contact.contacts, contact.shifts, contact.begin, speed, contact.exerted, dimension, kick)
 
 
 @borrowing

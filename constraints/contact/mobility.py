@@ -26,8 +26,13 @@ Indices = NDArray[np.int64]
 SLOPE, CONSTANT, COMPLIANCE, NORMAL_RESPONSE, SLIP_RESPONSE, RATE, PRESSED, SLIDES = range(8)
 """Columns of `rows`: the law of the step (3), W along the normal and a bound of it along the tangents [1/kg], the
 closing rate without impulses [m/s], the normal impulse [N s], 1 where the contact slides; then the tangential impulse
-(3) [N s], the velocity (3) [m/s] of a surface that does not give way, and the turn (3) [m] of one that does."""
+(3) [N s], the velocity (3) [m/s] of a surface that does not give way, and the turn (3) [m] of one that does, limits of
+friction and the slip speed."""
 TANGENT, SURFACE, TURN, STATIC, KINETIC, SLIP, ROW = 8, 11, 14, 17, 18, 19, 20
+MOST = 4
+"""Rounds of impulses that `rounds` remembers."""
+BEFORE, REACHED, CHANGE, WAYS, TURNS, MEMORY = 0, 3, 6, 9, 9 + 3 * MOST, 9 + 6 * MOST
+"""Columns of its memory [N s]: impulse before the round, after it, its change, and differences of both."""
 
 
 @borrowing

@@ -11,6 +11,7 @@ from rheotwin.constraints.contact.contacts import Contacts, Lumped, ToolsInStep,
 from rheotwin.constraints.contact.exerted import nothing_exerted
 from rheotwin.constraints.contact.history import no_history
 from rheotwin.constraints.contact.impact import no_shifts
+from rheotwin.constraints.contact.lone_block import room_for_block
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
 from rheotwin.constraints.contact.near_tools import near_tools
 from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, PENALTY, REGION, pack_laws
@@ -71,6 +72,7 @@ def pack_contact(problem: Problem) -> Contact | None:
         velocity=np.zeros((nodes, 3)),
         reach=np.maximum(laws[:-1, REGION], REACH * spacing),
         close=near_tools(packed),
+        block=room_for_block(),
         rounding=ROUNDING * problem.extent,
         bodies=bodies,
         full=np.zeros(1, np.int64),
@@ -120,6 +122,7 @@ def _parts(contact: Contact) -> dict[str, Saved]:
     found: dict[str, Saved] = {f"history.{name}": array for name, array in history._asdict().items()}
     found |= {f"tools.{name}": array for name, array in motion._asdict().items()}
     found |= {f"exerted.{name}": array for name, array in exerted._asdict().items()}
+    found["rounds"] = contact.contacts.impulses.visits
     if contact.bodies is not None:
         search = contact.bodies.search
         found |= {f"search.{name}": getattr(search, name) for name in save_search(search)} | {"begin": contact.begin}

@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
+from rheotwin.constraints.compiled import borrowing, straight
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.setup import ContactSetup
 
@@ -62,7 +62,7 @@ def law_of(laws: Array, which: int) -> Law:
     return row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9]
 
 
-@borrowing
+@straight
 def step_row(
     law: Law, gap: float, rate: float, integral: float, active: bool, h: float, kick: float
 ) -> tuple[float, float, float]:

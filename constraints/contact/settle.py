@@ -1,12 +1,7 @@
-"""Contact of nodes with lumped masses: impulses by projected Gauss-Seidel over all pairs of a step.
+"""Contact of nodes with lumped masses: the impulses of all pairs of a step.
 
-One visit solves a contact's row of `packed_law`, slope g' + constant + compliance P >= 0 with its own response W, and
-its friction, as if all others stood still:
-
-    P <- max(0, P - (slope g' + constant + compliance P)/(slope W + compliance))
-
-A contact that shares nothing needs one visit; the others are visited in turn until nothing moves, beginning with the
-impulses of the last step. Whatever the number of visits, every impulse comes with its reaction.
+A contact that shares nothing needs one visit of `rounds`; the others are visited in turn until nothing moves,
+beginning with the impulses of the last step.
 """
 
 from __future__ import annotations
@@ -16,17 +11,14 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
 from rheotwin.constraints.contact.mobility import (
     COMPLIANCE,
     CONSTANT,
     KINETIC,
-    NORMAL_RESPONSE,
     PRESSED,
     RATE,
     SLIDES,
     SLIP,
-    SLIP_RESPONSE,
     SLOPE,
     STATIC,
     SURFACE,
@@ -47,13 +39,11 @@ from rheotwin.constraints.contact.packed_law import (
     step_row,
 )
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
+from rheotwin.constraints.contact.rounds import visit_all, visit_until_still
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-VISITS = 400
-"""Most visits to a contact in one step."""
 
 
 @borrowing
@@ -138,61 +128,6 @@ def _begin_with_last(contacts: Contacts, v: Array) -> None:
 
 
 @borrowing
-def _drag(p: int, rows: Array, sx: float, sy: float, sz: float) -> tuple[float, float, float]:
-    """Renew the tangential impulse of a pair that slips by s [m/s] with the old one; return its change [N s]."""
-    response, pressed = rows[p, SLIP_RESPONSE], rows[p, PRESSED]
-    tx, ty, tz = rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2]
-    free = (sx - response * tx, sy - response * ty, sz - response * tz)
-    if rows[p, SLIP] > 0.0:
-        new, slides = regularised_friction(free, response, rows[p, KINETIC] * pressed, rows[p, SLIP])
-    else:
-        new, slides = exact_friction(free, response, rows[p, STATIC] * pressed, rows[p, KINETIC] * pressed)
-    rows[p, SLIDES] = 1.0 if slides else 0.0
-    rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2] = new
-    return new[0] - tx, new[1] - ty, new[2] - tz
-
-
-@borrowing
-def _visit(
-    p: int, node: Indices, weight: Array, normal: Array, rows: Array, pushed: Indices, ease: Array, tool_ease: Array,
-    v: Array, tool_v: Array,
-) -> float:  # fmt: skip
-    """Solve one contact with all others as they are; return the change of its velocity [m/s]."""
-    slope, compliance, before = rows[p, SLOPE], rows[p, COMPLIANCE], rows[p, PRESSED]
-    stiffness = slope * rows[p, NORMAL_RESPONSE] + compliance
-    if stiffness == 0.0:
-        return 0.0  # the supports take all of it
-    nx, ny, nz = normal[p, 0], normal[p, 1], normal[p, 2]
-    mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
-    rate = mx * nx + my * ny + mz * nz
-    pressed = max(0.0, before - (slope * rate + rows[p, CONSTANT] + compliance * before) / stiffness)
-    if pressed == 0.0 and before == 0.0:
-        return 0.0
-    rows[p, PRESSED] = pressed
-    change = pressed - before
-    jx, jy, jz, moved = change * nx, change * ny, change * nz, abs(change) * rows[p, NORMAL_RESPONSE]
-    if rows[p, STATIC] > 0.0:
-        tx, ty, tz = _drag(p, rows, mx - rate * nx, my - rate * ny, mz - rate * nz)
-        jx, jy, jz = jx + tx, jy + ty, jz + tz
-        moved += np.sqrt(tx * tx + ty * ty + tz * tz) * rows[p, SLIP_RESPONSE]
-    push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, v, tool_v)
-    return float(moved)
-
-
-@borrowing
-def _visit_all(contacts: Contacts, v: Array, alone: bool) -> float:
-    """Visit the contacts that are alone, or those that are not; return the largest change [m/s]."""
-    pairs, mine = contacts.pairs, contacts.impulses.alone
-    node, weight, normal, rows = pairs.node, pairs.weight, pairs.normal, contacts.impulses.rows
-    pushed, ease, largest = contacts.impulses.pushed, contacts.lumped.ease, 0.0
-    tool_ease, tool_v = contacts.tools.drives.inverse_mass, contacts.tools.motion.velocity
-    for p in range(pairs.count[0]):
-        if mine[p] == alone:
-            largest = max(largest, _visit(p, node, weight, normal, rows, pushed, ease, tool_ease, v, tool_v))
-    return largest
-
-
-@borrowing
 def look_ahead(contacts: Contacts, v: Array, h: float) -> None:
     """Turn the gaps of contacts between bodies, found where a step of `h` [s] begins, into those of its free end."""
     pairs, rows, pushed = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed
@@ -219,11 +154,12 @@ def settle(contacts: Contacts, v: Array, h: float, kick: float) -> None:
     lonely = _find_alone(
         pairs.count[0], pairs.node, impulses.pushed, contacts.lumped.loose, impulses.uses, impulses.alone
     )
-    _visit_all(contacts, v, True)
+    rows, tool_v, alone = impulses.rows, contacts.tools.motion.velocity, impulses.alone
+    visit_all(contacts, rows, alone, True, v, tool_v)
     if lonely:
         return
     _begin_with_last(contacts, v)
-    for visits in range(VISITS):
-        impulses.visits[0] = visits + 1
-        if h * _visit_all(contacts, v, False) <= contacts.lumped.settled:
-            break
+    rounds = visit_until_still(contacts, rows, alone, v, tool_v, contacts.lumped.settled / h)
+    impulses.visits[0], impulses.visits[1] = rounds, max(rounds, impulses.visits[1])
+    impulses.visits[2] += rounds
+    impulses.visits[3] += 1

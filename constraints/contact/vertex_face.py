@@ -47,6 +47,9 @@ TIE = 1e-6
 """Faces whose distances differ by less than this, by their size, are chosen by their direction."""
 FACING = 0.5
 """A vertex outside of a face whose normal has more than this along its own looks away from it."""
+SAME_SIDE = 0.25
+"""Beyond an edge where less than this of a face's normal lies along its neighbour's is another side of the body: past
+about 75 degrees, so that a right angle that leans is one."""
 STEPS_ACROSS = 8
 """Most neighbours a contact slides over in one step."""
 
@@ -121,8 +124,8 @@ def slide(surface: ContactSurface, x: Array, face: int, p: Vector) -> Touch:
             vertex = surface.face_vertex[here, corner]
             for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
                 other = surface.around_face[k]
-                # past a right angle it would be another side of the body, not the same one
-                if other == here or dot(face_normal(surface, x, other), normal) <= 0.0:
+                beyond = face_normal(surface, x, other)
+                if other == here or dot(beyond, normal) <= SAME_SIDE * length(beyond) * length(normal):
                     continue
                 candidate, where = measure(surface, x, other, p)
                 if abs(candidate[1]) < abs(best[1]) * (1.0 - TIE):

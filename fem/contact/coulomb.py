@@ -5,11 +5,31 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+OPEN, STICKING, SLIDING = 0, 1, 2
+"""What a contact does."""
 
 STIFF = 1e-6
-"""The same for slip: where a tilt alone of a held surface gives way along it, friction could be anything."""
+"""Share of the largest compliance below which supports hold a slip: where a tilt alone of a held surface gives way
+along it, friction could be anything."""
+
+
+class Cone(NamedTuple):
+    """Friction of the contacts of one step, one entry each."""
+
+    kinetic: Array
+    """mu; 0 where there is none, and the given friction stays."""
+    sticking: Array
+    """mu_s >= mu."""
+    creep: Array
+    """v_eps h [m], the slip of a step at which the regularised rule reaches mu lambda_n; 0: exact."""
 
 
 @njit(cache=True)

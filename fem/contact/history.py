@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.fem.contact.cone import SLIDING
+from rheotwin.fem.contact.coulomb import SLIDING
 from rheotwin.fem.contact.laws import Laws
 from rheotwin.fem.contact.memory import Past
-from rheotwin.fem.contact.step import Touched
+from rheotwin.fem.contact.touched import Touched
 
 Array = NDArray[np.float64]
 

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rheotwin.errors import RheotwinError
-from rheotwin.fem.contact.cone import SLIDING, Cone, solve_cone
+from rheotwin.fem.contact.cone import solve_cone
+from rheotwin.fem.contact.coulomb import SLIDING, Cone
 from rheotwin.fem.contact.law_force import GIVEN, HARD, Instant, Springs
 from rheotwin.fem.contact.laws import Laws
-from rheotwin.fem.contact.step import Touched
+from rheotwin.fem.contact.quality import ENOUGH
+from rheotwin.fem.contact.touched import Touched
 from rheotwin.fem.model import Model
 
 Array = NDArray[np.float64]
@@ -40,6 +41,8 @@ class Struck:
     """(n, k) [N s] of the whole step."""
     work: float
     """[J] done by what the velocity impulses p came from: moving driven tools."""
+    defect: float
+    """[m/s] by which the worst contact misses its law."""
 
 
 def strike(
@@ -73,13 +76,12 @@ def strike(
     exact = laws.slip_speed[law] == 0.0
     cone = Cone(np.where(exact, laws.friction[law], 0.0), np.where(exact, laws.static_friction[law], 0.0), nothing)
     square = np.ascontiguousarray(0.5 * (square + square.T))
-    slides = touched.state == SLIDING
-    solved = solve_cone(square, rest.ravel(), step_impulse, springs, cone, Instant(h, 1.0, mean=False), slides)
-    if solved is None:
-        raise RheotwinError("contact: the impulses of an impact were not found; reduce solvers.fem.step")
+    slides, instant = touched.state == SLIDING, Instant(h, 1.0, mean=False)
+    enough = ENOUGH * model.problem.extent / h
+    solved = solve_cone(square, rest.ravel(), step_impulse, springs, cone, instant, slides, enough)
     extra = (solved.force - step_impulse).ravel()
     struck = velocity + np.asarray(answers @ extra).ravel()
     spun = rate + (inverse_mass.ravel() * (on_tools.T @ extra)).reshape(rate.shape)
     # rel = H v + (on tools) rate: the tools' surface moves by -(on tools) rate along the rows
     work = -float(extra @ (on_tools @ (0.5 * (rate + spun)).ravel()))
-    return Struck(struck, spun, solved.force, work)
+    return Struck(struck, spun, solved.force, work, solved.defect)

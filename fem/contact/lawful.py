@@ -16,7 +16,8 @@ from rheotwin.fem.contact.history import booked, later
 from rheotwin.fem.contact.impact import Respond, strike
 from rheotwin.fem.contact.law_force import Instant
 from rheotwin.fem.contact.memory import Memory, Pushes
-from rheotwin.fem.contact.step import ContactStep, Motion, Touched
+from rheotwin.fem.contact.step import ContactStep
+from rheotwin.fem.contact.touched import Motion, Touched
 from rheotwin.fem.model import SAME_TIME, Model
 from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.steppers.scheme import Scheme
@@ -87,6 +88,7 @@ class LawfulContact:
                     loss = kinetic_energy(self._model, velocity) - kinetic_energy(self._model, found.velocity)
                     state.ledger.external += found.work
                     state.ledger.impact += loss + found.work
+                self._step.quality.enter(self._h * found.defect, 0.0, end)
                 velocity, impulse[chosen] = found.velocity, found.impulse
                 second = second + self._scheme.acceleration_per_velocity * (found.rate - rate)
                 rate = found.rate
@@ -104,9 +106,9 @@ class LawfulContact:
         return np.asarray((touched.parting > 0.0) | ((touched.multiplier[:, 0] > 0.0) & (~soft | rubs)))
 
     def statistics(self) -> dict[str, Any]:
-        """Return the contacts of the last step."""
+        """Return the contacts of the last step, and how well they were solved in all of them."""
         count = 0 if self._touched is None else int(np.count_nonzero(self._touched.multiplier[:, 0] > 0.0))
-        return {"contacts": count}
+        return {"contacts": count} | self._step.quality.entries()
 
     def save(self) -> dict[str, Array]:
         """Return the lists of the search."""

@@ -19,7 +19,7 @@ from numba import njit, prange
 from numpy.typing import ArrayLike, NDArray
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.fast.inverse_cube_root import inverse_cube_root
+from rheotwin.inverse_cube_root import inverse_cube_root
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import meshio
 import numpy as np
 import pytest
+import skfem
 
 from rheotwin.solver import Simulation
 
@@ -61,3 +64,14 @@ def thrown(start: Start, with_state: Callable[..., None]) -> Callable[..., Simul
         return simulation
 
     return begin
+
+
+@pytest.fixture
+def mouth(tmp_path: Path) -> Path:
+    """A unit square with a slot of width 0.05 from x = 0.3 to its right side, at half height."""
+    grid = skfem.MeshTri.init_tensor(np.linspace(0.0, 1.0, 11), np.linspace(0.0, 1.0, 21))
+    middle = grid.p[:, grid.t].mean(axis=1)
+    slit = grid.remove_elements(np.flatnonzero((middle[0] > 0.3) & (np.abs(middle[1] - 0.475) < 0.025)))
+    path = tmp_path / "mouth.vtu"
+    meshio.write_points_cells(path, np.pad(slit.p.T, ((0, 0), (0, 1))), [("triangle", slit.t.T)])
+    return path

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import meshio
 import numpy as np
 import pytest
-import skfem
 
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
@@ -134,17 +132,6 @@ def test_colliding_bodies_keep_their_momentum_and_gain_no_energy(
         assert now["defect"] == pytest.approx(-energy, abs=1e-9)
     assert pushed > 3
     assert (masses[20:] @ simulation.velocities[20:, 0]) / masses[20:].sum() > 0.4
-
-
-@pytest.fixture
-def mouth(tmp_path: Path) -> Path:
-    """A unit square with a slot of width 0.05 from x = 0.3 to its right side, at half height."""
-    grid = skfem.MeshTri.init_tensor(np.linspace(0.0, 1.0, 11), np.linspace(0.0, 1.0, 21))
-    middle = grid.p[:, grid.t].mean(axis=1)
-    slit = grid.remove_elements(np.flatnonzero((middle[0] > 0.3) & (np.abs(middle[1] - 0.475) < 0.025)))
-    path = tmp_path / "mouth.vtu"
-    meshio.write_points_cells(path, np.pad(slit.p.T, ((0, 0), (0, 1))), [("triangle", slit.t.T)])
-    return path
 
 
 @pytest.mark.parametrize("contact", [{"self": True}, {"self": True, "friction": 0.2}, {"self": False}])

@@ -1,0 +1,149 @@
+"""Lone contacts by the block: what they have in common is straight arithmetic, which compilers turn into vectors.
+
+A block has one row of `BLOCK` numbers for each quantity, one after the other in one array: compilers know then that
+rows do not overlap. A node of mass m at a tool that does not give way has the response W = 1/m in every direction, so
+with slope, constant and compliance of `packed_law.step_row` the impulse is
+
+    P = max(0, -(slope g' + constant)/(slope W + compliance)),    J = P n + T,    v <- v + W J
+
+T the friction of `friction` against the slip (v - v_surface) - g' n.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.compiled import straight
+from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
+from rheotwin.constraints.contact.packed_law import (
+    EXACT,
+    FRICTION,
+    IMPULSE,
+    INTEGRATED,
+    KIND,
+    PENALTY,
+    SLIP_SPEED,
+    STATIC_FRICTION,
+    Law,
+    step_row,
+)
+from rheotwin.constraints.contact.vectors import Vector
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+BLOCK = 128
+"""Contacts of a block: all of its rows fit into the nearest cache."""
+(
+    GAP, RATE, RESPONSE, INTEGRAL, ACTIVE, SLIDING, NORMAL_X, NORMAL_Y, NORMAL_Z, ARM_X, ARM_Y, ARM_Z,
+    VELOCITY_X, VELOCITY_Y, VELOCITY_Z, SLIP_X, SLIP_Y, SLIP_Z, PRESSED, END, IMPULSE_X, IMPULSE_Y, IMPULSE_Z,
+) = range(0, 23 * BLOCK, BLOCK)  # fmt: skip
+"""Where the rows begin. Given: gap [m] at the free end of the step, W [1/kg], J [m s], whether active and sliding (1),
+unit normal, place from the tool's centre [m], velocity [m/s]. Found: g' and slip [m/s], P [N s], gap at the end [m],
+impulse [N s]; sliding and velocity are replaced."""
+ROWS = 23
+
+
+class Block(NamedTuple):
+    """Scratch: `numbers` (ROWS x BLOCK,), and the `slot` (BLOCK,) of each contact."""
+
+    numbers: Array
+    slot: Indices
+
+
+def room_for_block() -> Block:
+    """Return an empty block."""
+    return Block(np.zeros(ROWS * BLOCK), np.zeros(BLOCK, np.int64))
+
+
+@straight
+def solve_block(numbers: Array, count: int, law: Law, surface: tuple[float, ...], axis: Vector, h: float) -> None:
+    """Find the impulses of the first `count` contacts in a step of `h` [s] whose forces act all of it.
+
+    `surface` is the velocity [m/s, rad/s] of the tool, which turns about `axis`.
+    """
+    _find_slip(numbers, count, surface, axis)
+    # The same thrice, but compilers find no vectors before they know the kind.
+    if law[KIND] == EXACT:
+        _press(numbers, count, law, h)
+    if law[KIND] == IMPULSE:
+        _press(numbers, count, law, h)
+    if law[KIND] in (PENALTY, INTEGRATED):
+        _press(numbers, count, law, h)
+    if law[STATIC_FRICTION] > 0.0:
+        if law[SLIP_SPEED] > 0.0:
+            _rub_regularised(numbers, count, law[FRICTION], law[SLIP_SPEED])
+        else:
+            _rub(numbers, count, law[STATIC_FRICTION], law[FRICTION])
+    _move(numbers, count)
+
+
+@straight
+def _find_slip(numbers: Array, count: int, surface: tuple[float, ...], axis: Vector) -> None:
+    """Find the rate of the gap, and the velocity along the surface of the tool."""
+    spin = surface[3]
+    for k in range(np.uintp(count)):
+        nx, ny, nz = numbers[NORMAL_X + k], numbers[NORMAL_Y + k], numbers[NORMAL_Z + k]
+        rx, ry, rz = numbers[ARM_X + k], numbers[ARM_Y + k], numbers[ARM_Z + k]
+        ux = numbers[VELOCITY_X + k] - surface[0] - spin * (axis[1] * rz - axis[2] * ry)
+        uy = numbers[VELOCITY_Y + k] - surface[1] - spin * (axis[2] * rx - axis[0] * rz)
+        uz = numbers[VELOCITY_Z + k] - surface[2] - spin * (axis[0] * ry - axis[1] * rx)
+        rate = ux * nx + uy * ny + uz * nz
+        numbers[RATE + k] = rate
+        numbers[SLIP_X + k] = ux - rate * nx
+        numbers[SLIP_Y + k] = uy - rate * ny
+        numbers[SLIP_Z + k] = uz - rate * nz
+
+
+@straight
+def _press(numbers: Array, count: int, law: Law, h: float) -> None:
+    """Find the impulses along the normals, and where the gaps end."""
+    for k in range(np.uintp(count)):
+        gap, rate, response = numbers[GAP + k], numbers[RATE + k], numbers[RESPONSE + k]
+        slope, constant, compliance = step_row(law, gap, rate, numbers[INTEGRAL + k], numbers[ACTIVE + k] > 0.0, h, h)
+        wanted = -(slope * rate + constant) / (slope * response + compliance)
+        pressed = wanted if wanted > 0.0 else 0.0
+        numbers[PRESSED + k] = pressed
+        numbers[END + k] = gap + h * response * pressed
+        numbers[IMPULSE_X + k] = pressed * numbers[NORMAL_X + k]
+        numbers[IMPULSE_Y + k] = pressed * numbers[NORMAL_Y + k]
+        numbers[IMPULSE_Z + k] = pressed * numbers[NORMAL_Z + k]
+
+
+@straight
+def _rub(numbers: Array, count: int, static: float, kinetic: float) -> None:
+    """Add friction that sticks up to `static` and slides with `kinetic`; what slid has to be stopped first."""
+    for k in range(np.uintp(count)):
+        pressed, slid = numbers[PRESSED + k], numbers[ACTIVE + k] * numbers[SLIDING + k] > 0.0
+        most = (kinetic if slid else static) * pressed
+        slip = (numbers[SLIP_X + k], numbers[SLIP_Y + k], numbers[SLIP_Z + k])
+        rub, slides = exact_friction(slip, numbers[RESPONSE + k], most, kinetic * pressed)
+        numbers[SLIDING + k] = 1.0 if slides and pressed > 0.0 else 0.0
+        numbers[IMPULSE_X + k] += rub[0]
+        numbers[IMPULSE_Y + k] += rub[1]
+        numbers[IMPULSE_Z + k] += rub[2]
+
+
+@straight
+def _rub_regularised(numbers: Array, count: int, kinetic: float, slip_speed: float) -> None:
+    """Add friction that grows with the slip up to `slip_speed` [m/s]."""
+    for k in range(np.uintp(count)):
+        pressed, slip = numbers[PRESSED + k], (numbers[SLIP_X + k], numbers[SLIP_Y + k], numbers[SLIP_Z + k])
+        rub, slides = regularised_friction(slip, numbers[RESPONSE + k], kinetic * pressed, slip_speed)
+        numbers[SLIDING + k] = 1.0 if slides and pressed > 0.0 else 0.0
+        numbers[IMPULSE_X + k] += rub[0]
+        numbers[IMPULSE_Y + k] += rub[1]
+        numbers[IMPULSE_Z + k] += rub[2]
+
+
+@straight
+def _move(numbers: Array, count: int) -> None:
+    """Change velocities by the impulses."""
+    for k in range(np.uintp(count)):
+        response = numbers[RESPONSE + k]
+        numbers[VELOCITY_X + k] += response * numbers[IMPULSE_X + k]
+        numbers[VELOCITY_Y + k] += response * numbers[IMPULSE_Y + k]
+        numbers[VELOCITY_Z + k] += response * numbers[IMPULSE_Z + k]
