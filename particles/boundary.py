@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
+from rheotwin.constraints.compiled import borrowing, merged
 from rheotwin.constraints.contact.lumped import keep_apart_fast
 from rheotwin.constraints.contact.near_tools import NearTools, forget_list, near_tools, note_way, renew, slack
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tables, Tools, table_value
@@ -169,7 +169,7 @@ def _press(
     return float(h * abs(change))
 
 
-@borrowing
+@merged
 def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> tuple[float, bool]:
     """Push the near candidates that would end inside a tool, but for those that another one has already pushed.
 
@@ -246,13 +246,26 @@ def _sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: f
     return largest
 
 
+@borrowing
+def settle_again(boundary: Boundary, push: Push, state: State, h: float) -> float:
+    """Correct the pushes of exact tools for velocities that have changed in the same step since `settle_contact`.
+
+    All candidates are looked at, those that came into a tool only now too; returns the largest correction [m].
+    """
+    tools, largest = boundary.tools, 0.0
+    for tool in range(tools.shape.shape[0]):
+        for k in range(tools.offset[tool], tools.offset[tool + 1]):
+            largest = max(largest, _press(tool, k, push.poses[tool], push, tools, boundary.nodes, state, h))
+    return largest
+
+
 @njit(cache=True)
 def touches(boundary: Boundary) -> bool:
     """Tell whether there is anything to settle."""
     return boundary.contact is not None or boundary.tools.shape.shape[0] > 0
 
 
-@njit(cache=True)
+@merged
 def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float) -> None:
     """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v.
 
@@ -262,7 +275,7 @@ def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float,
     _settle(boundary.contact, boundary, push, state, fastest, end, h)
 
 
-@njit(cache=True)
+@merged
 def _settle(
     contact: Any, boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip
@@ -273,7 +286,7 @@ def _settle(
         keep_apart_fast(contact, state.positions, state.velocities, state.reaction, fastest, end, h)
 
 
-@borrowing
+@merged
 def _clear(push: Push, tools: Tools, force: Array, all_of_it: bool) -> None:
     """Clear the pushes and forces [N] of the last step."""
     for row in range(push.hits[0]):
@@ -285,7 +298,7 @@ def _clear(push: Push, tools: Tools, force: Array, all_of_it: bool) -> None:
     push.hits[0] = 0
 
 
-@borrowing
+@merged
 def _keep_outside(
     tools: Tools, push: Push, nodes: Nodes, state: State, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip

@@ -23,6 +23,7 @@ from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 CORRECTION = 0.5
 """om h of the constraints unless the scene says otherwise: still smooth for nonlinear ones (spec 2.3)."""
@@ -102,17 +103,23 @@ def build_constraints(problem: Problem, options: ConstraintOptions, stepper: str
 
 
 def _volumes(problem: Problem, kind: PatchKind) -> MeasureConstraints:
-    """Return the constraints of all bodies, whose simplices are numbered one after the other."""
+    """Return the constraints of all bodies."""
+    simplices, groups = cells_of_bodies(problem, cells=kind == "cell")
+    return measure_constraints(patches(kind, simplices, problem.points, groups), problem.points)
+
+
+def cells_of_bodies(problem: Problem, *, cells: bool) -> tuple[Indices, Indices | None]:
+    """Return the cells of all bodies, one after the other; with `cells` also the square or cube each simplex is of."""
     points, bodies = problem.points, problem.bodies
     simplices = [np.ascontiguousarray(body.mesh.t.T + body.first_node, dtype=np.int64) for body in bodies]
     groups, count = None, 0
-    if kind == "cell" and simplices[0].shape[1] == points.shape[1] + 1:
+    if cells and simplices[0].shape[1] == points.shape[1] + 1:
         found = []
         for own in simplices:
             found.append(cell_groups(own, points) + count)
             count = int(found[-1].max()) + 1
         groups = np.concatenate(found)
-    return measure_constraints(patches(kind, np.concatenate(simplices), points, groups), points)
+    return np.concatenate(simplices), groups
 
 
 def _driven(problem: Problem, *, stabilised: bool) -> DrivenPoints:

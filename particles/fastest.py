@@ -9,64 +9,73 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Reals = NDArray[Any]
 
 ROOT_3 = 1.7320508075688774
-SIGN_64, SIGN_32 = 0x7FFFFFFFFFFFFFFF, 0x7FFFFFFF
-"""All bits but the sign."""
+_types: Any = types
+
+
+def _magnitude(typing: Any, number: Any) -> Any:
+    integer = _types.int64 if number.bitwidth == 64 else _types.int32
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        width = signature.return_type.bitwidth
+        bits = builder.bitcast(arguments[0], ir.IntType(width))
+        return builder.and_(bits, ir.Constant(bits.type, (1 << (width - 1)) - 1))
+
+    return integer(number), generate
+
+
+def _number(typing: Any, bits: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if signature.args[0].bitwidth == 64:
+            return builder.bitcast(arguments[0], ir.DoubleType())
+        return builder.fpext(builder.bitcast(arguments[0], ir.FloatType()), ir.DoubleType())
+
+    return _types.float64(bits), generate
+
+
+magnitude: Any = intrinsic(_magnitude)
+"""`magnitude(number)`: the bits of |number| as an integer of its width, in compiled code only."""
+_number_of: Any = intrinsic(_number)
+"""`_number_of(bits)`: the number that `magnitude` came from, without its sign."""
 
 
 @njit(cache=True)
-def _fastest_double(numbers: Reals) -> float:
-    bits = numbers.view(np.int64)
-    largest = np.int64(0)
-    for k in range(bits.size):
-        largest = max(largest, bits[k] & np.int64(SIGN_64))
-    found = np.int64(largest)
-    return float(found.view(np.float64))
-
-
-@njit(cache=True)
-def _fastest_single(numbers: Reals) -> float:
-    bits = numbers.view(np.int32)
-    largest = np.int32(0)
-    for k in range(bits.size):
-        largest = max(largest, bits[k] & np.int32(SIGN_32))
-    found = np.int32(largest)
-    return float(found.view(np.float32))
+def speed(largest: Any) -> float:
+    """Return a bound of the speed [m/s] from the largest `magnitude` of all components; NaN if one is NaN."""
+    return ROOT_3 * float(_number_of(largest))
 
 
 @njit(cache=True)
 def fastest(velocities: Reals) -> float:
     """Return a bound of the speed [m/s] of particles whose components lie one after the other; NaN if one is NaN."""
     numbers = velocities.reshape(-1)
-    return ROOT_3 * (_fastest_double(numbers) if numbers.itemsize == 8 else _fastest_single(numbers))
+    largest = magnitude(numbers[0])
+    for k in range(numbers.size):
+        largest = max(largest, magnitude(numbers[k]))
+    return speed(largest)
 
 
 @njit(cache=True)
-def fastest_row(motion: Reals) -> float:
-    """Return the same of rows (n, 8): x, y, z, 0 and the velocity in the same order."""
-    return ROOT_3 * (_fastest_row_double(motion) if motion.itemsize == 8 else _fastest_row_single(motion))
+def larger(first: float, second: float) -> float:
+    """Return the larger of two speeds; NaN if one is NaN."""
+    return second if second > first or np.isnan(second) else first
 
 
 @njit(cache=True)
-def _fastest_row_double(motion: Reals) -> float:
-    bits = motion.view(np.int64)
-    x, y, z, mask = np.int64(0), np.int64(0), np.int64(0), np.int64(SIGN_64)
-    for node in range(bits.shape[0]):
-        x, y, z = max(x, bits[node, 4] & mask), max(y, bits[node, 5] & mask), max(z, bits[node, 6] & mask)
-    found = np.int64(max(x, y, z))
-    return float(found.view(np.float64))
-
-
-@njit(cache=True)
-def _fastest_row_single(motion: Reals) -> float:
-    bits = motion.view(np.int32)
-    x, y, z, mask = np.int32(0), np.int32(0), np.int32(0), np.int32(SIGN_32)
-    for node in range(bits.shape[0]):
-        x, y, z = max(x, bits[node, 4] & mask), max(y, bits[node, 5] & mask), max(z, bits[node, 6] & mask)
-    found = np.int32(max(x, y, z))
-    return float(found.view(np.float32))
+def fastest_of(nodes: Indices, velocities: Array, bound: float) -> float:
+    """Return the largest of `bound` and the speeds of some nodes, velocities (N, 3) [m/s]; NaN if one is NaN."""
+    for node in nodes:
+        square = 0.0
+        for c in range(3):
+            square += velocities[node, c] * velocities[node, c]
+        bound = larger(bound, np.sqrt(square))
+    return bound

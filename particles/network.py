@@ -133,7 +133,7 @@ def _number(laws: Sequence[BodyLaws], elements: Sequence[Indices]) -> Indices:
     return np.concatenate([body.of(part) + start for body, part, start in zip(laws, elements, first, strict=False)])
 
 
-def _stack(channels: list[Channel], which: Indices, share: Array) -> Constants:
+def stack_channels(channels: Sequence[Channel], which: Indices, share: Array) -> Constants:
     """Give element e the constants of channel which_e times share_e; unused arms are zero."""
     arms = max(len(channel.times) for channel in channels)
     arm_stiffness, arm_rate = np.zeros((arms, len(share))), np.ones((arms, len(share)))
@@ -153,7 +153,7 @@ def _stack(channels: list[Channel], which: Indices, share: Array) -> Constants:
 def stack_constants(laws: Sequence[BodyLaws], elements: Sequence[Indices], share: Array) -> Constants:
     """Give every body's elements (n, corners), in its own node numbers, the channels of their laws times shares."""
     channels = [channel for body in laws for channel in _channels(body)]
-    return _stack(channels, _number(laws, elements), share)
+    return stack_channels(channels, _number(laws, elements), share)
 
 
 def _with_tangents(constants: Constants, groups: Sequence[EdgeGroup]) -> Constants:
@@ -199,7 +199,7 @@ def build_network(
         edges=edges,
         rest_length=rest_length,
         edge_share=share,
-        edge_constants=_with_tangents(_stack(channels, which, share), groups),
+        edge_constants=_with_tangents(stack_channels(channels, which, share), groups),
         node_share=block_diag([m.node_share for m in matches], format="csr")[:, order],
         cells=np.concatenate(cells),
         rest_volume=np.concatenate([element_measures(b.mesh)[k] for b, k in zip(bodies, kept, strict=True)]),

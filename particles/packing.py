@@ -1,4 +1,4 @@
-"""Flatten a problem's supports, loads and tools into the plain arrays the compiled loop reads."""
+"""Flatten a problem's supports, loads, tools and elements into the plain arrays the compiled loop reads."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.packed import pack_tables, pack_tools
 from rheotwin.particles.boundary import Boundary, Held, Loads, Nodes
+from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.network import Constants
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
@@ -58,4 +60,17 @@ def pack_boundary(problem: Problem, runaway: float) -> Boundary:
         pack_loads(problem),
         pack_tools(problem.tools),
         pack_contact(problem),
+    )
+
+
+def kernel_elements(corners: Indices, rest: Array, constants: Constants, h: float) -> Elements:
+    """Precompute exp(-A h) and (1 - exp(-A h))/A of every arm for step `h` [s]."""
+    return Elements(
+        corners=np.ascontiguousarray(corners),
+        rest=rest,
+        stiffness=constants.stiffness,
+        viscosity=constants.viscosity,
+        arm_stiffness=constants.arm_stiffness,
+        arm_decay=np.exp(-constants.arm_rate * h),
+        arm_gain=-np.expm1(-constants.arm_rate * h) / constants.arm_rate,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -18,6 +17,7 @@ from rheotwin.constraints.contact.pack import grown, restore_contact, save_conta
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.cell_volume import cell_volumes, volume_rates
+from rheotwin.particles.chosen_step import chosen_step
 from rheotwin.particles.constraint_options import ConstraintOptions, build_constraints
 from rheotwin.particles.contact_bounds import check_contact, with_contact, with_contact_reason
 from rheotwin.particles.contact_report import contact_statistics, tool_reactions
@@ -25,14 +25,13 @@ from rheotwin.particles.edge_laws import check_nonlinear_edges
 from rheotwin.particles.edge_motion import edge_motion
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.forces.all_forces import Forces
-from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, spring_tension
 from rheotwin.particles.forces.particle_on_edge import add_tie_matrices, make_ties, tie_energy, tie_statistics
 from rheotwin.particles.kernel_choice import KernelOptions, fast_body
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.mirror import Mirror
-from rheotwin.particles.network import Constants, build_network
-from rheotwin.particles.packing import pack_boundary, pack_held
+from rheotwin.particles.network import build_network
+from rheotwin.particles.packing import kernel_elements, pack_boundary, pack_held
 from rheotwin.particles.response import response, stored_energy
 from rheotwin.particles.rest_check import check_network, check_rest_shape
 from rheotwin.particles.shape_keeping import build_shape_keeping
@@ -51,7 +50,7 @@ from rheotwin.particles.virial import (
     strain_ratio,
 )
 from rheotwin.problem import Problem
-from rheotwin.schedule import require_reachable, step_dividing, time_of
+from rheotwin.schedule import time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.strain import VertexStrain, vertex_strain
 from rheotwin.tensors import padded, von_mises
@@ -138,7 +137,7 @@ class TrussSimulation:
         )
         bound = with_contact_reason(bound, problem)
         self.stable_step = bound.step
-        self._step = _chosen_step(problem, options, bound)
+        self._step = chosen_step(problem, options, bound, lambda: _default_step(problem, options, bound))
         self.step_size = float(self._step)
         self.step_count = 0
         self._held = pack_held(problem)
@@ -355,38 +354,12 @@ class TrussSimulation:
         self.step_count = int(state["step_count"])
 
 
-def _chosen_step(problem: Problem, options: TrussOptions, bound: StepBound) -> Fraction:
-    """Return the step: as asked or a share of the stable one, rounded down to divide the output times."""
-    stable, duration = bound.step, problem.scene.duration
-    if stable == 0.0:
+def _default_step(problem: Problem, options: TrussOptions, bound: StepBound) -> float:
+    """Return the step [s] unless the options have one; a rule that is not stable at any has none."""
+    if bound.step == 0.0:
         raise RheotwinError(
             f"solvers.truss.stepper: {options.stepper!r} diverges at any step, because of {bound.reason}; give the law "
             'a viscosity beside its springs or use stepper = "semi-implicit"'
         )
-    default = options.safety * min(stable, duration)
-    if options.stepper == "implicit":
-        default = min(default, duration / STEPS_IN_A_RUN)
-    wanted = options.step if options.step is not None else default
-    if wanted > stable:
-        if options.unstable == "refuse":
-            raise RheotwinError(
-                f"solvers.truss.step: {wanted:.6g} s is above the stable step of {stable:.6g} s, which is set by "
-                f"{bound.reason}; "
-                f'choose at most {0.9 * stable:.3g}, leave it out, or set unstable = "substep"'
-            )
-        wanted = options.safety * stable
-    require_reachable(wanted, duration, "solvers.truss.step")
-    return step_dividing(problem.tick, wanted)
-
-
-def kernel_elements(corners: NDArray[np.int64], rest: Array, constants: Constants, h: float) -> Elements:
-    """Precompute exp(-A h) and (1 - exp(-A h))/A of every arm for step `h` [s]."""
-    return Elements(
-        corners=np.ascontiguousarray(corners),
-        rest=rest,
-        stiffness=constants.stiffness,
-        viscosity=constants.viscosity,
-        arm_stiffness=constants.arm_stiffness,
-        arm_decay=np.exp(-constants.arm_rate * h),
-        arm_gain=-np.expm1(-constants.arm_rate * h) / constants.arm_rate,
-    )
+    default = options.safety * min(bound.step, problem.scene.duration)
+    return min(default, problem.scene.duration / STEPS_IN_A_RUN) if options.stepper == "implicit" else default

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
-from rheotwin.particles.fastest import fastest
+from rheotwin.particles.fastest import fastest_of, larger, magnitude, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -40,9 +40,13 @@ class Boxes(NamedTuple):
 
 
 @njit(cache=True, fastmath={"contract"})
-def _kick_row(velocity: Reals, force: Reals, rate: Reals) -> None:
+def _kick_row(velocity: Reals, force: Reals, rate: Reals) -> float:
+    largest = magnitude(velocity[0])
     for place in range(velocity.size):
-        velocity[place] += rate[place] * force[place]
+        kicked = velocity[place] + rate[place] * force[place]
+        velocity[place] = kicked
+        largest = max(largest, magnitude(kicked))
+    return speed(largest)
 
 
 @njit(cache=True, fastmath={"contract"})
@@ -52,11 +56,13 @@ def _drift_rows(position: Reals, velocity: Reals, step: Any) -> None:
 
 
 @njit(cache=True)
-def kick(motion: Reals, rate: Reals) -> None:
-    """v += h F/m of all particles."""
-    size = rate.size
+def kick(motion: Reals, rate: Reals) -> float:
+    """v += h F/m of all particles; returns a bound of their speed [m/s] then, NaN if one is NaN."""
+    size, bound = rate.size, 0.0
     for row in range(3, 6):
-        _kick_row(motion[row * size : (row + 1) * size], motion[(row + 3) * size : (row + 4) * size], rate)
+        velocity, force = motion[row * size : (row + 1) * size], motion[(row + 3) * size : (row + 4) * size]
+        bound = larger(bound, _kick_row(velocity, force, rate))
+    return bound
 
 
 @njit(cache=True)
@@ -112,11 +118,12 @@ def advance_boxes(
         add_element_forces(boxes)
         if triangles.corners.shape[0] > 0:
             add_triangle_forces(triangles, state.positions, state.velocities, state.cell_arms, state.force)
-        kick(motion, boxes.rate)
+        bound = kick(motion, boxes.rate)
         if boundary.held.node.shape[0] > 0:
             hold(boundary.held, nodes, state, end, h)
+            bound = fastest_of(boundary.held.node, state.velocities, bound)
         if contact:
-            settle_contact(boundary, push, state, fastest(motion[3 * size : 6 * size]), end, h)
+            settle_contact(boundary, push, state, bound, end, h)
         drift(motion, boxes.step[0])
         if number % CHECK_EVERY == 0 and runs_away(nodes, state.positions):
             return number + 1 - first

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
-from rheotwin.particles.fastest import fastest
+from rheotwin.particles.fastest import fastest_of
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.forces.near_contacts import rows_have_moved
 from rheotwin.particles.forces.topology import Topology, look, push_near
@@ -67,10 +67,11 @@ def advance_mixed(
         add_softening_runs(beside.softening, beside.runs, motion, size, state.nonlinear_edges, beside.before)
         _maintain_topology(beside, boxes, state)
         add_forces(beside.others, state, h, state.force)
-        kick(motion, boxes.rate)
+        bound = kick(motion, boxes.rate)
         hold(boundary.held, boundary.nodes, state, end, h)
         if contact:
-            settle_contact(boundary, push, state, fastest(motion[3 * size : 6 * size]), end, h)
+            bound = fastest_of(boundary.held.node, state.velocities, bound)
+            settle_contact(boundary, push, state, bound, end, h)
         drift(motion, boxes.step[0])
         if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
             return number + 1 - first

@@ -13,7 +13,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
-from rheotwin.particles.fastest import fastest_row
+from rheotwin.particles.fastest import fastest_of, larger, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import InLanes
@@ -24,6 +24,7 @@ from rheotwin.particles.unstructured.parts import CROSSING, FIRST, HIGH, LOW, RE
 from rheotwin.particles.unstructured.row_vectors import drift_rows, kick_rows
 from rheotwin.particles.unstructured.tet_batches import add_tet_batches
 
+Array = NDArray[np.float64]
 Reals = NDArray[Any]
 Indices = NDArray[np.int64]
 
@@ -83,8 +84,11 @@ def _pull(sides: Sides, edges: InLanes, part: int) -> None:
 
 
 @njit(cache=True)
-def _kick(sides: Sides, rate: Reals, part: int) -> None:
-    """Fetch the spill of the part before and change the velocities of a part's particles."""
+def _kick(sides: Sides, rate: Reals, part: int) -> float:
+    """Fetch the spill of the part before and change the velocities of a part's particles.
+
+    Returns a bound of their speed [m/s] then.
+    """
     force, table = sides.force, sides.table
     low = table[part, LOW]
     if part > 0:
@@ -92,7 +96,7 @@ def _kick(sides: Sides, rate: Reals, part: int) -> None:
         for k in range(table[part - 1, REACH]):
             for c in range(4):
                 force[low + k, c] += force[spill + k, c]
-    kick_rows(sides.motion, force, rate, low, table[part, HIGH])
+    return speed(kick_rows(sides.motion, force, rate, low, table[part, HIGH]))
 
 
 @njit(cache=True)
@@ -107,9 +111,9 @@ def _pull_on_threads(sides: Sides, edges: InLanes) -> None:
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _kick_on_threads(sides: Sides, rate: Reals) -> None:
+def _kick_on_threads(sides: Sides, rate: Reals, speeds: Array) -> None:
     for part in prange(sides.table.shape[0]):
-        _kick(sides, rate, part)
+        speeds[part] = _kick(sides, rate, part)
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -145,12 +149,13 @@ def _finish_forces(rows: Rows, time: float, triangles: Elements, state: State, b
 
 
 @njit(cache=True, nogil=True)
-def _settle(push: Push, end: float, h: float, rows: Rows, state: State, boundary: Boundary) -> None:
-    """Hold supports and keep particles out of tools at the end of the step."""
+def _settle(push: Push, bound: float, end: float, h: float, state: State, boundary: Boundary) -> None:
+    """Hold supports and keep particles out of tools at the end of the step; nobody was kicked beyond `bound` [m/s]."""
     if boundary.held.node.shape[0] > 0:
         hold(boundary.held, boundary.nodes, state, end, h)
+        bound = fastest_of(boundary.held.node, state.velocities, bound)
     if touches(boundary):
-        settle_contact(boundary, push, state, fastest_row(rows.motion), end, h)
+        settle_contact(boundary, push, state, bound, end, h)
 
 
 @njit(cache=True, nogil=True)
@@ -163,9 +168,10 @@ def advance_rows(
         for part in range(rows.table.shape[0]):
             _pull(sides, rows.edges, part)
         _finish_forces(rows, number * h, triangles, state, boundary)
+        bound = 0.0
         for part in range(rows.table.shape[0]):
-            _kick(sides, rows.rate, part)
-        _settle(push, (number + 1) * h, h, rows, state, boundary)
+            bound = larger(bound, _kick(sides, rows.rate, part))
+        _settle(push, bound, (number + 1) * h, h, state, boundary)
         for part in range(rows.table.shape[0]):
             _drift(sides, rows.step, part)
         if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
@@ -178,12 +184,15 @@ def advance_rows_threaded(
     first: int, count: int, h: float, rows: Rows, triangles: Elements, state: State, boundary: Boundary
 ) -> int:
     """Do the same with the parts of every phase on as many threads as numba may use."""
-    push, sides = room_for_contact(boundary), _sides(rows)
+    push, sides, speeds = room_for_contact(boundary), _sides(rows), np.zeros(rows.table.shape[0])
     for number in range(first, first + count):
         _pull_on_threads(sides, rows.edges)
         _finish_forces(rows, number * h, triangles, state, boundary)
-        _kick_on_threads(sides, rows.rate)
-        _settle(push, (number + 1) * h, h, rows, state, boundary)
+        _kick_on_threads(sides, rows.rate, speeds)
+        bound = 0.0
+        for part in range(speeds.size):
+            bound = larger(bound, speeds[part])
+        _settle(push, bound, (number + 1) * h, h, state, boundary)
         _drift_on_threads(sides, rows.step)
         if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
             return number + 1 - first

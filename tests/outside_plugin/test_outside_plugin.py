@@ -107,7 +107,7 @@ def check_solver(rheotwin: Rheotwin, tmp_path: Path) -> None:
     listed = rheotwin("solvers", "--json")
     assert (listed.returncode, listed.stderr) == (0, "")
     about = json.loads(listed.stdout)
-    assert list(about) == ["fem", "truss", "fixed-point", "still"]
+    assert list(about) == ["fem", "truss", "fixed-point", "shear-volume", "still"]
     assert about["still"]["tools"] == []
     assert list(about["still"]["options"]) == ["step"]
 
@@ -139,7 +139,7 @@ def check_solver(rheotwin: Rheotwin, tmp_path: Path) -> None:
         "  tools.floor.shape: 'plane' is beyond this solver, which does none",
     ]
     unknown = rheotwin("run", "scene.toml", "--solver", "stil")
-    assert "(did you mean 'still'?); installed: fem, truss, fixed-point, still" in unknown.stderr
+    assert "(did you mean 'still'?); installed: fem, truss, fixed-point, shear-volume, still" in unknown.stderr
 
 
 def test_it_can_be_compared_with_the_built_in_solvers(rheotwin: Rheotwin, site: Path, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_broken_plug_in_is_a_warning_and_not_a_crash(
     announce(site, "rheotwin_gpu", "gpu", "rheotwin_gpu:Solver", module)
     listed = rheotwin("solvers", "--json")
     assert listed.returncode == 0
-    assert list(json.loads(listed.stdout)) == ["fem", "truss", "fixed-point"]
+    assert list(json.loads(listed.stdout)) == ["fem", "truss", "fixed-point", "shear-volume"]
     assert "Traceback" not in listed.stderr
     assert listed.stderr.startswith(
         "warning: solver plug-in 'gpu' (rheotwin_gpu:Solver) could not be loaded (" + reason
@@ -184,7 +184,7 @@ def test_asking_for_a_broken_plug_in_says_why_it_is_not_there(rheotwin: Rheotwin
     assert asked.returncode == 2
     warning, error = asked.stderr.splitlines()
     assert warning.startswith("warning: solver plug-in 'gpu'") and "libgpu.so is missing" in warning
-    assert error == "error: solver: there is no solver named 'gpu'; installed: fem, truss, fixed-point"
+    assert error == "error: solver: there is no solver named 'gpu'; installed: fem, truss, fixed-point, shear-volume"
     # whoever does not ask for it is not bothered
     other = rheotwin("run", "scene.toml", "--solver", "truss", "--quiet")
     assert (other.returncode, other.stderr) == (0, "")
@@ -196,7 +196,7 @@ def test_a_built_in_solver_cannot_be_replaced(rheotwin: Rheotwin, site: Path) ->
     listed = rheotwin("solvers", "--json")
     about: dict[str, Any] = json.loads(listed.stdout)
     assert listed.returncode == 0
-    assert list(about) == ["fem", "truss", "fixed-point"]
+    assert list(about) == ["fem", "truss", "fixed-point", "shear-volume"]
     assert "finite elements" in about["fem"]["description"]
     assert listed.stderr == (
         "warning: solver plug-in 'fem' (rheotwin_still:StillSolver) has the name of a built-in solver: ignored\n"

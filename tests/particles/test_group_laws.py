@@ -161,7 +161,7 @@ def test_the_stable_step_knows_voxel_laws(
     problem = make_problem(3, slow, laws={"stuff": slow, "quick": quick}, body={"cell": "hex"})
 
     def grown(factor: float) -> float:
-        monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(factor * advised))
+        monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(factor * advised))
         simulation = simulation_module.TrussSimulation(problem, options)
         state = simulation.save()
         state["velocities"][:] = 1e-9 * np.random.default_rng(0).standard_normal(state["velocities"].shape)
@@ -173,7 +173,7 @@ def test_the_stable_step_knows_voxel_laws(
     options = simulation_module.TrussOptions(
         stepper=stepper, local_volume=True, local_volume_scale=2.0, voxel_laws={"block": "quick"}
     )
-    monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(1, 1000))
+    monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(1, 1000))
     advised = simulation_module.TrussSimulation(problem, options).stable_step
     assert grown(0.98) < 10.0
     assert not grown(1.02 if stepper == "semi-implicit" else 2.0) < 1e3

@@ -105,7 +105,7 @@ def test_runs_diverge_where_predicted(
     predicted = 0.0
 
     def diverges(h: float) -> bool:
-        monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(h))
+        monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(h))
         simulation = TrussSimulation(problem, simulation_module.TrussOptions())
         put(simulation, velocities=kick)
         simulation.advance(2000 * simulation.step_size, 2000)
@@ -113,7 +113,7 @@ def test_runs_diverge_where_predicted(
             excursion = np.abs(simulation.positions - problem.points).max()
         return not excursion < 1e-5
 
-    monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(1, 1000))
+    monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(1, 1000))
     predicted = TrussSimulation(problem, simulation_module.TrussOptions()).stable_step
     low, high = 0.9, 1.2
     assert not diverges(low * predicted)

@@ -56,7 +56,7 @@ def test_built_in_solvers_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     announce(monkeypatch, outside="some_plug_ins:Outside", fem="rheotwin.fem:FemSolver")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert list(all_solvers()) == ["fem", "truss", "fixed-point", "outside"]
+        assert list(all_solvers()) == ["fem", "truss", "fixed-point", "shear-volume", "outside"]
         assert isinstance(find_solver("fem"), FemSolver)
         assert isinstance(find_solver("truss"), TrussSolver)
         assert isinstance(find_solver("outside"), Outside)
@@ -83,7 +83,7 @@ def test_the_table_of_built_in_solvers_agrees_with_the_entry_points() -> None:
 def test_a_broken_plug_in_is_a_warning(monkeypatch: pytest.MonkeyPatch, value: str, reason: str) -> None:
     announce(monkeypatch, broken=value, outside="some_plug_ins:Outside")
     with pytest.warns(UserWarning, match=r"solver plug-in 'broken' \(\S+\) could not be loaded") as caught:
-        assert list(all_solvers()) == ["fem", "truss", "fixed-point", "outside"]
+        assert list(all_solvers()) == ["fem", "truss", "fixed-point", "shear-volume", "outside"]
     (warning,) = caught
     assert reason in str(warning.message)
     assert str(warning.message).endswith(": ignored")
@@ -107,5 +107,5 @@ def test_an_unknown_name_lists_what_exists(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RheotwinError) as caught:
         find_solver("trus")
     assert str(caught.value) == (
-        "solver: there is no solver named 'trus' (did you mean 'truss'?); installed: fem, truss, fixed-point, outside"
+        "solver: there is no solver named 'trus' (did you mean 'truss'?); installed: fem, truss, fixed-point, shear-volume, outside"
     )

@@ -160,7 +160,7 @@ def test_runs_diverge_where_a_quick_arm_does(
     predicted = start(problem, stepper=stepper).stable_step
 
     def diverges(h: float) -> bool:
-        monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(h))
+        monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(h))
         return runs_off(TrussSimulation(problem, TrussOptions(stepper=stepper)), problem, put)
 
     assert not diverges(0.95 * predicted)

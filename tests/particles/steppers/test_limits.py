@@ -42,7 +42,7 @@ def unit_system(make_problem: Callable[..., Any], system: str, law: dict[str, An
 
 def run(problem: Any, stepper: str, h: float, monkeypatch: pytest.MonkeyPatch) -> TrussSimulation:
     """Start with random speeds of mean zero and the step `h` [s], whatever the advice."""
-    monkeypatch.setattr(simulation_module, "_chosen_step", lambda *_: Fraction(h))
+    monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(h))
     simulation = TrussSimulation(problem, TrussOptions(stepper=stepper, match="edge"))
     speeds = KICK * np.random.default_rng(0).standard_normal(problem.points.shape)
     state = simulation.save()

@@ -1,0 +1,205 @@
+"""The consistent shear triangle on the papers' own strains, with an area element in it (spec section 3.3, W_D).
+
+    gamma_i = cot_i - cot_i0,   cot_i = a . b/(2S);     Gamma = S/S0 - 1
+    W = S0 [ mu/2 sum_i om_i gamma_i^2 + K/2 Gamma^2 ],   om_i = cot_i0 (cot_j0 + cot_k0)/(1 + cot_i0^2)
+
+a, b are the edges that leave corner i. Its tangent at rest is that of a linear finite element. Any network takes the
+place of mu and of K; memory sits on scalars that no rotation changes. It is passive where all om_i >= 0, that is
+without obtuse angles at rest.
+
+With J = S/S0 and p_i = a . b/(2 S0) - J cot_i0 strains are gamma_i = p_i/J; here p_i psi(J) (see `inversion`), so that
+forces stay finite through S = 0. They grow with the fourth power of deformation: an element that was flattened comes
+back late and with violence, or stays a needle. `neo_hooke_triangle` is made for that. From edges e1, e2 of corner 0 and
+T_i = dW/dgamma_i:
+
+    dW = psi/(2 S0) d[ (T0 - T1 - T2) e1.e2 + T1 e1.e1 + T2 e2.e2 ] + [ sum_i T_i (p_i psi' - cot_i0 psi) + P ] dJ
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
+from rheotwin.particles.shear_volume.inversion import inverse_ratio
+from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
+from rheotwin.particles.shear_volume.memory import advance_arms
+
+Array = NDArray[np.float64]
+
+STRAINS = 3
+SCALE, REST, WEIGHT, SHEAR, AREA, ROWS = 0, 1, 4, 7, 8, 9
+"""Rows of constants: 1/(2 S0) [1/m2], three cot_i0, three om_i, S0 mu and S0 K [J]."""
+
+
+def corner_cotangents(points: Array, cells: NDArray[np.int64]) -> Array:
+    """Return the cotangents (3, E) of the angles of triangles (E, 3) at points (N, 2 or 3) [m]."""
+    found = []
+    for i in range(3):
+        a, b = (points[cells[:, (i + k) % 3], :2] - points[cells[:, i], :2] for k in (1, 2))
+        found.append(np.sum(a * b, axis=1) / (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
+    return np.array(found)
+
+
+def corner_weights(cotangents: Array) -> Array:
+    """Return om_i (3, E) of cotangents (3, E) at rest.
+
+    >>> corner_weights(np.array([[0.0], [1.0], [1.0]])).ravel()
+    array([0. , 0.5, 0.5])
+    """
+    others = np.roll(cotangents, -1, axis=0) + np.roll(cotangents, -2, axis=0)
+    return np.asarray(cotangents * others / (1.0 + cotangents**2))
+
+
+@njit(cache=True, inline="always")
+def _stiffer(psi: float, size: float, strain: float) -> float:
+    """Return s^2 w0, by how much a triangle is stiffer than at rest: (1 + psi^2 (1 + gamma^2)) w/(2 w0).
+
+    w = (aa + bb - ab)/(2 S0), at rest the sum of cotangents, stands for the squares of gradients of J and p_i;
+    `strain` is the sum of gamma_i^2.
+    """
+    return 0.5 * size * (1.0 + psi * psi * (1.0 + strain))
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _measure(e: Array, c: Array, strain: Array) -> None:
+    """Write the strains gamma_i and Gamma: four rows."""
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        scale, c0, c1, c2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
+        ratio = scale * (ax * by - ay * bx)
+        ab, aa, bb = scale * (ax * bx + ay * by), scale * (ax * ax + ay * ay), scale * (bx * bx + by * by)
+        psi, _ = inverse_ratio(ratio)
+        strain[k] = (ab - ratio * c0) * psi
+        strain[CHUNK + k] = (aa - ab - ratio * c1) * psi
+        strain[2 * CHUNK + k] = (bb - ab - ratio * c2) * psi
+        strain[3 * CHUNK + k] = ratio - 1.0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, tension: Array) -> None:
+    """Add eta times the strain rates of edge rates `u` to the tensions: four rows."""
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        ux, uy, wx, wy = u[k], u[CHUNK + k], u[2 * CHUNK + k], u[3 * CHUNK + k]
+        scale, c0, c1, c2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
+        ratio = scale * (ax * by - ay * bx)
+        flow = scale * (ux * by + ax * wy - uy * bx - ay * wx)
+        ab, aa, bb = scale * (ax * bx + ay * by), scale * (ax * ax + ay * ay), scale * (bx * bx + by * by)
+        dab = scale * (ux * bx + ax * wx + uy * by + ay * wy)
+        daa, dbb = 2.0 * scale * (ax * ux + ay * uy), 2.0 * scale * (bx * wx + by * wy)
+        psi, slope = inverse_ratio(ratio)
+        turn, eta = slope * flow, shear[k]
+        p0, p1, p2 = ab - ratio * c0, aa - ab - ratio * c1, bb - ab - ratio * c2
+        tension[k] += eta * ((dab - flow * c0) * psi + p0 * turn)
+        tension[CHUNK + k] += eta * ((daa - dab - flow * c1) * psi + p1 * turn)
+        tension[2 * CHUNK + k] += eta * ((dbb - dab - flow * c2) * psi + p2 * turn)
+        tension[3 * CHUNK + k] += area[k] * flow
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
+    """Write the forces on corners 1 and 2 by springs and `tension`; return how many are stiffer than `limit`."""
+    severe = 0
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        scale, c0, c1, c2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
+        ratio = scale * (ax * by - ay * bx)
+        ab, aa, bb = scale * (ax * bx + ay * by), scale * (ax * ax + ay * ay), scale * (bx * bx + by * by)
+        psi, slope = inverse_ratio(ratio)
+        p0, p1, p2 = ab - ratio * c0, aa - ab - ratio * c1, bb - ab - ratio * c2
+        shear = c[SHEAR * CHUNK + k]
+        g0, g1, g2 = p0 * psi, p1 * psi, p2 * psi
+        t0 = c[4 * CHUNK + k] * (shear * g0 + tension[k])
+        t1 = c[5 * CHUNK + k] * (shear * g1 + tension[CHUNK + k])
+        t2 = c[6 * CHUNK + k] * (shear * g2 + tension[2 * CHUNK + k])
+        swell = c[AREA * CHUNK + k] * (ratio - 1.0) + tension[3 * CHUNK + k]
+        swell += t0 * (p0 * slope - c0 * psi) + t1 * (p1 * slope - c1 * psi) + t2 * (p2 * slope - c2 * psi)
+        pull, mixed = scale * psi, t0 - t1 - t2
+        swell *= scale
+        pulls[k] = -(pull * (mixed * bx + 2.0 * t1 * ax) + swell * by)
+        pulls[CHUNK + k] = -(pull * (mixed * by + 2.0 * t1 * ay) - swell * bx)
+        pulls[2 * CHUNK + k] = -(pull * (mixed * ax + 2.0 * t2 * bx) - swell * ay)
+        pulls[3 * CHUNK + k] = -(pull * (mixed * ay + 2.0 * t2 * by) + swell * ax)
+        severe += 1 if _stiffer(psi, aa + bb - ab, g0 * g0 + g1 * g1 + g2 * g2) > limit * (c0 + c1 + c2) else 0
+    return severe
+
+
+@njit(cache=True, nogil=True)
+def _stiffest(e: Array, c: Array, strain: Array) -> float:
+    """Return the largest s^2."""
+    _measure(e, c, strain)
+    worst = 0.0
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        size = c[k] * (ax * ax + ay * ay + bx * bx + by * by - ax * bx - ay * by)
+        psi, _ = inverse_ratio(1.0 + strain[3 * CHUNK + k])
+        squares = strain[k] ** 2 + strain[CHUNK + k] ** 2 + strain[2 * CHUNK + k] ** 2
+        rest = c[CHUNK + k] + c[2 * CHUNK + k] + c[3 * CHUNK + k]
+        worst = max(worst, _stiffer(psi, size, squares) / rest)
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def add_cotangent_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
+    """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
+
+    `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
+    """
+    stiffer = 0.0
+    edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
+    strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
+    for chunk in range(group.constants.shape[0]):
+        first, c = chunk * CHUNK, group.constants[chunk]
+        gather_triangles(group.corners, first, x, edges)
+        if group.viscous or group.remembers:
+            tension[:] = 0.0
+        if group.viscous:
+            gather_triangles(group.corners, first, v, rates)
+            _add_dashpots(edges, rates, c, group.shear.viscosity[chunk], group.volume.viscosity[chunk], tension)
+        if group.remembers:
+            _measure(edges, c, strain)
+            shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
+            advance_arms(
+                group.shear,
+                chunk,
+                part,
+                memory.shear_arms[chunk],
+                memory.shear_before[chunk],
+                strain[shear],
+                tension[shear],
+            )
+            advance_arms(
+                group.volume,
+                chunk,
+                part,
+                memory.volume_arms[chunk],
+                memory.volume_before[chunk],
+                strain[area],
+                tension[area],
+            )
+        if _pull(edges, c, tension, group.limit, pulls):
+            stiffer = max(stiffer, _stiffest(edges, c, strain))
+        scatter_triangles(group.corners, first, group.count, pulls, force)
+    return parts_of(group, stiffer)
+
+
+@njit(cache=True, nogil=True)
+def cotangent_energy(group: Group, memory: Memory, x: Array) -> float:
+    """Return the energy in springs, S0 (mu sum om gamma^2 + K Gamma^2)/2, and arms, the same with kappa z^2 [J]."""
+    edges, strain, total = np.empty(4 * CHUNK), np.empty(4 * CHUNK), 0.0
+    for chunk in range(group.constants.shape[0]):
+        c = group.constants[chunk]
+        gather_triangles(group.corners, chunk * CHUNK, x, edges)
+        _measure(edges, c, strain)
+        for k in range(min(CHUNK, group.count - chunk * CHUNK)):
+            for i in range(3):
+                own = c[SHEAR * CHUNK + k] * strain[i * CHUNK + k] ** 2
+                for arm in range(group.shear.arm_stiffness.shape[1]):
+                    own += group.shear.arm_stiffness[chunk, arm, k] * memory.shear_arms[chunk, arm, i, k] ** 2
+                total += 0.5 * c[(WEIGHT + i) * CHUNK + k] * own
+            total += 0.5 * c[AREA * CHUNK + k] * strain[3 * CHUNK + k] ** 2
+            for arm in range(group.volume.arm_stiffness.shape[1]):
+                total += 0.5 * group.volume.arm_stiffness[chunk, arm, k] * memory.volume_arms[chunk, arm, 0, k] ** 2
+    return total

@@ -1,0 +1,132 @@
+"""Which element each cell of a problem gets, with its rest shape and the networks of its body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.network import Constants, stack_channels
+from rheotwin.particles.shear_volume.channels import BodyChannels, body_channels
+from rheotwin.particles.shear_volume.cotangent_triangle import corner_cotangents, corner_weights
+from rheotwin.particles.shear_volume.options import ShearVolumeOptions
+from rheotwin.particles.shear_volume.quadrilateral_area import quadrilateral_areas
+from rheotwin.problem import Problem, ProblemBody
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+OBTUSE = -1e-9
+"""Weights below this belong to obtuse angles; those of right angles are zero up to rounding."""
+HALVES = np.array([[0, 1, 2], [0, 2, 3], [0, 1, 3], [1, 2, 3]])
+"""Triangles of a quadrilateral by either diagonal: each counts half."""
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Cells (E, k) of one kind in global node numbers; `rest` measures [m^d] with thickness and share in `size` [m^3].
+
+    Networks are times size [J, J s].
+    """
+
+    cells: Indices
+    rest: Array
+    size: Array
+    shear: Constants
+    volume: Constants
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+@dataclass(frozen=True)
+class AllElements:
+    """The elements of a problem by kind, and the networks of its bodies."""
+
+    cotangent: Elements
+    neo_hooke: Elements
+    tets: Elements
+    seed_simplices: Elements
+    seed_quadrilaterals: Elements
+    channels: tuple[BodyChannels, ...]
+
+    @property
+    def kinds(self) -> dict[str, Elements]:
+        """All kinds by name."""
+        return {
+            "cotangent": self.cotangent,
+            "neo_hooke": self.neo_hooke,
+            "tets": self.tets,
+            "seed_simplices": self.seed_simplices,
+            "seed_quadrilaterals": self.seed_quadrilaterals,
+        }
+
+
+def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
+    """Sort the cells of all bodies; with `incompressible` their volumes are left to constraints of patches.
+
+    These keep the mean of S/S0 at one, so that the soft elements which hold the others near it (spec 5) are volume
+    elements with a share `soft_volume` of the shear modulus.
+    """
+    channels = tuple(body_channels(problem, body, options) for body in problem.bodies)
+    if options.incompressible != "none":
+        channels = tuple(replace(own, volume=own.shear.scaled(options.soft_volume)) for own in channels)
+    found: dict[str, list[tuple[int, Indices, float]]] = {}
+    for number, body in enumerate(problem.bodies):
+        cells = np.ascontiguousarray(body.mesh.t.T + body.first_node, dtype=np.int64)
+        for kind, some, share in _sorted_cells(problem, body, cells, options):
+            found.setdefault(kind, []).append((number, some, share))
+    corners = problem.dimension + 1
+
+    def elements(kind: str, width: int) -> Elements:
+        parts = found.get(kind, [])
+        return _elements(problem, channels, parts, width)
+
+    return AllElements(
+        cotangent=elements("cotangent", 3),
+        neo_hooke=elements("neo-hooke", 3),
+        tets=elements("tets", 4),
+        seed_simplices=elements("seed", corners),
+        seed_quadrilaterals=elements("seed quadrilaterals", 4),
+        channels=channels,
+    )
+
+
+def _sorted_cells(
+    problem: Problem, body: ProblemBody, cells: Indices, options: ShearVolumeOptions
+) -> list[tuple[str, Indices, float]]:
+    """Return kind, cells and share of each sort of elements of a body."""
+    if options.shear == "seed":
+        return [("seed quadrilaterals" if body.cell == "quad" else "seed", cells, 1.0)]
+    if body.cell == "tet":
+        return [("tets", cells, 1.0)]
+    triangles, share = (cells[:, HALVES].reshape(-1, 3), 0.5) if body.cell == "quad" else (cells, 1.0)
+    if options.shear == "neo-hooke":
+        return [("neo-hooke", triangles, share)]
+    obtuse = corner_weights(corner_cotangents(problem.points, triangles)).min(axis=0) < OBTUSE
+    return [("cotangent", triangles[~obtuse], share), ("neo-hooke", triangles[obtuse], share)]
+
+
+def _elements(
+    problem: Problem,
+    channels: Sequence[BodyChannels],
+    parts: Sequence[tuple[int, Indices, float]],
+    width: int,
+) -> Elements:
+    cells = np.concatenate([np.zeros((0, width), np.int64), *(cells for _, cells, _ in parts)])
+    which = np.repeat([number for number, _, _ in parts], [len(some) for _, some, _ in parts]).astype(np.int64)
+    share = np.repeat([share for _, _, share in parts], [len(some) for _, some, _ in parts])
+    plane = problem.dimension == 2
+    rest = quadrilateral_areas(problem.points, cells) if plane and width == 4 else _measures(problem.points, cells)
+    size = rest * share * problem.thickness
+    shear = stack_channels([own.shear for own in channels], which, size)
+    volume = stack_channels([own.volume for own in channels], which, size)
+    return Elements(np.ascontiguousarray(cells), rest, size, shear, volume)
+
+
+def _measures(points: Array, cells: Indices) -> Array:
+    return cell_volumes(padded(points), cells)[0]

@@ -1,0 +1,63 @@
+"""All forces of elements, one after the other; kinds without elements cost nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.particles.forces import cells
+from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
+from rheotwin.particles.shear_volume.group import Group
+from rheotwin.particles.shear_volume.neo_hooke_triangle import add_neo_hooke_forces
+from rheotwin.particles.shear_volume.quadrilateral_area import add_quadrilateral_forces
+from rheotwin.particles.shear_volume.seed_corners import add_corner_forces
+from rheotwin.particles.shear_volume.seed_tetrahedron import add_tetrahedron_shear_forces
+from rheotwin.particles.shear_volume.state import State
+from rheotwin.particles.shear_volume.tet_shear import add_tet_forces
+
+Array = NDArray[np.float64]
+
+
+class Forces(NamedTuple):
+    """Elements by kind. `seed` are the papers' corners, with area or volume in `cells` and `quadrilaterals`."""
+
+    cotangent: Group
+    neo_hooke: Group
+    tets: Group
+    seed: Elements
+    cells: Elements
+    quadrilaterals: Elements
+
+
+@njit(cache=True, nogil=True)
+def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: float, force: Array) -> float:
+    """Advance arms to positions `x` (N, 3) [m], add all forces at velocities `v` [m/s].
+
+    `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
+    """
+    parts = 0.0
+    if forces.cotangent.count > 0:
+        parts = max(parts, add_cotangent_forces(forces.cotangent, state.cotangent, x, v, part, force))
+    if forces.neo_hooke.count > 0:
+        parts = max(parts, add_neo_hooke_forces(forces.neo_hooke, state.neo_hooke, x, v, part, force))
+    if forces.tets.count > 0:
+        parts = max(parts, add_tet_forces(forces.tets, state.tets, x, v, part, force))
+    if forces.seed.corners.shape[0] > 0:
+        add_seed_forces(forces, state, x, v, force)
+    return parts
+
+
+@njit(cache=True, nogil=True)
+def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
+    """Add the forces of the papers' elements, a corner of which has two neighbours in the plane and three in space."""
+    if forces.seed.corners.shape[1] == 3:
+        add_corner_forces(forces.seed, state.seed_arms, x, v, force)
+        cells.add_triangle_forces(forces.cells, x, v, state.cell_arms, force)
+        add_quadrilateral_forces(forces.quadrilaterals, state.quadrilateral_arms, x, v, force)
+    else:
+        add_tetrahedron_shear_forces(forces.seed, state.seed_arms, x, v, force)
+        cells.add_tet_forces(forces.cells, x, v, state.cell_arms, force)

@@ -1,0 +1,50 @@
+"""Elements of one kind in chunks, as plain arrays for the compiled loop."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.particles.shear_volume.lanes import Corners
+from rheotwin.particles.shear_volume.memory import Network
+
+Array = NDArray[np.float64]
+
+
+class Group(NamedTuple):
+    """Corners (filled, d+1) of `count` simplices and their constants (chunks, rows * CHUNK), springs among them.
+
+    `viscous`: some network has a dashpot; `remembers`: one has arms. Without either one pass over elements is enough.
+    `stretch` is the step over the stable one: `limit` is the s^2 up to which it is short enough (see `inversion`).
+    """
+
+    count: int
+    corners: Corners
+    constants: Array
+    shear: Network
+    volume: Network
+    viscous: bool
+    remembers: bool
+    stretch: float
+    limit: float
+
+
+class Memory(NamedTuple):
+    """What the arms of a group remember, in chunks: arms (chunks, arms, strains, CHUNK), strains a step ago."""
+
+    shear_arms: Array
+    shear_before: Array
+    volume_arms: Array
+    volume_before: Array
+
+
+@njit(cache=True, inline="always")
+def parts_of(group: Group, stiffer: float) -> float:
+    """Return into how many parts a step has to be divided for elements `stiffer` times as stiff and viscous as at rest.
+
+    K h^2 < 4 and 2 C h < 4: springs ask for the square root of what dashpots do.
+    """
+    return group.stretch * (stiffer if group.viscous else np.sqrt(stiffer))

@@ -1,0 +1,172 @@
+"""What keeps volumes in the compiled loop: patches, their rows, the room for contacts beside them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.measure import MeasureConstraints
+from rheotwin.constraints.measure_rows import Measures, fill_measures, fill_values, pack_measures
+from rheotwin.constraints.rows import Rows, along, room_for_rows
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SHARE = 1e-9
+"""eps of every row as a share of its diagonal. It bounds pressures that no motion feels; R errs by eps L/om^2, which
+with the 1e-6 of `constraints.stabilisation` would be as much as the volumes are asked to keep."""
+
+
+class Log(NamedTuple):
+    """What statistics say: iterations of all steps, most of one solution, steps, solutions, largest |R|/S0."""
+
+    iterations: Array
+    most: Array
+    steps: Array
+    looks: Array
+    error: Array
+
+
+class Pressure(NamedTuple):
+    """Constraints of C patches on N nodes; `frequency` is om [1/s].
+
+    `rows` has the patches first and room for contacts behind them; `allowed` (C + contacts,) are residuals of rates
+    that may stay, [m^d/s] and [m/s]; `length` [m] is that of a patch, volumes keep to `tolerance`. `listed` says which
+    candidate each row of a contact is for, `before` (N, 3) are velocities when the step began [m/s]. The rest is room
+    for R, Q, rates, the R that a step is to end with, and impulses.
+    """
+
+    measures: Measures
+    rows: Rows
+    frequency: float
+    allowed: Array
+    value: Array
+    curvature: Array
+    demand: Array
+    target: Array
+    found: Array
+    scratch: Array
+    impulse: Array
+    last: Array
+    listed: Indices
+    before: Array
+    length: float
+    tolerance: float
+    log: Log
+
+
+def pack_pressure(
+    constraints: MeasureConstraints,
+    inverse_mass: Array,
+    candidates: Indices,
+    *,
+    h: float,
+    frequency: float,
+    tolerance: float,
+    dimension: int,
+) -> Pressure:
+    """Pack patches of a body of `dimension` d on nodes of `inverse_mass` (N, 3) [1/kg], zero where held.
+
+    Contacts may act on the nodes `candidates`, one row each. Volumes keep to `tolerance`, a share of each: a rate that
+    is wrong by r in every step leaves R = r/(h om^2).
+    """
+    count, room = constraints.count, len(candidates)
+    start, node = constraints.node_rows
+    end = int(start[-1])
+    rows = room_for_rows(
+        np.concatenate([start, end + 1 + np.arange(room)]).astype(np.int64),
+        np.concatenate([node, candidates]).astype(np.int64),
+        inverse_mass,
+        np.full(count + room, SHARE),
+    )
+    length = float(np.mean(constraints.rest)) ** (1.0 / dimension)
+    size = np.concatenate([constraints.rest, np.full(room, length)])
+    return Pressure(
+        measures=pack_measures(constraints),
+        rows=rows,
+        frequency=frequency,
+        allowed=tolerance * h * frequency**2 * size,
+        value=np.zeros(count),
+        curvature=np.zeros(count),
+        demand=np.zeros(count),
+        target=np.zeros(count),
+        found=np.zeros(count),
+        scratch=np.zeros(count + room),
+        impulse=np.zeros(count + room),
+        last=np.zeros(count),
+        listed=np.zeros(room, np.int64),
+        before=np.zeros_like(inverse_mass),
+        length=length,
+        tolerance=tolerance,
+        log=Log(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)),
+    )
+
+
+@njit(cache=True)
+def look_at_volumes(pressure: Pressure, x: Array, v: Array, h: float) -> None:
+    """Fill the rows at positions and velocities (N, 3).
+
+    Rates that a step of `h` [s] has to end with, for R'' + 2 om R' + om^2 R = 0:
+
+        A^T v+ = A^T v - h (2 om (A^T v - h Q/2) + om^2 R + Q)
+
+    Positions have followed v for the last step, so that (R - R_before)/h is not A^T v but, half a step earlier,
+    A^T v - h Q/2. Without that half step R would settle at -h Q/om instead of zero.
+    """
+    measures, rows, om, log = pressure.measures, pressure.rows, pressure.frequency, pressure.log
+    value, curvature, demand, target = pressure.value, pressure.curvature, pressure.demand, pressure.target
+    count = value.shape[0]
+    pressure.before[:] = v
+    fill_measures(measures, x, v, rows.gradient[: rows.start[count]], value, curvature)
+    start, nodes, gradient, inverse_mass, worst = rows.start, rows.node, rows.gradient, rows.inverse_mass, 0.0
+    for m in range(count):
+        rate, own = along(rows, m, v), 0.0
+        for k in range(start[m], start[m + 1]):
+            node = nodes[k]
+            own += gradient[k, 0] * gradient[k, 0] * inverse_mass[node, 0]
+            own += gradient[k, 1] * gradient[k, 1] * inverse_mass[node, 1]
+            own += gradient[k, 2] * gradient[k, 2] * inverse_mass[node, 2]
+        rows.diagonal[m] = own
+        middle = rate - 0.5 * h * curvature[m]
+        demand[m] = rate - h * (2.0 * om * middle + om * om * value[m] + curvature[m])
+        target[m] = value[m] + h * (demand[m] + 0.5 * h * curvature[m])
+        worst = max(worst, abs(value[m]) / measures.rest[m])
+    log.error[0] = max(log.error[0], worst)
+
+
+@njit(cache=True)
+def curvature_changes(pressure: Pressure, v: Array, h: float) -> bool:
+    """Tell whether velocities (N, 3) have changed so much in a step of `h` [s] that h^2 Q/2 is that of others.
+
+    Of order one over the length of a patch: 2 |v| |v - v before| h^2/2 against what R may be.
+    """
+    before, speed, jump = pressure.before, 0.0, 0.0
+    for node in range(v.shape[0]):
+        own, change = 0.0, 0.0
+        for c in range(3):
+            own += v[node, c] * v[node, c]
+            change += (v[node, c] - before[node, c]) ** 2
+        speed, jump = max(speed, own), max(jump, change)
+    return bool(np.sqrt(speed * jump) * (h / pressure.length) ** 2 > pressure.tolerance)
+
+
+@njit(cache=True)
+def renew_demand(pressure: Pressure, x: Array, v: Array, h: float) -> bool:
+    """Take from the rates demanded what R after the step, looked at exactly, is beside R + h demand + h^2 Q/2.
+
+    Returns whether that was more than what may stay.
+    """
+    ahead, found, demand, target = pressure.rows.push, pressure.found, pressure.demand, pressure.target
+    for node in range(x.shape[0]):
+        for c in range(3):
+            ahead[node, c] = x[node, c] + h * v[node, c]
+    fill_values(pressure.measures, ahead, found)
+    more = False
+    for m in range(target.shape[0]):
+        miss = (found[m] - target[m]) / h
+        demand[m] -= miss
+        more = more or abs(miss) > pressure.allowed[m]
+    return more

@@ -1,0 +1,193 @@
+"""The close of a step that keeps volumes: pressures act like forces, and once more after supports and contact.
+
+    (a)  f += A L            L foreseen from the last steps: supports and contact see nearly all of the pressure
+    (b)  v += h f/m,         then held components and contact, as in every particle loop
+    (c)  (A^T M^-1 A) P = demand - A^T v over patches and contacts together;   v += M^-1 A P,   L += P/h
+    (d)  x += h v
+
+In (c) contacts that push keep the velocities (b) has given them, P being what that takes. Contact with exact tools is
+then looked at again, for nodes that volumes have driven into a tool and contacts that would have to pull, until both
+hold. Without (c) each step would leave what contact changed in it to the next, and R at 1/om^2 times the volume
+acceleration of the contact forces.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.near_tools import note_way
+from rheotwin.constraints.rows import Rows, add_along, along
+from rheotwin.particles.boundary import Boundary, Push, hold, settle_again, settle_contact, touches
+from rheotwin.particles.fastest import fastest
+from rheotwin.particles.shear_volume.incompressible.pressure import (
+    Pressure,
+    curvature_changes,
+    look_at_volumes,
+    renew_demand,
+)
+from rheotwin.particles.shear_volume.incompressible.solve import solve_pressures
+
+Array = NDArray[np.float64]
+
+LEARNT = 0.2
+"""Share of its last change in what is foreseen of a multiplier: less follows later, more takes noise for a trend."""
+LOOKS = 8
+"""Most solutions of one step in which velocities jump or nodes come and go at tools."""
+
+
+@njit(cache=True)
+def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
+    """Close a step of `h` [s] at `end` [s] from the forces in `state`.
+
+    Multipliers are (2, C) [Pa m^(3-d)]: tensions L, and their mean change in a step.
+    """
+    nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
+    look_at_volumes(pressure, x, v, h)
+    for m in range(pressure.value.shape[0]):
+        pressure.last[m] = state.multipliers[0, m]
+        state.multipliers[0, m] += state.multipliers[1, m]
+    add_along(pressure.rows, state.multipliers[0], force)
+    for node in range(x.shape[0]):
+        rate = h / nodes.mass[node]
+        for c in range(3):
+            v[node, c] += rate * force[node, c]
+    hold(boundary.held, nodes, state, end, h)
+    if touches(boundary):
+        settle_contact(boundary, push, state, fastest(v), end, h)
+    _keep_volumes(pressure, push, boundary, state, h)
+    for m in range(pressure.value.shape[0]):
+        change = state.multipliers[0, m] - pressure.last[m]
+        state.multipliers[1, m] += LEARNT * (change - state.multipliers[1, m])
+    for node in range(x.shape[0]):
+        for c in range(3):
+            x[node, c] += h * v[node, c]
+
+
+@njit(cache=True)
+def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any, h: float) -> None:
+    """Change velocities so that all patches have their rates, and contacts and held components keep theirs."""
+    log, way = pressure.log, 0.0
+    log.steps[0] += 1.0
+    exact_tools = boundary.contact is None and boundary.tools.shape.shape[0] > 0
+    for look in range(LOOKS):
+        contacts = _list_contacts(pressure, push, boundary, state)
+        work, largest = _solve_and_push(pressure, contacts, push, boundary, state, h)
+        log.iterations[0] += work
+        log.most[0] = max(log.most[0], work)
+        log.looks[0] += 1.0
+        way += h * largest
+        if look + 1 == LOOKS:
+            break
+        again = False
+        if curvature_changes(pressure, state.velocities, h):
+            again = renew_demand(pressure, state.positions, state.velocities, h)
+        if exact_tools and work > 0:
+            corrected = settle_again(boundary, push, state, h)
+            way += corrected
+            again = again or corrected > pressure.tolerance * pressure.length
+        if not again:
+            break
+    note_way(push.near, way)
+
+
+@njit(cache=True)
+def _list_contacts(pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
+    """Put contacts with tools that push behind the rows of the patches; return how many there are."""
+    return _list(boundary.contact, pressure, push, boundary, state)
+
+
+@njit(cache=True)
+def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
+    # Compiled for either type of `contact`, with only that branch, as is `_exert`.
+    candidate, found = boundary.tools.candidate, 0
+    if contact is None:
+        for row in range(max(0, push.hits[0])):
+            k = push.hit[row]
+            found += _list_one(pressure, found, k, candidate[k], state.contact_force[k])
+    else:
+        history = contact.contacts.history
+        for row in range(history.filled[0]):
+            k = history.listed[row]
+            if k < candidate.shape[0]:
+                found += _list_one(pressure, found, k, candidate[k], history.impulse[k])
+    return found
+
+
+@njit(cache=True)
+def _list_one(pressure: Pressure, found: int, k: int, node: int, force: Array) -> int:
+    """Put candidate `k` behind `found` others, with the direction of its `force` (3,) as its row; 0 without one."""
+    size = np.sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])
+    if size == 0.0:
+        return 0
+    rows, i = pressure.rows, pressure.value.shape[0] + found
+    at, own = rows.start[i], 0.0
+    rows.node[at] = node
+    for c in range(3):
+        normal = force[c] / size
+        rows.gradient[at, c] = normal
+        own += normal * normal * rows.inverse_mass[node, c]
+    rows.diagonal[i] = own
+    pressure.listed[found] = k
+    return 1
+
+
+@njit(cache=True)
+def _exert(
+    contact: Any, pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
+) -> None:
+    """Enter what volumes have added to the forces of contacts."""
+    rows, count, impulse = pressure.rows, pressure.value.shape[0], pressure.impulse
+    for i in range(count, count + contacts):
+        k, at = pressure.listed[i - count], rows.start[i]
+        if contact is None:
+            for c in range(3):
+                state.contact_force[k, c] += rows.gradient[at, c] * impulse[i] / h
+            push.pressed[k] += impulse[i] / boundary.nodes.mass[rows.node[at]]
+        else:
+            tool = np.searchsorted(boundary.tools.offset, k, side="right") - 1
+            for c in range(3):
+                added = rows.gradient[at, c] * impulse[i]
+                contact.contacts.history.impulse[k, c] += added
+                contact.exerted.node_force[rows.node[at], c] += added / h
+                contact.exerted.tool_force[tool, c] -= added / h
+
+
+@njit(cache=True)
+def _solve_and_push(
+    pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
+) -> tuple[int, float]:
+    """Do so with the demand as it is; return the iterations, and the largest change of a velocity [m/s]."""
+    rows, count, impulse = pressure.rows, pressure.value.shape[0], pressure.impulse
+    together = count + contacts
+    for m in range(count):
+        rows.residual[m] = pressure.demand[m] - along(rows, m, state.velocities)
+    rows.residual[count:together] = 0.0
+    work = solve_pressures(rows, together, pressure.allowed, pressure.scratch, impulse)
+    if work == 0:
+        return 0, 0.0
+    for m in range(count):
+        state.multipliers[0, m] += impulse[m] / h
+    rows.push[:] = 0.0
+    add_along(rows, impulse[:together], rows.push)
+    _exert(boundary.contact, pressure, contacts, push, boundary, state, h)
+    return work, _take_up(rows, boundary, state, h)
+
+
+@njit(cache=True)
+def _take_up(rows: Rows, boundary: Boundary, state: Any, h: float) -> float:
+    """Change velocities by the impulses in `push`, of which supports bear their part; return the largest change."""
+    v, largest = state.velocities, 0.0
+    for node in rows.touched:
+        square = 0.0
+        for c in range(3):
+            change = rows.inverse_mass[node, c] * rows.push[node, c]
+            v[node, c] += change
+            square += change * change
+            if boundary.nodes.free[node, c] == 0.0:
+                state.reaction[node, c] -= rows.push[node, c] / h
+        largest = max(largest, square)
+    return float(np.sqrt(largest))

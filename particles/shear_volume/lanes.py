@@ -1,0 +1,96 @@
+"""Simplices CHUNK at a time: gather edges, compute in vectors, scatter corner forces.
+
+Scratch of a chunk and constants of its elements lie component by component, so that what is computed from them runs in
+vectors and stays in the nearest cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Corners = NDArray[np.int32]
+
+CHUNK = 128
+"""Elements per pass."""
+
+
+def chunks_of(count: int) -> int:
+    """Return how many chunks hold `count` elements."""
+    return -(-count // CHUNK)
+
+
+def in_chunks(values: ArrayLike) -> Array:
+    """Return rows (..., E) as (chunks, ..., CHUNK); copies of the last element, without forces, fill up the last."""
+    rows = np.atleast_1d(np.asarray(values, dtype=float))
+    count = rows.shape[-1]
+    if not count:
+        return np.zeros((0, *rows.shape[:-1], CHUNK))
+    chosen = np.minimum(np.arange(chunks_of(count) * CHUNK), count - 1)
+    split = rows[..., chosen].reshape(*rows.shape[:-1], chunks_of(count), CHUNK)
+    return np.ascontiguousarray(np.moveaxis(split, -2, 0))
+
+
+def from_chunks(values: Array, count: int) -> Array:
+    """Return (chunks, ..., CHUNK) as rows (..., count)."""
+    rows = np.moveaxis(values, 0, -2)
+    return np.asarray(rows.reshape(*rows.shape[:-2], -1)[..., :count])
+
+
+def corners_in_chunks(corners: NDArray[Any]) -> Corners:
+    """Return corners (E, k) filled up to whole chunks by the last element."""
+    padding = chunks_of(len(corners)) * CHUNK - len(corners)
+    return np.concatenate([corners, np.repeat(corners[-1:], padding, axis=0)]).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def gather_triangles(corners: Corners, first: int, x: Array, edges: Array) -> None:
+    """Write the edges from corner 0 of CHUNK triangles: rows e1x, e1y, e2x, e2y."""
+    for lane in range(CHUNK):
+        o, p, q = corners[first + lane, 0], corners[first + lane, 1], corners[first + lane, 2]
+        ox, oy = x[o, 0], x[o, 1]
+        edges[lane], edges[CHUNK + lane] = x[p, 0] - ox, x[p, 1] - oy
+        edges[2 * CHUNK + lane], edges[3 * CHUNK + lane] = x[q, 0] - ox, x[q, 1] - oy
+
+
+@njit(cache=True, nogil=True)
+def scatter_triangles(corners: Corners, first: int, count: int, pulls: Array, force: Array) -> None:
+    """Add the forces on corners 1 and 2 of the triangles of a chunk; corner 0 takes the reaction."""
+    for lane in range(min(CHUNK, count - first)):
+        o, p, q = corners[first + lane, 0], corners[first + lane, 1], corners[first + lane, 2]
+        for c in range(2):
+            fp, fq = pulls[c * CHUNK + lane], pulls[(2 + c) * CHUNK + lane]
+            force[p, c] += fp
+            force[q, c] += fq
+            force[o, c] -= fp + fq
+
+
+@njit(cache=True, nogil=True)
+def gather_tets(corners: Corners, first: int, x: Array, edges: Array) -> None:
+    """Write the edges from corner 0 of CHUNK tetrahedra: rows e1x, e1y, e1z, e2x, ..."""
+    for lane in range(CHUNK):
+        e = first + lane
+        o, p, q, r = corners[e, 0], corners[e, 1], corners[e, 2], corners[e, 3]
+        for c in range(3):
+            base = x[o, c]
+            edges[c * CHUNK + lane] = x[p, c] - base
+            edges[(3 + c) * CHUNK + lane] = x[q, c] - base
+            edges[(6 + c) * CHUNK + lane] = x[r, c] - base
+
+
+@njit(cache=True, nogil=True)
+def scatter_tets(corners: Corners, first: int, count: int, pulls: Array, force: Array) -> None:
+    """Add the forces on corners 1, 2 and 3 of the tetrahedra of a chunk; corner 0 takes the reaction."""
+    for lane in range(min(CHUNK, count - first)):
+        e = first + lane
+        o, p, q, r = corners[e, 0], corners[e, 1], corners[e, 2], corners[e, 3]
+        for c in range(3):
+            fp, fq, fr = pulls[c * CHUNK + lane], pulls[(3 + c) * CHUNK + lane], pulls[(6 + c) * CHUNK + lane]
+            force[p, c] += fp
+            force[q, c] += fq
+            force[r, c] += fr
+            force[o, c] -= fp + fq + fr

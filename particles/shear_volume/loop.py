@@ -1,0 +1,76 @@
+"""The compiled time loop of `shear-volume`: that of `particles.kernel` with other elements.
+
+One step, in the order that keeps the scheme stable at any relaxation time:
+
+    (a)  arms advance to where the last step has led, exact for its constant rates; forces of elements
+    (b)  v += h F / m,   then held components and contact; with patches that keep their volume their pressures too
+    (c)  x += h v
+
+Elements may be much stiffer than at rest, squeezed ones above all: where they say so the step is divided, before it is
+taken, into equal halves, quarters ... of which each is looked at again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from rheotwin.particles.boundary import Boundary, Push, apply_loads, room_for_contact
+from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
+from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
+from rheotwin.particles.shear_volume.incompressible.step import close_step
+from rheotwin.particles.shear_volume.state import State
+
+FINEST = 1024
+"""Most parts of a step."""
+
+
+@njit(cache=True, nogil=True)
+def _step(
+    step: int, h: float, forces: Forces, pressure: Any, push: Push, state: State, boundary: Boundary
+) -> None:  # fmt: skip
+    force, done = state.force, 0
+    while done < FINEST:
+        force[:] = boundary.nodes.weight
+        apply_loads(boundary.loads, (step + done / FINEST) * h, force)
+        parts = add_element_forces(forces, state, state.positions, state.velocities, state.part[0], force)
+        size = FINEST - done
+        if parts > 1.0 or done > 0:
+            size = _part(parts, done)
+        part = h * (size / FINEST)
+        done += size
+        _close(pressure, push, state, boundary, (step + done / FINEST) * h, part)
+        state.part[0] = 0.0 if size == FINEST else part
+        state.divided[0] += 1 if done == FINEST and size < FINEST else 0
+
+
+@njit(cache=True, nogil=True)
+def _part(parts: float, done: int) -> int:
+    """Return the largest power of two, in FINEST parts, that is short enough and that what is left divides into."""
+    size = FINEST
+    while size > 1 and (size * parts > FINEST or done % size != 0):
+        size //= 2
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _close(pressure: Any, push: Push, state: State, boundary: Boundary, end: float, h: float) -> None:
+    # Compiled for either type of `pressure`, with only that branch.
+    if pressure is None:
+        move(push, state, boundary, end, h)
+    else:
+        close_step(pressure, push, state, boundary, end, h)
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    first: int, count: int, h: float, forces: Forces, pressure: Any, state: State, boundary: Boundary
+) -> int:  # fmt: skip
+    """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken."""
+    push = room_for_contact(boundary)
+    for step in range(first, first + count):
+        _step(step, h, forces, pressure, push, state, boundary)
+        if step % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
+            return step + 1 - first
+    return count

@@ -1,0 +1,171 @@
+"""The plane neo-Hooke shear triangle with an area element in it (spec section 3.3, W_Q), for all shapes.
+
+    W = S0 [ mu (tr C/2 - J) psi(J) + K/2 (J - 1)^2 ],      psi = 1/J (see `inversion`),   J = S/S0
+
+In the corners' cotangents this is -(mu S0/2)(gam1 gam2 + gam2 gam3 + gam3 gam1): the papers' strain, and exact at any
+deformation. Edges e_a from corner 0 make up C: tr C = sum_ab G_ab e_a.e_b with the inverse metric G of the rest shape.
+
+Memory is on the deviatoric second Piola stress per modulus, with the components its force on corner a has along e_b,
+
+    s_ab = (G_ab - tr C/2 C^-1_ab)/J,    C^-1_ab = c_a . c_b/(2S)^2,   c_a = 2 dS/dx_a,     f_a = -S0 w_ab e_b
+
+which no rotation changes; w are the arms' stresses. Where J < J0 s is that of the energy above. The dashpot is
+Newtonian, 2 eta J dev D, with psi for 1/J in D.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
+from rheotwin.particles.shear_volume.inversion import guarded_inverse, inverse_ratio
+from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
+from rheotwin.particles.shear_volume.memory import advance_arms
+from rheotwin.particles.shear_volume.tensor_memory import arm_energy
+
+Array = NDArray[np.float64]
+
+STRAINS = 3
+ROWS = 6
+"""Rows of constants: 1/(2 S0) [1/m2], G_11, G_12, G_22 [1/m2], S0 mu and S0 K [J]."""
+
+
+@njit(cache=True, inline="always")
+def _stiffer(psi: float, slope: float, half: float) -> float:
+    """Return s^2, by how much a triangle is stiffer than at rest, half = tr C/2 standing for squares of gradients."""
+    return (psi + half * (1.0 + 2.0 * half * psi * psi * psi - 2.0 * slope)) * (1.0 / 6.0)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _measure(e: Array, c: Array, strain: Array) -> None:
+    """Write s_11, s_12, s_22 and J - 1."""
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        scale, g0, g1, g2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
+        aa, ab, bb = ax * ax + ay * ay, ax * bx + ay * by, bx * bx + by * by
+        ratio = scale * (ax * by - ay * bx)
+        half = 0.5 * (g0 * aa + 2.0 * g1 * ab + g2 * bb)
+        psi, slope = inverse_ratio(ratio)
+        swell = ((half - ratio) * slope - psi) * scale * scale * guarded_inverse(ratio)
+        strain[k] = psi * g0 + swell * bb
+        strain[CHUNK + k] = psi * g1 - swell * ab
+        strain[2 * CHUNK + k] = psi * g2 + swell * aa
+        strain[3 * CHUNK + k] = ratio - 1.0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
+    """Write the forces on corners 1 and 2 by springs and arms; return how many are stiffer than `limit`."""
+    severe = 0
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        scale, g0, g1, g2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
+        ratio = scale * (ax * by - ay * bx)
+        half = 0.5 * (g0 * (ax * ax + ay * ay) + 2.0 * g1 * (ax * bx + ay * by) + g2 * (bx * bx + by * by))
+        psi, slope = inverse_ratio(ratio)
+        shear = c[4 * CHUNK + k]
+        swell = shear * ((half - ratio) * slope - psi) + c[5 * CHUNK + k] * (ratio - 1.0) + tension[3 * CHUNK + k]
+        swell *= scale
+        shear *= psi
+        w0, w1, w2 = (
+            shear * g0 + tension[k],
+            shear * g1 + tension[CHUNK + k],
+            shear * g2 + tension[2 * CHUNK + k],
+        )
+        pulls[k] = -(w0 * ax + w1 * bx + swell * by)
+        pulls[CHUNK + k] = -(w0 * ay + w1 * by - swell * bx)
+        pulls[2 * CHUNK + k] = -(w1 * ax + w2 * bx - swell * ay)
+        pulls[3 * CHUNK + k] = -(w1 * ay + w2 * by + swell * ax)
+        severe += 1 if _stiffer(psi, slope, half) > limit else 0
+    return severe
+
+
+@njit(cache=True, nogil=True)
+def _stiffest(e: Array, c: Array) -> float:
+    """Return the largest s^2."""
+    worst = 0.0
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        half = 0.5 * (c[CHUNK + k] * (ax * ax + ay * ay) + c[3 * CHUNK + k] * (bx * bx + by * by))
+        half += c[2 * CHUNK + k] * (ax * bx + ay * by)
+        psi, slope = inverse_ratio(c[k] * (ax * by - ay * bx))
+        worst = max(worst, _stiffer(psi, slope, half))
+    return worst
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, pulls: Array) -> None:
+    """Add the forces of the dashpots at edge rates `u`: -(2 eta S0 psi scale^2 dev sym(L) + eta_v S0 J' scale) c_a.
+
+    L = sum_a u_a (x) c_a with c_1 = (e2y, -e2x), c_2 = (-e1y, e1x) is 2 S0 J times the gradient of the velocity.
+    """
+    for k in range(CHUNK):
+        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+        ux, uy, wx, wy = u[k], u[CHUNK + k], u[2 * CHUNK + k], u[3 * CHUNK + k]
+        scale = c[k]
+        psi, _ = inverse_ratio(scale * (ax * by - ay * bx))
+        lxx, lyy = ux * by - wx * ay, wy * ax - uy * bx
+        lxy = 0.5 * (wx * ax - ux * bx + uy * by - wy * ay)
+        factor = 2.0 * shear[k] * psi * scale * scale
+        swell = area[k] * scale * scale * (lxx + lyy)
+        xx, yy, xy = 0.5 * factor * (lxx - lyy) + swell, 0.5 * factor * (lyy - lxx) + swell, factor * lxy
+        pulls[k] -= xx * by - xy * bx
+        pulls[CHUNK + k] -= xy * by - yy * bx
+        pulls[2 * CHUNK + k] -= xy * ax - xx * ay
+        pulls[3 * CHUNK + k] -= yy * ax - xy * ay
+
+
+@njit(cache=True, nogil=True)
+def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
+    """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
+
+    `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
+    """
+    stiffer = 0.0
+    edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
+    strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
+    for chunk in range(group.constants.shape[0]):
+        first, c = chunk * CHUNK, group.constants[chunk]
+        gather_triangles(group.corners, first, x, edges)
+        if group.remembers:
+            tension[:] = 0.0
+            before = memory.shear_before[chunk]
+            _measure(edges, c, strain)
+            shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
+            advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
+            advance_arms(
+                group.volume,
+                chunk,
+                part,
+                memory.volume_arms[chunk],
+                memory.volume_before[chunk],
+                strain[area],
+                tension[area],
+            )
+        if _pull(edges, c, tension, group.limit, pulls):
+            stiffer = max(stiffer, _stiffest(edges, c))
+        if group.viscous:
+            gather_triangles(group.corners, first, v, rates)
+            _add_dashpots(edges, rates, c, group.shear.viscosity[chunk], group.volume.viscosity[chunk], pulls)
+        scatter_triangles(group.corners, first, group.count, pulls, force)
+    return parts_of(group, stiffer)
+
+
+@njit(cache=True, nogil=True)
+def neo_hooke_energy(group: Group, memory: Memory, x: Array) -> float:
+    """Return the energy in springs and arms [J]."""
+    e, total = np.empty(4 * CHUNK), 0.0
+    for chunk in range(group.constants.shape[0]):
+        c = group.constants[chunk]
+        gather_triangles(group.corners, chunk * CHUNK, x, e)
+        for k in range(min(CHUNK, group.count - chunk * CHUNK)):
+            ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
+            half = 0.5 * (c[CHUNK + k] * (ax * ax + ay * ay) + c[3 * CHUNK + k] * (bx * bx + by * by))
+            half += c[2 * CHUNK + k] * (ax * bx + ay * by)
+            ratio = c[k] * (ax * by - ay * bx)
+            psi, _ = inverse_ratio(ratio)
+            total += c[4 * CHUNK + k] * (half - ratio) * psi + 0.5 * c[5 * CHUNK + k] * (ratio - 1.0) ** 2
+            total += arm_energy(group, memory, chunk, k, e)
+    return total

@@ -1,0 +1,48 @@
+"""Options of the solver `shear-volume`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from rheotwin.particles.shear_volume.incompressible.options import IncompressibleOptions
+
+OPTIONS = "solvers.shear-volume"
+Shear = Literal["neo-hooke", "cotangent", "seed"]
+
+
+class ShearVolumeOptions(IncompressibleOptions):
+    """Options of the solver `shear-volume`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: float | None = Field(
+        default=None, gt=0.0, description="step [s]; default: `safety` times the stable step of the body at rest"
+    )
+    safety: float = Field(
+        default=0.5,
+        gt=0.0,
+        le=1.0,
+        description="share of the stable step used by default; squeezed elements are stiffer than at rest",
+    )
+    unstable: Literal["refuse", "substep"] = Field(
+        default="refuse", description="what to do with a step above the stable one"
+    )
+    shear: Shear = Field(
+        default="neo-hooke",
+        description="shear elements: `neo-hooke` for any shape, history on the deviatoric stress, comes back from "
+        "inversion; `cotangent` (triangles): networks on the papers' corner strains, with weights that make them linear "
+        "finite elements, where no angle at rest is obtuse (`neo-hooke` there); `seed`: the papers', not conservative",
+    )
+    split: Literal["bulk-shear", "lame"] = Field(
+        default="bulk-shear",
+        description="moduli of the law that relax separately; `lame` is the papers' rule per constant",
+    )
+    shear_law: str | None = Field(
+        default=None, description="name of a law whose numbers (`young`) are the shear modulus of every element"
+    )
+    volume_law: str | None = Field(
+        default=None,
+        description="name of a law whose numbers (`young`) are the area (3D: bulk) modulus of every element",
+    )

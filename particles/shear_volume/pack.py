@@ -1,0 +1,192 @@
+"""Elements as the arrays of the compiled loop, for steps of one size, and what their arms remember at rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.particles.forces.elements import Elements as KernelElements
+from rheotwin.particles.network import Constants
+from rheotwin.particles.packing import kernel_elements
+from rheotwin.particles.shear_volume import (
+    cotangent_triangle,
+    neo_hooke_triangle,
+    seed_corners,
+    seed_tetrahedron,
+    tet_shear,
+)
+from rheotwin.particles.shear_volume.elements import AllElements, Elements
+from rheotwin.particles.shear_volume.forces import Forces
+from rheotwin.particles.shear_volume.group import Group, Memory
+from rheotwin.particles.shear_volume.lanes import CHUNK, corners_in_chunks, in_chunks
+from rheotwin.particles.shear_volume.memory import pack_network
+from rheotwin.particles.shear_volume.state import State
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+MARGIN = 1.0
+"""How much finer steps of stiffened elements are divided than their estimate asks for."""
+
+
+def pack_forces(elements: AllElements, points: Array, h: float, stable: float = np.inf) -> Forces:
+    """Pack all elements with rest points (N, 3) [m] for steps of `h` [s]; with h = 0 arms stay as they are.
+
+    `stable` [s] is the stable step at rest, which tells where steps have to be divided.
+    """
+    stretch = MARGIN * h / stable
+    simplices, quadrilaterals = elements.seed_simplices, elements.seed_quadrilaterals
+    return Forces(
+        cotangent=_group(elements.cotangent, _cotangent_rows(elements.cotangent, points), h, stretch),
+        neo_hooke=_group(elements.neo_hooke, _metric_rows(elements.neo_hooke, points), h, stretch),
+        tets=_group(elements.tets, _metric_rows(elements.tets, points), h, stretch),
+        seed=_seed(simplices, quadrilaterals, points, h),
+        cells=_pressures(simplices, h),
+        quadrilaterals=_pressures(quadrilaterals, h),
+    )
+
+
+def without_springs(forces: Forces) -> Forces:
+    """Return forces whose arms act alone, for the stress they remember."""
+    changed = {}
+    springs = {"cotangent": slice(cotangent_triangle.SHEAR, None), "neo_hooke": slice(4, None), "tets": slice(7, None)}
+    for name, rows in springs.items():
+        group = getattr(forces, name)
+        constants = group.constants.reshape(len(group.constants), group.constants.shape[1] // CHUNK, CHUNK).copy()
+        constants[:, rows] = 0.0
+        changed[name] = group._replace(constants=constants.reshape(group.constants.shape), viscous=False)
+    for name in ("seed", "cells", "quadrilaterals"):
+        part = getattr(forces, name)
+        changed[name] = part._replace(stiffness=0.0 * part.stiffness, viscosity=0.0 * part.viscosity)
+    return forces._replace(**changed)
+
+
+def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, Indices]:
+    """Return elements that share no nodes, their points, and the node (n,) each of their corners was."""
+    nodes, changed, first = [np.zeros(0, np.int64)], {}, 0
+    for name, kind in elements.kinds.items():
+        changed[name] = replace(kind, cells=first + np.arange(kind.cells.size).reshape(kind.cells.shape))
+        nodes.append(kind.cells.ravel())
+        first += kind.cells.size
+    node = np.concatenate(nodes)
+    return replace(elements, **changed), points[node], node
+
+
+def rest_state(forces: Forces, rest: Array, *, candidates: int = 0, multipliers: int = 0) -> State:
+    """Return the state at rest positions (N, 3) [m], with room for as many candidates of contact and multipliers."""
+    return State(
+        positions=rest.copy(),
+        velocities=np.zeros_like(rest),
+        force=np.zeros_like(rest),
+        contact_force=np.zeros((candidates, 3)),
+        reaction=np.zeros_like(rest),
+        multipliers=np.zeros((2, multipliers)),
+        part=np.zeros(1),
+        divided=np.zeros(1, np.int64),
+        cotangent=_no_memory(forces.cotangent, cotangent_triangle.STRAINS),
+        neo_hooke=_no_memory(forces.neo_hooke, neo_hooke_triangle.STRAINS),
+        tets=_no_memory(forces.tets, tet_shear.STRAINS),
+        seed_arms=np.zeros_like(forces.seed.arm_stiffness),
+        cell_arms=np.zeros_like(forces.cells.arm_stiffness),
+        quadrilateral_arms=np.zeros_like(forces.quadrilaterals.arm_stiffness),
+    )
+
+
+def _no_memory(group: Group, strains: int) -> Memory:
+    """Return what a group remembers at rest: nothing."""
+    chunks = len(group.constants)
+    return Memory(
+        np.zeros((chunks, group.shear.arm_stiffness.shape[1], strains, CHUNK)),
+        np.zeros((chunks, strains, CHUNK)),
+        np.zeros((chunks, group.volume.arm_stiffness.shape[1], 1, CHUNK)),
+        np.zeros((chunks, 1, CHUNK)),
+    )
+
+
+def _group(elements: Elements, rows: Array, h: float, stretch: float) -> Group:
+    springs = np.vstack([rows, elements.shear.stiffness, elements.volume.stiffness])
+    constants = in_chunks(springs)
+    shear, volume = _with_needed_arms(elements.shear), _with_needed_arms(elements.volume)
+    viscous = bool(shear.viscosity.any() or volume.viscosity.any())
+    short = stretch if viscous else stretch**2
+    return Group(
+        count=len(elements),
+        corners=corners_in_chunks(elements.cells),
+        constants=constants.reshape(len(constants), len(springs) * CHUNK),
+        shear=pack_network(shear, h),
+        volume=pack_network(volume, h),
+        viscous=viscous,
+        remembers=bool(shear.arm_stiffness.size or volume.arm_stiffness.size),
+        stretch=stretch,
+        limit=1.0 / short if short > 0.0 else np.inf,
+    )
+
+
+def _with_needed_arms(constants: Constants) -> Constants:
+    """Leave out arms that no element has."""
+    used = constants.arm_stiffness.any(axis=1)
+    return replace(constants, arm_stiffness=constants.arm_stiffness[used], arm_rate=constants.arm_rate[used])
+
+
+def _cotangent_rows(elements: Elements, points: Array) -> Array:
+    rest = cotangent_triangle.corner_cotangents(points, elements.cells)
+    weights = np.maximum(cotangent_triangle.corner_weights(rest), 0.0)
+    return np.vstack([0.5 / elements.rest, rest, weights])
+
+
+def _metric_rows(elements: Elements, points: Array) -> Array:
+    """Return 1/(d! V0) and the inverse metric of rest edges: 11, 22, 33, 12, 23, 13, and in the plane 11, 12, 22."""
+    dimension = elements.cells.shape[1] - 1
+    edges = (points[elements.cells[:, 1:]] - points[elements.cells[:, :1]])[:, :, :dimension]
+    metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+    pairs = ((0, 0), (0, 1), (1, 1)) if dimension == 2 else ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+    scale = (0.5 if dimension == 2 else 1.0 / 6.0) / elements.rest
+    return np.vstack([scale, *(metric[:, a, b] for a, b in pairs)])
+
+
+def _per_size(constants: Constants, elements: Elements, times: int = 1) -> Constants:
+    """Return constants divided by rest measures, each `times` over."""
+    share = 1.0 / elements.rest
+    return Constants(
+        np.repeat(constants.stiffness * share, times),
+        np.repeat(constants.viscosity * share, times),
+        np.repeat(constants.arm_stiffness * share, times, axis=1),
+        np.repeat(constants.arm_rate, times, axis=1),
+    )
+
+
+def _pressures(elements: Elements, h: float) -> KernelElements:
+    return kernel_elements(elements.cells, elements.rest, _per_size(elements.volume, elements), h)
+
+
+def _joined(parts: tuple[Constants, Constants]) -> Constants:
+    arms = max(len(part.arm_stiffness) for part in parts)
+    return Constants(
+        np.concatenate([part.stiffness for part in parts]),
+        np.concatenate([part.viscosity for part in parts]),
+        np.concatenate([_with_arms(part.arm_stiffness, arms, 0.0) for part in parts], axis=1),
+        np.concatenate([_with_arms(part.arm_rate, arms, 1.0) for part in parts], axis=1),
+    )
+
+
+def _with_arms(rows: Array, arms: int, unused: float) -> Array:
+    """Return rows (arms, n) filled up with arms that do nothing."""
+    return np.pad(rows, ((0, arms - len(rows)), (0, 0)), constant_values=unused)
+
+
+def _seed(simplices: Elements, quadrilaterals: Elements, points: Array, h: float) -> KernelElements:
+    if simplices.cells.shape[1] == 4:
+        corners = seed_tetrahedron.tetrahedron_corners(simplices.cells)
+        rest = seed_tetrahedron.shear_strains(points, corners)
+        return kernel_elements(corners, rest, _per_size(simplices.shear, simplices, 24), h)
+    corners = np.concatenate(
+        [
+            seed_corners.triangle_corners(simplices.cells),
+            seed_corners.quadrilateral_corners(quadrilaterals.cells),
+        ]
+    )
+    constants = _joined((_per_size(simplices.shear, simplices, 3), _per_size(quadrilaterals.shear, quadrilaterals, 4)))
+    return kernel_elements(corners, seed_corners.corner_cotangents(points, corners), constants, h)
