@@ -14,7 +14,8 @@ DEMO_OUTPUT ?= runs/demo
 .PHONY: demo test peers check quality wheel-check bench clean
 
 demo: $(VENV)/.ready
-	$(BIN)/rheotwin compare scenes/bar-press-2d.toml --output $(DEMO_OUTPUT) --overwrite
+	$(BIN)/rheotwin compare scenes/bar-press-2d.toml --solvers fem,truss,shear-volume --refine 1,2 --refine fem=1,2,4 \
+		--reference fem@limit --output $(DEMO_OUTPUT) --overwrite
 
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope

@@ -25,6 +25,7 @@ CASES: dict[str, dict[str, Any]] = {
     "floor": {"tools": FLOOR},
     "exact": {"tools": FLOOR, "contact": {"law": "exact", "bodies": False}},
     "penalty": {"tools": FLOOR, "contact": SPRINGS},
+    "integrated": {"tools": FLOOR, "contact": {**SPRINGS, "law": "integrated", "integral": 1.0, "region": 0.1}},
     "friction": {"tools": FLOOR, "contact": {"law": "exact", "friction": 0.3, "bodies": False}},
     "self": {"tools": FLOOR, "contact": {**SPRINGS, "bodies": True, "self": True}},
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gallery_circuit
+import gallery_pareto
 import numpy as np
 import pyvista
 
@@ -227,6 +228,8 @@ def main(names: list[str]) -> None:
         draw_forces("press-match-2d", "roller")
     if not names or gallery_circuit.SCENE in names:
         gallery_circuit.draw_circuit(ROOT, IMAGES)
+    if not names or gallery_pareto.NAME in names:
+        gallery_pareto.draw_pareto(ROOT, IMAGES)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class FemSolver:
         planes=frozenset({"strain", "stress", "axisymmetric"}),
         links=True,
         contact=ALL_CONTACT,
+        incompressible=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation | FiniteSimulation:

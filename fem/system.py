@@ -15,11 +15,11 @@ from rheotwin.fem.elements import Order
 from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
 from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
 from rheotwin.fem.incompressible import Formulation, locking_check
-from rheotwin.fem.incompressible.locking import REFUSE_ABOVE
+from rheotwin.fem.incompressible.locking import INCOMPRESSIBLE, REFUSE_ABOVE
 from rheotwin.fem.mixed_terms import body_form, mixed_terms, require_volume, shear_term, soft_term
 from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.term import History, NodalTerm, QuadratureTerm, Term
-from rheotwin.materials import Channel, Law, equal_poisson
+from rheotwin.materials import Channel, Law, equal_poisson, is_incompressible
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
 
@@ -203,9 +203,11 @@ def warn_of_locking(body: ProblemBody, problem: Problem, choice: Discretisation)
     """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
     if problem.dimension == 1 or is_flat(problem):
         return  # neither has a volume to keep
-    bulk, shear = body.law.channel("bulk"), body.law.channel("shear")
-    at_once = _poisson(bulk.instantaneous, shear.instantaneous)
-    settled = _poisson(bulk.equilibrium, shear.equilibrium)
+    at_once = settled = INCOMPRESSIBLE
+    if not is_incompressible(body.law):
+        bulk, shear = body.law.channel("bulk"), body.law.channel("shear")
+        at_once = _poisson(bulk.instantaneous, shear.instantaneous)
+        settled = _poisson(bulk.equilibrium, shear.equilibrium)
     formulation, place = choice.formulation or "displacement", f"bodies.{body.name}.law"
     warning = locking_check(body.cell, choice.order, formulation, at_once, place=place)
     if warning is None:

@@ -28,13 +28,17 @@ def tool_reactions(problem: Problem, contact: Contact) -> dict[str, Array]:
 
 
 def contact_statistics(contact: Contact | None) -> dict[str, Any]:
-    """Return the contacts that push and the rounds of impulses in the last step, and in steps that needed any."""
+    """Return the contacts that push and the rounds of impulses in the last step, and in steps that needed any.
+
+    Steps whose rounds ended before the contacts had settled are `contacts_loose`.
+    """
     if contact is None:
         return {}
-    now, most, rounds, steps = (int(number) for number in contact.contacts.impulses.visits)
+    now, most, rounds, steps, loose, _ = (int(number) for number in contact.contacts.impulses.visits)
     return {
         "active_contacts": int(contact.exerted.active[0]),
         "contact_rounds": now,
         "most_contact_rounds": most,
         "mean_contact_rounds": rounds / max(1, steps),
+        "contacts_loose": loose,
     }

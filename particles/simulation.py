@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 from scipy.sparse import diags
 
+from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError
@@ -209,6 +210,7 @@ class TrussSimulation:
         contact = self._boundary.contact
         if contact is None or contact.bodies is None:
             self.step_count += self._mirror.take(self.step_count, count)
+            warn_of_loose_contacts(contact, "truss")
             return
         before = self.save()
         taken = self._mirror.take(self.step_count, count)
@@ -219,6 +221,7 @@ class TrussSimulation:
             self._bind(self._state)
             taken = self._mirror.take(self.step_count, count)
         self.step_count += taken
+        warn_of_loose_contacts(contact, "truss")
 
     def _edge_tension(self) -> tuple[Array, Array, Array]:
         """Return edge vectors (M, 3) [m], tension of the relaxing arms and total tension [N]."""

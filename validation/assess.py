@@ -24,6 +24,7 @@ from rheotwin.validation.comparison import (
     RunCost,
     Settling,
 )
+from rheotwin.validation.cross_check import cross_checks
 from rheotwin.validation.pairing import Values, at_nodes_of, pairing_obstacle
 from rheotwin.validation.run_view import RunView
 
@@ -103,6 +104,7 @@ def _compare_case(case: str, runs: Sequence[RunView], reference: RunView) -> Cas
         settlings=settlings,
         reference_uncertainty=_reference_uncertainty(settlings, reference.solver),
         front=study.front(compared),
+        cross_checks=cross_checks(runs),
     )
 
 

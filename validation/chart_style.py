@@ -21,6 +21,8 @@ KNOWN = ("fem", "truss", "shear-volume", "fixed-point")
 """Solvers that always have the first colours."""
 PALEST = 0.6
 """How much white the colour of a solver's coarsest mesh has; the finest has none."""
+_WIDTH, _LEGEND_MARK, _LEGEND_LETTER = 4.4, 0.5, 0.075
+"""Width of a plot, of a line and the room around it in a legend, and of a letter there [inches]."""
 
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -96,8 +98,14 @@ def paler(colour: str, white: float) -> str:
     return "#" + "".join(f"{round(part + white * (255 - part)):02X}" for part in parts)
 
 
+def legend_columns(labels: Sequence[str]) -> int:
+    """Return how many columns of a legend fit above a plot, four at most."""
+    each = _LEGEND_MARK + _LEGEND_LETTER * max(map(len, labels), default=1)
+    return max(1, min(4, int(_WIDTH / each)))
+
+
 @contextmanager
-def chart(name: str, caption: str, alt: str, *, size: tuple[float, float] = (4.4, 3.0)) -> Iterator[ChartDraft]:
+def chart(name: str, caption: str, alt: str, *, size: tuple[float, float] = (_WIDTH, 3.0)) -> Iterator[ChartDraft]:
     """Yield a draft whose figure [inches] is drawn under the common style; its `plot` exists afterwards."""
     with mpl.rc_context(_STYLE):
         draft = ChartDraft(name, caption, alt, Figure(figsize=size, layout="constrained"))

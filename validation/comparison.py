@@ -109,6 +109,25 @@ class Settling:
 
 
 @dataclass(frozen=True)
+class CrossCheck:
+    """Forces on one tool from particles of shear and volume and from finite elements on one mesh (`cross_check`).
+
+    `at_zero` is their relative difference [1] at no depth, `slope` how it begins to grow over the strain [1], `scatter`
+    [1] what a parabola through `differences` over `strains` leaves; `holds` is None where that is too much.
+    """
+
+    particles: str
+    finite: str
+    tool: str
+    at_zero: float
+    slope: float
+    scatter: float
+    strains: tuple[float, ...]
+    differences: tuple[float, ...]
+    holds: bool | None
+
+
+@dataclass(frozen=True)
 class CaseComparison:
     """All runs of one case; the reference is one of them.
 
@@ -123,6 +142,7 @@ class CaseComparison:
     settlings: tuple[Settling, ...] = ()
     reference_uncertainty: float | None = None
     front: tuple[str, ...] = ()
+    cross_checks: tuple[CrossCheck, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from rheotwin.validation import probe_columns
-from rheotwin.validation.chart_style import LineStyle, Plot, chart, line_styles
+from rheotwin.validation.chart_style import LineStyle, Plot, chart, legend_columns, line_styles
 from rheotwin.validation.comparison import CaseComparison, Comparison
 from rheotwin.validation.run_view import Array, RunView
 from rheotwin.validation.study import finest_labels
@@ -77,7 +77,7 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
         axes.margins(y=0.12)
         axes.set_ylim(bottom=0.0)
         axes.grid(visible=False, axis="x")
-        draft.figure.legend(loc="outside upper left", ncols=min(len(labels), 4))
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns(labels))
     return draft.plot
 
 
@@ -105,11 +105,13 @@ def _error_plots(case: CaseComparison, styles: Styles) -> list[Plot]:
                 color=styles[label].colour,
                 linestyle=":" if moving else "-",
                 linewidth=1.2 if moving else 1.8,
-                label=f"{label}, {quantity}",
+                label=None if moving else label,
             )
         axes.set(xlabel="time [s]", ylabel="relative error [%]")
         axes.set_ylim(bottom=0.0)
-        draft.figure.legend(loc="outside upper left", ncols=2)
+        if any(quantity == "velocity" for _, quantity, _ in histories):
+            axes.plot([], [], ":", color="#333333", linewidth=1.2, label="velocity")
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns([label for label, _, _ in histories]))
     return [draft.plot]
 
 
@@ -131,10 +133,9 @@ def _curves(
             axes.plot(x, y, color=style.colour, linestyle=style.dashes, label=label)
         axes.set(xlabel=axis_labels[0], ylabel=axis_labels[1])
         axes.ticklabel_format(axis="both", scilimits=(-3, 4), useMathText=True)
-        columns = 4 if len(lines) <= 4 else 3
         if all(np.ptp(y) <= 1e-12 * max(np.abs(y).max(), 1e-300) for _, _, y in lines):
             axes.set_ylim(lines[0][2][0] - 1.0, lines[0][2][0] + 1.0)
-        draft.figure.legend(loc="outside upper left", ncols=columns)
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns([label for label, _, _ in lines]))
     return draft.plot
 
 

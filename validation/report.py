@@ -15,12 +15,18 @@ from markupsafe import Markup
 
 from rheotwin.validation.chart_style import Plot, line_styles, with_own_ids
 from rheotwin.validation.comparison import CaseComparison, Comparison, RunComparison
+from rheotwin.validation.cross_check_plots import cross_check_plots
 from rheotwin.validation.pictures import PictureRow
 from rheotwin.validation.plots import colour_bar
-from rheotwin.validation.sentences import percent, settling_sentence
+from rheotwin.validation.sentences import cross_check_sentence, percent, settling_sentence
 from rheotwin.validation.study import finest_labels
+from rheotwin.validation.verify.outcome import Verification
+from rheotwin.validation.verify.table import error_text, reference_text
+from rheotwin.validation.verify.table import number as digits
 
 TEMPLATES = Path(__file__).parent / "templates"
+ROW_FILTERS = {"error": error_text, "digits": digits, "reference": reference_text}
+"""What the table of reference numbers asks for."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,9 @@ def render_report(
     overview: Sequence[Plot],
     plots: Mapping[str, Sequence[Plot]],
     pictures: Mapping[str, Sequence[PictureRow]],
+    references: Verification | None = None,
 ) -> str:
-    """Return the page; `plots` and `pictures` are keyed by case."""
+    """Return the page; `plots` and `pictures` are keyed by case. `references` are shown in a section of their own."""
     sections = tuple(
         CaseSection(
             anchor=f"case-{slug(case.case)}",
@@ -80,7 +87,9 @@ def render_report(
             materials=material_rows(comparison),
             limits=limits(comparison),
             settlings=any(case.settlings for case in comparison.cases),
+            cross_plots=cross_check_plots(comparison),
             telling=telling_labels,
+            references=references,
             scene=json.dumps(comparison.scene, indent=2, default=str),
         )
     )
@@ -111,6 +120,11 @@ def limits(comparison: Comparison) -> tuple[str, ...]:
         found.append(
             "The finite elements assume small strains and rotations: where the body turns or shears by more "
             "than about a tenth, part of the difference between solvers is theirs."
+        )
+    if "shear-volume" in solvers:
+        found.append(
+            "Elements of shear and volume follow rotations exactly and stiffen under compression by a rule of their "
+            "own (neo-Hooke); where diagonals all run one way they let a squeezed body lean as springs do."
         )
     if "truss" in solvers:
         found.append(
@@ -216,9 +230,9 @@ def embedded(png: bytes) -> str:
 
 
 def page_environment(templates: Path) -> Environment:
-    """Return the template environment of a page whose templates lie in a folder."""
+    """Return the template environment of a page whose templates lie in a folder, beside the shared ones."""
     return Environment(
-        loader=FileSystemLoader(templates),
+        loader=FileSystemLoader([templates, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -237,6 +251,8 @@ def _environment() -> Environment:
         "worst_force": worst_force,
         "worst_drift": worst_drift,
         "settling": settling_sentence,
+        "cross_check": cross_check_sentence,
         "svg": own_svg,
+        **ROW_FILTERS,
     }
     return environment

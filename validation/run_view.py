@@ -108,6 +108,10 @@ class RunView:
         """Return the same run under another label."""
         return dataclasses.replace(self, label=label)
 
+    def of_method(self, name: str) -> RunView:
+        """Return the same run as that of a method of its own: a solver with certain options, or on certain cells."""
+        return dataclasses.replace(self, label=name, solver=name)
+
 
 def tributary_weights(rest: Array, cells: NDArray[np.int64], cell_kind: str) -> Array:
     """Return the volume each node stands for: w_n = sum over its cells of |cell| / nodes per cell.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rheotwin.validation.comparison import CaseResidual, ErrorHistory, ForceError, Settling
+from rheotwin.validation.comparison import CaseResidual, CrossCheck, ErrorHistory, ForceError, Settling
 
 
 def percent(value: float | None) -> str:
@@ -81,6 +81,21 @@ def settling_sentence(item: Settling) -> str:
         return f"{start}{bound}, {found.verdict}."
     order = f"{found.order:.2g}" + ("" if found.order_error is None else f" ± {_short(found.order_error)} (95 %)")
     return f"{start}, observed order {order}, limit {found.limit:.4g}{bound}."
+
+
+def cross_check_sentence(check: CrossCheck) -> str:
+    """Return "shear-volume and fem, bar: 0.2 % apart at no depth, 0.8 times the strain beyond: as promised"."""
+    start = f"{check.particles} and {check.finite}, force on {check.tool}:"
+    if check.holds is None:
+        return f"{start} too unsteady to tell, {percent(check.scatter)} scatter about a smooth difference."
+    verdict = {
+        True: "nothing but the order of the strain, as promised",
+        False: "more than the order of the strain, not as promised",
+    }[check.holds]
+    return (
+        f"{start} {percent(abs(check.at_zero))} apart at no depth, known to {percent(check.scatter)}, and then "
+        f"{check.slope:+.2f} times the strain: {verdict}."
+    )
 
 
 def _short(value: float) -> str:

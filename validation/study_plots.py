@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from rheotwin.validation.chart_style import LineStyle, Plot, chart, line_styles
+from rheotwin.validation.chart_style import LineStyle, Plot, chart, legend_columns, line_styles
 from rheotwin.validation.comparison import CaseComparison, RunComparison
 from rheotwin.validation.sentences import settling_sentence
 from rheotwin.validation.study import error_of, solver_of
@@ -32,12 +32,20 @@ def _pareto(case: CaseComparison, styles: dict[str, LineStyle]) -> tuple[Plot, .
     spoken = "; ".join(f"{run.label}: {100 * error:.3g} % in {cost:.3g} s" for run, cost, error in points)
     caption = f"{case.case}: accuracy against cost"
     alt = f"{caption}, error against {case.reference} over wall time. {spoken}. Not beaten: {', '.join(case.front)}."
-    with chart(f"{case.case}-pareto", caption, alt, size=(4.4, 3.4)) as draft:
+    with chart(f"{case.case}-pareto", caption, alt, size=(4.4, 3.8)) as draft:
         axes = draft.figure.subplots()
         best = sorted((cost, 100.0 * error) for run, cost, error in points if run.label in case.front)
         axes.plot(*np.array(best).T, color="#999999", linewidth=1.0, zorder=1, drawstyle="steps-post")
+        solvers = tuple(dict.fromkeys(solver_of(run.label) for run, _, _ in points))
+        colours = line_styles(solvers)
+        for name in solvers:
+            path = sorted((cost, 100.0 * error) for run, cost, error in points if solver_of(run.label) == name)
+            colour = colours[name].colour
+            axes.plot(*np.array(path).T, ":", color=colour, linewidth=1.0, zorder=1)
+            axes.plot([], [], "o", color=colour, label=name)
         for run, cost, error in points:
             _point(axes, run, cost, error, case.reference_uncertainty, styles)
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns(solvers))
         axes.set(xscale="log", yscale="log", xlabel="wall time of the solver [s]", ylabel=_error_label(case))
         axes.margins(0.18)
         for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
@@ -57,7 +65,8 @@ def _point(
         below = min(100.0 * uncertainty, 0.9 * height)
         axes.errorbar(cost, height, yerr=[[below], [100.0 * uncertainty]], color=colour, capsize=2, linewidth=0.8)
     axes.plot(cost, height, "o", color=colour, markersize=6)
-    axes.annotate(run.label, (cost, height), xytext=(5, 5), textcoords="offset points", fontsize=8.5)
+    mesh = run.label.removeprefix(solver_of(run.label))
+    axes.annotate(mesh, (cost, height), xytext=(5, 5), textcoords="offset points", fontsize=8.5)
 
 
 def _error_label(case: CaseComparison) -> str:
@@ -82,5 +91,5 @@ def _settling(case: CaseComparison, quantity: str) -> Plot:
                 axes.plot([0.0, widths[-1]], [found.limit, found.values[-1]], ":", color=colour, linewidth=1.0)
         axes.set(xlabel="mesh width / that of the scene", ylabel=f"{quantity} [{items[0].unit}]")
         axes.set_xlim(left=-0.03)
-        draft.figure.legend(loc="outside upper left", ncols=4)
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns([item.solver for item in items]))
     return draft.plot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rheotwin.validation.comparison import CaseComparison, Comparison, RunComparison
-from rheotwin.validation.sentences import percent, settling_sentence
+from rheotwin.validation.sentences import cross_check_sentence, percent, settling_sentence
 from rheotwin.validation.study import error_of
 
 
@@ -16,6 +16,7 @@ def markdown_summary(comparison: Comparison) -> str:
     for case in comparison.cases:
         lines += ["", f"### {_plain(case.case)}", "", *_table(case), ""]
         lines += [f"- {_plain(settling_sentence(item))}" for item in case.settlings]
+        lines += [f"- {_plain(cross_check_sentence(check))}" for check in case.cross_checks]
         lines += [f"- {_plain(note)}" for run in case.runs for note in run.notes]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.validation.assess import compare, group_by_case
 from rheotwin.validation.chart_style import Plot
 from rheotwin.validation.comparison import Comparison
+from rheotwin.validation.cross_check_plots import cross_check_plots
 from rheotwin.validation.folder import NUMBERS, PLOTS, REPORT, SUMMARY, records_inside, refuse_existing, remove_earlier
 from rheotwin.validation.pictures import draw_pictures
 from rheotwin.validation.plots import case_plots, overview_plots
@@ -20,23 +21,43 @@ from rheotwin.validation.report import render_report, slug
 from rheotwin.validation.run_view import RunView, view_of
 from rheotwin.validation.study import labelled, with_limits
 from rheotwin.validation.summary import markdown_summary
+from rheotwin.validation.verify.outcome import Verification, load_validation
 
 
 def compare_records(
-    folders: Sequence[Path], out: Path, *, reference: str | None = None, overwrite: bool = False
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    reference: str | None = None,
+    overwrite: bool = False,
+    names: Mapping[Path, str] | None = None,
+    references: Path | None = None,
 ) -> Path:
-    """Compare the records in `folders`, write the comparison to `out` and return the path of its page."""
+    """Compare the records in `folders`, write the comparison to `out` and return the path of its page.
+
+    `names` tells methods apart that use one solver, with other options or in scenes with other cells: their records go
+    by these names instead of the solver's, also in `reference`. `references` is the folder of a validation, whose
+    numbers the page then shows, too.
+    """
     from rheotwin.record import open_record
 
     records = records_inside(out, folders)
     refuse_existing(out, overwrite=overwrite, records=records)
-    views = with_limits(labelled([view_of(open_record(folder)) for folder in folders]), reference)
+    found = {folder: view_of(open_record(folder)) for folder in folders}
+    found |= {folder: found[folder].of_method(name) for folder, name in (names or {}).items()}
+    views = with_limits(labelled(list(found.values())), reference)
     comparison = dataclasses.replace(compare(views, reference=reference), records=records)
-    return write_comparison(out, comparison, views, overwrite=overwrite)
+    checked = None if references is None else load_validation(references)
+    return write_comparison(out, comparison, views, overwrite=overwrite, references=checked)
 
 
 def write_comparison(
-    folder: Path, comparison: Comparison, views: Sequence[RunView], *, overwrite: bool = False
+    folder: Path,
+    comparison: Comparison,
+    views: Sequence[RunView],
+    *,
+    overwrite: bool = False,
+    references: Verification | None = None,
 ) -> Path:
     """Write JSON, plots and page to `folder` and return the path of the page.
 
@@ -48,8 +69,8 @@ def write_comparison(
     plots = {case.case: case_plots(comparison, case, runs[case.case]) for case in comparison.cases}
     overview = overview_plots(comparison, plots)
     pictures = draw_pictures(comparison, views)
-    page = render_report(comparison, overview=overview, plots=plots, pictures=pictures)
-    drawn = [overview[0], *(plot for case in plots.values() for plot in case)]
+    page = render_report(comparison, overview=overview, plots=plots, pictures=pictures, references=references)
+    drawn = [overview[0], *(plot for case in plots.values() for plot in case), *cross_check_plots(comparison)]
     named = dataclasses.replace(comparison, plots=tuple(f"{PLOTS}/{_file_name(plot)}" for plot in drawn))
     with _filled_aside(folder, named) as aside:
         _write_plots(aside / PLOTS, drawn)

@@ -39,8 +39,9 @@ class ToolsInStep(NamedTuple):
 class Impulses(NamedTuple):
     """Scratch of a step: `rows` (P, 20) of `mobility`, the tool that gives way to each pair (P,) or NO_TOOL.
 
-    `alone` (P,); `uses` (N,) contacts of each node, zero between steps; `visits` (4,): rounds of the step, most of any
-    step, all, and the steps that had some; `memory` (P, 33) and `system` (4, 5) of `rounds`.
+    `alone` (P,); `uses` (N,) contacts of each node, zero between steps; `visits` (6,): rounds of the step, most of any
+    step, all, the steps that had some, how often contacts had not settled, and 1 once that was warned of; `memory`
+    (P, 36) and `system` (4, 5) of `mixing`.
     """
 
     rows: Array
@@ -70,7 +71,7 @@ def room_for_impulses(pairs: int, nodes: int) -> Impulses:
         pushed=np.full(pairs, NO_TOOL),
         alone=np.zeros(pairs, np.bool_),
         uses=np.zeros(nodes, np.int64),
-        visits=np.zeros(4, np.int64),
+        visits=np.zeros(6, np.int64),
         memory=np.zeros((pairs, MEMORY)),
         system=np.zeros((MOST, MOST + 1)),
     )

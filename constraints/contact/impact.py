@@ -28,7 +28,7 @@ from rheotwin.constraints.contact.mobility import (
 )
 from rheotwin.constraints.contact.packed_law import IMPULSE, KIND, RESTITUTION
 from rheotwin.constraints.contact.pairs import NO_TOOL
-from rheotwin.constraints.contact.rounds import visit_until_still
+from rheotwin.constraints.contact.rounds import VISITS, visit_until_still
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -121,7 +121,9 @@ def place_impacts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> Non
         return
     _prepare_lifts(contacts, shifts, v, h)
     pose, moved = contacts.tools.motion.pose, shifts.tools
-    visit_until_still(contacts, shifts.rows, shifts.others, shifts.nodes, moved, contacts.lumped.settled)
+    still = contacts.lumped.settled
+    rounds = visit_until_still(contacts, shifts.rows, shifts.others, shifts.nodes, moved, still)
+    contacts.impulses.visits[4] += rounds > VISITS
     for tool in range(pose.shape[0]):
         for c in range(4):
             pose[tool, c] += moved[tool, c]

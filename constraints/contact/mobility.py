@@ -31,8 +31,8 @@ friction and the slip speed."""
 TANGENT, SURFACE, TURN, STATIC, KINETIC, SLIP, ROW = 8, 11, 14, 17, 18, 19, 20
 MOST = 4
 """Rounds of impulses that `rounds` remembers."""
-BEFORE, REACHED, CHANGE, WAYS, TURNS, MEMORY = 0, 3, 6, 9, 9 + 3 * MOST, 9 + 6 * MOST
-"""Columns of its memory [N s]: impulse before the round, after it, its change, and differences of both."""
+BEFORE, REACHED, CHANGE, MIXED, WAYS, TURNS, MEMORY = 0, 3, 6, 9, 12, 12 + 3 * MOST, 12 + 6 * MOST
+"""Columns of its memory [N s]: impulse before the round, after it, its change, what is added, differences of both."""
 
 
 @borrowing

@@ -135,7 +135,11 @@ def save_contact(contact: Contact) -> dict[str, Saved]:
 
 
 def restore_contact(contact: Contact, saved: Mapping[str, Saved]) -> Contact:
-    """Take over what `save_contact` returned; the contact returned is another one if that needs more room."""
+    """Take over what `save_contact` returned; the contact returned is another one if that needs more room.
+
+    Rounds count from zero where the checkpoint is older than their count.
+    """
+    saved = {PREFIX + "rounds": np.zeros_like(contact.contacts.impulses.visits), **saved}
     while any(len(array) < len(saved[name]) for name, array in _parts(contact).items()):
         contact = grown(contact)
     for name, array in _parts(contact).items():

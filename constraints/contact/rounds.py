@@ -1,4 +1,4 @@
-"""Contacts that depend on each other: projected Gauss-Seidel with Anderson's mixing of rounds.
+"""Contacts that depend on each other: projected Gauss-Seidel, its rounds mixed.
 
 One visit solves a contact's row of `packed_law`, slope g' + constant + compliance P >= 0 with its own response W, and
 its friction, as if all others stood still:
@@ -6,15 +6,12 @@ its friction, as if all others stood still:
     P <- max(0, P - (slope g' + constant + compliance P)/(slope W + compliance))
 
 Nearly equal contacts, such as two corners that meet and are a vertex and a face to each other, would need thousands of
-rounds and end where the order left them. So every round starts from a mixture of the last ones (Anderson 1965; Walker
-and Ni 2011): with J the impulses after a round, f their change in it, and dJ_k, df_k the differences of both between
-the last MOST rounds,
-
-    J <- J - sum_k a_k dJ_k,         a: least |f - sum_k a_k df_k|,         |f|^2 = sum (W + compliance/slope) f^2
-
-from normal equations. The next round projects what that has taken out of bounds. A change that grows empties the
-memory, because other contacts press, for twice as many rounds each time. Whatever the number of visits, every impulse
-comes with its reaction.
+rounds and end where the order left them. So a round starts from a mixture of the last ones (`mixing`), and projects
+what that has taken out of bounds. A mixture whose round changes more than the one before is dropped: the next try is a
+quarter as long, from the impulses that this one began with, because between the two another contact began or ceased to
+press; once it is no longer than a plain round the memory is emptied. A plain round that changes more than the last
+empties it, too. So no try ends worse than it began, and plain rounds are left where none helps. Whatever the number of
+visits, every impulse comes with its reaction.
 """
 
 from __future__ import annotations
@@ -25,24 +22,28 @@ from numpy.typing import NDArray
 from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
+from rheotwin.constraints.contact.mixing import (
+    find_shares,
+    go_back,
+    length_of_mixture,
+    mix,
+    note,
+    remember,
+    size_of_change,
+)
 from rheotwin.constraints.contact.mobility import (
-    BEFORE,
-    CHANGE,
     COMPLIANCE,
     CONSTANT,
     KINETIC,
     MOST,
     NORMAL_RESPONSE,
     PRESSED,
-    REACHED,
     SLIDES,
     SLIP,
     SLIP_RESPONSE,
     SLOPE,
     STATIC,
     TANGENT,
-    TURNS,
-    WAYS,
     motion_of,
     push,
 )
@@ -53,8 +54,11 @@ Flags = NDArray[np.bool_]
 
 VISITS = 400
 """Most visits to a contact in one step."""
-DEPENDENT = 1e-8
-"""Differences whose squares differ from those of combinations of others by less than this share count for nothing."""
+GRACE = 10
+"""After so many rounds less will do: `still` grows with the cube of the rounds. Where node lies on node two contacts
+with nearly the same normal share one force, and slip passes from one to the other without an end."""
+SHORTER = 0.25
+"""Share of a mixture that failed which is tried next."""
 
 
 @borrowing
@@ -115,110 +119,33 @@ def visit_all(contacts: Contacts, rows: Array, alone: Flags, which: bool, v: Arr
 
 
 @borrowing
-def _note(count: int, normal: Array, rows: Array, memory: Array, alone: Flags) -> None:
-    """Keep the impulses of the contacts that are not alone."""
-    for p in range(count):
-        if not alone[p]:
-            for c in range(3):
-                memory[p, BEFORE + c] = rows[p, PRESSED] * normal[p, c] + rows[p, TANGENT + c]
-
-
-@borrowing
-def _remember(count: int, normal: Array, rows: Array, memory: Array, alone: Flags, slot: int) -> float:
-    """Write impulses and their change in this round, and in `slot` the differences to the last; return |f|^2 [J]."""
-    size, way, turn = 0.0, WAYS + 3 * slot, TURNS + 3 * slot
-    for p in range(count):
-        if alone[p]:
-            continue
-        metric = _metric(rows, p)
-        for c in range(3):
-            reached = rows[p, PRESSED] * normal[p, c] + rows[p, TANGENT + c]
-            change = reached - memory[p, BEFORE + c]
-            memory[p, way + c], memory[p, turn + c] = reached - memory[p, REACHED + c], change - memory[p, CHANGE + c]
-            memory[p, REACHED + c], memory[p, CHANGE + c] = reached, change
-            size += metric * change * change
-    return size
-
-
-@borrowing
-def _metric(rows: Array, p: int) -> float:
-    """Return W + compliance/slope of a row [1/kg]; rows without a slope depend on no other."""
-    slope = float(rows[p, SLOPE])
-    return float(rows[p, NORMAL_RESPONSE] + rows[p, COMPLIANCE] / slope) if slope > 0.0 else 0.0
-
-
-@borrowing
-def _shares(count: int, rows: Array, memory: Array, alone: Flags, filled: int, system: Array) -> None:
-    """Write the a_k of the `filled` differences into the last column of `system` (MOST, MOST + 1)."""
-    for i in range(filled):
-        for j in range(MOST + 1):
-            system[i, j] = 0.0
-    for p in range(count):
-        metric = 0.0 if alone[p] else _metric(rows, p)
-        for i in range(filled if metric > 0.0 else 0):
-            first = TURNS + 3 * i
-            for j in range(i, filled):
-                for c in range(3):
-                    system[i, j] += metric * memory[p, first + c] * memory[p, TURNS + 3 * j + c]
-            for c in range(3):
-                system[i, MOST] += metric * memory[p, first + c] * memory[p, CHANGE + c]
-    for i in range(filled):
-        for j in range(i):
-            system[i, j] = system[j, i]
-    for i in range(filled):
-        system[i, i] *= 1.0 + DEPENDENT
-    for k in range(filled):  # elimination: symmetric and positive, so without a search for pivots
-        for i in range(k + 1, filled):
-            factor = system[i, k] / system[k, k] if system[k, k] > 0.0 else 0.0
-            for j in range(k + 1, filled):
-                system[i, j] -= factor * system[k, j]
-            system[i, MOST] -= factor * system[k, MOST]
-    for k in range(filled - 1, -1, -1):
-        for j in range(k + 1, filled):
-            system[k, MOST] -= system[k, j] * system[j, MOST]
-        system[k, MOST] = system[k, MOST] / system[k, k] if system[k, k] > 0.0 else 0.0
-
-
-@borrowing
-def _mix(contacts: Contacts, rows: Array, alone: Flags, filled: int, v: Array, tool_v: Array) -> None:
-    """Take the shares of the last ways from the impulses."""
-    pairs, impulses = contacts.pairs, contacts.impulses
-    pushed, memory, system = impulses.pushed, impulses.memory, impulses.system
-    node, weight, normal = pairs.node, pairs.weight, pairs.normal
-    ease, tool_ease = contacts.lumped.ease, contacts.tools.drives.inverse_mass
-    for p in range(pairs.count[0]):
-        if alone[p]:
-            continue
-        jx, jy, jz = 0.0, 0.0, 0.0
-        for k in range(filled):
-            share, way = system[k, MOST], WAYS + 3 * k
-            jx, jy, jz = jx - share * memory[p, way], jy - share * memory[p, way + 1], jz - share * memory[p, way + 2]
-        along = jx * normal[p, 0] + jy * normal[p, 1] + jz * normal[p, 2]
-        rows[p, PRESSED] += along
-        rows[p, TANGENT] += jx - along * normal[p, 0]
-        rows[p, TANGENT + 1] += jy - along * normal[p, 1]
-        rows[p, TANGENT + 2] += jz - along * normal[p, 2]
-        push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, v, tool_v)
-
-
-@borrowing
 def visit_until_still(contacts: Contacts, rows: Array, alone: Flags, v: Array, tool_v: Array, still: float) -> int:
-    """Visit the contacts that are not alone until none changes by more than `still` [m/s]; return the rounds."""
+    """Visit the contacts that are not alone until none changes by more than `still` [m/s]; return the rounds.
+
+    They are `VISITS` + 1 where contacts have not settled, which after so many is to (VISITS/GRACE)^3 `still`.
+    """
     count, normal = contacts.pairs.count[0], contacts.pairs.normal
     memory, system = contacts.impulses.memory, contacts.impulses.system
-    known, last, wait = -1, np.inf, 0
+    known, last, far, mixed = -1, np.inf, np.inf, 0.0
     for visits in range(1, VISITS + 1):
-        _note(count, normal, rows, memory, alone)
-        if visit_all(contacts, rows, alone, False, v, tool_v) <= still:
+        note(count, normal, rows, memory, alone)
+        if visit_all(contacts, rows, alone, False, v, tool_v) <= still * max(1.0, visits / GRACE) ** 3:
             return visits
-        if visits == VISITS:
-            break
-        size = _remember(count, normal, rows, memory, alone, max(known, 0) % MOST)
-        known += 1
-        if not size <= last:
-            known, wait = -wait, 2 * wait + 1
-        last = size
-        if known > 0:
-            _shares(count, rows, memory, alone, min(known, MOST), system)
-            _mix(contacts, rows, alone, min(known, MOST), v, tool_v)
-    return VISITS
+        size = size_of_change(count, normal, rows, memory, alone)
+        if mixed > 0.0 and not size <= last:
+            go_back(contacts, rows, alone, v, tool_v)
+            far = SHORTER * mixed
+            if far * far <= last:
+                known = -1  # no further than a plain round: what is remembered is no use here
+        else:
+            if not size <= last:
+                known = -1
+            remember(count, normal, rows, memory, alone, max(known, 0) % MOST)
+            known, last, far = known + 1, size, far / SHORTER
+        mixed = 0.0
+        if known > 0 and visits < VISITS and find_shares(count, rows, memory, alone, min(known, MOST), system):
+            length = length_of_mixture(count, rows, memory, alone, min(known, MOST), system)
+            mixed = min(length, far)
+            if mixed > 0.0:
+                mix(contacts, rows, alone, mixed / length, v, tool_v)
+    return VISITS + 1

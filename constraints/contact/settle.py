@@ -39,7 +39,7 @@ from rheotwin.constraints.contact.packed_law import (
     step_row,
 )
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
-from rheotwin.constraints.contact.rounds import visit_all, visit_until_still
+from rheotwin.constraints.contact.rounds import VISITS, visit_all, visit_until_still
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -163,3 +163,4 @@ def settle(contacts: Contacts, v: Array, h: float, kick: float) -> None:
     impulses.visits[0], impulses.visits[1] = rounds, max(rounds, impulses.visits[1])
     impulses.visits[2] += rounds
     impulses.visits[3] += 1
+    impulses.visits[4] += rounds > VISITS

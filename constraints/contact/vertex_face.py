@@ -7,12 +7,10 @@ nearest face, for a vertex of another body no deeper inside than `reach`. What i
 own vertices, is inside only by history or entry, and near a face only in front of it.
 
 The gap is the distance to the nearest point of the face, negative inside; the sign at edges and corners is that of
-the mean normal of the faces around them, weighted by their angles.
+the mean normal of the faces around them, weighted by their angles; at those to another side of the body see `rims`.
 """
 
 from __future__ import annotations
-
-from typing import TypeAlias
 
 import numpy as np
 from numba import njit
@@ -27,15 +25,13 @@ from rheotwin.constraints.contact.nearest import (
     foot_on_segment,
     foot_on_triangle,
 )
+from rheotwin.constraints.contact.rims import SAME_SIDE, Touch, at_rim
 from rheotwin.constraints.contact.search import Search
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface, face_normal
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-Touch: TypeAlias = tuple[int, float, Vector, Vector]
-"""Face, gap [m], unit normal from the face to the vertex, shares of the face's corners."""
 
 AT_SURFACE = 1e-4
 """A vertex no deeper than this, by the size of the face, is still outside at the beginning of a step."""
@@ -45,11 +41,11 @@ ON_BORDER = 1e-10
 """A foot beyond the border of a face by less than this, by its size, is inside: nodes are often exactly aligned."""
 TIE = 1e-6
 """Faces whose distances differ by less than this, by their size, are chosen by their direction."""
+ALIKE = 1e-4
+"""The same for faces of a vertex without history, by the reach of the search: where corner lies on corner both faces
+are as near, and the one that does not oppose the vertex is the side with which it is flush."""
 FACING = 0.5
 """A vertex outside of a face whose normal has more than this along its own looks away from it."""
-SAME_SIDE = 0.25
-"""Beyond an edge where less than this of a face's normal lies along its neighbour's is another side of the body: past
-about 75 degrees, so that a right angle that leans is one."""
 STEPS_ACROSS = 8
 """Most neighbours a contact slides over in one step."""
 
@@ -133,7 +129,7 @@ def slide(surface: ContactSurface, x: Array, face: int, p: Vector) -> Touch:
         if best[0] == here:
             break
         touch, place = best, found
-    return touch
+    return at_rim(surface, x, touch, place, p, on_face(surface, x, touch[0], touch[3]))
 
 
 @njit(cache=True)
@@ -222,7 +218,7 @@ def touched_face(
         return slide(surface, x_end, held, p)
     nothing = (NO_FACE, np.inf, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     best, smallest, earliest, entered, known = nothing, np.inf, 2.0, NO_FACE, False
-    own, most, facing = (0.0, 0.0, 0.0), np.inf, 1.0
+    own, most, facing, at = (0.0, 0.0, 0.0), np.inf, 1.0, INSIDE
     furthest = region if itself else max(region, search.reach)
     for k in range(search.start[group], search.start[group + 1]):
         face = search.candidate[k]
@@ -236,6 +232,8 @@ def touched_face(
         opposed = dot(normal, own) / size if size > 0.0 else 1.0
         if height < 0.0:
             time = entry_time(surface, x_begin, x_end, face, node)
+            if time == 0.0 and opposed > FACING:
+                time = 2.0  # from the surface, looking away: corner on corner, it grazes the side it is flush with
             if time < earliest or (time == earliest and time < 2.0 and opposed < most):
                 earliest, entered, most = time, face, opposed
         if entered != NO_FACE or height < -furthest * size or (itself and height < 0.0):
@@ -243,11 +241,13 @@ def touched_face(
         touch, place = measure(surface, x_end, face, p)
         if itself and (place != INSIDE or opposed > FACING):
             continue
-        order = abs(touch[1]) + TIE * search.reach * opposed
+        order = abs(touch[1]) + ALIKE * search.reach * opposed
         if order < smallest:
-            best, smallest, facing = touch, order, opposed
+            best, smallest, facing, at = touch, order, opposed, place
     if entered != NO_FACE:
         return slide(surface, x_end, entered, p)
     if best[1] < -search.reach or (best[1] > 0.0 and facing > FACING):
         return nothing
-    return best
+    if best[0] == NO_FACE or at == INSIDE:
+        return best
+    return at_rim(surface, x_end, best, at, p, on_face(surface, x_end, best[0], best[3]))

@@ -88,7 +88,7 @@ class LawfulContact:
                     loss = kinetic_energy(self._model, velocity) - kinetic_energy(self._model, found.velocity)
                     state.ledger.external += found.work
                     state.ledger.impact += loss + found.work
-                self._step.quality.enter(self._h * found.defect, 0.0, end)
+                self._step.quality.enter(self._h * found.defect, 0.0, end, self._step.pressing(touched))
                 velocity, impulse[chosen] = found.velocity, found.impulse
                 second = second + self._scheme.acceleration_per_velocity * (found.rate - rate)
                 rate = found.rate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rheotwin.errors import RheotwinError
@@ -26,14 +27,18 @@ class Quality:
     loose: int = 0
     """Steps that missed more than `TIGHT`."""
 
-    def enter(self, missed: float, closed: float, end: float) -> None:
-        """Count what a step that ends at `end` [s] missed [m]; warn of the first loose one, refuse what is worse."""
+    def enter(self, missed: float, closed: float, end: float, pressing: Sequence[str] = ()) -> None:
+        """Count what a step that ends at `end` [s] missed [m]; warn of the first loose one, refuse what is worse.
+
+        `pressing` are the names of the tools that press.
+        """
         self.missed, self.closed = max(self.missed, missed), max(self.closed, closed)
         off = max(missed, closed)
         if not off <= LOOSE * self.extent:
+            tools = " and ".join(f"tools.{name}" for name in pressing)
             raise RheotwinError(
                 f"contact: its forces were not found at t = {end:.6g} s, {off:.2g} m were missing; reduce "
-                "solvers.fem.step, or give what is squeezed between tools more room"
+                "solvers.fem.step" + (f", or give what {tools} press more room" if tools else "")
             )
         if off > TIGHT * self.extent:
             self.loose += 1

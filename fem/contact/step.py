@@ -88,8 +88,13 @@ class ContactStep:
                 motion, touched = self._solve(found.kept(chosen), start, motion, free, memory, touched)
         assert best is not None
         _, closed, motion, touched = best
-        self.quality.enter(touched.defect, closed, end)
+        self.quality.enter(touched.defect, closed, end, self.pressing(touched))
         return motion, touched
+
+    def pressing(self, touched: Touched) -> list[str]:
+        """Return the names of the tools that press."""
+        press = np.isin(np.arange(len(self._model.tools)), touched.rows.tool[touched.multiplier[:, 0] > 0.0])
+        return [tool.name for tool, does in zip(self._model.tools, press, strict=True) if does]
 
     def _look(self, begin: Array, motion: Motion, free: Motion, memory: Memory, held: Indices) -> Found:
         """Find the contacts where `motion` ends; those in the slots `held` are still where they were found last."""

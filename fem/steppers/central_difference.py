@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.constraints.motion import at_rest
 from rheotwin.errors import RheotwinError
@@ -69,8 +70,11 @@ class CentralDifference:
         return self._explicit.stable_step
 
     def statistics(self) -> dict[str, Any]:
-        """Return scheme, size and threads."""
+        """Return scheme, size and threads, and how often contacts were left before they had settled."""
+        laws = self._laws
+        loose = {} if laws is None else {"contacts_loose": int(laws.contact.contacts.impulses.visits[4])}
         return {
+            **loose,
             "scheme": "central differences",
             "unknowns": len(self._model.free),
             "products_per_step": self._explicit.terms,
@@ -124,6 +128,8 @@ class CentralDifference:
             taken = self._take(state, first, count)
             full = self._explicit.at_full_step(self._world, first + taken)
         self._leave(state, full, first + taken)
+        laws = self._laws
+        warn_of_loose_contacts(None if laws is None else laws.contact, "fem")
         return taken
 
     def _take(self, state: State, first: int, count: int) -> int:

@@ -24,20 +24,28 @@ class BodyChannels:
 
     shear: Channel
     volume: Channel
+    incompressible: bool = False
 
     @property
     def poisson(self) -> float:
         """Out-of-plane stress per s_xx + s_yy of plane strain at once after a load: lambda/(2 (lambda + mu))."""
+        if self.incompressible:
+            return 0.5
         shear, area = self.shear.instantaneous, self.volume.instantaneous
         return (area - shear) / (2.0 * area) if area > 0.0 else 0.0
 
 
 def body_channels(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> BodyChannels:
-    """Return the networks of a body."""
+    """Return the networks of a body; where constraints keep the volumes of patches, the soft elements in them (spec 5).
+
+    Constraints keep the mean of S/S0 at one, so that what holds single elements near it are volume elements.
+    """
     shear, volume = options.shear_law, options.volume_law
+    found = body.law.channel("shear") if shear is None else _named(problem, shear, "shear_law")
+    if options.incompressible != "none":
+        return BodyChannels(found, found.scaled(options.soft_volume), incompressible=True)
     return BodyChannels(
-        body.law.channel("shear") if shear is None else _named(problem, shear, "shear_law"),
-        _volume(problem, body, options) if volume is None else _named(problem, volume, "volume_law"),
+        found, _volume(problem, body, options) if volume is None else _named(problem, volume, "volume_law")
     )
 
 

@@ -52,7 +52,7 @@ def corner_weights(cotangents: Array) -> Array:
     return np.asarray(cotangents * others / (1.0 + cotangents**2))
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", error_model="numpy")
 def _stiffer(psi: float, size: float, strain: float) -> float:
     """Return s^2 w0, by how much a triangle is stiffer than at rest: (1 + psi^2 (1 + gamma^2)) w/(2 w0).
 
@@ -62,7 +62,7 @@ def _stiffer(psi: float, size: float, strain: float) -> float:
     return 0.5 * size * (1.0 + psi * psi * (1.0 + strain))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _measure(e: Array, c: Array, strain: Array) -> None:
     """Write the strains gamma_i and Gamma: four rows."""
     for k in range(CHUNK):
@@ -77,7 +77,7 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
         strain[3 * CHUNK + k] = ratio - 1.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, tension: Array) -> None:
     """Add eta times the strain rates of edge rates `u` to the tensions: four rows."""
     for k in range(CHUNK):
@@ -98,7 +98,7 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, tensi
         tension[3 * CHUNK + k] += area[k] * flow
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
     """Write the forces on corners 1 and 2 by springs and `tension`; return how many are stiffer than `limit`."""
     severe = 0
@@ -181,7 +181,7 @@ def add_cotangent_forces(group: Group, memory: Memory, x: Array, v: Array, part:
             )
         if _pull(edges, c, tension, group.limit, pulls):
             stiffer = max(stiffer, _stiffest(edges, c, strain))
-        scatter_triangles(group.corners, first, group.count, pulls, force)
+        scatter_triangles(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
 
 
@@ -193,7 +193,7 @@ def cotangent_energy(group: Group, memory: Memory, x: Array) -> float:
         c = group.constants[chunk]
         gather_triangles(group.corners, chunk * CHUNK, x, edges)
         _measure(edges, c, strain)
-        for k in range(min(CHUNK, group.count - chunk * CHUNK)):
+        for k in range(min(CHUNK, group.number - chunk * CHUNK)):
             for i in range(3):
                 own = c[SHEAR * CHUNK + k] * strain[i * CHUNK + k] ** 2
                 for arm in range(group.shear.arm_stiffness.shape[1]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,14 +67,8 @@ class AllElements:
 
 
 def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
-    """Sort the cells of all bodies; with `incompressible` their volumes are left to constraints of patches.
-
-    These keep the mean of S/S0 at one, so that the soft elements which hold the others near it (spec 5) are volume
-    elements with a share `soft_volume` of the shear modulus.
-    """
+    """Sort the cells of all bodies."""
     channels = tuple(body_channels(problem, body, options) for body in problem.bodies)
-    if options.incompressible != "none":
-        channels = tuple(replace(own, volume=own.shear.scaled(options.soft_volume)) for own in channels)
     found: dict[str, list[tuple[int, Indices, float]]] = {}
     for number, body in enumerate(problem.bodies):
         cells = np.ascontiguousarray(body.mesh.t.T + body.first_node, dtype=np.int64)

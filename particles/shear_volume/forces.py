@@ -40,11 +40,11 @@ def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: f
     `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
     """
     parts = 0.0
-    if forces.cotangent.count > 0:
+    if forces.cotangent.number > 0:
         parts = max(parts, add_cotangent_forces(forces.cotangent, state.cotangent, x, v, part, force))
-    if forces.neo_hooke.count > 0:
+    if forces.neo_hooke.number > 0:
         parts = max(parts, add_neo_hooke_forces(forces.neo_hooke, state.neo_hooke, x, v, part, force))
-    if forces.tets.count > 0:
+    if forces.tets.number > 0:
         parts = max(parts, add_tet_forces(forces.tets, state.tets, x, v, part, force))
     if forces.seed.corners.shape[0] > 0:
         add_seed_forces(forces, state, x, v, force)

@@ -15,13 +15,13 @@ Array = NDArray[np.float64]
 
 
 class Group(NamedTuple):
-    """Corners (filled, d+1) of `count` simplices and their constants (chunks, rows * CHUNK), springs among them.
+    """Corners (filled, d+1) of `number` simplices and their constants (chunks, rows * CHUNK), springs among them.
 
     `viscous`: some network has a dashpot; `remembers`: one has arms. Without either one pass over elements is enough.
     `stretch` is the step over the stable one: `limit` is the s^2 up to which it is short enough (see `inversion`).
     """
 
-    count: int
+    number: int
     corners: Corners
     constants: Array
     shear: Network

@@ -23,14 +23,14 @@ THIN = 0.25 * FLAT
 """Below this |J| what arms of a stress tensor are told of it stays finite; the tensor itself is singular at J = 0."""
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", error_model="numpy")
 def inverse_ratio(ratio: float) -> tuple[float, float]:
     """Return psi and psi' of the ratio J, without a branch."""
     r = 1.0 / (FLAT + np.abs(ratio - FLAT))
     return (r if ratio >= FLAT else 2.0 / FLAT - r), -r * r
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", error_model="numpy")
 def guarded_inverse(ratio: float) -> float:
     """Return 1/J, or J/THIN^2 where J is smaller than THIN."""
     return ratio / max(ratio * ratio, THIN * THIN)

@@ -24,21 +24,19 @@ def chunks_of(count: int) -> int:
     return -(-count // CHUNK)
 
 
-def in_chunks(values: ArrayLike) -> Array:
-    """Return rows (..., E) as (chunks, ..., CHUNK); copies of the last element, without forces, fill up the last."""
+def in_chunks(values: ArrayLike, *, forces: bool = False) -> Array:
+    """Return rows (..., E) as (chunks, ..., CHUNK), the last one filled up with copies of the last element.
+
+    What makes `forces` is zero in the copies.
+    """
     rows = np.atleast_1d(np.asarray(values, dtype=float))
     count = rows.shape[-1]
     if not count:
         return np.zeros((0, *rows.shape[:-1], CHUNK))
-    chosen = np.minimum(np.arange(chunks_of(count) * CHUNK), count - 1)
-    split = rows[..., chosen].reshape(*rows.shape[:-1], chunks_of(count), CHUNK)
+    lanes = np.arange(chunks_of(count) * CHUNK)
+    spread = np.where(forces & (lanes >= count), 0.0, rows[..., np.minimum(lanes, count - 1)])
+    split = spread.reshape(*rows.shape[:-1], chunks_of(count), CHUNK)
     return np.ascontiguousarray(np.moveaxis(split, -2, 0))
-
-
-def from_chunks(values: Array, count: int) -> Array:
-    """Return (chunks, ..., CHUNK) as rows (..., count)."""
-    rows = np.moveaxis(values, 0, -2)
-    return np.asarray(rows.reshape(*rows.shape[:-2], -1)[..., :count])
 
 
 def corners_in_chunks(corners: NDArray[Any]) -> Corners:
@@ -58,9 +56,9 @@ def gather_triangles(corners: Corners, first: int, x: Array, edges: Array) -> No
 
 
 @njit(cache=True, nogil=True)
-def scatter_triangles(corners: Corners, first: int, count: int, pulls: Array, force: Array) -> None:
+def scatter_triangles(corners: Corners, first: int, pulls: Array, force: Array) -> None:
     """Add the forces on corners 1 and 2 of the triangles of a chunk; corner 0 takes the reaction."""
-    for lane in range(min(CHUNK, count - first)):
+    for lane in range(CHUNK):
         o, p, q = corners[first + lane, 0], corners[first + lane, 1], corners[first + lane, 2]
         for c in range(2):
             fp, fq = pulls[c * CHUNK + lane], pulls[(2 + c) * CHUNK + lane]
@@ -83,9 +81,9 @@ def gather_tets(corners: Corners, first: int, x: Array, edges: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def scatter_tets(corners: Corners, first: int, count: int, pulls: Array, force: Array) -> None:
+def scatter_tets(corners: Corners, first: int, pulls: Array, force: Array) -> None:
     """Add the forces on corners 1, 2 and 3 of the tetrahedra of a chunk; corner 0 takes the reaction."""
-    for lane in range(min(CHUNK, count - first)):
+    for lane in range(CHUNK):
         e = first + lane
         o, p, q, r = corners[e, 0], corners[e, 1], corners[e, 2], corners[e, 3]
         for c in range(3):

@@ -55,8 +55,8 @@ def _part(parts: float, done: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _close(pressure: Any, push: Push, state: State, boundary: Boundary, end: float, h: float) -> None:
-    # Compiled for either type of `pressure`, with only that branch.
+def _close(pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
+    # Compiled for either type of `pressure`, with only that branch; `state` has the fields every loop of particles has.
     if pressure is None:
         move(push, state, boundary, end, h)
     else:

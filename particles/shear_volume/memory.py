@@ -41,8 +41,8 @@ def pack_network(constants: Constants, h: float) -> Network:
     turns = constants.arm_rate * h
     gain = -np.expm1(-turns) / turns if h > 0.0 else np.zeros_like(turns)
     return Network(
-        in_chunks(constants.viscosity),
-        in_chunks(constants.arm_stiffness),
+        in_chunks(constants.viscosity, forces=True),
+        in_chunks(constants.arm_stiffness, forces=True),
         in_chunks(constants.arm_rate),
         in_chunks(np.exp(-turns)),
         in_chunks(gain),

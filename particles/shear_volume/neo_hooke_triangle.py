@@ -32,13 +32,13 @@ ROWS = 6
 """Rows of constants: 1/(2 S0) [1/m2], G_11, G_12, G_22 [1/m2], S0 mu and S0 K [J]."""
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", error_model="numpy")
 def _stiffer(psi: float, slope: float, half: float) -> float:
     """Return s^2, by how much a triangle is stiffer than at rest, half = tr C/2 standing for squares of gradients."""
     return (psi + half * (1.0 + 2.0 * half * psi * psi * psi - 2.0 * slope)) * (1.0 / 6.0)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _measure(e: Array, c: Array, strain: Array) -> None:
     """Write s_11, s_12, s_22 and J - 1."""
     for k in range(CHUNK):
@@ -55,7 +55,7 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
         strain[3 * CHUNK + k] = ratio - 1.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
     """Write the forces on corners 1 and 2 by springs and arms; return how many are stiffer than `limit`."""
     severe = 0
@@ -95,7 +95,7 @@ def _stiffest(e: Array, c: Array) -> float:
     return worst
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, pulls: Array) -> None:
     """Add the forces of the dashpots at edge rates `u`: -(2 eta S0 psi scale^2 dev sym(L) + eta_v S0 J' scale) c_a.
 
@@ -149,7 +149,7 @@ def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part:
         if group.viscous:
             gather_triangles(group.corners, first, v, rates)
             _add_dashpots(edges, rates, c, group.shear.viscosity[chunk], group.volume.viscosity[chunk], pulls)
-        scatter_triangles(group.corners, first, group.count, pulls, force)
+        scatter_triangles(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
 
 
@@ -160,7 +160,7 @@ def neo_hooke_energy(group: Group, memory: Memory, x: Array) -> float:
     for chunk in range(group.constants.shape[0]):
         c = group.constants[chunk]
         gather_triangles(group.corners, chunk * CHUNK, x, e)
-        for k in range(min(CHUNK, group.count - chunk * CHUNK)):
+        for k in range(min(CHUNK, group.number - chunk * CHUNK)):
             ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
             half = 0.5 * (c[CHUNK + k] * (ax * ax + ay * ay) + c[3 * CHUNK + k] * (bx * bx + by * by))
             half += c[2 * CHUNK + k] * (ax * bx + ay * by)

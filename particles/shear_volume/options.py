@@ -31,8 +31,8 @@ class ShearVolumeOptions(IncompressibleOptions):
     )
     shear: Shear = Field(
         default="neo-hooke",
-        description="shear elements: `neo-hooke` for any shape, history on the deviatoric stress, comes back from "
-        "inversion; `cotangent` (triangles): networks on the papers' corner strains, with weights that make them linear "
+        description="shear elements: `neo-hooke` for any shape, history on the deviatoric stress, comes back "
+        "when inverted; `cotangent` (triangles): networks on the papers' corner strains, weighted to be linear "
         "finite elements, where no angle at rest is obtuse (`neo-hooke` there); `seed`: the papers', not conservative",
     )
     split: Literal["bulk-shear", "lame"] = Field(

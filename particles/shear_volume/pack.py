@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,8 @@ def without_springs(forces: Forces) -> Forces:
 
 def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, Indices]:
     """Return elements that share no nodes, their points, and the node (n,) each of their corners was."""
-    nodes, changed, first = [np.zeros(0, np.int64)], {}, 0
+    changed: dict[str, Any] = {}
+    nodes, first = [np.zeros(0, np.int64)], 0
     for name, kind in elements.kinds.items():
         changed[name] = replace(kind, cells=first + np.arange(kind.cells.size).reshape(kind.cells.shape))
         nodes.append(kind.cells.ravel())
@@ -107,15 +109,15 @@ def _no_memory(group: Group, strains: int) -> Memory:
 
 
 def _group(elements: Elements, rows: Array, h: float, stretch: float) -> Group:
-    springs = np.vstack([rows, elements.shear.stiffness, elements.volume.stiffness])
-    constants = in_chunks(springs)
+    springs = np.vstack([elements.shear.stiffness, elements.volume.stiffness])
+    constants = np.concatenate([in_chunks(rows), in_chunks(springs, forces=True)], axis=1)
     shear, volume = _with_needed_arms(elements.shear), _with_needed_arms(elements.volume)
     viscous = bool(shear.viscosity.any() or volume.viscosity.any())
     short = stretch if viscous else stretch**2
     return Group(
-        count=len(elements),
+        number=len(elements),
         corners=corners_in_chunks(elements.cells),
-        constants=constants.reshape(len(constants), len(springs) * CHUNK),
+        constants=constants.reshape(len(constants), constants.shape[1] * CHUNK),
         shear=pack_network(shear, h),
         volume=pack_network(volume, h),
         viscous=viscous,

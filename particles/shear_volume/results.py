@@ -62,11 +62,11 @@ class Stresses:
 def stored(forces: Forces, state: State, elements: AllElements) -> float:
     """Return the energy in springs and arms [J]; the papers' shear has no potential, only its volume counts."""
     x, found = state.positions, 0.0
-    if forces.cotangent.count:
+    if forces.cotangent.number:
         found += cotangent_energy(forces.cotangent, state.cotangent, x)
-    if forces.neo_hooke.count:
+    if forces.neo_hooke.number:
         found += neo_hooke_energy(forces.neo_hooke, state.neo_hooke, x)
-    if forces.tets.count:
+    if forces.tets.number:
         found += tet_energy(forces.tets, state.tets, x)
     if len(elements.seed_simplices):
         kind = elements.seed_simplices

@@ -6,6 +6,7 @@ Forces are linear in velocity, and a spring's tangent at rest is the same matrix
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ def seed_matrices(elements: AllElements, points: Array) -> dict[str, Array]:
 
 
 def _matrices(elements: AllElements, name: str, points: Array) -> Array:
-    kinds = {other: _chosen(kind, other == name) for other, kind in elements.kinds.items()}
+    kinds: dict[str, Any] = {other: _chosen(kind, other == name) for other, kind in elements.kinds.items()}
     own, x, _ = exploded(replace(elements, **kinds), points)
     kind = own.kinds[name]
     count, corners = kind.cells.shape

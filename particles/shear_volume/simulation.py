@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError
@@ -101,6 +102,7 @@ class ShearVolumeSimulation:
         contact = self._boundary.contact
         if contact is None or contact.bodies is None:
             self.step_count += self._take(count)
+            warn_of_loose_contacts(contact, "shear-volume")
             return
         before = self.save()
         taken = self._take(count)
@@ -110,6 +112,7 @@ class ShearVolumeSimulation:
             self.restore(before)
             taken = self._take(count)
         self.step_count += taken
+        warn_of_loose_contacts(contact, "shear-volume")
 
     def internal_force(self, positions: Array) -> Array:
         """Return the forces (N, d) [N] of all elements at positions (N, d) [m] at rest, with arms as they are."""
@@ -137,7 +140,7 @@ class ShearVolumeSimulation:
         """Return the nodal results under their common names."""
         stress = self._stresses.of(self._state, memory_only=False)
         if self._incompressible is not None:
-            stress[:, :3] += self._incompressible.tension(self._state.multipliers, self._problem)[:, None]
+            stress[:, :3] -= self._incompressible.pressure(self._state.multipliers, self._problem)[:, None]
         displacement = self._state.positions - self._boundary.nodes.rest
         flat_displacement = displacement[:, : self._problem.dimension]
         pairs = zip(self._strains, self._problem.bodies, strict=True)
@@ -195,7 +198,7 @@ class ShearVolumeSimulation:
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
-        state = {name: array.copy() for name, array in flat(self._state).items()}
+        state: dict[str, Any] = {name: array.copy() for name, array in flat(self._state).items()}
         if self._boundary.contact is not None:
             state |= save_contact(self._boundary.contact)
         return state | {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}

@@ -24,6 +24,7 @@ class ShearVolumeSolver:
         laws=ALL_LAWS,
         tools=SOLID_TOOLS,
         contact=ALL_CONTACT,
+        incompressible=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> ShearVolumeSimulation:

@@ -34,13 +34,13 @@ ROWS = 9
 """Rows of constants: 1/(6 V0) [1/m3], G_11, G_22, G_33, G_12, G_23, G_13 [1/m2], V0 mu and V0 K [J]."""
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", error_model="numpy")
 def _stiffer(third: float, isochoric: float) -> float:
     """Return s^2 t, by how much an element is stiffer than at rest, for t = tr C/3 and y: (t^3 + 3 y^(4/3))/4."""
     return 0.25 * third * third * third + 0.75 * isochoric
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _measure(e: Array, c: Array, strain: Array) -> None:
     """Write s_11, s_22, s_33, s_12, s_23, s_13 and J - 1."""
     for k in range(CHUNK):
@@ -72,7 +72,7 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
         strain[6 * CHUNK + k] = ratio - 1.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
     """Write the forces on corners 1, 2 and 3 by springs and arms; return how many are stiffer than `limit`."""
     severe = 0
@@ -145,7 +145,7 @@ def _shape(e: Array, c: Array, k: int) -> tuple[float, float, float]:
     return third, ratio, 1.0 + (third**3 - ratio**2) * psi * psi
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, volume: Array, pulls: Array) -> None:
     """Add the forces of the dashpots at edge rates `u`: -(2 eta V0 psi scale^2 dev sym(L) + eta_v V0 J' scale) c_a.
 
@@ -214,7 +214,7 @@ def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float
         if group.viscous:
             gather_tets(group.corners, first, v, rates)
             _add_dashpots(edges, rates, c, group.shear.viscosity[chunk], group.volume.viscosity[chunk], pulls)
-        scatter_tets(group.corners, first, group.count, pulls, force)
+        scatter_tets(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
 
 
@@ -225,7 +225,7 @@ def tet_energy(group: Group, memory: Memory, x: Array) -> float:
     for chunk in range(group.constants.shape[0]):
         c = group.constants[chunk]
         gather_tets(group.corners, chunk * CHUNK, x, e)
-        for k in range(min(CHUNK, group.count - chunk * CHUNK)):
+        for k in range(min(CHUNK, group.number - chunk * CHUNK)):
             _, ratio, y = _shape(e, c, k)
             total += 1.5 * c[7 * CHUNK + k] * (np.cbrt(y) - 1.0) + 0.5 * c[8 * CHUNK + k] * (ratio - 1.0) ** 2
             total += arm_energy(group, memory, chunk, k, e)

@@ -9,9 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.bounds import Tree, apart, build_tree
 from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foot_on_triangle
 from rheotwin.constraints.contact.surface import contact_surface
-from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times
+from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, lower, minus, plus, row, times, upper
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem, ProblemBody
@@ -91,7 +92,8 @@ def _overlap(bodies: tuple[ProblemBody, ...], inner: int, outer: int) -> list[Ov
     places = padded(other.p.T)
     # and edges: bars that cross have neither nodes nor centres inside each other
     begin, end = _edges_near(bodies[inner], low, high)
-    points = np.vstack([padded(points), _middles(begin, end, places, surface.face, len(other.p))])
+    tree = build_tree(surface.face[:, : len(other.p)], places, surface.body_first_face)
+    points = np.vstack([padded(points), _middles(begin, end, places, surface.face, tree, len(other.p))])
     _, depth, way = _deepest(points, places, surface.face, len(other.p))
     return [Overlap(inner, outer, np.array(way[: len(other.p)]))] if depth > TOUCHING * size else []
 
@@ -107,17 +109,27 @@ def _edges_near(body: ProblemBody, low: Array, high: Array) -> tuple[Array, Arra
 
 
 @njit(cache=True)
-def _middles(begin: Array, end: Array, x: Array, face: Indices, dimension: int) -> Array:
-    """Return the middles (n, 3) [m] of the pieces into which faces cut edges; of edges no face cuts there is none."""
+def _middles(begin: Array, end: Array, x: Array, face: Indices, tree: Tree, dimension: int) -> Array:
+    """Return the middles (n, 3) [m] of the pieces into which faces cut edges; of edges no face cuts there is none.
+
+    `tree` holds the boxes of the faces: an edge is cut only with those whose boxes its own meets.
+    """
     cuts, found, filled = np.empty(face.shape[0] + 2), np.empty((16, 3)), 0
     for k in range(begin.shape[0]):
-        p, along = row(begin, k), minus(row(end, k), row(begin, k))
-        count = 0
-        for f in range(face.shape[0]):
-            t = _cut(p, along, x, face[f], dimension)
-            if 0.0 < t < 1.0:
-                cuts[count] = t
-                count += 1
+        p, q = row(begin, k), row(end, k)
+        along, low, high = minus(q, p), lower(p, q), upper(p, q)
+        count, node = 0, 0
+        while node < tree.skip.shape[0]:
+            if apart(tree, node, low, high):
+                node = tree.skip[node]
+                continue
+            if tree.skip[node] == node + 1:
+                for f in tree.order[tree.first[node] : tree.last[node]]:
+                    t = _cut(p, along, x, face[f], dimension)
+                    if 0.0 < t < 1.0:
+                        cuts[count] = t
+                        count += 1
+            node += 1
         if count == 0:
             continue
         cuts[count], cuts[count + 1] = 0.0, 1.0

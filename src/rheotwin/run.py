@@ -241,6 +241,7 @@ def _carry_out(
             timings={
                 "setup": setup + writer.manifest.timings.get("setup", 0.0),
                 "solve": outcome.solve_seconds + writer.manifest.timings.get("solve", 0.0),
+                "processor": outcome.processor_seconds + writer.manifest.timings.get("processor", 0.0),
                 "total": setup + outcome.loop_seconds + writer.manifest.timings.get("total", 0.0),
             },
         )

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import Fault, InputFaults, RheotwinError
+from rheotwin.materials import is_incompressible
 from rheotwin.problem import Problem
 from rheotwin.scene.faults import option_faults
 
@@ -42,6 +43,8 @@ class Capabilities:
     planes: frozenset[str] = frozenset({"strain", "stress"})
     hanging_nodes: bool = False
     """Whether finer cells may meet coarser ones (`finer` of a body)."""
+    incompressible: bool = False
+    """Whether laws may have a Poisson ratio of 0.5."""
     links: bool = False
     """Whether rigid links may join nodes (`links` of a scene)."""
     contact: frozenset[str] = frozenset()
@@ -66,6 +69,15 @@ class Capabilities:
             )
             for body in problem.bodies
             if len(body.hanging) and not self.hanging_nodes
+        ]
+        hanging += [
+            Fault(
+                f"laws of body {body.name}",
+                "a Poisson ratio of 0.5 keeps the volume, which is beyond this solver; choose less, or the solver "
+                "shear-volume or fem with its option incompressible",
+            )
+            for body in problem.bodies
+            if is_incompressible(body.law) and not self.incompressible
         ]
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))

@@ -16,6 +16,7 @@ from rheotwin.__main__ import build_parser
 from rheotwin.errors import EXIT_OK
 from rheotwin.fem.options import FemOptions
 from rheotwin.particles.fixed_point.options import FixedPointOptions
+from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.simulation import TrussOptions
 from rheotwin.record import open_record
 
@@ -25,6 +26,7 @@ GUIDES: dict[str, tuple[Path, type[BaseModel]]] = {
     "fem": (ROOT / "docs" / "finite-elements.md", FemOptions),
     "truss": (ROOT / "docs" / "particles.md", TrussOptions),
     "fixed-point": (ROOT / "docs" / "fixed-point.md", FixedPointOptions),
+    "shear-volume": (ROOT / "docs" / "continuum-particles.md", ShearVolumeOptions),
 }
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 

@@ -52,7 +52,6 @@ def test_value_by_name(modulus: str) -> None:
 @pytest.mark.parametrize(
     ("young", "poisson", "sentence"),
     [
-        (1, 0.5, "poisson = 0.5 is incompressible; this law is compressible, choose less than 0.5"),
         (1, 0.7, "poisson = 0.7 is beyond incompressible"),
         (1, -1, "poisson = -1 is not above -1"),
         (-3, 0.3, "young = -3 is negative"),
@@ -63,6 +62,16 @@ def test_value_by_name(modulus: str) -> None:
 def test_refused_young_and_poisson(young: float, poisson: float, sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence):
         Moduli.from_young(young, poisson)
+
+
+def test_half_means_constant_volume() -> None:
+    """G = E/3 (E10), and no number for what is infinite."""
+    moduli = Moduli.from_young(3.0, 0.5)
+    assert (moduli.shear, moduli.young, moduli.poisson, moduli.is_incompressible) == (1.0, 3.0, 0.5, True)
+    for modulus in ("bulk", "lame", "area"):
+        with pytest.raises(RheotwinError, match=f"poisson = 0.5 leaves no finite {modulus} modulus: choose less"):
+            moduli.value(modulus)  # type: ignore[arg-type]
+    assert Moduli.from_young(0.0, 0.5).is_absent
 
 
 def test_refused_lame_and_bulk() -> None:

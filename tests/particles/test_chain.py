@@ -1,4 +1,4 @@
-"""One-dimensional chains: the four-particle chain of C2 (R2 to R6) and single elements in closed form.
+"""One-dimensional chains: the order of the rule on the papers' four-particle chain, and single elements in closed form.
 
 References are matrix exponentials of the equations of motion, written down here from the elements' own constants.
 """
@@ -18,35 +18,34 @@ NODES = 3
 
 @dataclass(frozen=True)
 class Case:
-    """Element constants k, b, b' of one curve of C2 and what section 2 says about it."""
+    """Element constants k, b, b' of one curve of C2."""
 
     law: dict[str, Any]
     k: float
     b: float
     series: float | None
-    at_20: tuple[float, ...] | None
 
 
-def voigt(b: float, k: float, at_20: tuple[float, ...]) -> Case:
-    return Case({"model": "voigt", "young": k, "poisson": 0.0, "viscosity": b}, k, b, None, at_20)
+def voigt(b: float, k: float) -> Case:
+    return Case({"model": "voigt", "young": k, "poisson": 0.0, "viscosity": b}, k, b, None)
 
 
-def maxwell(b: float, k: float, at_20: tuple[float, ...] | None) -> Case:
-    return Case({"model": "maxwell", "young": k, "poisson": 0.0, "viscosity": b}, k, 0.0, b, at_20)
+def maxwell(b: float, k: float) -> Case:
+    return Case({"model": "maxwell", "young": k, "poisson": 0.0, "viscosity": b}, k, 0.0, b)
 
 
-def three_element(b: float, k: float, series: float, at_20: tuple[float, ...]) -> Case:
+def three_element(b: float, k: float, series: float) -> Case:
     law = {"model": "three-element", "young": k, "poisson": 0.0, "voigt_viscosity": b, "series_viscosity": series}
-    return Case(law, k, b, series, at_20)
+    return Case(law, k, b, series)
 
 
 CASES = {
-    "2.5a": voigt(6.0, 2.0, (0.50012, 1.00013, 1.49989)),
-    "2.5b": voigt(2.0, 2.0, (0.49277, 0.98696, 1.48374)),
-    "2.7a": maxwell(40.0, 60.0, (0.51292, 1.02646, 1.54125)),
-    "2.7b": maxwell(40.0, 10.0, None),
-    "2.10a": three_element(8.0, 2.0, 40.0, (0.99527, 1.99077, 2.98672)),
-    "2.10b": three_element(2.0, 2.0, 40.0, (0.99527, 1.99137, 2.98906)),
+    "2.5a": voigt(6.0, 2.0),
+    "2.5b": voigt(2.0, 2.0),
+    "2.7a": maxwell(40.0, 60.0),
+    "2.7b": maxwell(40.0, 10.0),
+    "2.10a": three_element(8.0, 2.0, 40.0),
+    "2.10b": three_element(2.0, 2.0, 40.0),
 }
 
 
@@ -99,12 +98,10 @@ def displacement(simulation: Any, until: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_table_at_20_seconds_and_first_order(name: str, chain: Callable[..., Any]) -> None:
-    """R6. The error halves with the step; what is left after one Richardson step is of second order."""
+def test_first_order_at_20_seconds(name: str, chain: Callable[..., Any]) -> None:
+    """The error halves with the step; what is left after one Richardson step is of second order."""
     case = CASES[name]
     reference = exact(case, 20.0)[:NODES]
-    if case.at_20 is not None:
-        np.testing.assert_allclose(reference, case.at_20, atol=1e-5)
     steps = (0.01, 0.005, 0.0025)
     found = [displacement(chain(case, step), 20.0) for step in steps]
     errors = [np.linalg.norm(u - reference) for u in found]
@@ -112,55 +109,6 @@ def test_table_at_20_seconds_and_first_order(name: str, chain: Callable[..., Any
     assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.05)
     np.testing.assert_allclose(2.0 * found[2] - found[1], reference, atol=1e-5)
     np.testing.assert_allclose(displacement(chain(case, 1e-4), 20.0), reference, atol=1.1 * errors[2] / 25.0)
-
-
-@pytest.mark.parametrize(("name", "tolerance"), [("2.5a", 1e-3), ("2.5b", 0.02)])
-def test_plateau_of_voigt(name: str, tolerance: float, chain: Callable[..., Any]) -> None:
-    """R2."""
-    plateau = [0.5, 1.0, 1.5]
-    np.testing.assert_allclose(displacement(chain(CASES[name], 1e-3), 20.0), plateau, rtol=tolerance)
-
-
-@pytest.mark.parametrize(("name", "time", "tolerance"), [("2.7a", 20.0, 1e-5), ("2.7b", 200.0, 1e-6)])
-def test_rates_of_maxwell(name: str, time: float, tolerance: float, chain: Callable[..., Any]) -> None:
-    """R3: held force flows with F/b per element."""
-    simulation = chain(CASES[name], 1e-3, time)
-    simulation.advance(time, 10**9)
-    np.testing.assert_allclose(simulation.velocities[1:, 0], [0.025, 0.050, 0.075], atol=tolerance)
-
-
-@pytest.mark.parametrize("name", ["2.10a", "2.10b"])
-def test_extension_of_three_elements(name: str, chain: Callable[..., Any]) -> None:
-    """R4: 1/2 of the Voigt part and 20/40 of the series dashpot."""
-    assert np.diff(displacement(chain(CASES[name], 1e-3), 20.0)) == pytest.approx(1.0, rel=6e-3)
-
-
-@pytest.mark.parametrize("name", ["2.7a", "2.7b", "2.10a", "2.10b"])
-def test_residual_is_the_impulse_over_the_viscosity(name: str, chain: Callable[..., Any]) -> None:
-    """R5: 20 N s/b' = 0.5 per edge, for any step: summing arm and momentum equations over all steps telescopes.
-
-    The scheme reads the force at the start of each step, so the last full value is the one at 20 s - h.
-    """
-    step = 0.02
-    table = {"times": [0.0, 20.0 - step, 20.0], "factor": [1.0, 1.0, 0.0]}
-    found = displacement(chain(CASES[name], step, 400.0, **table), 400.0)
-    np.testing.assert_allclose(found, [0.5, 1.0, 1.5], atol=1e-6)
-    case = CASES[name]
-    exact_end = expm_after_release(case, 400.0)
-    np.testing.assert_allclose(exact_end, [0.5, 1.0, 1.5], atol=1e-6)
-
-
-def expm_after_release(case: Case, time: float) -> np.ndarray:
-    """Superpose a force of 1 N from 0 and one of -1 N from 20 s."""
-    return (exact(case, time) - exact(case, time - 20.0))[:NODES]
-
-
-def test_voigt_returns(chain: Callable[..., Any]) -> None:
-    case = CASES["2.5b"]
-    table = {"times": [0.0, 19.999, 20.0], "factor": [1.0, 1.0, 0.0]}
-    found = displacement(chain(case, 1e-3, 40.0, **table), 40.0)
-    assert found[2] == pytest.approx(0.0163, abs=1e-4)
-    np.testing.assert_allclose(found, expm_after_release(case, 40.0), atol=1e-4)
 
 
 # ---- one element ---------------------------------------------------------------------------------------------------
@@ -250,45 +198,3 @@ def test_creep_of_a_light_bar(make_problem: Callable[..., Any], start: Callable[
         simulation.advance(time, 10**9)
         expected = 0.05 * (1.0 - np.exp(-2.0 * time)) + 0.01 * time
         assert simulation.fields()["displacement"][1, 0] == pytest.approx(expected, abs=3e-5)
-
-
-@pytest.fixture
-def generalized_voigt(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Any:
-    """Return the R7 set-up: three Voigt units k = 1, b = 10, 100, 1000, mass 1, F = 50 for one second."""
-    step = 1.0 / 20000.0
-    law = {
-        "model": "generalized-voigt",
-        "units": [{"young": 1.0, "viscosity": b} for b in (10.0, 100.0, 1000.0)],
-        "poisson": 0.0,
-    }
-    problem = make_problem(
-        1,
-        law,
-        body={"size": [1.0], "cells": [1], "density": 2.0},
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={
-            "pull": {
-                "body": "block",
-                "where": {"side": "right"},
-                "total": [50.0],
-                "times": [0.0, 1.0 - step, 1.0],
-                "factor": [1.0, 1.0, 0.0],
-            }
-        },
-        duration=30.0,
-        output={"interval": 0.025},
-    )
-    return start(problem, step=step)
-
-
-def test_generalized_voigt(generalized_voigt: Any) -> None:
-    """R7, and the decay of section 2 that three retardation times make."""
-
-    def position(time: float) -> float:
-        generalized_voigt.advance(time, 10**9)
-        return float(generalized_voigt.fields()["displacement"][1, 0])
-
-    assert position(1.0) == pytest.approx(4.77806, rel=1e-4)
-    assert generalized_voigt.velocities[1, 0] == pytest.approx(5.16845, rel=1e-4)
-    assert position(1.275) == pytest.approx(5.2240, rel=1e-4)
-    assert position(30.0) == pytest.approx(0.68072, rel=1e-4)

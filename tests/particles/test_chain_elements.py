@@ -1,4 +1,4 @@
-"""One-dimensional elements in closed form: equivalents in a row (R9, R11), creep, relaxation, log slopes (R8)."""
+"""One-dimensional elements in closed form: dashpots in series (R11), creep, relaxation."""
 
 from __future__ import annotations
 
@@ -31,20 +31,6 @@ def row(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Callable
 
 
 # ---- equivalents ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("edges", "k", "b"), [(2, 2.0 / 2.0, 40.0 / 2.0), (3, 2.0 / 3.0, 40.0 / 3.0)])
-def test_equal_elements_in_a_row(
-    edges: int, k: float, b: float, row: Callable[..., Any], put: Callable[..., None]
-) -> None:
-    """R9: springs k = 2 and dashpots b = 40 in a row are k/n and b/n: parted by d, every edge carries d k/n."""
-    line = np.arange(edges + 1.0)[:, None] / edges
-    spring = row({"model": "elastic", "young": 2.0}, edges=edges)
-    put(spring, positions=np.arange(edges + 1.0)[:, None] + 0.3 * line)
-    np.testing.assert_allclose(spring.fields()["stress"][:, 0], 0.3 * k, rtol=1e-12)
-    dashpot = row({"model": "voigt", "young": 0.0, "viscosity": 40.0, "viscous_poisson": 0.0}, edges=edges)
-    put(dashpot, velocities=0.3 * line)
-    np.testing.assert_allclose(dashpot.fields()["stress"][:, 0], 0.3 * b, rtol=1e-12)
 
 
 @pytest.mark.parametrize("c2", [1.0, 100.0, 0.01])
@@ -125,14 +111,7 @@ def test_creep_of_maxwell(row: Callable[..., Any]) -> None:
         assert swing + lag < 0.01 * expected
 
 
-# ---- relaxation and log slopes -------------------------------------------------------------------------------------
-
-
-def bank(ks: list[float], bs: list[float]) -> dict[str, Any]:
-    return {
-        "model": "generalized-maxwell",
-        "units": [{"young": k, "viscosity": b} for k, b in zip(ks, bs, strict=True)],
-    }
+# ---- relaxation ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -158,57 +137,3 @@ def test_maxwell_relaxes_exponentially(stepped: Callable[..., Any]) -> None:
     first = tension(simulation, 1.0)
     assert first == pytest.approx(2.0 * np.exp(-0.4), rel=2.0 * 0.01 * 0.4)  # stretched in the middle of a step
     assert tension(simulation, 6.0) / first == pytest.approx(np.exp(-2.0), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("law", "at"),
-    [
-        (
-            bank([0.1, 0.01, 0.001], [1.0, 1.0, 1.0]),
-            {0.02: 0.111, 10.0: 0.046826, 100.0: 0.0045882, 1000.0: 3.6833e-4},
-        ),
-        (bank([1.0, 1.0, 1.0], [10.0, 100.0, 1000.0]), {0.02: 3.0, 10.0: 2.262767, 100.0: 1.27276, 1000.0: 0.367925}),
-    ],
-    ids=["b=1", "k=1"],
-)
-def test_relaxation_of_a_maxwell_bank(law: dict[str, Any], at: dict[float, float], stepped: Callable[..., Any]) -> None:
-    """Section 2, ID-23. The mean age of the stretch is 1.5 steps less than the time: f is taken then, to h^2."""
-    h = 0.01
-    simulation = stepped(law, h)
-    for time, expected in at.items():
-        shift = 1.5 * h * 0.1 if time < 20.0 else 1.5 * h * 0.01 if time < 200.0 else 1.5 * h * 0.001
-        assert tension(simulation, time) == pytest.approx(expected, rel=1.1 * shift + 2e-5)
-
-
-def test_log_slopes_of_a_maxwell_bank(stepped: Callable[..., Any]) -> None:
-    """R8: the last slope is -1/1000; before, each of the arms in turn with the others still there."""
-    simulation = stepped(bank([1.0, 0.01, 0.0001], [10.0, 1.0, 0.1]), 0.05)
-    slopes = []
-    for begin, end in ((1.0, 10.0), (100.0, 200.0), (2000.0, 3000.0)):
-        first = tension(simulation, begin)
-        slopes.append(np.log(tension(simulation, end) / first) / (end - begin))
-    np.testing.assert_allclose(slopes[:2], [-0.1, -0.01], rtol=0.15)
-    assert slopes[2] == pytest.approx(-0.001, rel=1e-4)
-
-
-def test_log_slopes_of_a_voigt_chain(row: Callable[..., Any]) -> None:
-    """R8: k = 1, b = 10, 100, 1000 pulled for a second; d ln x/dt over three windows."""
-    step = 0.02
-    pull = {
-        "body": "block",
-        "where": {"side": "right"},
-        "total": [50.0],
-        "times": [0.0, 1.0 - step, 1.0],
-        "factor": [1.0, 1.0, 0.0],
-    }
-    law = {"model": "generalized-voigt", "units": [{"young": 1.0, "viscosity": b} for b in (10.0, 100.0, 1000.0)]}
-    simulation = row(law, mass=1.0, step=step, duration=3000.0, forces={"pull": pull})
-    slopes = []
-    for begin, end in ((2.0, 10.0), (60.0, 150.0), (1500.0, 3000.0)):
-        simulation.advance(begin, 10**9)
-        first = simulation.positions[1, 0] - 1.0
-        simulation.advance(end, 10**9)
-        slopes.append(np.log((simulation.positions[1, 0] - 1.0) / first) / (end - begin))
-    np.testing.assert_allclose(slopes[:2], [-0.0869, -0.0086], atol=1e-4)
-    np.testing.assert_allclose(slopes[:2], [-0.1, -0.01], rtol=0.15)
-    assert slopes[2] == pytest.approx(-0.001, rel=1e-4)

@@ -42,46 +42,76 @@ def test_the_order_of_the_bodies_does_not_matter(make_problem: Build, start: Bui
     np.testing.assert_allclose(found[0], found[1], rtol=0.0, atol=1e-6)
 
 
-def test_crossing_bars_meet_edge_on_edge(make_problem: Build, start: Build, put: Build) -> None:
-    """3D, roof edge on roof edge, no node near: one contact at a = b = 1/2, whose first step has a closed form.
+@pytest.fixture
+def crossing(make_problem: Build, start: Build, put: Build) -> Build:
+    """Two bars on edge across each other, the upper one falling at 1 m/s, in steps of a share of the default one.
 
-    Its four nodes have the response W = sum 1/(4 m); the gap g, closing with u, ends at zero: P = (u - g/h)/W.
+    Returns the problem, the simulation and the ends (2, 2) of the two roof edges that meet in their middles.
     """
     bar = {"shape": "box", "size": [0.5, 0.05, 0.05], "cells": [5, 1, 1], "law": "stuff", "density": 1000.0}
     across = bar | {"size": [0.05, 0.5, 0.05], "cells": [1, 5, 1], "origin": [0.225, -0.225, 0.2]}
     problem = make_problem(3, RUBBER, bodies={"below": bar, "across": across}, contact={"law": "exact"}, duration=0.1)
-    roof = 0.05 / np.sqrt(2.0)
     first, second = (problem.points[body.nodes] for body in problem.bodies)
     turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)
     x = np.zeros_like(problem.points)
     x[problem.bodies[0].nodes] = np.column_stack([first[:, 0], (first[:, 1:] - 0.025) @ turn.T])
     rolled = (second[:, [2, 0]] - [0.225, 0.25]) @ turn.T
-    above = 2.0 * roof + 0.0105
+    above = 2.0 * 0.05 / np.sqrt(2.0) + 0.0105
     x[problem.bodies[1].nodes] = np.column_stack(
         [rolled[:, 1] + 0.25, second[:, 1] - 0.25 + 0.225, rolled[:, 0] + above]
     )
-    simulation = start(problem)
     velocities = np.zeros_like(x)
     velocities[problem.bodies[1].nodes, 2] = -1.0
-    put(simulation, positions=x, velocities=velocities)
-    before, h = momenta(problem, simulation), simulation.step_size
-    top = []
+    ends = []
     for body, side, axis, middle in zip(problem.bodies, (1.0, -1.0), (0, 1), (0.25, 0.0), strict=True):
         mine = x[body.nodes]
-        top.append(np.argsort(-side * mine[:, 2] + np.abs(mine[:, axis] - middle))[:2] + body.first_node)
+        ends.append(np.argsort(-side * mine[:, 2] + np.abs(mine[:, axis] - middle))[:2] + body.first_node)
+
+    def begin(share: float = 1.0) -> tuple[Any, Any, Any]:
+        simulation = start(problem, step=share * start(problem).step_size)
+        put(simulation, positions=x, velocities=velocities)
+        return problem, simulation, np.array(ends)
+
+    return begin
+
+
+def test_crossing_bars_meet_edge_on_edge(crossing: Build) -> None:
+    """3D, roof edge on roof edge, no node near: one contact at a = b = 1/2, whose first step has a closed form.
+
+    Its four nodes have the response W = sum 1/(4 m); the gap g, closing with u, ends at zero: P = (u - g/h)/W.
+    """
+    problem, simulation, ends = crossing()
+    before, h = momenta(problem, simulation), simulation.step_size
     while simulation.statistics()["active_contacts"] == 0:
         assert simulation.time < 0.05
-        gap = float(simulation.positions[top[1], 2].mean() - simulation.positions[top[0], 2].mean())
+        gap = float(simulation.positions[ends[1], 2].mean() - simulation.positions[ends[0], 2].mean())
         simulation.advance(simulation.time + h, 1)
     assert simulation.statistics()["active_contacts"] == 1
-    mass = problem.masses
-    impulse = (1.0 - gap / h) / np.sum(0.25 / mass[np.concatenate(top)])
+    impulse = (1.0 - gap / h) / np.sum(0.25 / problem.masses[ends.ravel()])
     force = simulation.fields()["contact_force"][:, 2]
-    np.testing.assert_allclose(force[top[0]], -0.5 * impulse / h, rtol=1e-9)
-    np.testing.assert_allclose(force[top[1]], 0.5 * impulse / h, rtol=1e-9)
+    np.testing.assert_allclose(force[ends[0]], -0.5 * impulse / h, rtol=1e-9)
+    np.testing.assert_allclose(force[ends[1]], 0.5 * impulse / h, rtol=1e-9)
     simulation.advance(0.1, 10**9)
     np.testing.assert_allclose(momenta(problem, simulation), before, rtol=0.0, atol=1e-12)
     assert simulation.velocities[problem.bodies[0].nodes, 2].mean() < 0.0
+
+
+def test_edges_that_roll_on_each_other_keep_their_distance(crossing: Build) -> None:
+    """Exact at the normal of the free end; that turns by at most u h/L in a step, L = 0.05 m: h2/L deep, order 2."""
+    deepest = []
+    for share in (1.0, 0.5):
+        _, simulation, ends = crossing(share)
+        least = 0.0
+        while simulation.time < 0.1 - 1e-9:
+            simulation.advance(0.1, 1)
+            first, second = simulation.positions[ends]
+            normal = np.cross(first[1] - first[0], second[1] - second[0])
+            normal *= np.sign(normal[2]) / np.linalg.norm(normal)
+            least = min(least, float(normal @ (second[0] - first[0])))
+        assert abs(normal[0]) > 0.01, "they have rolled"
+        assert least > -(simulation.step_size**2) / 0.05
+        deepest.append(least)
+    assert abs(deepest[1]) < 0.25 * abs(deepest[0])
 
 
 def momenta(problem: Any, simulation: Any) -> np.ndarray:

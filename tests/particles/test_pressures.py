@@ -1,4 +1,4 @@
-"""Global and element pressure: forces are p dV/dx, momentum and work are exact, and what they do to bodies (R16)."""
+"""Global and element pressure: forces are p dV/dx, momentum and work are exact, and what they do to bodies."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from rheotwin.particles.forces.global_pressure import (
 )
 from rheotwin.particles.kernel import advance
 from rheotwin.tensors import padded
+from rheotwin.validation.verify.presses import LAWS, PRESSURES, imprint
 
 STIFFNESS, DAMPING = 3.0, 0.7
 GRIDS: dict[str, Callable[..., Any]] = {"triangle": triangle_grid, "quad": quad_grid, "tet": tet_grid, "hex": hex_grid}
@@ -165,110 +166,6 @@ def test_a_kept_volume_is_damped_and_not_fed(
 
 
 @pytest.mark.parametrize(
-    ("stiffness", "ratio"), [(1e-9, 0.830), (0.1, 0.858), (1.0, 0.923), (10.0, 0.986), (100.0, 0.998)]
-)
-def test_squeezed_block_keeps_its_volume(
-    stiffness: float, ratio: float, make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
-    """Spec section 5: 4 x 4 x 3 cubes, k = 20 on every edge, squeezed by 20 % between plates that hold its faces.
-
-    The spec prints three digits; the pressure tends to 7.5.
-    """
-    squeeze = {"times": [0.0, 3.0], "displacement": [[0.0] * 3, [0.0, 0.0, -0.6]]}
-    problem = make_problem(
-        3,
-        {"model": "voigt", "young": 20.0, "viscosity": 2.0, "poisson": 0.25},
-        duration=60.0,
-        body={"size": [4.0, 4.0, 3.0], "cells": [4, 4, 3], "mass": 100.0, "density": None, "mass_sharing": "equal"},
-        supports={
-            "floor": {"body": "block", "where": {"side": "bottom"}},
-            "plate": {"body": "block", "where": {"side": "top"}, "motion": squeeze},
-        },
-    )
-    simulation = start(problem, match="edge", global_pressure=stiffness)
-    simulation.advance(60.0, 10**9)
-    found = simulation.statistics()["volume_ratio"]["block"]
-    assert found == pytest.approx(ratio, abs=5e-4)
-    if stiffness == 100.0:
-        assert stiffness * 48.0 * (1.0 - found) == pytest.approx(7.5, rel=0.01)
-
-
-@pytest.fixture
-def press(make_problem: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
-    """D11-D13: 16 x 6 unit squares, a bar over x in [6, 10] goes 1.5 down in 10 s, up in 10 s, and away."""
-
-    def build(law: dict[str, Any]) -> Any:
-        stroke = [[0.0, 0.0], [0.0, -1.5], [0.0, 0.0], [0.0, 4.0]]
-        return make_problem(
-            2,
-            {"poisson": 0.25, "young": 1.2, **law},
-            duration=200.0,
-            body={"size": [16.0, 6.0], "cells": [16, 6], "density": None, "mass": 30.0, "mass_sharing": "equal"},
-            supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-            tools={
-                "bar": {
-                    "shape": "bar",
-                    "center": [8.0, 6.0],
-                    "normal": [0.0, -1.0],
-                    "width": 4.0,
-                    "motion": {"times": [0.0, 10.0, 20.0, 21.0], "displacement": stroke},
-                }
-            },
-        )
-
-    return build
-
-
-LAWS = {
-    "voigt": {"model": "voigt", "viscosity": 1.5},
-    "three-element": {"model": "three-element", "voigt_viscosity": 1.5, "series_viscosity": 15.0},
-    "maxwell": {"model": "maxwell", "viscosity": 1.5},
-}
-PRESSURES = {
-    "none": {},
-    "global": {"global_pressure": 0.05, "global_pressure_damping": 0.02},
-    "element": {"element_pressure": 2.0, "element_pressure_damping": 1.0},
-}
-
-
-def residuals(name: str, press: Callable[..., Any], start: Callable[..., Any]) -> dict[str, list[float]]:
-    """Depth of the imprint over the stroke at 60 s and 200 s, for each law."""
-    found: dict[str, list[float]] = {}
-    for law, entries in LAWS.items():
-        problem = press(entries)
-        topology = {"topology_stiffness": 20.0, "topology_damping": 1.0, "topology_distance": 0.05}
-        simulation = start(problem, match="edge", step=1e-2, **topology, **PRESSURES[name])
-        node = int(np.argmin(np.linalg.norm(problem.points - [8.0, 6.0], axis=1)))
-        found[law] = []
-        for time in (60.0, 200.0):
-            simulation.advance(time, 10**9)
-            found[law].append((6.0 - simulation.positions[node, 1]) / 1.5)
-        assert simulation.statistics()["inverted_cells"] == 0
-    return found
-
-
-@pytest.mark.parametrize("name", ["none", "global"])
-def test_r16_residuals_of_the_press(name: str, press: Callable[..., Any], start: Callable[..., Any]) -> None:
-    """R16: Voigt returns (< 0.02), Maxwell keeps more than the three-element law by 0.1, which keeps 0.1; for good."""
-    found = residuals(name, press, start)
-    assert abs(found["voigt"][1]) < 0.02
-    for time in (0, 1):
-        assert found["voigt"][time] + 0.1 < found["three-element"][time]
-        assert found["three-element"][time] + 0.1 < found["maxwell"][time]
-    for law in ("three-element", "maxwell"):
-        assert found[law][1] == pytest.approx(found[law][0], abs=0.01)
-
-
-def test_element_pressure_remembers_the_shape(press: Callable[..., Any], start: Callable[..., Any]) -> None:
-    """Spec section 5, warning: with a pressure in each element the imprint is smaller and fades."""
-    found = residuals("element", press, start)
-    assert abs(found["voigt"][1]) < 0.02
-    assert found["three-element"][1] < found["maxwell"][1]
-    for law in ("three-element", "maxwell"):
-        assert found[law][1] < found[law][0] - 0.03
-
-
-@pytest.mark.parametrize(
     ("dimension", "options", "body"),
     [
         (2, {"global_pressure": 300.0}, {}),
@@ -326,3 +223,13 @@ def test_pressures_show_in_the_stress(
                 added = stress["element"][:, axis] - stress["plain"][:, axis]
                 np.testing.assert_allclose(added, 5.0 * growth * cell_measure, rtol=1e-12)
         np.testing.assert_allclose(stress["global"][:, 3:], stress["plain"][:, 3:], atol=1e-13)
+
+
+@pytest.mark.parametrize("law", ["three-element", "Maxwell"])
+def test_imprints_stay_with_a_global_pressure_and_fade_with_one_per_element(law: str) -> None:
+    """Spec section 5, warning: a pressure in each element remembers the shape."""
+    for name in ("", "global, "):
+        early, late = imprint(LAWS[law], PRESSURES[name])
+        assert late == pytest.approx(early, abs=0.01)
+    early, late = imprint(LAWS[law], PRESSURES["areal, "])
+    assert late < early - 0.03

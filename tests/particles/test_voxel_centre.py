@@ -8,34 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.meshing import hex_grid, lattice_edges, quad_grid
+from rheotwin.meshing import hex_grid, quad_grid
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.forces.voxel_centre import add_centre_forces, diagonal_edges, half_matrix, half_vectors
+from rheotwin.particles.forces.voxel_centre import add_centre_forces, half_matrix, half_vectors
 from rheotwin.tensors import padded
 
 THREE = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0, "poisson": 0.25}
-
-# size: lattice and local elements (calibration section 1)
-COUNTS = {
-    (6, 4, 6): (1208, 1508),
-    (7, 5, 7): (2224, 2800),
-    (8, 6, 8): (3680, 4660),
-    (11, 7, 11): (8706, 11106),
-    (16, 10, 16): (28344, 36444),
-    (21, 13, 21): (65972, 85172),
-}
-
-
-@pytest.mark.parametrize("size", list(COUNTS))
-def test_numbers_of_elements(size: tuple[int, int, int]) -> None:
-    """The papers' table of lattice and local elements, exactly."""
-    mesh = hex_grid(*(np.arange(float(n)) for n in size))
-    edges, cells = lattice_edges(mesh).astype(np.int64), mesh.t.T.astype(np.int64)
-    diagonals = np.unique(diagonal_edges(cells, edges))
-    vectors = mesh.p.T[edges[diagonals, 1]] - mesh.p.T[edges[diagonals, 0]]
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), np.sqrt(3.0), rtol=1e-14)
-    assert len(diagonals) == 4 * len(cells)
-    assert (len(edges), len(edges) - len(diagonals) + cells.size) == COUNTS[size]
 
 
 def test_numbers_of_elements_of_a_body(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:

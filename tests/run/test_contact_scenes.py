@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rheotwin.build import build_problem
 from rheotwin.problem import Problem
 from rheotwin.registry import find_solver
-from rheotwin.scene import Scene, load_scene
+from rheotwin.scene import ContactSpec, Scene, load_scene
 from rheotwin.solver import check_capabilities, checked_options, tool_poses
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -195,6 +195,110 @@ def test_the_same_force_from_springs_and_finite_elements(play: Play) -> None:
         forces.append(column)
     assert max(forces[0]) > 1.0
     np.testing.assert_allclose(forces[1], forces[0], rtol=0.0, atol=0.02 * max(forces[0]))
+
+
+def test_a_block_stops_where_friction_has_taken_its_speed(play: Play) -> None:
+    """R15 between two bodies: struck to v0 = 0.5 m/s on the dough at rest it slides v0^2/(2 mu g), or on and on."""
+    for friction in (0.3, 0.0):
+        way = 0.5**2 / (2.0 * 0.3 * 9.8)
+
+        def alone(scene: Scene, mu: float = friction) -> Scene:
+            assert scene.contact is not None
+            return scene.model_copy(update={"contact": scene.contact.model_copy(update={"friction": mu}), "forces": {}})
+
+        problem, simulation = play("sliding-2d", change=alone)
+        simulation.advance(0.2, 10**9)
+        rubber = next(body for body in problem.bodies if body.name == "rubber")
+        state = simulation.save()
+        state["velocities"][rubber.nodes, 0] += 0.5
+        simulation.restore(state)
+        mass = problem.masses[rubber.nodes]
+        begin = np.average(simulation.positions[rubber.nodes, 0], weights=mass)
+        simulation.advance(0.2 + 1.5 * 0.5 / (0.3 * 9.8), 10**9)
+        moved = np.average(simulation.positions[rubber.nodes, 0], weights=mass) - begin
+        speed = np.average(simulation.velocities[rubber.nodes, 0], weights=mass)
+        if friction > 0.0:
+            assert moved == pytest.approx(way, rel=0.03)
+            assert abs(speed) < 0.01
+        else:
+            assert moved > 2.5 * way
+            assert speed == pytest.approx(0.5, rel=0.05)
+
+
+@pytest.mark.parametrize("gravity", [1.0, 0.0])
+def test_a_struck_block_keeps_the_balance_of_momentum(play: Play, gravity: float) -> None:
+    """Its momentum is what blow, weight and table gave it; without gravity it flies off and keeps that."""
+
+    def rough(scene: Scene) -> Scene:
+        return scene.model_copy(update={"contact": ContactSpec(law="exact", friction=0.3), "gravity": (0.0, -gravity)})
+
+    problem, simulation = play("thrown-2d", change=rough)
+    h, pushed, heights = simulation.step_size, np.zeros(2), []
+    blow = np.array([0.0, -8.0 * 0.35])
+    while simulation.time < 2.0 - 1e-9:
+        simulation.advance(2.0, 1)
+        pushed -= h * simulation.reactions()["tool.table"]
+        heights.append(simulation.positions[:, 1].min())
+    momentum = problem.masses @ simulation.velocities
+    weight = np.array([0.0, -2.25 * gravity * simulation.time])
+    # a trapezoid rule over the blow, whose slope of 160 N/s has four kinks
+    np.testing.assert_allclose(momentum, blow + weight + pushed, rtol=0.0, atol=80.0 * h * h + 1e-9)
+    assert min(heights) > -1e-9
+    if gravity == 0.0:
+        assert heights[-1] > 0.1
+        assert momentum[1] > 0.1
+        turn = spin(problem, simulation)
+        simulation.advance(3.0, 10**9)
+        np.testing.assert_allclose(problem.masses @ simulation.velocities, momentum, rtol=0.0, atol=1e-9)
+        assert spin(problem, simulation) == pytest.approx(turn, abs=1e-9)
+    else:
+        simulation.advance(6.0, 10**9)
+        assert simulation.reactions()["tool.table"][1] == pytest.approx(-2.25, rel=0.02)
+
+
+def spin(problem: Problem, simulation: Any) -> float:
+    """Return the angular momentum about the origin [N m s]."""
+    x, p = simulation.positions, problem.masses[:, None] * simulation.velocities
+    return float(np.sum(x[:, 0] * p[:, 1] - x[:, 1] * p[:, 0]))
+
+
+@pytest.mark.parametrize("solver", ["fem", "truss"])
+def test_a_brick_never_gains_energy_and_the_floor_bears_it_all(play: Play, solver: str) -> None:
+    """Kinetic, stored and potential energy of dough and brick only fall, but for the half step between x and v."""
+    problem, simulation = play("dropped-2d", solver)
+    h, energies = simulation.step_size, []
+    inertia = np.array([4.0, 4.0, 0.0, 4.53e-3])
+    for time in np.arange(0.02, 1.5, 0.02):
+        simulation.advance(float(time), 10**9)
+        before = tool_poses(problem, simulation)[0]
+        simulation.advance(simulation.time + h, 1)
+        pose, found = tool_poses(problem, simulation)[0], simulation.energy()
+        speed = (pose - before) / h
+        height = problem.masses @ simulation.positions[:, 1] + 4.0 * pose[1]
+        energies.append(found["kinetic"] + found["stored"] + 9.8 * height + 0.5 * inertia @ speed**2)
+    assert np.diff(energies).max() < 4.0 * 9.8 * np.sqrt(2.0 * 9.8 * 0.03) * h
+    assert energies[0] - energies[-1] > 0.5 * 4.0 * 9.8 * 0.02
+    weight = 9.8 * (4.0 + problem.masses.sum())
+    assert abs(simulation.reactions()["support.floor"][1]) == pytest.approx(weight, rel=0.01)
+
+
+def test_a_pile_keeps_the_balance_of_momentum_and_loses_energy(play: Play) -> None:
+    """D10: weight and walls account for all momentum, contacts between bodies for none; energy only falls."""
+    problem, simulation = play("pile-2d")
+    h, pushed, energies, mass = simulation.step_size, np.zeros(2), [], problem.masses.sum()
+    while simulation.time < 0.4 - 1e-9:
+        simulation.advance(0.4, 1)
+        pushed -= h * sum(simulation.reactions()[f"tool.{name}"] for name in ("floor", "left", "right"))
+        if simulation.step_count % 50 == 0:
+            found = simulation.energy()
+            height = problem.masses @ simulation.positions[:, 1]
+            energies.append(found["kinetic"] + found["stored"] + 9.8 * height)
+    momentum = problem.masses @ simulation.velocities
+    weight = np.array([0.0, -9.8 * mass * simulation.time])
+    np.testing.assert_allclose(momentum, weight + pushed, rtol=0.0, atol=1e-9)
+    assert pushed[1] > 1.0
+    assert np.diff(energies).max() < 9.8 * mass * np.sqrt(2.0 * 9.8 * 0.42) * h
+    assert simulation.statistics()["contacts_loose"] == 0
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rheotwin.constraints.contact.bounds import Tree, build_tree
 from rheotwin.errors import RheotwinError
 from rheotwin.overlap import deepest_overlap
 from rheotwin.problem import Problem
@@ -119,3 +120,29 @@ def test_bars_that_cross_overlap(problem_with: Build, dimension: int) -> None:
     lying = {"bodies.block.size": low, "bodies.block.cells": cells}
     with pytest.raises(RheotwinError, match=r"it starts inside body '(block|second)' by 0\.0\d+ m"):
         problem_with({**scene, **lying, "bodies.second": bar, "supports": {}, "forces": {}})
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_tree_of_boxes_leaves_no_cut_out(
+    problem_with: Build, dimension: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fine slab through a block, on edges only: the same point to the last bit as when every face is looked at."""
+    slab = [0.31, 0.012, 0.3][:dimension]
+    scene = two_blocks([-0.05, 0.037, -0.1][:dimension], dimension=dimension)
+    bar = {**scene.pop("bodies.second"), "size": slab, "cells": [1, 1, 1][:dimension]}
+    fine = {"bodies.block.cells": [12, 7, 5][:dimension], "supports": {}, "forces": {}}
+    scene.pop("contact")
+    problem = problem_with({**scene, **fine, "bodies.second": bar})
+    found = deepest_overlap(problem)
+
+    def everywhere(*arguments: Any) -> Tree:
+        tree = build_tree(*arguments)
+        tree.box[:] = np.repeat([-np.inf, np.inf], 3)
+        return tree
+
+    monkeypatch.setattr("rheotwin.overlap.build_tree", everywhere)
+    again = deepest_overlap(problem)
+    assert found is not None
+    assert again is not None
+    np.testing.assert_array_equal(found.way, again.way)
+    assert (found.inner, found.outer) == (again.inner, again.outer)

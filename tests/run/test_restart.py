@@ -168,6 +168,8 @@ def test_timings_add_up_over_the_parts(run: Run) -> None:
     assert before["solve"] == pytest.approx(outcome.solve_seconds)
     resumed = resume_run(folder)
     assert load_manifest(folder).timings["solve"] == pytest.approx(before["solve"] + resumed.solve_seconds)
+    processor = before["processor"] + resumed.processor_seconds
+    assert load_manifest(folder).timings["processor"] == pytest.approx(processor) and resumed.processor_seconds > 0.0
 
 
 def test_a_record_without_checkpoint_cannot_be_resumed(run: Run) -> None:

@@ -88,6 +88,25 @@ def volume_pressure(patch: Patch) -> None:
     )
 
 
+def slow_memory(patch: Patch) -> None:
+    """Arms of edges that keep a thousandth more in every step."""
+    from rheotwin.particles import simulation
+
+    right = simulation.kernel_elements
+    patch.setattr(
+        simulation,
+        "kernel_elements",
+        lambda *args: (found := right(*args))._replace(arm_decay=1.001 * found.arm_decay),
+    )
+
+
+def no_topology_forces(patch: Patch) -> None:
+    from rheotwin.particles import shape_keeping
+
+    right = shape_keeping.make_topology
+    patch.setattr(shape_keeping, "make_topology", lambda *args, **more: right(*args, **more)._replace(stiffness=0.0))
+
+
 def rounded_constants(patch: Patch) -> None:
     """Constants of the circuit to the nearest raw number above, not below."""
     from rheotwin.particles.fixed_point import parameters
@@ -110,6 +129,8 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], str]] = {
         "press-2d-truss",
     ),
     "particles: pressure of a changed volume": (volume_pressure, "press-2d-truss"),
+    "particles: decay of the memory of edges": (slow_memory, "truss.R3"),
+    "particles: stiffness of topology forces": (no_topology_forces, "truss.R17"),
     "particles: cotangents of corners": (
         lambda p: scaled(p, "rheotwin.validation.verify.seed_shear.corner_cotangents", 1.001),
         "fem.A5",

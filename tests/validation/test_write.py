@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation import compare, load_comparison, write, write_comparison
+from rheotwin.validation import compare, compare_records, load_comparison, write, write_comparison
 
 
 @pytest.fixture(autouse=True)
@@ -152,3 +152,16 @@ def test_an_impossible_place_is_one_sentence(one_case, tmp_path: Path) -> None:
     for out in (tmp_path / "file", tmp_path / "file" / "out"):
         with pytest.raises(RheotwinError, match=rf"--output {out}: .*file is a file, not a folder; choose another"):
             write_comparison(out, *one_case, overwrite=True)
+
+
+def test_methods_of_one_solver_go_by_their_names(make_run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = {
+        tmp_path / name: make_run(solver, "elastic") for name, solver in (("a", "fem"), ("b", "truss"), ("c", "truss"))
+    }
+    monkeypatch.setattr("rheotwin.record.open_record", lambda folder: folder)
+    monkeypatch.setattr(write, "view_of", runs.__getitem__)
+    names = {tmp_path / "c": "lattice"}
+    page = compare_records(list(runs), tmp_path / "out", reference="lattice", names=names)
+    (case,) = load_comparison(page.parent / "comparison.json").cases
+    assert [run.label for run in case.runs] == ["fem", "truss", "lattice"]
+    assert case.reference == "lattice"

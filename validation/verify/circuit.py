@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from rheotwin.particles.fixed_point.arithmetic import Q16, point_position
+from rheotwin.particles.fixed_point.arithmetic import Q16, isqrt, point_position
 from rheotwin.particles.fixed_point.body import grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import tem
+from rheotwin.particles.fixed_point.cordic import cordic_root
 from rheotwin.particles.fixed_point.experiments import OBJECT_STEPS, OBJECT_WIDTH, pulled_edge, pulled_object
 from rheotwin.particles.fixed_point.kernels import FastCircuit
-from rheotwin.particles.fixed_point.parameters import EdgeLaw, Units, circuit_constants, step_constant
+from rheotwin.particles.fixed_point.parameters import EdgeLaw, StepPoint, Units, circuit_constants, step_constant
 from rheotwin.particles.fixed_point.partition import partition
+from rheotwin.particles.fixed_point.ranges import dead_band
 from rheotwin.particles.fixed_point.rtl import missing_tools, resources
 from rheotwin.particles.fixed_point.timing import Extras, Machine, bandwidth, block_rams, cycles, predict
 from rheotwin.validation.verify.check import Check, Measurement, check
@@ -54,6 +56,22 @@ def constants() -> Measurement:
     values = {f"w of {name}": float(point_position(number)) for name, number in numbers.items()}
     steps = {how: float(step_constant(0.01, how).value) for how in ("plain8", "printed", "eq218")}
     return Measurement(values | {f"h, {how}": step for how, step in steps.items()})
+
+
+def band() -> Measurement:
+    """Look for the largest word that both printed steps round to no move."""
+    law = EdgeLaw(k1=250.0, c1=20.0, c2=100.0)
+    steps: dict[str, StepPoint] = {"327/15": "printed", "655/16": "eq218"}
+    circuits = {name: circuit_constants(law, 1.0, 0.01, Units(time=1.0), h_const=how) for name, how in steps.items()}
+    return Measurement({f"rounded, {name}": float(dead_band(constants).raw) for name, constants in circuits.items()})
+
+
+def cordic() -> Measurement:
+    """Hold roots by shifts and additions against their floor, for random words below 2^30."""
+    squares = np.random.default_rng(0).integers(0, 2**30, 200_000)
+    apart = {bits: np.abs(cordic_root(squares, bits, 16) - isqrt(squares)) for bits in (20, 22, 24)}
+    shares = {f"W = {bits}, n = 16": 100.0 * float(np.mean(found == 0)) for bits, found in apart.items()}
+    return Measurement(shares | {"largest deviation": float(max(found.max() for found in apart.values()))})
 
 
 def figure() -> Measurement:
@@ -160,4 +178,6 @@ CHECKS = (
     _circuit("F7", "printed-times", performance, quick=True),
     _circuit("F8", "gates", None if _LACKING else gates, waits_for=_LACKING),
     _circuit("F9", "measured", None),
+    _circuit("S4.band", "dead-band", band, quick=True),
+    _circuit("S4.cordic", "roots", cordic, quick=True),
 )

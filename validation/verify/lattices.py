@@ -21,5 +21,7 @@ def edges(boxes: tuple[tuple[int, int, int], ...], pattern: str | None) -> Measu
 
 CHECKS = (
     check("truss.R1", lambda: edges(BOXES, None), name="edges-of-boxes", quick=True, solvers=("truss",)),
-    check("truss.R1.split", lambda: edges(BOXES[2:3], "six"), name="edges-of-a-box-in-six", quick=True, solvers=("truss",)),
+    check(
+        "truss.R1.split", lambda: edges(BOXES[2:3], "six"), name="edges-of-a-box-in-six", quick=True, solvers=("truss",)
+    ),
 )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 from rheotwin.validation.verify.check import Check, Curve, Measurement
@@ -144,3 +148,24 @@ def _result(check: Check, status: Status, rows: tuple[Row, ...], **more: Any) ->
 def _row(check: Check, name: str, **found: Any) -> Row:
     quantity = next(item for item in check.quantities if item.name == name)
     return Row(name, quantity.unit, quantity.bound, quantity.reference, quantity.tolerance, **found)
+
+
+def load_validation(folder: Path) -> Verification:
+    """Return the results in the validate.json of a folder; a missing or foreign file is one sentence."""
+    path = folder / "validate.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return _READ.validate_python(
+            {"version": data["rheotwin_version"], "results": data["checks"], "coverage": data.get("coverage", ())}
+        )
+    except OSError as error:
+        raise RheotwinError(
+            f"{path}: could not be read ({error.strerror}); write it with `rheotwin validate --output {folder}`"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RheotwinError(
+            f"{path}: not a validation of this version; write it again with `rheotwin validate --output {folder}`"
+        ) from error
+
+
+_READ: TypeAdapter[Verification] = TypeAdapter(Verification)

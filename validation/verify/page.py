@@ -9,10 +9,9 @@ from markupsafe import Markup
 
 from rheotwin.record.environment import current_environment
 from rheotwin.validation.chart_style import Plot
+from rheotwin.validation.report import ROW_FILTERS, describe, own_svg, page_environment
 from rheotwin.validation.report import TEMPLATES as SHARED_TEMPLATES
-from rheotwin.validation.report import describe, own_svg, page_environment
 from rheotwin.validation.verify.outcome import Verification
-from rheotwin.validation.verify.table import error_text, number, reference_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -20,13 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 def render_page(verification: Verification, plots: Sequence[Plot]) -> str:
     """Return the page."""
     environment = page_environment(TEMPLATES)
-    environment.filters |= {
-        "describe": describe,
-        "error": error_text,
-        "number": number,
-        "reference": reference_text,
-        "svg": own_svg,
-    }
+    environment.filters |= {"describe": describe, "svg": own_svg, **ROW_FILTERS}
     held = dict.fromkeys(result.reference for result in verification.results if result.status == "holds")
     return environment.get_template("validate.html.j2").render(
         verification=verification,

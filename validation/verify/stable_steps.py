@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from rheotwin.validation.verify.truss_runs import begin
 Array = NDArray[np.float64]
 
 DASHPOT: Data = {"model": "voigt", "young": 0.0, "viscosity": 1.0, "viscous_poisson": 0.0, "poisson": 0.0}
-RULES = {"RK4": "rk4", "Euler": "euler"}
+RULES: dict[str, Literal["rk4", "euler"]] = {"RK4": "rk4", "Euler": "euler"}
 SYSTEMS: dict[str, Data] = {
     "wall": {"cells": [1], "supports": HELD},
     "pair": {"cells": [1]},
@@ -81,4 +82,4 @@ def stable_steps() -> Measurement:
     return Measurement(found)
 
 
-CHECKS = (check("truss.R10", stable_steps, name="stable-steps", solvers=("truss",)),)
+CHECKS = (check("truss.R10", stable_steps, name="stable-dashpots", solvers=("truss",)),)

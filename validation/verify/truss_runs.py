@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.simulation import TrussSimulation
 from rheotwin.solver import checked_options
-from rheotwin.validation.verify.running import HELD, Data, box_scene, problem_of
-
-Array = NDArray[np.float64]
+from rheotwin.validation.verify.running import HELD, Data, box_scene, problem_of, run_to
 
 
 def begin(data: Data, **options: Any) -> TrussSimulation:
@@ -55,3 +53,18 @@ def pull(force: float, times: tuple[float, ...] = (), factor: tuple[float, ...] 
 def ends_at(time: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the table of a force that ends at a time [s], half of it there: a rule of any order takes all of it."""
     return (0.0, time - 1e-9, time + 1e-9), (1.0, 1.0, 0.0)
+
+
+def moved(simulation: TrussSimulation, time: float) -> float:
+    """Return how far the right end of a row has moved [m] at a time [s]."""
+    run_to(simulation, time)
+    return float(simulation.positions[-1, 0] - (len(simulation.positions) - 1.0))
+
+
+def peak(simulation: TrussSimulation, times: NDArray[np.floating[Any]]) -> tuple[float, float]:
+    """Return when [s] the right end of a row turns back within `times`, and how far [m] it gets."""
+    path, speed = [], []
+    for time in times:
+        path.append(moved(simulation, time))
+        speed.append(-float(simulation.velocities[-1, 0]))
+    return float(np.interp(0.0, speed, times)), max(path)

@@ -19,7 +19,7 @@ class IncompressibleOptions(BaseModel):
         "shear modulus stays the law's, E/3 at nu = 1/2",
     )
     soft_volume: float = Field(
-        default=0.2,
+        default=0.1,
         ge=0.0,
         allow_inf_nan=False,
         description="holds single elements near the mean volume of their patch: modulus over the shear modulus",

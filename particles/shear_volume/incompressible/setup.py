@@ -28,7 +28,7 @@ OPTION = "solvers.shear-volume.incompressible"
 
 @dataclass(frozen=True)
 class Incompressible:
-    """The packed constraints, and the average (N, C) [1] of patches' tensions to nodes by volume."""
+    """The packed constraints, and the average (N, C) [1] of patches' pressures to nodes by volume."""
 
     packed: Pressure
     average: csr_matrix
@@ -39,8 +39,8 @@ class Incompressible:
         """Number of constraints."""
         return len(self.packed.value)
 
-    def tension(self, multipliers: Array, problem: Problem) -> Array:
-        """Return minus the pressure (N,) [Pa], averaged to nodes, of multipliers (2, C)."""
+    def pressure(self, multipliers: Array, problem: Problem) -> Array:
+        """Return the pressure (N,) [Pa], averaged to nodes, of multipliers (2, C): forces A L drive patches apart."""
         return np.asarray(self.average @ multipliers[0]) / problem.thickness
 
     def statistics(self) -> dict[str, Any]:

@@ -6,9 +6,9 @@
     (d)  x += h v
 
 In (c) contacts that push keep the velocities (b) has given them, P being what that takes. Contact with exact tools is
-then looked at again, for nodes that volumes have driven into a tool and contacts that would have to pull, until both
-hold. Without (c) each step would leave what contact changed in it to the next, and R at 1/om^2 times the volume
-acceleration of the contact forces.
+then looked at again, for nodes that volumes have driven into a tool and contacts that would have to pull; if there are
+any, volumes and contacts are settled in turns until both hold. Without (c) each step would leave what contact changed
+in it to the next, and R at 1/om^2 times the volume acceleration of the contact forces.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from rheotwin.particles.shear_volume.incompressible.solve import solve_pressures
 
 Array = NDArray[np.float64]
 
-LEARNT = 0.2
+LEARNT = 0.1
 """Share of its last change in what is foreseen of a multiplier: less follows later, more takes noise for a trend."""
-LOOKS = 8
+LOOKS = 20
 """Most solutions of one step in which velocities jump or nodes come and go at tools."""
 
 
@@ -43,7 +43,7 @@ LOOKS = 8
 def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
     """Close a step of `h` [s] at `end` [s] from the forces in `state`.
 
-    Multipliers are (2, C) [Pa m^(3-d)]: tensions L, and their mean change in a step.
+    Multipliers are (2, C) [Pa m^(3-d)]: pressures L, and their mean change in a step.
     """
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
     look_at_volumes(pressure, x, v, h)
@@ -58,23 +58,28 @@ def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, e
     hold(boundary.held, nodes, state, end, h)
     if touches(boundary):
         settle_contact(boundary, push, state, fastest(v), end, h)
-    _keep_volumes(pressure, push, boundary, state, h)
+    smooth = _keep_volumes(pressure, push, boundary, state, h)
     for m in range(pressure.value.shape[0]):
         change = state.multipliers[0, m] - pressure.last[m]
-        state.multipliers[1, m] += LEARNT * (change - state.multipliers[1, m])
+        learnt = state.multipliers[1, m] + LEARNT * (change - state.multipliers[1, m])
+        state.multipliers[1, m] = learnt if smooth else 0.0  # a jump says nothing about the steps after it
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] += h * v[node, c]
 
 
 @njit(cache=True)
-def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any, h: float) -> None:
-    """Change velocities so that all patches have their rates, and contacts and held components keep theirs."""
-    log, way = pressure.log, 0.0
+def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any, h: float) -> bool:
+    """Change velocities so that all patches have their rates, and contacts and held components keep theirs.
+
+    Returns whether one solution was enough, as it is unless something jumps.
+    """
+    log, way, smooth = pressure.log, 0.0, True
     log.steps[0] += 1.0
     exact_tools = boundary.contact is None and boundary.tools.shape.shape[0] > 0
     for look in range(LOOKS):
-        contacts = _list_contacts(pressure, push, boundary, state)
+        # in turns from the second on: released contacts that were solved for together could start a cycle
+        contacts = _list_contacts(pressure, push, boundary, state) if look == 0 else 0
         work, largest = _solve_and_push(pressure, contacts, push, boundary, state, h)
         log.iterations[0] += work
         log.most[0] = max(log.most[0], work)
@@ -91,7 +96,9 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
             again = again or corrected > pressure.tolerance * pressure.length
         if not again:
             break
+        smooth = False
     note_way(push.near, way)
+    return smooth
 
 
 @njit(cache=True)

@@ -72,6 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on with an interrupted comparison: keep its finished runs, resume or run the rest",
     )
+    parser.add_argument(
+        "--references",
+        type=Path,
+        metavar="FOLDER",
+        help="show the numbers of a validation in the report, too (`rheotwin validate --output FOLDER`)",
+    )
     add_set_argument(parser)
     add_quiet_arguments(parser)
 
@@ -80,6 +86,7 @@ def execute(args: argparse.Namespace) -> int:
     """Run every case with every solver, then compare the records."""
     from rheotwin.scene import load_scene
     from rheotwin.validation import compare_records
+    from rheotwin.validation.verify.outcome import load_validation
 
     scene = load_scene(args.scene)
     solvers = _names(args.solvers, "--solvers", "solver", "fem,truss")
@@ -88,6 +95,8 @@ def execute(args: argparse.Namespace) -> int:
     check_reference(reference, meshes)
     cases = _cases(scene, args.cases)
     settings = parse_settings(args.set)
+    if args.references is not None:
+        load_validation(args.references)
     _check_settings(settings, solvers)
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
@@ -98,7 +107,9 @@ def execute(args: argparse.Namespace) -> int:
     finished: list[str] = []
     try:
         early = _run_all(tasks, finished, quiet=args.quiet)
-        report = compare_records(folders, output, reference=reference, overwrite=args.overwrite)
+        report = compare_records(
+            folders, output, reference=reference, references=args.references, overwrite=args.overwrite
+        )
     except (KeyboardInterrupt, RheotwinError):
         print(_how_to_go_on(finished, tasks), file=sys.stderr)
         raise

@@ -12,6 +12,7 @@ from rheotwin.materials.law import (
     creep_function,
     edge_network,
     equal_poisson,
+    is_incompressible,
     relaxation_function,
 )
 from rheotwin.materials.maxwell import Maxwell
@@ -49,6 +50,7 @@ __all__ = [
     "creep_function",
     "edge_network",
     "equal_poisson",
+    "is_incompressible",
     "maxwell_bank_to_voigt_chain",
     "relaxation_function",
     "voigt_chain_to_maxwell_bank",

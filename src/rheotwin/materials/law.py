@@ -67,6 +67,11 @@ def equal_poisson(law: Law) -> float | None:
     return None
 
 
+def is_incompressible(law: Law) -> bool:
+    """Tell whether a part of a law keeps its volume (Poisson ratio 0.5), so that there is no bulk channel."""
+    return any(part.is_incompressible for part in law.parts)
+
+
 def require_pairs(name: str, springs: tuple[Moduli, ...], dashpots: tuple[Moduli, ...]) -> None:
     """Refuse a law whose springs and dashpots do not come in pairs."""
     if len(springs) != len(dashpots):

@@ -18,14 +18,17 @@ class Moduli:
     """Isotropic moduli of a spring [Pa] or a dashpot [Pa s], kept as the two Lame constants.
 
     The same map from (young, poisson) serves both. Zero moduli mean an absent part. A part may carry
-    bulk only (shear = 0) or shear only (bulk = 0); a negative bulk or shear modulus is refused.
+    bulk only (shear = 0) or shear only (bulk = 0); a negative bulk or shear modulus is refused. At a Poisson
+    ratio of 0.5 lame, bulk and area are infinite: such a part keeps its volume, shear = young/3 is all it has.
     """
 
     lame: float
     shear: float
 
     def __post_init__(self) -> None:
-        _require_finite(lame=self.lame, shear=self.shear)
+        if not (self.is_incompressible and self.shear > 0):
+            _require_finite(lame=self.lame)
+        _require_finite(shear=self.shear)
         if self.shear < 0:
             raise RheotwinError(f"shear = {self.shear:g} is negative: choose zero (absent part) or a positive value")
         if self.bulk < 0:
@@ -38,18 +41,17 @@ class Moduli:
     def from_young(cls, young: float, poisson: float) -> Moduli:
         """Young modulus E [Pa or Pa s] and Poisson ratio nu.
 
-        lame = E nu/((1 + nu)(1 - 2 nu)), shear = E/(2(1 + nu))
+        lame = E nu/((1 + nu)(1 - 2 nu)), shear = E/(2(1 + nu)); infinity and E/3 at nu = 1/2
         """
         _require_finite(young=young, poisson=poisson)
         if young < 0:
             raise RheotwinError(f"young = {young:g} is negative: choose zero (absent part) or a positive value")
-        if poisson >= 0.5:
-            reason = "is incompressible" if poisson == 0.5 else "is beyond incompressible"
-            raise RheotwinError(
-                f"poisson = {poisson:g} {reason}; this law is compressible, choose less than 0.5 (for example 0.45)"
-            )
+        if poisson > 0.5:
+            raise RheotwinError(f"poisson = {poisson:g} is beyond incompressible: choose at most 0.5")
         if poisson <= -1:
-            raise RheotwinError(f"poisson = {poisson:g} is not above -1: choose between -1 and 0.5, ends excluded")
+            raise RheotwinError(f"poisson = {poisson:g} is not above -1: choose more, and at most 0.5")
+        if poisson == 0.5:
+            return cls(lame=math.inf if young > 0 else 0.0, shear=young / 3)
         return cls(lame=young * poisson / ((1 + poisson) * (1 - 2 * poisson)), shear=young / (2 * (1 + poisson)))
 
     @classmethod
@@ -76,6 +78,11 @@ class Moduli:
         return self.lame == 0 and self.shear == 0
 
     @property
+    def is_incompressible(self) -> bool:
+        """Whether the part keeps its volume: Poisson ratio 0.5."""
+        return self.lame == math.inf
+
+    @property
     def bulk(self) -> float:
         """Bulk modulus of the 3D body, lame + 2/3 shear [Pa or Pa s]."""
         bulk = self.lame + 2 * self.shear / 3
@@ -89,12 +96,16 @@ class Moduli:
 
     @property
     def young(self) -> float:
-        """Young modulus, 3 mu K/(lame + shear) [Pa or Pa s]."""
+        """Young modulus, 3 mu K/(lame + shear) [Pa or Pa s]; 3 mu where K is infinite."""
+        if self.is_incompressible:
+            return 3 * self.shear
         return 3 * self.shear * self.bulk / self.area if self.area else 0.0
 
     @property
     def poisson(self) -> float:
         """Poisson ratio, lame/(2(lame + shear)); 0 for an absent part."""
+        if self.is_incompressible:
+            return 0.5
         return self.lame / (2 * self.area) if self.area else 0.0
 
     def value(self, modulus: Modulus) -> float:
@@ -104,7 +115,13 @@ class Moduli:
             raise RheotwinError(
                 f"no modulus is called '{modulus}'{nearest_name(modulus, known)}: choose one of {', '.join(known)}"
             )
-        return float(getattr(self, modulus))
+        found = float(getattr(self, modulus))
+        if found == math.inf:
+            raise RheotwinError(
+                f"poisson = 0.5 leaves no finite {modulus} modulus: choose less than 0.5, or options that keep volumes "
+                '(shear-volume: incompressible = "cell"; fem: formulation = "taylor-hood" and incompressible = true)'
+            )
+        return found
 
 
 def _require_finite(**values: float) -> None:

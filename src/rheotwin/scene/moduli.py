@@ -22,25 +22,18 @@ PAIRS = (("young", "poisson"), ("lame", "shear"), ("bulk", "shear"))
 CONSTANTS = ("young", "poisson", "lame", "shear", "bulk")
 
 
-def _compressible(poisson: float) -> float:
-    """Return a Poisson ratio a compressible isotropic law can have."""
-    if poisson >= 0.5:
+def _possible(poisson: float) -> float:
+    """Return a Poisson ratio an isotropic law can have."""
+    if not -1.0 < poisson <= 0.5:
         raise PydanticCustomError(
             "poisson",
-            "{poisson} is not possible here: 0.5 means incompressible and these laws are compressible; "
-            "allowed is more than -1 and less than 0.5",
-            {"poisson": poisson},
-        )
-    if poisson <= -1.0:
-        raise PydanticCustomError(
-            "poisson",
-            "{poisson} is not possible: allowed is more than -1 and less than 0.5",
+            "{poisson} is not possible: allowed is more than -1 and at most 0.5, which keeps the volume",
             {"poisson": poisson},
         )
     return poisson
 
 
-PoissonRatio = Annotated[Number, AfterValidator(_compressible)]
+PoissonRatio = Annotated[Number, AfterValidator(_possible)]
 
 
 def check_pair(part: Any, *, young_alone: bool, optional: bool = False) -> None:
@@ -86,7 +79,7 @@ class SpringModuli(SceneModel):
     young: NotNegativeModulus | None = None
     """Young's modulus E."""
     poisson: PoissonRatio | None = None
-    """Poisson's ratio, more than -1 and less than 0.5."""
+    """Poisson's ratio, more than -1 and at most 0.5 (constant volume; not every solver)."""
     lame: Modulus | None = None
     """Lame's first constant lambda."""
     shear: NotNegativeModulus | None = None
@@ -110,7 +103,7 @@ class DashpotTable(SceneModel):
     young: NotNegativeViscosity | None = None
     """Viscosity in tension (the viscous counterpart of Young's modulus)."""
     poisson: PoissonRatio | None = None
-    """Viscous Poisson ratio, more than -1 and less than 0.5."""
+    """Viscous Poisson ratio, more than -1 and at most 0.5 (constant volume; not every solver)."""
     lame: Viscosity | None = None
     """Viscous counterpart of Lame's first constant."""
     shear: NotNegativeViscosity | None = None

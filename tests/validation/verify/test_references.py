@@ -8,8 +8,8 @@ from rheotwin.validation.verify.check import Check
 from rheotwin.validation.verify.registry import all_checks
 from rheotwin.validation.verify.suite import carry_out
 
-SLOW = {"fem.R21", "fem.A3", "circuit.F8", "truss.R12", "truss.R13"}
-"""Run by the command only: membranes, rest on floors and circuits have tests of their own, tets take seconds."""
+SLOW = {"fem.R21", "fem.A3", "circuit.F8", "truss.R12", "truss.R13", "calibration.KF", "calibration.A3.implicit"}
+"""Run by the command only: membranes, rest on floors, circuits and implicit steps have tests of their own, some take seconds."""
 HERE = [
     check
     for check in all_checks()
