@@ -13,6 +13,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rheotwin.record import open_record
 from rheotwin.run import RunRequest, run_scene
@@ -105,8 +106,10 @@ def draw(case: CaseComparison, picture: Path) -> None:
                 axes.annotate(str(mesh), (cost, 100.0 * error), xytext=(4, 4), textcoords="offset points", fontsize=8)
         axes.set(xscale="log", yscale="log", xlabel="processor time [s]", ylabel="error [%]")
         axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
         axes.grid(color="#e4e4e4")
         axes.spines[["top", "right"]].set_visible(False)
     uncertainty = 100.0 * (case.reference_uncertainty or 0.0)

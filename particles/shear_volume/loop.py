@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, room_for_contact
 from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
@@ -22,8 +24,11 @@ from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
 from rheotwin.particles.shear_volume.incompressible.step import close_step
 from rheotwin.particles.shear_volume.state import State
 
+Array = NDArray[np.float64]
+
 FINEST = 1024
 """Most parts of a step."""
+LONGEST = float(1e9)
 
 
 @njit(cache=True, nogil=True)
@@ -31,6 +36,7 @@ def _step(
     step: int, h: float, forces: Forces, pressure: Any, push: Push, state: State, boundary: Boundary
 ) -> None:  # fmt: skip
     force, done = state.force, 0
+    viscous = forces.cotangent.viscous or forces.neo_hooke.viscous or forces.tets.viscous
     while done < FINEST:
         force[:] = boundary.nodes.weight
         apply_loads(boundary.loads, (step + done / FINEST) * h, force)
@@ -40,9 +46,25 @@ def _step(
             size = _part(parts, done)
         part = h * (size / FINEST)
         done += size
+        if not viscous:
+            _stagger(boundary.nodes.mass, state, state.part[0] if state.part[0] > 0.0 else h, part)
         _close(pressure, push, state, boundary, (step + done / FINEST) * h, part)
         state.part[0] = 0.0 if size == FINEST else part
         state.divided[0] += 1 if done == FINEST and size < FINEST else 0
+
+
+@njit(cache=True, nogil=True)
+def _stagger(mass: Array, state: State, before: float, part: float) -> None:
+    """Bring velocities from the middle of the last part [s] to where the next one expects them.
+
+    Velocities lag half a step behind positions. Steps get shorter as elements are squeezed and longer as they spring
+    back: taken over as they are, velocities gain energy both times.
+    """
+    lag = 0.5 * (min(before, LONGEST * part) - part)
+    if lag != 0.0:
+        for node in range(len(mass)):
+            for c in range(3):
+                state.velocities[node, c] += lag / mass[node] * state.force[node, c]
 
 
 @njit(cache=True, nogil=True)

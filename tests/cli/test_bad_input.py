@@ -29,10 +29,6 @@ SCENE_FAULTS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     ),
     "negative density": ([("density = 1000.0", "density = -1000.0")], ["bodies.block.density", "greater than 0"]),
     "negative mass": ([("density = 1000.0", "mass = -3.0")], ["bodies.block.mass", "must be greater than 0, got -3.0"]),
-    "incompressible": (
-        [("poisson = 0.3\nvoigt", "poisson = 0.5\nvoigt")],
-        ["laws of body block", "0.5 keeps the volume", "option incompressible"],
-    ),
     "beyond incompressible": ([("poisson = 0.3\nvoigt", "poisson = 0.7\nvoigt")], ["laws.dough.poisson", "0.5"]),
     "motion times not increasing": (
         [("times = [0.0, 0.1, 0.2]", "times = [0.0, 0.2, 0.1]")],

@@ -249,7 +249,7 @@ def test_the_unchanged_scene_has_no_fault(faults_of: Faults) -> None:
 
 
 def test_all_faults_are_listed_at_once(edited: Callable[..., dict[str, Any]]) -> None:
-    changes = {"duration": -1.0, "bodies.block.law": "dogh", "laws.gel.poisson": 0.5, "probes.mid.at": [1.0]}
+    changes = {"duration": -1.0, "bodies.block.law": "dogh", "laws.gel.poisson": 0.6, "probes.mid.at": [1.0]}
     with pytest.raises(InputFaults) as caught:
         scene_from_data(edited(changes))
     assert {fault.place for fault in caught.value.faults} == {

@@ -1,4 +1,4 @@
-"""Numbers of the papers' lattices: elements by size, eigenvalues that bound steps, sums of counts (calibration, A1, A2)."""
+"""Numbers of the papers' lattices: elements by size, eigenvalues that bound steps, sums of counts (calibration)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PUSHED_ROWS = 2
 
 def elements() -> Measurement:
     """Count the points of each size, and its edges as lattice, as truss and with half elements in its voxels."""
-    found = {}
+    found: dict[str, float] = {}
     for size in SIZES:
         along, up, deep = size
         axes = [np.arange(float(count)) for count in size]
@@ -68,7 +68,7 @@ def eigenvalues() -> Measurement:
     return Measurement(found)
 
 
-COUNTS = {
+COUNTS: dict[str, tuple[int, ...]] = {
     "R2 M1": (513, 381, 335, 267),
     "R2 M2": (498, 1451, 459, 388),
     "R2 M3E": (266, 224, 242, 177),
@@ -89,7 +89,7 @@ COUNTS = {
     "R9 M4'": (258, 188, 168, 147),
 }
 """Points that are far from the shape at the four times, as P1 and P4 print them."""
-PRINTED_IN_P2 = {"R2 M2": (498, 451, 459, 388)}
+PRINTED_IN_P2: dict[str, tuple[int, ...]] = {"R2 M2": (498, 451, 459, 388)}
 TOTALS = {"R2 M1": 1496, "R2 M2": 2796, "R2 M3E": 895, "R3 M1": 3718, "R3 M2": 4218, "R3 M3E": 2422}
 """Totals that the catalogue does not list with R7, R8 and R9."""
 

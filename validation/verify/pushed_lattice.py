@@ -1,7 +1,8 @@
-"""The papers' calibrated lattices under one push, the kinematics KF: volumes, scale, global condition, twin (calibration).
+"""The papers' calibrated lattices under one push: volumes, scale, global condition, twin (calibration, section 9).
 
-Lengths of 1 are a virtual centimetre: a block of 5 x 3 x 5 on a floor that holds it, pushed down by 0.88 within a second
-along two rows of its top that the punch holds, let go at 3.4 s (section 9). Printed numbers are those of every element.
+Lengths of 1 are a virtual centimetre. In the kinematics KF a block of 5 x 3 x 5 on a floor that holds it is pushed down
+by 0.88 within a second along two rows of its top that the punch holds, and let go at 3.4 s. Printed numbers are those
+of every element.
 """
 
 from __future__ import annotations

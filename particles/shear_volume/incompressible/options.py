@@ -16,7 +16,7 @@ class IncompressibleOptions(BaseModel):
         default="none",
         description="replaces the law's bulk modulus by constant volume (2D: area) of patches: `cell` of each split "
         "square or cube (in 2D also called `pair`), `node` around each node, `element` of each (papers; locks); the "
-        "shear modulus stays the law's, E/3 at nu = 1/2",
+        "shear modulus stays the law's, E/3 at poisson = 0.5",
     )
     soft_volume: float = Field(
         default=0.1,
@@ -28,7 +28,8 @@ class IncompressibleOptions(BaseModel):
         default=1e-7,
         ge=1e-13,
         le=1e-2,
-        description="share of its volume that a patch may be off; pressures are found as exactly as that needs",
+        description="share of its volume that a patch may be off; pressures are found as exactly as that needs, so "
+        "that forces of single steps scatter with it: 1e-9 makes them smooth where strains stay below a hundredth",
     )
     constraint_frequency: float | None = Field(
         default=None,

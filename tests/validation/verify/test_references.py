@@ -9,7 +9,7 @@ from rheotwin.validation.verify.registry import all_checks
 from rheotwin.validation.verify.suite import carry_out
 
 SLOW = {"fem.R21", "fem.A3", "circuit.F8", "truss.R12", "truss.R13", "calibration.KF", "calibration.A3.implicit"}
-"""Run by the command only: membranes, rest on floors, circuits and implicit steps have tests of their own, some take seconds."""
+"""Run by the command only: all but the tets and large lattices, which take seconds, have tests of their own."""
 HERE = [
     check
     for check in all_checks()
