@@ -14,8 +14,10 @@ DEMO_OUTPUT ?= runs/demo
 .PHONY: demo test peers check quality wheel-check bench clean
 
 demo: $(VENV)/.ready
+	@echo "holding the solvers against reference numbers (quick ones; compiles once) ..."
+	@$(BIN)/rheotwin validate --quick --output $(DEMO_OUTPUT)-validation --overwrite --quiet >/dev/null
 	$(BIN)/rheotwin compare scenes/bar-press-2d.toml --solvers fem,truss,shear-volume --refine 1,2 --refine fem=1,2,4 \
-		--reference fem@limit --output $(DEMO_OUTPUT) --overwrite
+		--reference fem@limit --references $(DEMO_OUTPUT)-validation --output $(DEMO_OUTPUT) --overwrite
 
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope
@@ -30,8 +32,7 @@ check: quality wheel-check
 
 # What an installation could break: data files, entry points, verbs, records. The numerics have been tested above on
 # the very same files.
-WHEEL_TESTS := tests/cli tests/run tests/record tests/scene tests/outside_plugin tests/validation/verify tests/validation/references \
-	tests/validation/baselines
+WHEEL_TESTS := tests/cli tests/record tests/scene tests/outside_plugin tests/validation/references tests/run/test_pytest_plugin.py
 
 # Style, types and the built package. Types are checked on an ordinary installation, because mypy silently
 # skips what an editable one hides from it; the script asserts how many files were looked at.
@@ -42,6 +43,7 @@ quality: $(CHECK_VENV)/.ready
 
 wheel-check: $(CHECK_VENV)/.ready
 	$(CHECK_BIN)/python .ci/check_installed.py
+	$(CHECK_BIN)/rheotwin validate --list >/dev/null
 	$(CHECK_BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m "not packaging" $(WHEEL_TESTS)
 
 bench: $(VENV)/.ready

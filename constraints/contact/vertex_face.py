@@ -7,10 +7,12 @@ nearest face, for a vertex of another body no deeper inside than `reach`. What i
 own vertices, is inside only by history or entry, and near a face only in front of it.
 
 The gap is the distance to the nearest point of the face, negative inside; the sign at edges and corners is that of
-the mean normal of the faces around them, weighted by their angles; at those to another side of the body see `rims`.
+the mean normal of the faces around them, weighted by their angles.
 """
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 import numpy as np
 from numba import njit
@@ -25,13 +27,15 @@ from rheotwin.constraints.contact.nearest import (
     foot_on_segment,
     foot_on_triangle,
 )
-from rheotwin.constraints.contact.rims import SAME_SIDE, Touch, at_rim
 from rheotwin.constraints.contact.search import Search
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface, face_normal
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+Touch: TypeAlias = tuple[int, float, Vector, Vector]
+"""Face, gap [m], unit normal from the face to the vertex, shares of the face's corners."""
 
 AT_SURFACE = 1e-4
 """A vertex no deeper than this, by the size of the face, is still outside at the beginning of a step."""
@@ -46,6 +50,9 @@ ALIKE = 1e-4
 are as near, and the one that does not oppose the vertex is the side with which it is flush."""
 FACING = 0.5
 """A vertex outside of a face whose normal has more than this along its own looks away from it."""
+SAME_SIDE = 0.25
+"""Beyond an edge where less than this of a face's normal lies along its neighbour's is another side of the body: past
+about 75 degrees, so that a right angle that leans is one."""
 STEPS_ACROSS = 8
 """Most neighbours a contact slides over in one step."""
 
@@ -129,7 +136,7 @@ def slide(surface: ContactSurface, x: Array, face: int, p: Vector) -> Touch:
         if best[0] == here:
             break
         touch, place = best, found
-    return at_rim(surface, x, touch, place, p, on_face(surface, x, touch[0], touch[3]))
+    return touch
 
 
 @njit(cache=True)
@@ -218,7 +225,7 @@ def touched_face(
         return slide(surface, x_end, held, p)
     nothing = (NO_FACE, np.inf, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     best, smallest, earliest, entered, known = nothing, np.inf, 2.0, NO_FACE, False
-    own, most, facing, at = (0.0, 0.0, 0.0), np.inf, 1.0, INSIDE
+    own, most, facing = (0.0, 0.0, 0.0), np.inf, 1.0
     furthest = region if itself else max(region, search.reach)
     for k in range(search.start[group], search.start[group + 1]):
         face = search.candidate[k]
@@ -243,11 +250,9 @@ def touched_face(
             continue
         order = abs(touch[1]) + ALIKE * search.reach * opposed
         if order < smallest:
-            best, smallest, facing, at = touch, order, opposed, place
+            best, smallest, facing = touch, order, opposed
     if entered != NO_FACE:
         return slide(surface, x_end, entered, p)
     if best[1] < -search.reach or (best[1] > 0.0 and facing > FACING):
         return nothing
-    if best[0] == NO_FACE or at == INSIDE:
-        return best
-    return at_rim(surface, x_end, best, at, p, on_face(surface, x_end, best[0], best[3]))
+    return best

@@ -54,12 +54,12 @@ def corner_weights(cotangents: Array) -> Array:
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _stiffer(psi: float, size: float, strain: float) -> float:
-    """Return s^2 w0, by how much a triangle is stiffer than at rest: (1 + psi^2 (1 + gamma^2)) w/(2 w0).
+    """Return s^2 w0, by how much a triangle is stiffer than at rest: (1 + psi^2 (1 + 6 gamma^2)) w/(2 w0).
 
     w = (aa + bb - ab)/(2 S0), at rest the sum of cotangents, stands for the squares of gradients of J and p_i;
     `strain` is the sum of gamma_i^2.
     """
-    return 0.5 * size * (1.0 + psi * psi * (1.0 + strain))
+    return 0.5 * size * (1.0 + psi * psi * (1.0 + 6.0 * strain))
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 FINEST = 1024
 """Most parts of a step."""
-LONGEST = float(1e9)
+LONGEST = float(2)
 
 
 @njit(cache=True, nogil=True)

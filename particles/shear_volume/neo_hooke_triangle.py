@@ -20,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
-from rheotwin.particles.shear_volume.inversion import guarded_inverse, inverse_ratio
+from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
@@ -33,9 +33,14 @@ ROWS = 6
 
 
 @njit(cache=True, inline="always", error_model="numpy")
-def _stiffer(psi: float, slope: float, half: float) -> float:
-    """Return s^2, by how much a triangle is stiffer than at rest, half = tr C/2 standing for squares of gradients."""
-    return (psi + half * (1.0 + 2.0 * half * psi * psi * psi - 2.0 * slope)) * (1.0 / 6.0)
+def _stiffer(ratio: float, psi: float, slope: float, half: float) -> float:
+    """Return s^2, by how much a triangle is stiffer than at rest: half the largest second derivative of W by F.
+
+    With half = tr C/2 and singular values a, b of F the shear of J > J0 has b/a^3 + a/b^3 = 2 (2 half^2 psi^2 - 1) psi,
+    and below J0 at most twice psi - 9/2 (half + |J|) psi'; change of area has 2 half + |J - 1|.
+    """
+    shear = (2.0 * half * half * psi * psi - 1.0) * psi if ratio >= FLAT else psi - 4.5 * (half + np.abs(ratio)) * slope
+    return max(shear, half + 0.5 * np.abs(ratio - 1.0))
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -78,7 +83,7 @@ def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int
         pulls[CHUNK + k] = -(w0 * ay + w1 * by - swell * bx)
         pulls[2 * CHUNK + k] = -(w1 * ax + w2 * bx - swell * ay)
         pulls[3 * CHUNK + k] = -(w1 * ay + w2 * by + swell * ax)
-        severe += 1 if _stiffer(psi, slope, half) > limit else 0
+        severe += 1 if _stiffer(ratio, psi, slope, half) > limit else 0
     return severe
 
 
@@ -90,8 +95,9 @@ def _stiffest(e: Array, c: Array) -> float:
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
         half = 0.5 * (c[CHUNK + k] * (ax * ax + ay * ay) + c[3 * CHUNK + k] * (bx * bx + by * by))
         half += c[2 * CHUNK + k] * (ax * bx + ay * by)
-        psi, slope = inverse_ratio(c[k] * (ax * by - ay * bx))
-        worst = max(worst, _stiffer(psi, slope, half))
+        ratio = c[k] * (ax * by - ay * bx)
+        psi, slope = inverse_ratio(ratio)
+        worst = max(worst, _stiffer(ratio, psi, slope, half))
     return worst
 
 

@@ -25,13 +25,14 @@ def pair(make_run: Runs) -> Callable[..., list[RunView]]:
     """Return finite elements, and particles whose force differs by `at_zero` + slope s + curvature s^2 and noise."""
 
     def build(
-        at_zero: float = 0.0, noise: float = 0.0, cells: tuple[int, int] = (8, 3), **options: Any
+        at_zero: float = 0.0, noise: float = 0.0, blow: float = 0.0, cells: tuple[int, int] = (8, 3), **options: Any
     ) -> list[RunView]:
         times = np.linspace(0.0, 30.0, 601)
         depth = np.interp(times, [0.0, 2.0, 10.0, 20.0], [-2.5, 0.0, 10.0, 0.0])  # touches after 2 s
         strain, force = depth / HEIGHT, 40.0 * np.maximum(depth, 0.0)
         ratio = 1.0 + at_zero + SLOPE * strain + CURVATURE * strain**2
         ratio += noise * np.random.default_rng(1).standard_normal(len(times))
+        ratio += blow * (strain < 0.099 * strain.max())
         runs = []
         for solver, size, cut in (("fem", 1.0, (8, 3)), ("shear-volume", ratio, cells)):
             run = make_run(solver, "elastic", cells=cut)
@@ -68,6 +69,11 @@ def test_what_rings_decides_nothing_finer_than_it_rings(pair: Callable[..., list
     assert check.scatter == pytest.approx(0.02, rel=0.3) and check.holds
     (check,) = compare(pair(noise=0.3)).cases[0].cross_checks
     assert check.holds is None and "too unsteady to tell" in cross_check_sentence(check)
+
+
+def test_the_blow_of_the_first_touch_decides_nothing(pair: Callable[..., list[RunView]]) -> None:
+    (check,) = compare(pair(blow=0.5)).cases[0].cross_checks
+    assert check.at_zero == pytest.approx(0.0, abs=1e-12) and check.slope == pytest.approx(SLOPE, rel=1e-9)
 
 
 @pytest.mark.parametrize(
