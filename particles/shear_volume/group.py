@@ -45,6 +45,7 @@ class Memory(NamedTuple):
 def parts_of(group: Group, stiffer: float) -> float:
     """Return into how many parts a step has to be divided for elements `stiffer` times as stiff and viscous as at rest.
 
-    K h^2 < 4 and 2 C h < 4: springs ask for the square root of what dashpots do.
+    K h^2 < 4 and 2 C h < 4: springs ask for the square root of what dashpots do, and for twice as many parts as are
+    stable, because without dashpots nothing takes away what an element gains that gets stiffer during a part.
     """
-    return group.stretch * (stiffer if group.viscous else np.sqrt(stiffer))
+    return group.stretch * (stiffer if group.viscous else 2.0 * np.sqrt(stiffer))

@@ -29,16 +29,12 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-MARGIN = 1.0
-"""How much finer steps of stiffened elements are divided than their estimate asks for."""
-
-
 def pack_forces(elements: AllElements, points: Array, h: float, stable: float = np.inf) -> Forces:
     """Pack all elements with rest points (N, 3) [m] for steps of `h` [s]; with h = 0 arms stay as they are.
 
     `stable` [s] is the stable step at rest, which tells where steps have to be divided.
     """
-    stretch = MARGIN * h / stable
+    stretch = h / stable
     simplices, quadrilaterals = elements.seed_simplices, elements.seed_quadrilaterals
     return Forces(
         cotangent=_group(elements.cotangent, _cotangent_rows(elements.cotangent, points), h, stretch),

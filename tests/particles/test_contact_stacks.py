@@ -37,7 +37,7 @@ def tower(make_problem: Build) -> Build:
 
 
 def test_a_tower_of_seven_blocks_stands(tower: Build, start: Build) -> None:
-    """It settles in half a second and stands still in the next; the floor bears all of it, each seam what lies above."""
+    """It settles in half a second and stands still in the next; each seam bears what lies above it."""
     problem = tower(7, duration=1.0)
     simulation = start(problem)
     simulation.advance(0.5, 10**9)
