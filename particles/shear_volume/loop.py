@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 FINEST = 1024
 """Most parts of a step."""
-LONGEST = 2.0
+LONGEST = 4.0
 """How many times as long as this part the last one counts at most: after a shock it tells nothing."""
 
 

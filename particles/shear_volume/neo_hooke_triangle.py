@@ -36,11 +36,11 @@ ROWS = 6
 def _stiffer(ratio: float, psi: float, slope: float, half: float) -> float:
     """Return s^2, by how much a triangle is stiffer than at rest: half the largest second derivative of W by F.
 
-    With half = tr C/2 and singular values a, b of F the shear of J > J0 has b/a^3 + a/b^3 = 2 (2 half^2 psi^2 - 1) psi,
-    and below J0 at most twice psi - 9/2 (half + |J|) psi'; change of area has 2 half + |J - 1|.
+    With half = tr C/2 and singular values a, b of F the shear of J > J0 has b/a^3 + a/b^3 = 2 (2 half^2 psi^2 - 1) psi
+    and at most 1/32 more, below J0 at most twice psi - 9/2 (half + |J|) psi'; change of area has 2 half + |J - 1|.
     """
-    shear = (2.0 * half * half * psi * psi - 1.0) * psi if ratio >= FLAT else psi - 4.5 * (half + np.abs(ratio)) * slope
-    return max(shear, half + 0.5 * np.abs(ratio - 1.0))
+    shear = (2.0 * half * half * psi * psi - 1.0) * psi if ratio >= FLAT else psi - 4.5 * (half + abs(ratio)) * slope
+    return max(shear, half + 0.5 * abs(ratio - 1.0))
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")

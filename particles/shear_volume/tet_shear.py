@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rheotwin.inverse_cube_root import inverse_cube_root
 from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
-from rheotwin.particles.shear_volume.inversion import guarded_inverse, inverse_ratio
+from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_tets, scatter_tets
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
@@ -35,9 +35,13 @@ ROWS = 9
 
 
 @njit(cache=True, inline="always", error_model="numpy")
-def _stiffer(third: float, isochoric: float) -> float:
-    """Return s^2 t, by how much an element is stiffer than at rest, for t = tr C/3 and y: (t^3 + 3 y^(4/3))/4."""
-    return 0.25 * third * third * third + 0.75 * isochoric
+def _stiffer(ratio: float, psi: float, third: float, y: float, root: float) -> float:
+    """Return s^2 t, by how much an element is stiffer than at rest, root = y^(-1/3): (t^3 + 3 y^(4/3))/4.
+
+    Below J0 also psi^2 t^3 y^(-2/3), of the second derivative 4 t^2 of t^3 - J^2 at shapes that are mirror images.
+    """
+    cube, inner = third * third * third, y * root
+    return 0.25 * cube + 0.75 * inner * inner + (psi * psi * root * root * cube if ratio < FLAT else 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -94,7 +98,7 @@ def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int
         excess = third * third * third - ratio * ratio
         y = 1.0 + excess * psi * psi
         root = inverse_cube_root(y)
-        severe += 1 if _stiffer(third, (y * root) ** 2) > limit * third else 0
+        severe += 1 if _stiffer(ratio, psi, third, y, root) > limit * third else 0
         shear = c[7 * CHUNK + k] * root * root * psi
         swell = shear * (excess * slope - ratio * psi) + c[8 * CHUNK + k] * (ratio - 1.0) + tension[6 * CHUNK + k]
         swell *= scale
@@ -122,8 +126,9 @@ def _stiffest(e: Array, c: Array) -> float:
     """Return the largest s^2."""
     worst = 0.0
     for k in range(CHUNK):
-        third, _, y = _shape(e, c, k)
-        worst = max(worst, _stiffer(third, np.cbrt(y) ** 4) / max(third, 1e-300))
+        third, ratio, y = _shape(e, c, k)
+        psi, _ = inverse_ratio(ratio)
+        worst = max(worst, _stiffer(ratio, psi, third, y, 1.0 / np.cbrt(y)) / max(third, 1e-300))
     return worst
 
 
