@@ -10,6 +10,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing
+from rheotwin.start_check import divided_for_fast_tools
 
 
 class StepOptions(Protocol):
@@ -35,8 +36,11 @@ def chosen_step(
     default: Callable[[], float],
     place: str = "solvers.truss",
 ) -> Fraction:
-    """Return the step [s]; one above the stable step is refused or made smaller, as the options say."""
-    usual = default()
+    """Return the step [s]; one above the stable step is refused or made smaller, as the options say.
+
+    By default no tool passes a feature of a surface within a step.
+    """
+    usual = divided_for_fast_tools(problem, default())
     wanted = options.step if options.step is not None else usual
     if wanted > bound.step:
         if options.unstable == "refuse":

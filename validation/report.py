@@ -14,15 +14,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from rheotwin.validation.chart_style import Plot, line_styles, with_own_ids
+from rheotwin.validation.checks.outcome import Verification
+from rheotwin.validation.checks.table import error_text, reference_text
+from rheotwin.validation.checks.table import number as digits
 from rheotwin.validation.comparison import CaseComparison, Comparison, RunComparison
 from rheotwin.validation.cross_check_plots import cross_check_plots
 from rheotwin.validation.pictures import PictureRow
 from rheotwin.validation.plots import colour_bar
 from rheotwin.validation.sentences import cross_check_sentence, percent, settling_sentence
 from rheotwin.validation.study import finest_labels
-from rheotwin.validation.verify.outcome import Verification
-from rheotwin.validation.verify.table import error_text, reference_text
-from rheotwin.validation.verify.table import number as digits
 
 TEMPLATES = Path(__file__).parent / "templates"
 ROW_FILTERS = {"error": error_text, "digits": digits, "reference": reference_text}

@@ -12,6 +12,7 @@ from pathlib import Path
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.assess import compare, group_by_case
 from rheotwin.validation.chart_style import Plot
+from rheotwin.validation.checks.outcome import Verification, load_validation
 from rheotwin.validation.comparison import Comparison
 from rheotwin.validation.cross_check_plots import cross_check_plots
 from rheotwin.validation.folder import NUMBERS, PLOTS, REPORT, SUMMARY, records_inside, refuse_existing, remove_earlier
@@ -21,7 +22,6 @@ from rheotwin.validation.report import render_report, slug
 from rheotwin.validation.run_view import RunView, view_of
 from rheotwin.validation.study import labelled, with_limits
 from rheotwin.validation.summary import markdown_summary
-from rheotwin.validation.verify.outcome import Verification, load_validation
 
 
 def compare_records(

@@ -35,6 +35,10 @@ TOUCHING = 1e-6
 """A tool deeper inside than this share of a body's size at the start is worth a warning."""
 
 
+MOST_PARTS = 64
+"""Parts a default step is divided into, at most, for the sake of fast tools."""
+CLOSE = 0.9
+"""Share of the smallest edge that a tool then moves in a step."""
 SAMPLES, SOON = 512, 1e-7
 """Times at which the speed of a tool that forces move is looked at, and the first as a share of the duration."""
 
@@ -86,9 +90,7 @@ def warn_of_fast_tools(problem: Problem, step: float) -> None:
     Contact is looked for at the end of each step: what was passed meanwhile is never felt.
     """
     for tool in problem.tools:
-        bodies = [body for body in problem.bodies if np.any(_of_body(tool.candidates, body))]
-        smallest = min((smallest_surface_edge(body.mesh) for body in bodies), default=np.inf)
-        speed = max(_top_speed(tool, problem.extent), _driven_speed(tool, problem))
+        smallest, speed = _edge_and_speed(tool, problem)
         if speed * step > smallest:
             warnings.warn(
                 f"tools.{tool.name}: it moves up to {speed * step:.4g} m in a step of {step:.4g} s, further than the "
@@ -96,6 +98,23 @@ def warn_of_fast_tools(problem: Problem, step: float) -> None:
                 f"{smallest / speed:.4g} s or move it more slowly",
                 stacklevel=2,
             )
+
+
+def divided_for_fast_tools(problem: Problem, usual: float) -> float:
+    """Return a default step of `usual` [s], or so short that no tool passes the smallest edge of a surface in one.
+
+    It is divided by 64 at most: beyond that a warning remains, because such a tool is more likely a slip of the pen.
+    """
+    pairs = (_edge_and_speed(tool, problem) for tool in problem.tools)
+    passing = min((smallest / speed for smallest, speed in pairs if speed > 0.0), default=np.inf)
+    return float(min(usual, max(CLOSE * passing, usual / MOST_PARTS)))
+
+
+def _edge_and_speed(tool: RigidTool, problem: Problem) -> tuple[float, float]:
+    """Return the smallest edge [m] of the surfaces a tool may touch and the largest speed [m/s] of its own surface."""
+    bodies = [body for body in problem.bodies if np.any(_of_body(tool.candidates, body))]
+    smallest = min((smallest_surface_edge(body.mesh) for body in bodies), default=np.inf)
+    return smallest, max(_top_speed(tool, problem.extent), _driven_speed(tool, problem))
 
 
 def _of_body(nodes: Indices, body: ProblemBody) -> NDArray[np.bool_]:

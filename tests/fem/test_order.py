@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rheotwin.solver import Simulation
-from rheotwin.validation.verify.manufactured import space_orders
+from rheotwin.validation.checks.manufactured import space_orders
 
 Data = dict[str, Any]
 STEPS = (40, 80, 160)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rheotwin.meshing import BoxShape, lattice_edges, make_shape, truss_edges
-from rheotwin.validation.verify.lattices import BOXES
+from rheotwin.validation.checks.lattices import BOXES
 
 
 @pytest.mark.parametrize("particles", BOXES)

@@ -112,7 +112,7 @@ def imports_of(folder: str, *, but: str) -> set[str]:
 )
 def test_rooms_do_not_reach_into_each_other(room: str, others: tuple[str, ...]) -> None:
     """Validation sees records and protocols; only its verification suite looks into the backends it verifies."""
-    imported = imports_of(room, but="rheotwin.validation.verify")
+    imported = imports_of(room, but="rheotwin.validation.checks")
     assert imported
     for other in others:
         assert not {name for name in imported if name.split(".")[1:2] == [other]}, f"{room} imports {other}"

@@ -32,7 +32,7 @@ from rheotwin.particles.forces.global_pressure import (
 )
 from rheotwin.particles.kernel import advance
 from rheotwin.tensors import padded
-from rheotwin.validation.verify.presses import LAWS, PRESSURES, imprint
+from rheotwin.validation.checks.presses import LAWS, PRESSURES, imprint
 
 STIFFNESS, DAMPING = 3.0, 0.7
 GRIDS: dict[str, Callable[..., Any]] = {"triangle": triangle_grid, "quad": quad_grid, "tet": tet_grid, "hex": hex_grid}

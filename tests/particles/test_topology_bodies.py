@@ -10,7 +10,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.forces import topology as topology_module
-from rheotwin.validation.verify.presses import SHARES, STRONGLY_UPRIGHT, triangle
+from rheotwin.validation.checks.presses import SHARES, STRONGLY_UPRIGHT, triangle
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

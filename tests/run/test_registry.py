@@ -107,5 +107,6 @@ def test_an_unknown_name_lists_what_exists(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RheotwinError) as caught:
         find_solver("trus")
     assert str(caught.value) == (
-        "solver: there is no solver named 'trus' (did you mean 'truss'?); installed: fem, truss, fixed-point, shear-volume, outside"
+        "solver: there is no solver named 'trus' (did you mean 'truss'?); "
+        "installed: fem, truss, fixed-point, shear-volume, outside"
     )

@@ -11,9 +11,11 @@ import pytest
 
 from rheotwin.build import build_problem
 from rheotwin.constraints.tools import tool_gaps
+from rheotwin.registry import find_solver
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import parse_scene, scene_from_data
-from rheotwin.start_check import warn_of_fast_tools
+from rheotwin.solver import checked_options
+from rheotwin.start_check import MOST_PARTS, divided_for_fast_tools, warn_of_fast_tools
 from rheotwin.tensors import padded
 
 SCENE = """
@@ -128,3 +130,23 @@ def test_a_run_warns_of_fast_tools(tmp_path: Path) -> None:
     request = RunRequest(scene=scene, solver="fem", folder=tmp_path / "run", options={"step": 0.05})
     with pytest.warns(UserWarning, match="can jump over nodes"):
         run_scene(request)
+
+
+@pytest.mark.parametrize("solver", ["fem", "truss", "shear-volume"])
+def test_default_steps_are_so_short_that_no_tool_passes_a_feature(solver: str) -> None:
+    """A plane that sweeps 100 m in a second leaves the smallest edge of 0.25 m within 2.5 ms."""
+    tool = {"shape": "plane", "center": [0.5, 1.5], "normal": [0.0, -1.0]}
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, 100.0]]}
+    still, fast = (
+        build_problem(scene_from_data({**tomllib.loads(SCENE), "tools": {"it": {**tool, **more}}}))
+        for more in ({}, {"motion": motion})
+    )
+    chosen = find_solver(solver)
+    steps = [chosen.start(problem, checked_options(chosen, {})).step_size for problem in (still, fast)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_fast_tools(fast, steps[1])
+    assert steps[1] <= steps[0]
+    assert divided_for_fast_tools(fast, 0.1) == pytest.approx(0.9 * 0.25 / 100.0)
+    assert divided_for_fast_tools(fast, 1e-3) == 1e-3
+    assert divided_for_fast_tools(fast, 10.0) == 10.0 / MOST_PARTS

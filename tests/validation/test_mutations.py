@@ -132,7 +132,7 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "particles: decay of the memory of edges": (slow_memory, "truss.R3"),
     "particles: stiffness of topology forces": (no_topology_forces, "truss.R17"),
     "particles: cotangents of corners": (
-        lambda p: scaled(p, "rheotwin.validation.verify.seed_shear.corner_cotangents", 1.001),
+        lambda p: scaled(p, "rheotwin.validation.checks.seed_shear.corner_cotangents", 1.001),
         "fem.A5",
     ),
     "fixed point: constants of the element module": (rounded_constants, "circuit.F1"),

@@ -13,10 +13,10 @@ from functools import cache
 import numpy as np
 
 from rheotwin.problem import Problem
+from rheotwin.validation.checks.check import Check, Measurement, check
 from rheotwin.validation.experiments.datasets import clamped_beam as data
 from rheotwin.validation.measured.stage import Data, displacements, problem_of, started, with_data
 from rheotwin.validation.metrics import RingDown, ring_down
-from rheotwin.validation.verify.check import Check, Measurement, check
 
 SETTLED = 0.15
 """After release [s]: higher modes have died out in the measured paths."""

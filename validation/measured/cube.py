@@ -14,11 +14,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from rheotwin.record.grid import GridTopology
+from rheotwin.validation.checks.check import Check, Measurement, check
 from rheotwin.validation.experiments.datasets.truth_cube import EDGE, NAME, YOUNG, layer, read_truth_cube
 from rheotwin.validation.experiments.record import ExperimentRecord, Frame
 from rheotwin.validation.measured.stage import Array, Data, aligned, displacements, problem_of, rms, started, with_data
 from rheotwin.validation.metrics import transfer
-from rheotwin.validation.verify.check import Check, Measurement, check
 
 CELLS, DEEPEST, STEPS = 8, 0.019, 20
 """Cells along an edge, largest way of the plate [m], states computed up to there."""

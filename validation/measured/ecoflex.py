@@ -13,10 +13,10 @@ from functools import cache
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from rheotwin.validation.checks.check import Check, Measurement, check
 from rheotwin.validation.experiments.datasets import ecoflex as data
 from rheotwin.validation.measured.stage import MANY, Array, Data, problem_of, started, with_data
 from rheotwin.validation.metrics import force_curve_error
-from rheotwin.validation.verify.check import Check, Measurement, check
 
 AREA = float(np.pi) * data.DIAMETER**2 / 4.0
 FULL, THIRD = 0.020, 0.009

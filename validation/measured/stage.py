@@ -14,8 +14,8 @@ from rheotwin.problem import Problem
 from rheotwin.registry import find_solver
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options
+from rheotwin.validation.checks.check import Measurement, Unavailable
 from rheotwin.validation.experiments.datasets import missing
-from rheotwin.validation.verify.check import Measurement, Unavailable
 
 Array = NDArray[np.float64]
 Data = dict[str, Any]

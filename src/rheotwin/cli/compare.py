@@ -86,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
     """Run every case with every solver, then compare the records."""
     from rheotwin.scene import load_scene
     from rheotwin.validation import compare_records
-    from rheotwin.validation.verify.outcome import load_validation
+    from rheotwin.validation.checks.outcome import load_validation
 
     scene = load_scene(args.scene)
     solvers = _names(args.solvers, "--solvers", "solver", "fem,truss")

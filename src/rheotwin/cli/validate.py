@@ -14,9 +14,9 @@ from rheotwin.errors import EXIT_OK, RheotwinError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rheotwin.validation.verify.check import Check
-    from rheotwin.validation.verify.outcome import Verification
-    from rheotwin.validation.verify.selection import Selection
+    from rheotwin.validation.checks.check import Check
+    from rheotwin.validation.checks.outcome import Verification
+    from rheotwin.validation.checks.selection import Selection
 
 NAME = "validate"
 HELP = "check the solvers against reference numbers, closed forms and baselines (table, report, JSON, JUnit XML)"
@@ -61,9 +61,9 @@ def execute(args: argparse.Namespace) -> int:
     if args.reason or args.yes:
         raise RheotwinError("--reason and --yes belong to --bless; name the baselines to bless, or leave them out")
     from rheotwin.validation.baselines import BUILT_IN
-    from rheotwin.validation.verify import registry
-    from rheotwin.validation.verify.selection import selected
-    from rheotwin.validation.verify.table import print_list, print_table
+    from rheotwin.validation.checks import registry
+    from rheotwin.validation.checks.selection import selected
+    from rheotwin.validation.checks.table import print_list, print_table
 
     if args.jobs < 1:
         raise RheotwinError(f"--jobs {args.jobs}: give a number of processes of at least 1")
@@ -75,7 +75,7 @@ def execute(args: argparse.Namespace) -> int:
         print_list(checks, as_json=args.json)
         return EXIT_OK
     if args.output is not None:
-        from rheotwin.validation.verify.folder import refuse_existing
+        from rheotwin.validation.checks.folder import refuse_existing
 
         refuse_existing(args.output, overwrite=args.overwrite, go_on=args.go_on)
     verification = _run(args, everything, checks, args.baselines or BUILT_IN)
@@ -84,7 +84,7 @@ def execute(args: argparse.Namespace) -> int:
     else:
         print_table(verification)
     if args.output is not None:
-        from rheotwin.validation.verify.folder import write_validation
+        from rheotwin.validation.checks.folder import write_validation
 
         report = write_validation(args.output, verification)
         print(f"report: {report}", file=sys.stderr if args.json else sys.stdout)
@@ -92,7 +92,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _selection(args: argparse.Namespace) -> Selection:
-    from rheotwin.validation.verify.selection import Selection
+    from rheotwin.validation.checks.selection import Selection
 
     return Selection(
         _words(args.select, "--select"), _words(args.tag, "--tag"), _words(args.solver, "--solver"), args.quick
@@ -111,11 +111,11 @@ def _run(
 ) -> Verification:
     """Run the checks, keeping each result in the output folder as soon as it is there."""
     from rheotwin.validation.baselines import digest
+    from rheotwin.validation.checks import keeping
+    from rheotwin.validation.checks.coverage import coverage
+    from rheotwin.validation.checks.outcome import Result
+    from rheotwin.validation.checks.suite import verify
     from rheotwin.validation.references import catalogue
-    from rheotwin.validation.verify import keeping
-    from rheotwin.validation.verify.coverage import coverage
-    from rheotwin.validation.verify.outcome import Result
-    from rheotwin.validation.verify.suite import verify
 
     folder: Path | None = args.output
     agreed = keeping.key(digest(baselines))

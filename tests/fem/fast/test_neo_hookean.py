@@ -14,9 +14,9 @@ from skfem import MeshTet
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.explicit_neo_hookean import NeoHookeanModel
 from rheotwin.fem.fast.explicit_packing import Boundary, boundary_of
-from rheotwin.inverse_cube_root import inverse_cube_root
 from rheotwin.fem.fast.neo_hookean import NeoHookeanTets
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+from rheotwin.inverse_cube_root import inverse_cube_root
 from rheotwin.problem import Problem
 
 Array = np.ndarray

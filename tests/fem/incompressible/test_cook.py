@@ -7,7 +7,7 @@ from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import patches
 from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.fem.incompressible import incompressible_statics
-from rheotwin.validation.verify.cook import (
+from rheotwin.validation.checks.cook import (
     CELLS,
     COOK_REFERENCE,
     SHEAR,

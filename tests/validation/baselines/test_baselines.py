@@ -12,9 +12,9 @@ from rheotwin.errors import RheotwinError
 from rheotwin.validation.baselines import BUILT_IN, Baseline, Spread, bless, digest, load_baselines
 from rheotwin.validation.baselines.files import load_baseline, save_baseline
 from rheotwin.validation.baselines.measure import Measured, blessed_values
-from rheotwin.validation.verify.baseline_checks import baseline_checks
-from rheotwin.validation.verify.determinism import end_state
-from rheotwin.validation.verify.suite import carry_out
+from rheotwin.validation.checks.baseline_checks import baseline_checks
+from rheotwin.validation.checks.determinism import end_state
+from rheotwin.validation.checks.suite import carry_out
 
 SCENE = """
 schema = 1

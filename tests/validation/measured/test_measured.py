@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rheotwin.validation.checks.suite import carry_out
 from rheotwin.validation.experiments import datasets
 from rheotwin.validation.measured import CHECKS, beam, cube
 from rheotwin.validation.measured.stage import aligned
-from rheotwin.validation.verify.suite import carry_out
 
 DATA = {"cube": "truth-cube", "beam": "clamped-beam-mocap", "ecoflex": "ecoflex-compression"}
 QUICK = (

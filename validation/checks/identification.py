@@ -1,0 +1,231 @@
+"""One element pressed, held and let go: the source's runs A to D, rates and equivalent banks (identification, 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.materials import Channel, EdgeNetwork
+from rheotwin.validation.checks.check import Measurement, check
+from rheotwin.validation.checks.edges import DASHPOTS, relaxing, tension
+from rheotwin.validation.checks.grip import MASS, RAMP, RELEASE, Grip, channel_of, extension, voigt_units
+from rheotwin.validation.checks.running import Data
+
+Array = NDArray[np.float64]
+
+DEPTH_D, RAMP_D, RELEASE_D = 0.045, 6.1, 96.5
+"""Stroke [m], its duration and time of release [s] of run D."""
+
+A1, A2 = voigt_units((15.0, 15.0), (30.0, 300.0)), voigt_units((15.0, 15.0), (3.0, 300.0))
+B1 = voigt_units((10.0,) * 3, (30.0, 300.0, 500.0))
+B2 = voigt_units((10.0,) * 3, (60.0, 300.0, 600.0))
+C: Data = {"model": "three-element", "young": 200.0, "voigt_viscosity": 100.0, "series_viscosity": 1000.0}
+STUCK = C | {"friction": 2.0}
+D = voigt_units((10.0, 20.0), (30.0, 300.0))
+FOAM = voigt_units((513.607, 513.607), (237.0, 1000.0))
+"""Laws by the tables of the source."""
+
+
+def forces(law: Data, *times: float, step: float = 0.1) -> dict[str, float]:
+    """Return the forces [N] at the start, on both sides of the ramp's end, and later."""
+    grip = Grip(law, step=step)
+    found = {"f(0+)": grip.force(0.0), "f(1-)": grip.stop(), "f(1+)": grip.force(RAMP)}
+    return found | {f"f({time:g})": grip.force(time) for time in times}
+
+
+def two_units(law: Data) -> Measurement:
+    """Compute ID-12, ID-13."""
+    return Measurement(forces(law, 10.0, 100.0) | {"tau": channel_of(law).times[0]})
+
+
+def three_units(law: Data) -> Measurement:
+    """Compute ID-15, ID-16."""
+    slowest_last = sorted(channel_of(law).times)
+    return Measurement(forces(law, 200.0) | {f"1/r {n}": time for n, time in enumerate(slowest_last, 1)})
+
+
+def strengths() -> Measurement:
+    """Compute ID-17."""
+    bank = channel_of(B1)
+    slowest_last = sorted(zip(bank.times, bank.strengths, strict=True))
+    return Measurement({f"g {n}": strength for n, (_, strength) in enumerate(slowest_last, 1)})
+
+
+def run_d() -> Measurement:
+    """Compute ID-02."""
+    grip = Grip(D, DEPTH_D, RAMP_D)
+    found = {"6.1-": grip.stop(), "6.1+": grip.force(RAMP_D)}
+    return Measurement(found | {f"{time:g}": grip.force(time) for time in (20.0, 40.0, RELEASE_D)})
+
+
+def plateau() -> Measurement:
+    """Compute ID-03: the plateau, and the spring of two equal units that has it."""
+    grip = Grip(D, DEPTH_D, RAMP_D)
+    grip.stop()
+    force = grip.force(1000.0)
+    return Measurement({"plateau": force, "K": 2.0 * force / DEPTH_D})
+
+
+def lengths(time: float) -> Measurement:
+    """Compute ID-01, ID-04."""
+    grip = Grip(D, DEPTH_D, RAMP_D)
+    grip.stop()
+    return Measurement(dict(zip(("x1", "x2"), map(float, grip.lengths(time)), strict=True)))
+
+
+@cache
+def recovery() -> dict[float, float]:
+    """Return the length [m] of run D by time [s] after its release; Runge-Kutta with 4 ms is stable.
+
+    The fastest of its modes has died out before the first of these times, the others are exact with that step.
+    """
+    grip = Grip(D, DEPTH_D, RAMP_D)
+    grip.stop()
+    free = grip.let_go(RELEASE_D, 4e-3)
+    return {time: extension(free, time - RELEASE_D) for time in (97.0, 100.0, 110.0, 130.0, 160.0, 180.0)}
+
+
+def released() -> Measurement:
+    """Compute ID-05."""
+    return Measurement({f"{time:g}": recovery()[time] for time in (97.0, 100.0, 110.0, 130.0)})
+
+
+def late() -> Measurement:
+    """Compute ID-06 and ID-07, where b_late is that of (5.12) with K of ID-03."""
+    first, last = (float(np.log(-recovery()[time])) for time in (160.0, 180.0))
+    slope = (last - first) / 20.0
+    b_late = -(40.0 / 3.0 + 0.5 * MASS * slope**2) / slope
+    return Measurement({"160": first, "180": last, "slope": slope, "b_late": b_late})
+
+
+def roots(channel: Channel, mass: float) -> Array:
+    """Return the roots [1/s] of x' = v, m v' = -K x - sum kappa z - eta v, z' = v - A z, fastest first."""
+    edge = EdgeNetwork.from_channel(channel)
+    arms = len(edge.arm_rate)
+    matrix = np.zeros((2 + arms, 2 + arms))
+    matrix[0, 1] = 1.0
+    matrix[1] = -np.array([edge.stiffness, edge.viscosity, *edge.arm_stiffness]) / mass
+    matrix[2:, 1], matrix[2:, 2:] = 1.0, -np.diag(edge.arm_rate)
+    return np.asarray(np.sort(np.linalg.eigvals(matrix).real))
+
+
+def chain_roots() -> Measurement:
+    """Compute ID-08."""
+    return Measurement(dict(zip(("fast", "middle", "slow"), map(float, roots(channel_of(D), MASS)), strict=True)))
+
+
+def unit_roots() -> Measurement:
+    """Compute ID-09: each unit alone with half of the mass."""
+    found: dict[str, float] = {}
+    for n, unit in enumerate(D["units"], 1):
+        fast, slow = roots(Channel.voigt(unit["young"], unit["viscosity"]), 0.5 * MASS)
+        found |= {f"element {n}, slow": float(slow), f"element {n}, fast": float(fast)}
+    return Measurement(found)
+
+
+def bank() -> Measurement:
+    """Compute ID-10."""
+    found = channel_of(D)
+    values = {"k_inf": found.equilibrium, "b_0": found.viscosity}
+    return Measurement(values | {"r": 1.0 / found.times[0], "g": found.strengths[0]})
+
+
+def ten_seconds_later() -> Measurement:
+    """Compute ID-14."""
+    found = {}
+    for name, law in (("sim 1", A1), ("sim 2", A2)):
+        grip = Grip(law)
+        grip.stop()
+        found[name] = extension(grip.let_go(RELEASE, 4e-3), 10.0)
+    return Measurement(found)
+
+
+def extrapolated(found: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return values free of errors of first and second order, from those with a step, its half and its quarter."""
+    return {name: (8.0 * found[2][name] - 6.0 * found[1][name] + found[0][name]) / 3.0 for name in found[0]}
+
+
+def friction() -> Measurement:
+    """Compute ID-18; the time is that of the decay to the friction."""
+    found = extrapolated([forces(STUCK, 5.0, 20.0, step=step) for step in (4e-3, 2e-3, 1e-3)])
+    excess = np.log(found["f(5)"] - 2.0) - np.log(found["f(20)"] - 2.0)
+    return Measurement(found | {"tau": 15.0 / float(excess)})
+
+
+def stuck() -> Measurement:
+    """Compute ID-19: above the friction by 0.07 N for 0.5 ms, the mass lets it slide 1e-9 m more than none would."""
+    found = []
+    for step in (8e-4, 4e-4, 2e-4):
+        grip = Grip(STUCK, step=5.0 * step)
+        grip.stop()
+        found.append({"x": extension(grip.let_go(20.0, step, "semi-implicit"), 10.0)})
+    return Measurement(extrapolated(found))
+
+
+def frictionless() -> Measurement:
+    """Compute ID-20."""
+    return Measurement(forces(C, 5.0, 20.0))
+
+
+def residue() -> Measurement:
+    """Compute ID-21: the spring has returned within exp(-2 t)."""
+    grip = Grip(C)
+    grip.stop()
+    return Measurement({"x": extension(grip.let_go(20.0, 1e-3), 10.0)})
+
+
+def bank_after_step() -> Measurement:
+    """Compute ID-23: springs of 1 N/m, times of 10, 100 and 1000 s, stretched by 1 m at once."""
+    stretched = relaxing((1.0,) * 3, DASHPOTS)
+    return Measurement({f"f({time:g})": tension(stretched, time) for time in (0.0, 10.0, 100.0, 1000.0)})
+
+
+def bank_after_ramp() -> Measurement:
+    """Compute ID-24: the same, stretched within a second."""
+    units = [{"young": 1.0, "viscosity": b} for b in DASHPOTS]
+    grip = Grip({"model": "generalized-maxwell", "units": units}, depth=-1.0)
+    found = {"f(1)": -grip.stop()}
+    return Measurement(found | {f"f({time:g})": -grip.force(time) for time in (11.0, 101.0)})
+
+
+def foam() -> Measurement:
+    """Compute ID-26."""
+    grip = Grip(FOAM, DEPTH_D, RAMP_D)
+    found = {"f(6.1-)": grip.stop(), "f(6.1+)": grip.force(RAMP_D), "plateau": grip.force(RELEASE_D)}
+    free = grip.let_go(RELEASE_D, 5e-4)
+    return Measurement(found | {f"x({time:g})": extension(free, time - RELEASE_D) for time in (97.0, 100.0, 105.0)})
+
+
+def _check(number: str, compute: Any, name: str, **more: Any) -> Any:
+    return check(f"identification.ID-{number}", compute, name=name, quick=True, solvers=("truss",), **more)
+
+
+CHECKS = (
+    _check("01", partial(lengths, RAMP_D), "run-d-lengths"),
+    _check("02", run_d, "run-d-force"),
+    _check("03", plateau, "run-d-plateau"),
+    _check("04", partial(lengths, RELEASE_D), "run-d-lengths-late"),
+    _check("05", released, "run-d-released"),
+    _check("06", late, "run-d-logarithm"),
+    _check("07", late, "run-d-slope"),
+    _check("08", chain_roots, "run-d-roots"),
+    _check("09", unit_roots, "run-d-unit-roots"),
+    _check("10", bank, "run-d-bank"),
+    _check("12", partial(two_units, A1), "two-units-1"),
+    _check("13", partial(two_units, A2), "two-units-2"),
+    _check("14", ten_seconds_later, "two-units-released"),
+    _check("15", partial(three_units, B1), "three-units-1"),
+    _check("16", partial(three_units, B2), "three-units-2"),
+    _check("17", strengths, "three-units-strengths"),
+    _check("18", friction, "friction-force"),
+    _check("19", stuck, "friction-residue"),
+    _check("20", frictionless, "frictionless-force"),
+    _check("21", residue, "frictionless-residue"),
+    _check("23", bank_after_step, "bank-step"),
+    _check("24", bank_after_ramp, "bank-ramp"),
+    _check("26", foam, "foam"),
+)

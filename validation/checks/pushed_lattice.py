@@ -1,0 +1,249 @@
+"""The papers' calibrated lattices under one push: volumes, scale, global condition, twin (calibration, section 9).
+
+Lengths of 1 are a virtual centimetre. In the kinematics KF a block of 5 x 3 x 5 on a floor that holds it is pushed down
+by 0.88 within a second along two rows of its top that the punch holds, and let go at 3.4 s. Printed numbers are those
+of every element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from rheotwin.meshing import boundary_faces
+from rheotwin.particles.forces.global_pressure import add_global_pressure, make_global_pressure
+from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.record.grid import GridTopology
+from rheotwin.validation.checks.check import Measurement, check
+from rheotwin.validation.checks.running import Data, box_scene, problem_of, run_to
+from rheotwin.validation.checks.truss_runs import begin
+from rheotwin.validation.experiments.sampling import sample_surface
+from rheotwin.validation.experiments.synthetic import SIGMA_OF_MEAN
+from rheotwin.validation.metrics import shape_difference, surface_distance, surface_of
+from rheotwin.validation.run_view import RunView, tributary_weights
+
+Array = NDArray[np.float64]
+Constants = tuple[float, float, float]
+
+LENGTH, HEIGHT, VOLUME, DEPTH, STOP, RELEASE = 5.0, 3.0, 75.0, 0.88, 1.0, 3.4
+"""Sides, volume [cm3], depth of the push [cm], its duration and the time when the punch is gone [s]."""
+POINT_MASS = 6.0
+"""Mass of a point [g], whatever the size: inertia is negligible."""
+REAL = 0.02
+"""A real length [m] per virtual one [cm]."""
+
+
+class Printed(NamedTuple):
+    """K [gf/cm], C1, C2 [gf s/cm] of elements in the core and at the surface, of half elements, and the structure."""
+
+    core: Constants
+    surface: Constants | None = None
+    inside: tuple[Constants, Constants] | None = None
+    local: bool = False
+    cell: str = "hex"
+    large: bool = False
+
+    @property
+    def options(self) -> Data:
+        """Options of the solver; half elements without numbers of their own have half of those of the others."""
+        found: Data = {"local_volume": self.local}
+        if self.surface is not None:
+            found["surface_laws"] = {"block": "surface"}
+        if self.inside is not None:
+            found |= {"voxel_laws": {"block": "core-in"}, "voxel_surface_laws": {"block": "surface-in"}}
+            found["local_volume_scale"] = 1.0
+        return found
+
+    @property
+    def laws(self) -> dict[str, Data]:
+        """Laws by name."""
+        sets = [self.core, self.surface, *(self.inside or ())]
+        names = ("core", "surface", "core-in", "surface-in")
+        return {name: three_element(*numbers) for name, numbers in zip(names, sets, strict=False) if numbers}
+
+    def scaled(self, factor: float) -> Printed:
+        """Return one set with all numbers times a factor."""
+        k, c1, c2 = self.core
+        return self._replace(core=(factor * k, factor * c1, factor * c2))
+
+
+def three_element(k: float, c1: float, c2: float) -> Data:
+    """Return the law of an element: a spring with a dashpot beside it, and one in series."""
+    return {"model": "three-element", "young": k, "poisson": 0.25, "voigt_viscosity": c1, "series_viscosity": c2}
+
+
+SETS = {
+    "R2 M1": Printed((1990.0, 510.0, 3470.0)),
+    "R3 M1": Printed((1970.0, 510.0, 3470.0)),
+    "R7 RA": Printed((2245.0, 4970.0, 4277.0), (1870.0, 3026.0, 2526.0)),
+    "R7 GA": Printed((293.0, 9988.0, 19961.0), (2477.0, 561.0, 4454.0)),
+    "R8 M2": Printed((2986.0, 508.0, 19149.0), (2232.0, 1980.0, 13121.0), local=True),
+    "R12 lattice": Printed((2946.0, 9992.0, 19598.0), (2968.0, 768.0, 19883.0), large=True),
+    "R12 truss": Printed((177.0, 8653.0, 5395.0), (2717.0, 519.0, 582.0), cell="tet", large=True),
+    "R2 M2": Printed((1720.0, 1300.0, 780.0), local=True),
+    "R3 M2": Printed((1780.0, 980.0, 720.0), local=True),
+    "R8 M2'": Printed(
+        (220.0, 1030.0, 522.0),
+        (313.0, 1008.0, 505.0),
+        ((2901.0, 1163.0, 13672.0), (2880.0, 1302.0, 14888.0)),
+        local=True,
+    ),
+    "R9 M2": Printed((2990.0, 3194.0, 4118.0), (1781.0, 3603.0, 1735.0), local=True, large=True),
+    "R12 lattice + local": Printed(
+        (2424.0, 4901.0, 2664.0),
+        (1899.0, 5837.0, 10606.0),
+        ((1902.0, 2015.0, 1759.0), (236.0, 603.0, 19003.0)),
+        local=True,
+        large=True,
+    ),
+}
+"""Sets by table and model."""
+
+
+def scene(printed: Printed, *, pushed: bool) -> Data:
+    """Return the block with its punch, or let go."""
+    along, up = (10, 6) if printed.large else (5, 3)
+    rows = np.array([(along + 1) // 2 - 1, (along + 1) // 2]) * LENGTH / along
+    supports: Data = {"floor": {"body": "block", "where": {"side": "bottom"}}}
+    if pushed:
+        top = {"x": [float(rows[0]) - 1e-6, float(rows[1]) + 1e-6], "z": [HEIGHT - 1e-6, HEIGHT + 1e-6]}
+        motion = {"times": [0.0, STOP], "displacement": [[0.0] * 3, [0.0, 0.0, -DEPTH]]}
+        supports["punch"] = {"body": "block", "where": {"box": top}, "motion": motion}
+    data = box_scene(
+        printed.laws["core"],
+        size=[LENGTH, LENGTH, HEIGHT],
+        cells=[along, along, up],
+        cell=printed.cell,
+        mass=POINT_MASS * (along + 1) ** 2 * (up + 1),
+        mass_sharing="equal",
+        duration=4.0,
+        supports=supports,
+    )
+    data["laws"] |= printed.laws
+    return data
+
+
+class Push:
+    """A block that is pushed and, from the release on, let go: the same state goes on without the punch."""
+
+    def __init__(self, printed: Printed, *, pressure: float = 1e-9, **options: object) -> None:
+        # without pressure no volume is kept account of
+        settings = {"global_pressure": pressure, **printed.options, **options}
+        self._free = begin(scene(printed, pushed=False), **settings)
+        self._now = begin(scene(printed, pushed=True), **settings | {"step": self._free.step_size})
+        self.problem = problem_of(scene(printed, pushed=False))
+
+    def at(self, time: float) -> TrussSimulation:
+        """Go to a time [s]."""
+        if time > RELEASE and self._now is not self._free:
+            run_to(self._now, RELEASE)
+            self._free.restore(self._now.save())
+            self._now = self._free
+        run_to(self._now, time)
+        return self._now
+
+    def volume(self, time: float) -> float:
+        """Return the volume [cm3] at a time [s]."""
+        return VOLUME * float(self.at(time).statistics()["volume_ratio"]["block"])
+
+
+def volumes(*names: str) -> Measurement:
+    """Compute the volumes of printed sets at 4 s."""
+    return Measurement({name: Push(SETS[name]).volume(4.0) for name in names})
+
+
+def by_both_rules() -> Measurement:
+    """Compute how far the volume by the implicit rule, with steps beyond those of the others, is from the default."""
+    implicit = Push(SETS["R2 M1"], stepper="implicit", step=0.02).volume(4.0)
+    return Measurement({"implicit - explicit": abs(implicit - Push(SETS["R2 M1"]).volume(4.0))})
+
+
+TIMES = (1.0, 3.3, 3.6, 4.0)
+"""When points are captured [s]."""
+
+
+def same_shape() -> Measurement:
+    """Compute A4: the largest change of a point, and the ratio of forces that is furthest from ten."""
+    one, ten = Push(SETS["R2 M1"]), Push(SETS["R2 M1"].scaled(10.0))
+    moved, ratios = [], []
+    for time in TIMES:
+        first, second = one.at(time), ten.at(time)
+        moved.append(float(np.abs(first.positions - second.positions).max()))
+        if time < RELEASE:
+            ratios.append(second.reactions()["support.punch"][2] / first.reactions()["support.punch"][2])
+    furthest = max(ratios, key=lambda ratio: abs(ratio - 10.0))
+    return Measurement({"largest change of a point": max(moved), "force": float(furthest)})
+
+
+def global_condition() -> Measurement:
+    """Compute A6: how far the volume gets from 75 cm3, and the net force of the pressure over the sum of its parts."""
+    stiffness = 1e4
+    push, off, net = Push(SETS["R2 M1"], pressure=stiffness), [], []
+    rest = np.ascontiguousarray(push.problem.points)
+    faces = boundary_faces(push.problem.bodies[0].mesh).astype(np.int64)
+    pressure = make_global_pressure(rest, [faces], stiffness=stiffness, damping=0.0)
+    for time in np.linspace(0.1, 4.0, 40):
+        off.append(abs(push.volume(float(time)) - VOLUME))
+        force = np.zeros_like(rest)
+        place = np.ascontiguousarray(push.at(float(time)).positions)
+        add_global_pressure(pressure, place, np.zeros_like(place), force)
+        net.append(float(np.linalg.norm(force.sum(axis=0)) / np.linalg.norm(force, axis=1).sum()))
+    return Measurement({"max abs(V - 75)": max(off), "net surface force": max(net)})
+
+
+CAPTURED, MEAN_ERROR = 15_235, 5e-4
+"""Points over four times, and the mean of their errors [m]."""
+
+
+def captured(push: Push, times: Sequence[float], chance: np.random.Generator) -> list[Array]:
+    """Return the distances [m] of noisy points on the block to the block itself, by time."""
+    problem = push.problem
+    mesh = problem.bodies[0].mesh
+    cells = mesh.t.T.astype(np.int64)
+    topology = GridTopology(cells, "hex", np.zeros(len(cells), np.int64), len(problem.points))
+    rest, vtk = REAL * problem.points, topology.vtk_cells()
+    view = RunView(
+        label="truth",
+        solver="truss",
+        case=None,
+        times=np.array(times),
+        displacement=np.zeros((len(times), *rest.shape)),
+        rest=rest,
+        cells=vtk,
+        cell_kind="hex",
+        node_weights=tributary_weights(rest, vtk, "hex"),
+    )
+    seen, found = np.zeros(len(rest), dtype=bool), []
+    for part, time in zip(np.array_split(np.arange(CAPTURED), len(times)), times, strict=True):
+        place = REAL * push.at(time).positions
+        points, normals = sample_surface(view, place, len(part), chance, hidden=seen)
+        errors = chance.normal(0.0, SIGMA_OF_MEAN * MEAN_ERROR, len(part))
+        found.append(surface_distance(points + errors[:, None] * normals, surface_of(place, vtk, "hex")))
+    return found
+
+
+def twin() -> Measurement:
+    """Compute A5: S of the true model on its own points, and S/N of a plane whose errors are spread as they should."""
+    truth = shape_difference(captured(Push(SETS["R2 M1"]), TIMES, np.random.default_rng(0)))
+    spread = ndtri((np.arange(100_000) + 0.5) / 100_000)
+    plane = shape_difference([np.abs(SIGMA_OF_MEAN * MEAN_ERROR * spread)])
+    return Measurement({"S": 100.0 * truth.total, "S/N of a perfect model": 100.0 * plane.mean})
+
+
+_FITTED = ("R2 M1", "R8 M2", "R12 lattice")
+_OTHERS = ("R3 M1", "R7 RA", "R7 GA", "R12 truss")
+_MISSED = ("R2 M2", "R3 M2", "R8 M2'", "R9 M2", "R12 lattice + local")
+
+CHECKS = (
+    check("calibration.A3", lambda: volumes(*_FITTED), name="pushed-volumes", solvers=("truss",)),
+    check("calibration.A3.implicit", by_both_rules, name="pushed-volume-implicit", solvers=("truss",)),
+    check("calibration.KF", lambda: volumes(*_OTHERS), name="pushed-volumes-others", solvers=("truss",)),
+    check("calibration.KF/not-reproduced", lambda: volumes(*_MISSED), name="pushed-volumes-local", solvers=("truss",)),
+    check("calibration.A4", same_shape, name="scale-of-a-law", quick=True, solvers=("truss",)),
+    check("calibration.A5", twin, name="twin", quick=True, solvers=("truss",)),
+    check("calibration.A6", global_condition, name="global-condition", quick=True, solvers=("truss",)),
+)

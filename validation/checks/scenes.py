@@ -1,0 +1,159 @@
+"""The papers' pressing scene: force on the bar, self-similarity, stable steps (R4, R7, R8, R12, A7)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import brentq
+
+from rheotwin.fem.model import build_model
+from rheotwin.fem.options import FemOptions
+from rheotwin.materials import Channel
+from rheotwin.scene import scene_from_data
+from rheotwin.validation.checks.check import Measurement, check
+from rheotwin.validation.checks.laws import ELASTIC, EQUAL_RATIO, RHEOLOGICAL, VISCOPLASTIC
+from rheotwin.validation.checks.running import Data, box_scene, problem_of, run_to, start
+from rheotwin.validation.closed_forms import mode_matrix, tool_force
+from rheotwin.validation.references import catalogue
+
+Array = NDArray[np.float64]
+
+DOWN, UP = 10.0, 20.0
+"""The bar goes down 10 m in 10 s and back up until 20 s."""
+SAME = catalogue().quantities("fem.R4", ["F, se-nw"])[0].reference
+"""R4: force [N] of the elastic block of 300 Pa at depth 1 m."""
+MASS = 30.0
+"""Mass of the block [kg], equal for every node."""
+SCENES: dict[str, Data] = {"F-VP": VISCOPLASTIC, "F-RH": RHEOLOGICAL}
+
+
+def press_scene(law: Data, *, pattern: str = "se-nw", mass: float = 1e-12, **more: Any) -> Data:
+    """Return the scene: 16 x 6 squares of 5 m on a floor, a bar of width 20 m in the middle of the top."""
+    motion = {"times": [0.0, DOWN, UP], "displacement": [[0.0, 0.0], [0.0, -10.0], [0.0, 0.0]]}
+    bar = {"shape": "bar", "center": [40.0, 30.0], "normal": [0.0, -1.0], "width": 20.0, "motion": motion}
+    return box_scene(
+        law,
+        size=[80.0, 30.0],
+        cells=[16, 6],
+        pattern=pattern,
+        mass=mass,
+        mass_sharing="equal",
+        duration=UP,
+        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+        tools={"bar": bar},
+        **more,
+    )
+
+
+def bar_forces(law: Data, times: tuple[float, ...], *, pattern: str = "se-nw", step: float = 0.25) -> list[float]:
+    """Return the force [N] on the bar at `times` [s] in persistent contact without inertia."""
+    simulation, found = start(press_scene(law, pattern=pattern), step=step), []
+    for time in times:
+        run_to(simulation, time)
+        found.append(float(simulation.reactions()["tool.bar"][1]))
+    return found
+
+
+def elastic_force() -> Measurement:
+    """Compute R4."""
+    values = {f"F, {pattern}": bar_forces(ELASTIC, (1.0,), pattern=pattern)[0] for pattern in ("se-nw", "alternating")}
+    return Measurement(values)
+
+
+def force_history(law: Data, times: tuple[float, ...]) -> Measurement:
+    """Compute R7 or R8."""
+    return Measurement({f"F({time:g})": force for time, force in zip(times, bar_forces(law, times), strict=True)})
+
+
+def self_similarity() -> Measurement:
+    """Compare every law with F_el/E times the answer of a bar, down and on the first part of the way up."""
+    times, found = (0.25, 2.0, 5.0, 10.0), {}
+    for name, data in EQUAL_RATIO.items():
+        law = scene_from_data(press_scene(data)).law_for("block")
+        depths = [0.0, 10.0, 0.0]
+        expected = tool_force(law, SAME / 300.0, [0.0, DOWN, UP], depths, times, side="before")
+        found[name] = float(np.abs(np.array(bar_forces(data, times)) / expected - 1.0).max())
+    return Measurement(found)
+
+
+def mode_frequencies(law: Data) -> tuple[Channel, Array]:
+    """Return the law's channel and the eigenvalues [1/(Pa s2)] of M^-1 J per unit of it, of the free nodes."""
+    problem = problem_of(press_scene(law, mass=MASS))
+    model = build_model(problem, FemOptions().discretisation)
+    (term,), free = model.bodies[0].terms, model.free
+    assert term.matrix is not None  # only mixed elements have none
+    stiffness, mass = term.matrix.toarray()[np.ix_(free, free)], model.mass.diagonal()[free]
+    return term.channel, np.asarray(eigh(stiffness / np.sqrt(np.outer(mass, mass)), eigvals_only=True))
+
+
+def rates(channel: Channel, eigenvalues: Array) -> Array:
+    """Return the eigenvalues [1/s] of the first-order systems of all modes."""
+    return np.concatenate([np.linalg.eigvals(mode_matrix(channel, float(value))) for value in eigenvalues])
+
+
+def euler_limit(values: Array) -> float:
+    """Return the largest h [s] with |1 + h z| <= 1 for all damped modes z: -2 Re z/|z|^2."""
+    damped = values[values.real < -1e-9 * np.abs(values)]
+    return float(np.min(-2.0 * damped.real / np.abs(damped) ** 2))
+
+
+def runge_kutta_limit(values: Array) -> float:
+    """Return the largest h [s] with |1 + z + z^2/2 + z^3/6 + z^4/24| <= 1 up to it, z = h times each mode."""
+
+    def growth(h: float, mode: complex) -> float:
+        z = h * mode
+        return abs(1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0)))) - 1.0
+
+    limits = []
+    for mode in values[values.real < -1e-9 * np.abs(values)]:
+        trial = np.linspace(0.5, 4.0, 71) / abs(mode)
+        outside = int(np.flatnonzero([growth(h, mode) > 0.0 for h in trial])[0])
+        limits.append(brentq(growth, trial[outside - 1], trial[outside], args=(mode,), rtol=1e-10))
+    return float(min(limits))
+
+
+def stable_steps() -> Measurement:
+    """Compute R12."""
+    found = {}
+    for name, law in SCENES.items():
+        channel, eigenvalues = mode_frequencies(law)
+        modes = rates(channel, eigenvalues)
+        found[f"{name} euler"], found[f"{name} rk4"] = euler_limit(modes), runge_kutta_limit(modes)
+        if law is VISCOPLASTIC:
+            frequencies = np.sqrt(channel.instantaneous * eigenvalues)
+            found |= {"lowest frequency": float(frequencies.min()), "highest frequency": float(frequencies.max())}
+    return Measurement(found)
+
+
+def reported_steps(stepper: str) -> Measurement:
+    """Return the stable step [s] that a rule reports when it starts on the two scenes."""
+    found = {}
+    for name, law in SCENES.items():
+        simulation = start(press_scene(law, mass=MASS), step=1e-5, stepper=stepper)
+        found[f"{name} {stepper}"] = simulation.stable_step
+    return Measurement(found)
+
+
+CHECKS = (
+    check("fem.R4", elastic_force, name="elastic-bar-force", quick=True),
+    check("fem.R7", partial(force_history, VISCOPLASTIC, (5.0, 10.0)), name="viscoplastic-force", quick=True),
+    check("fem.R8", partial(force_history, RHEOLOGICAL, (5.0, 10.0, 12.0)), name="rheological-force", quick=True),
+    check("fem.R12", stable_steps, name="stable-steps", quick=True),
+    *(
+        check(
+            "fem.R12",
+            partial(reported_steps, stepper),
+            name=f"stable-step-{stepper}",
+            only=[f"{scene} {stepper}" for scene in SCENES],
+            title=f"stable step that {stepper} itself reports",
+            options={"stepper": stepper},
+            quick=True,
+        )
+        for stepper in ("euler", "rk4")
+    ),
+    check("fem.A7", self_similarity, name="self-similar-force", covers=("T8",), quick=True),
+)

@@ -1,0 +1,184 @@
+"""The papers' shear elements with their sign set right: what they are, in numbers (A5, R5, sections 3.2 and 3.4)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.particles.forces.cells import add_triangle_forces
+from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.network import Constants
+from rheotwin.particles.packing import kernel_elements
+from rheotwin.particles.shear_volume.seed_corners import add_corner_forces, corner_cotangents, triangle_corners
+from rheotwin.particles.shear_volume.seed_tetrahedron import (
+    add_tetrahedron_shear_forces,
+    shear_strains,
+    tetrahedron_corners,
+)
+from rheotwin.problem import Problem
+from rheotwin.tensors import padded
+from rheotwin.validation.checks.check import Check, Measurement, check
+from rheotwin.validation.checks.laws import ELASTIC
+from rheotwin.validation.checks.particle_forces import Force, linear_push, stiffness, under_bar
+from rheotwin.validation.checks.patch import distorted_problem
+from rheotwin.validation.checks.running import problem_of
+from rheotwin.validation.checks.scenes import MASS, bar_forces, press_scene
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+YOUNG, POISSON = 300.0, 0.35
+SHEAR = YOUNG / (2.0 * (1.0 + POISSON))
+AREA = SHEAR / (1.0 - 2.0 * POISSON)
+"""mu and lambda + mu [Pa] of the elastic block."""
+RIGHT = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+EQUILATERAL = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+REGULAR = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, -1.0, 1.0]])
+PLANE: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (0, 1))
+SPACE: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
+"""Components of a symmetric tensor."""
+FRACTIONS = {"mu": 1.0, "mu/1.5": 1.5, "mu/2": 2.0, "mu/2.5": 2.5}
+GRADIENT = np.array([[1.0, 0.5], [0.3, -0.4]])
+
+
+def _springs(corners: Indices, rest: Array, modulus: float) -> Elements:
+    none = np.zeros((0, len(rest)))
+    return kernel_elements(corners, rest, Constants(np.full(len(rest), modulus), np.zeros(len(rest)), none, none), 1.0)
+
+
+def seed_triangles(points: Array, cells: Indices, shear: float, area: float = 0.0) -> Force:
+    """Return the force of the papers' triangles: shear modulus and area modulus [Pa], thickness 1 m."""
+    rest, corners = padded(points), triangle_corners(cells)
+    sheared = _springs(corners, corner_cotangents(rest, corners), shear)
+    first = points[cells[:, 0]]
+    filled = _springs(cells, 0.5 * np.linalg.det(np.stack([points[cells[:, k]] - first for k in (1, 2)], 1)), area)
+
+    def force(positions: Array) -> Array:
+        x = padded(positions)
+        found, still = np.zeros_like(x), np.zeros_like(x)
+        add_corner_forces(sheared, sheared.arm_stiffness, x, still, found)
+        add_triangle_forces(filled, x, still, filled.arm_stiffness, found)
+        return found[:, :2]
+
+    return force
+
+
+def seed_tetrahedron(points: Array) -> Force:
+    """Return the force of one of the papers' tetrahedra of unit shear modulus."""
+    corners = tetrahedron_corners(np.array([[0, 1, 2, 3]]))
+    sheared = _springs(corners, shear_strains(points, corners), 1.0)
+
+    def force(positions: Array) -> Array:
+        found = np.zeros_like(positions)
+        add_tetrahedron_shear_forces(sheared, sheared.arm_stiffness, positions, np.zeros_like(positions), found)
+        return found
+
+    return force
+
+
+def tangent(force: Force, points: Array, volume: float) -> Array:
+    """Return stress per unit (engineering) strain of one element from its stiffness."""
+    dimension = points.shape[1]
+    components = PLANE if dimension == 2 else SPACE
+    modes = []
+    for a, b in components:
+        strain = np.zeros((dimension, dimension))
+        strain[a, b] += 0.5
+        strain[b, a] += 0.5
+        modes.append((points @ strain).ravel())
+    matrix = np.array(modes)
+    return np.asarray(matrix @ stiffness(force, points) @ matrix.T / volume)
+
+
+def _press(pattern: str) -> Problem:
+    return problem_of(press_scene(ELASTIC, pattern=pattern, mass=MASS))
+
+
+def _cells(problem: Problem) -> Indices:
+    return np.asarray(problem.bodies[0].mesh.t.T, np.int64)
+
+
+def seed_forces(pattern: str) -> dict[str, float]:
+    """Return the forces [N] on the bar at a depth of 1 m by the stiffness at rest, area modulus lambda + mu."""
+    problem = _press(pattern)
+    return {
+        name: linear_push(
+            seed_triangles(problem.points, _cells(problem), SHEAR / part, AREA),
+            problem.points,
+            *under_bar(problem.points),
+            1.0,
+        )
+        for name, part in FRACTIONS.items()
+    }
+
+
+def bar_force() -> Measurement:
+    """Compute R5."""
+    return Measurement({f"F, G = {name}": force for name, force in seed_forces("se-nw").items()})
+
+
+def bar_excess() -> Measurement:
+    """Return how much more force [%] than linear finite elements the papers' triangle gives."""
+    found: dict[str, float] = {}
+    for words, pattern in (("same diagonals", "se-nw"), ("alternating", "alternating")):
+        forces, (elastic,) = seed_forces(pattern), bar_forces(ELASTIC, (1.0,), pattern=pattern)
+        found |= {f"G = {name}, {words}": 100.0 * (forces[name] / elastic - 1.0) for name in ("mu", "mu/1.5")}
+    return Measurement(found)
+
+
+def growth(pattern: str, area: float) -> float:
+    """Return the growth [1/s] of free undamped motion with G = 1 Pa: the largest real part of sqrt(-eig(M^-1 K))."""
+    problem = _press(pattern)
+    matrix = stiffness(seed_triangles(problem.points, _cells(problem), 1.0, area), problem.points)
+    free = np.repeat(problem.points[:, 1] > 0.0, 2)
+    squares = np.linalg.eigvals(matrix[np.ix_(free, free)]) * len(problem.points) / MASS
+    return float(np.sqrt(-squares.astype(complex)).real.max())
+
+
+def right_triangle() -> Measurement:
+    """Compute A5: the tangent over G, its symmetry and sign, and what they do to free motion."""
+    one = np.array([[0, 1, 2]])
+    force = seed_triangles(RIGHT, one, 1.0)
+    matrix = stiffness(force, RIGHT)
+    names, moduli = ("xx", "yy", "xy"), tangent(force, RIGHT, 0.5)
+    equilateral = tangent(seed_triangles(EQUILATERAL, one, 1.0), EQUILATERAL, 0.25 * np.sqrt(3.0))
+    values = {f"C({a}, {b})": float(moduli[i, j]) for i, a in enumerate(names) for j, b in enumerate(names)}
+    values |= {
+        "asymmetry of K": float(np.linalg.norm(matrix - matrix.T) / np.linalg.norm(matrix)),
+        "lowest eigenvalue of the symmetric part": float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min()),
+        "equilateral mu / G": float(equilateral[2, 2]),
+        "growth, G = 1, K = 1": growth("se-nw", 1.0),
+        "growth, alternating": growth("alternating", 1.0),
+        "growth, K = 10": growth("se-nw", 10.0),
+        "growth, K = 10, alternating": growth("alternating", 10.0),
+    }
+    return Measurement(values)
+
+
+def regular_tetrahedron() -> Measurement:
+    """Return the two shear moduli over G of the papers' regular tetrahedron with reactions term by term."""
+    moduli = tangent(seed_tetrahedron(REGULAR), REGULAR, float(np.linalg.det(REGULAR[1:] - REGULAR[0])) / 6.0)
+    normal = 0.5 * (moduli[0, 0] - moduli[0, 1])
+    return Measurement({"normal modulus": float(normal), "shear modulus": float(moduli[3, 3])})
+
+
+def patch_residual() -> Measurement:
+    """Return the largest force [%] inside a distorted square under uniform strain, over the largest anywhere."""
+    problem = distorted_problem("triangle")
+    points = problem.points
+    force = seed_triangles(points, _cells(problem), 1.0)
+    found = np.linalg.norm(force(points + 1e-5 * points @ GRADIENT.T), axis=1)
+    inner = np.setdiff1d(np.arange(len(points)), problem.bodies[0].mesh.boundary_nodes())
+    return Measurement({"residual": 100.0 * float(found[inner].max() / found.max())})
+
+
+_check = partial(check, solvers=("shear-volume",), quick=True)
+CHECKS: tuple[Check, ...] = (
+    _check("fem.R5", bar_force, name="seed-triangle-force"),
+    _check("fem.A5", right_triangle, name="seed-triangle"),
+    _check("fem.S3.2", bar_excess, name="seed-triangle-excess"),
+    _check("fem.S3.2.patch", patch_residual, name="seed-triangle-patch"),
+    _check("fem.S3.4", regular_tetrahedron, name="seed-tetrahedron"),
+)
