@@ -15,13 +15,13 @@ from scipy.sparse import diags
 
 from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
-from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError
+from rheotwin.particles.boundary_report import contact_forces, reactions, tool_poses
 from rheotwin.particles.cell_volume import cell_volumes, volume_rates
 from rheotwin.particles.chosen_step import chosen_step
 from rheotwin.particles.constraint_options import ConstraintOptions, build_constraints
 from rheotwin.particles.contact_bounds import check_contact, with_contact, with_contact_reason
-from rheotwin.particles.contact_report import contact_statistics, tool_reactions
+from rheotwin.particles.contact_report import contact_statistics
 from rheotwin.particles.edge_laws import check_nonlinear_edges
 from rheotwin.particles.edge_motion import edge_motion
 from rheotwin.particles.element_match import Method
@@ -272,10 +272,6 @@ class TrussSimulation:
         """Return the nodal results under their common names."""
         memory, stress = self._stresses()
         displacement = self._state.positions - self._boundary.nodes.rest
-        contact = np.zeros_like(self._state.positions)
-        if self._boundary.contact is not None:
-            contact += self._boundary.contact.exerted.node_force
-        np.add.at(contact, self._boundary.tools.candidate, self._state.contact_force)
         return {
             "displacement": displacement,
             "velocity": self._state.velocities.copy(),
@@ -283,22 +279,12 @@ class TrussSimulation:
             "strain": self._strain(displacement[:, : self._problem.dimension]),
             "von_mises_stress": von_mises(stress),
             "memory_stress": memory,
-            "contact_force": contact,
+            "contact_force": contact_forces(self._boundary, self._state),
         }
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support."""
-        dimension, offset, held = self._problem.dimension, self._boundary.tools.offset, self._held
-        found = {
-            f"tool.{tool.name}": -self._state.contact_force[offset[k] : offset[k + 1], :dimension].sum(axis=0)
-            for k, tool in enumerate(self._problem.tools)
-        }
-        if self._boundary.contact is not None:
-            found = tool_reactions(self._problem, self._boundary.contact)
-        supports = np.zeros((len(self._problem.prescribed), dimension))
-        np.add.at(supports, (held.motion, held.component), -self._state.reaction[held.node, held.component])
-        names = (f"support.{item.name}" for item in self._problem.prescribed)
-        found |= dict(zip(names, supports, strict=True))
+        found = reactions(self._problem, self._boundary, self._held, self._state)
         return found | self._constrained.tensions(self._problem, self._state.positions, self._state.multipliers)
 
     def energy(self) -> dict[str, float]:
@@ -332,10 +318,7 @@ class TrussSimulation:
 
     def tool_poses(self) -> Array:
         """Return where the tools are: (T, 4) [m, m, m, rad]."""
-        contact = self._boundary.contact
-        if contact is None:
-            return np.array([tool.motion.at(self.time) for tool in self._problem.tools]).reshape(-1, POSE_SIZE)
-        return np.asarray(contact.contacts.tools.motion.pose.copy())
+        return tool_poses(self._problem, self._boundary, self.time)
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
-from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError
+from rheotwin.particles.boundary_report import contact_forces, reactions, tool_poses
 from rheotwin.particles.chosen_step import chosen_step
-from rheotwin.particles.contact_report import contact_statistics, tool_reactions
+from rheotwin.particles.contact_report import contact_statistics
 from rheotwin.particles.packing import pack_boundary, pack_held
 from rheotwin.particles.rest_check import check_rest_shape
 from rheotwin.particles.shear_volume.elements import find_elements
@@ -144,10 +144,6 @@ class ShearVolumeSimulation:
         displacement = self._state.positions - self._boundary.nodes.rest
         flat_displacement = displacement[:, : self._problem.dimension]
         pairs = zip(self._strains, self._problem.bodies, strict=True)
-        contact = np.zeros_like(displacement)
-        if self._boundary.contact is not None:
-            contact += self._boundary.contact.exerted.node_force
-        np.add.at(contact, self._boundary.tools.candidate, self._state.contact_force)
         return {
             "displacement": displacement,
             "velocity": self._state.velocities.copy(),
@@ -155,22 +151,12 @@ class ShearVolumeSimulation:
             "strain": np.concatenate([strain.of(flat_displacement[body.nodes]) for strain, body in pairs]),
             "von_mises_stress": von_mises(stress),
             "memory_stress": self._stresses.of(self._state, memory_only=True),
-            "contact_force": contact,
+            "contact_force": contact_forces(self._boundary, self._state),
         }
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support."""
-        dimension, offset, held = self._problem.dimension, self._boundary.tools.offset, self._held
-        found = {
-            f"tool.{tool.name}": -self._state.contact_force[offset[k] : offset[k + 1], :dimension].sum(axis=0)
-            for k, tool in enumerate(self._problem.tools)
-        }
-        if self._boundary.contact is not None:
-            found = tool_reactions(self._problem, self._boundary.contact)
-        supports = np.zeros((len(self._problem.prescribed), dimension))
-        np.add.at(supports, (held.motion, held.component), -self._state.reaction[held.node, held.component])
-        names = (f"support.{item.name}" for item in self._problem.prescribed)
-        return found | dict(zip(names, supports, strict=True))
+        return reactions(self._problem, self._boundary, self._held, self._state)
 
     def energy(self) -> dict[str, float]:
         """Return kinetic and stored energy [J]; the papers' shear elements store none that could be told."""
@@ -191,10 +177,7 @@ class ShearVolumeSimulation:
 
     def tool_poses(self) -> Array:
         """Return where the tools are: (T, 4) [m, m, m, rad]."""
-        contact = self._boundary.contact
-        if contact is None:
-            return np.array([tool.motion.at(self.time) for tool in self._problem.tools]).reshape(-1, POSE_SIZE)
-        return np.asarray(contact.contacts.tools.motion.pose.copy())
+        return tool_poses(self._problem, self._boundary, self.time)
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""

@@ -90,8 +90,8 @@ def test_the_wheel_holds_templates_marker_and_licence(wheel: Path) -> None:
         assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
     folders = sorted(path for path in (ROOT / "validation").rglob("templates") if path.is_dir())
     assert [path.relative_to(ROOT).as_posix() for path in folders] == [
-        "validation/templates",
         "validation/checks/templates",
+        "validation/templates",
     ]
     templates = {f"rheotwin/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in folder.iterdir()}
     assert len(templates) >= 3
@@ -117,6 +117,7 @@ def test_the_wheel_announces_the_command_and_the_solvers(wheel: Path) -> None:
     assert dict(points["rheotwin.solvers"]) == {
         "fem": "rheotwin.fem:FemSolver",
         "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
+        "shear-volume": "rheotwin.particles.shear_volume:ShearVolumeSolver",
         "truss": "rheotwin.particles:TrussSolver",
     }
     assert (about["Name"], about["License-Expression"]) == ("rheotwin", "BSD-3-Clause")
