@@ -50,6 +50,9 @@ ALIKE = 1e-4
 are as near, and the one that does not oppose the vertex is the side with which it is flush."""
 FACING = 0.5
 """A vertex outside of a face whose normal has more than this along its own looks away from it."""
+ASKEW, END = -0.25, 0.1
+"""A face that opposes the vertex' normal by less than this is entered only further from its ends than this share: what
+a corner glides over meets its bottom there, not its side."""
 SAME_SIDE = 0.25
 """Beyond an edge where less than this of a face's normal lies along its neighbour's is another side of the body: past
 about 75 degrees, so that a right angle that leans is one."""
@@ -168,10 +171,12 @@ def _between(x_begin: Array, x_end: Array, node: int, t: float) -> Vector:
 
 
 @njit(cache=True)
-def entry_time(surface: ContactSurface, x_begin: Array, x_end: Array, face: int, node: int) -> float:
+def entry_time(
+    surface: ContactSurface, x_begin: Array, x_end: Array, face: int, node: int, least: float = -FOOT_MARGIN
+) -> float:
     """Return the fraction of the step at which a node crosses a face inwards, 2 if it does not.
 
-    The node is inside of the face's plane at the end. All positions move along straight lines in between; the
+    It crosses the face where no share of the foot is below `least`. The node is inside of the face's plane at the end. All positions move along straight lines in between; the
     crossing is found by regula falsi (Illinois).
     """
     f0, foot = _signed(surface, x_begin, x_end, face, node, 0.0)
@@ -198,7 +203,8 @@ def entry_time(surface: ContactSurface, x_begin: Array, x_end: Array, face: int,
                 f0 *= 0.5 if side == -1 else 1.0
                 side = -1
     r = foot[0]
-    return t if min(r[0], r[1]) >= -FOOT_MARGIN and r[2] >= -FOOT_MARGIN else 2.0
+    least_third = least if surface.dimension == 3 else 0.0
+    return t if min(r[0], r[1]) >= least and r[2] >= least_third else 2.0
 
 
 @njit(cache=True)
@@ -238,7 +244,7 @@ def touched_face(
             own, known = _vertex_normal(surface, x_end, vertex), True
         opposed = dot(normal, own) / size if size > 0.0 else 1.0
         if height < 0.0:
-            time = entry_time(surface, x_begin, x_end, face, node)
+            time = entry_time(surface, x_begin, x_end, face, node, END if opposed > ASKEW else -FOOT_MARGIN)
             if time == 0.0 and opposed > FACING:
                 time = 2.0  # from the surface, looking away: corner on corner, it grazes the side it is flush with
             if time < earliest or (time == earliest and time < 2.0 and opposed < most):

@@ -201,7 +201,7 @@ def test_the_same_force_from_springs_and_finite_elements(play: Play) -> None:
 def test_a_struck_block_slides_as_far_as_friction_lets_it(play: Play, friction: float) -> None:
     """R15 between two bodies: at v0 = 0.5 m/s on dough at rest it slides v0^2/(2 mu g), without friction on as before.
 
-    Without friction it is followed for the 13 mm until its corner meets a node at the dent's end and catches there.
+    Its corner glides over a node at the dent's end on the way and must not catch there.
     """
 
     def alone(scene: Scene) -> Scene:
@@ -217,14 +217,14 @@ def test_a_struck_block_slides_as_far_as_friction_lets_it(play: Play, friction: 
     state["velocities"][nodes, 0] += 0.5
     simulation.restore(state)
     begin = np.average(simulation.positions[nodes, 0], weights=mass)
-    furthest, stops = 0.0, 0.026 if friction == 0.0 else 0.5 / (friction * 9.8)
+    furthest, stops = 0.0, 0.05 if friction == 0.0 else 0.5 / (friction * 9.8)
     for time in np.linspace(0.0, stops, 6)[1:]:
         simulation.advance(0.2 + float(time), 10**9)
         way = np.average(simulation.positions[nodes, 0], weights=mass) - begin
         speed = np.average(simulation.velocities[nodes, 0], weights=mass)
         assert speed == pytest.approx(0.5 - friction * 9.8 * time, abs=0.02 * 0.5)
         furthest = max(furthest, way)
-    expected = 0.013 if friction == 0.0 else 0.5**2 / (2.0 * friction * 9.8)
+    expected = 0.025 if friction == 0.0 else 0.5**2 / (2.0 * friction * 9.8)
     assert furthest == pytest.approx(expected, rel=0.02)
 
 
