@@ -176,8 +176,8 @@ def entry_time(
 ) -> float:
     """Return the fraction of the step at which a node crosses a face inwards, 2 if it does not.
 
-    It crosses the face where no share of the foot is below `least`. The node is inside of the face's plane at the end. All positions move along straight lines in between; the
-    crossing is found by regula falsi (Illinois).
+    It crosses the face where no share of the foot is below `least`. The node is inside of the face's plane at the
+    end. All positions move along straight lines in between; the crossing is found by regula falsi (Illinois).
     """
     f0, foot = _signed(surface, x_begin, x_end, face, node, 0.0)
     normal = length(face_normal(surface, x_begin, face))
