@@ -40,8 +40,8 @@ def chosen_step(
 
     By default no tool passes a feature of a surface within a step.
     """
-    usual = divided_for_fast_tools(problem, default())
-    wanted = options.step if options.step is not None else usual
+    usual = default()
+    wanted = options.step if options.step is not None else divided_for_fast_tools(problem, usual)
     if wanted > bound.step:
         if options.unstable == "refuse":
             raise RheotwinError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.refinements import LIMIT
 from rheotwin.validation import metrics, probe_columns, sentences, study
 from rheotwin.validation.comparison import (
     CaseComparison,
@@ -81,7 +82,7 @@ def _reference_of(runs: Sequence[RunView], wanted: str | None, case: str) -> Run
     """Return the run with the label wanted, or the finest one of the solver wanted."""
     name = wanted or DEFAULT_REFERENCE
     labelled = [run for run in runs if run.label == name]
-    of_solver = [run for run in runs if run.solver == name and not run.label.endswith(f"@{study.LIMIT}")]
+    of_solver = [run for run in runs if run.solver == name and not run.label.endswith(f"@{LIMIT}")]
     if labelled or of_solver:
         return labelled[0] if labelled else max(of_solver, key=lambda run: run.refinement)
     if wanted is None:
@@ -128,7 +129,7 @@ def _compare_run(run: RunView, reference: RunView) -> RunComparison:
     return RunComparison(
         label=run.label,
         solver=run.solver,
-        refinement=None if run.label.endswith(f"@{study.LIMIT}") else run.refinement,
+        refinement=None if run.label.endswith(f"@{LIMIT}") else run.refinement,
         is_reference=is_reference,
         displacement=displacement,
         velocity=velocity,

@@ -18,7 +18,6 @@ from rheotwin.validation.checks.outcome import Verification
 from rheotwin.validation.checks.table import error_text, reference_text
 from rheotwin.validation.checks.table import number as digits
 from rheotwin.validation.comparison import CaseComparison, Comparison, RunComparison
-from rheotwin.validation.cross_check_plots import cross_check_plots
 from rheotwin.validation.pictures import PictureRow
 from rheotwin.validation.plots import colour_bar
 from rheotwin.validation.sentences import cross_check_sentence, percent, settling_sentence
@@ -63,9 +62,13 @@ def render_report(
     overview: Sequence[Plot],
     plots: Mapping[str, Sequence[Plot]],
     pictures: Mapping[str, Sequence[PictureRow]],
+    cross_plots: Sequence[Plot] = (),
     references: Verification | None = None,
 ) -> str:
-    """Return the page; `plots` and `pictures` are keyed by case. `references` are shown in a section of their own."""
+    """Return the page; `plots` and `pictures` are keyed by case.
+
+    Cross-checks are shown where they have plots, `references` in a section of their own.
+    """
     sections = tuple(
         CaseSection(
             anchor=f"case-{slug(case.case)}",
@@ -87,7 +90,7 @@ def render_report(
             materials=material_rows(comparison),
             limits=limits(comparison),
             settlings=any(case.settlings for case in comparison.cases),
-            cross_plots=cross_check_plots(comparison),
+            cross_plots=tuple(cross_plots),
             telling=telling_labels,
             references=references,
             scene=json.dumps(comparison.scene, indent=2, default=str),

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from rheotwin.errors import RheotwinError
+from rheotwin.refinements import LIMIT
 from rheotwin.validation import metrics, probe_columns
 from rheotwin.validation.comparison import RunComparison, Settling
 from rheotwin.validation.convergence import Convergence, convergence, extrapolated
 from rheotwin.validation.run_view import Array, RunView
 
-LIMIT = "limit"
-"""Refinement of a run that stands for what the meshes tend to."""
 ASSUMED_ORDER = 1.0
 """Order of the limit where the peak forces do not show one."""
 
@@ -134,7 +133,7 @@ def finest_labels(runs: Iterable[RunComparison]) -> tuple[str, ...]:
     """Return the label of each solver's run on its finest mesh, in the order of the solvers; limits are none."""
     best: dict[str, RunComparison] = {}
     for run in runs:
-        key = run.label if run.refinement is None else solver_of(run.label)
+        key = solver_of(run.label)
         if run.refinement is not None and (key not in best or run.refinement > (best[key].refinement or 0)):
             best[key] = run
     return tuple(run.label for run in best.values())

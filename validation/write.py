@@ -12,7 +12,7 @@ from pathlib import Path
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.assess import compare, group_by_case
 from rheotwin.validation.chart_style import Plot
-from rheotwin.validation.checks.outcome import Verification, load_validation
+from rheotwin.validation.checks.outcome import Verification
 from rheotwin.validation.comparison import Comparison
 from rheotwin.validation.cross_check_plots import cross_check_plots
 from rheotwin.validation.folder import NUMBERS, PLOTS, REPORT, SUMMARY, records_inside, refuse_existing, remove_earlier
@@ -31,13 +31,13 @@ def compare_records(
     reference: str | None = None,
     overwrite: bool = False,
     names: Mapping[Path, str] | None = None,
-    references: Path | None = None,
+    references: Verification | None = None,
 ) -> Path:
     """Compare the records in `folders`, write the comparison to `out` and return the path of its page.
 
     `names` tells methods apart that use one solver, with other options or in scenes with other cells: their records go
-    by these names instead of the solver's, also in `reference`. `references` is the folder of a validation, whose
-    numbers the page then shows, too.
+    by these names instead of the solver's, also in `reference`. `references` is a validation, whose numbers
+    the page then shows, too.
     """
     from rheotwin.record import open_record
 
@@ -47,8 +47,7 @@ def compare_records(
     found |= {folder: found[folder].of_method(name) for folder, name in (names or {}).items()}
     views = with_limits(labelled(list(found.values())), reference)
     comparison = dataclasses.replace(compare(views, reference=reference), records=records)
-    checked = None if references is None else load_validation(references)
-    return write_comparison(out, comparison, views, overwrite=overwrite, references=checked)
+    return write_comparison(out, comparison, views, overwrite=overwrite, references=references)
 
 
 def write_comparison(
@@ -69,8 +68,11 @@ def write_comparison(
     plots = {case.case: case_plots(comparison, case, runs[case.case]) for case in comparison.cases}
     overview = overview_plots(comparison, plots)
     pictures = draw_pictures(comparison, views)
-    page = render_report(comparison, overview=overview, plots=plots, pictures=pictures, references=references)
-    drawn = [overview[0], *(plot for case in plots.values() for plot in case), *cross_check_plots(comparison)]
+    cross_plots = cross_check_plots(comparison)
+    page = render_report(
+        comparison, overview=overview, plots=plots, pictures=pictures, cross_plots=cross_plots, references=references
+    )
+    drawn = [overview[0], *(plot for case in plots.values() for plot in case), *cross_plots]
     named = dataclasses.replace(comparison, plots=tuple(f"{PLOTS}/{_file_name(plot)}" for plot in drawn))
     with _filled_aside(folder, named) as aside:
         _write_plots(aside / PLOTS, drawn)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Refinements: TypeAlias = Mapping[str, Sequence[int | None]]
 """Refinements by solver; None leaves the scene's own."""
 LIMIT = "limit"
+"""What stands for a refinement in the name of what the meshes of a solver tend to: SOLVER@limit."""
 
 
 def parse_refinements(texts: Iterable[str], solvers: Sequence[str]) -> Refinements:

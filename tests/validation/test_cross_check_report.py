@@ -86,7 +86,8 @@ def test_models_that_promise_nothing_are_not_checked(other: dict[str, Any], pair
 
 
 def page_of(comparison: Comparison) -> str:
-    return render_report(comparison, overview=(), plots={}, pictures={})
+    cross_plots = cross_check_plots(comparison)
+    return render_report(comparison, overview=(), plots={}, pictures={}, cross_plots=cross_plots)
 
 
 def test_the_report_has_the_section(pair: Callable[..., list[RunView]], tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.checks.junit import junit
 from rheotwin.validation.checks.keeping import CHECKS
-from rheotwin.validation.checks.outcome import Verification
+from rheotwin.validation.checks.outcome import NUMBERS, Verification
 from rheotwin.validation.checks.page import render_page
 from rheotwin.validation.checks.plots import convergence_plots
 from rheotwin.validation.checks.summary import summary
 
-REPORT, NUMBERS, JUNIT, SUMMARY, PLOTS = "report.html", "validate.json", "junit.xml", "summary.md", "plots"
+REPORT, JUNIT, SUMMARY, PLOTS = "report.html", "junit.xml", "summary.md", "plots"
 
 
 def refuse_existing(folder: Path, *, overwrite: bool, go_on: bool = False) -> None:

@@ -13,6 +13,8 @@ from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinE
 from rheotwin.validation.checks.check import Check, Curve, Measurement
 from rheotwin.validation.checks.coverage import Coverage
 
+NUMBERS = "validate.json"
+"""File of the results in the folder of a validation."""
 Status = Literal["holds", "finding", "falls short", "could not run", "not yet"]
 
 
@@ -152,7 +154,7 @@ def _row(check: Check, name: str, **found: Any) -> Row:
 
 def load_validation(folder: Path) -> Verification:
     """Return the results in the validate.json of a folder; a missing or foreign file is one sentence."""
-    path = folder / "validate.json"
+    path = folder / NUMBERS
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return _READ.validate_python(

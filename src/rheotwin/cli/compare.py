@@ -95,8 +95,7 @@ def execute(args: argparse.Namespace) -> int:
     check_reference(reference, meshes)
     cases = _cases(scene, args.cases)
     settings = parse_settings(args.set)
-    if args.references is not None:
-        load_validation(args.references)
+    references = None if args.references is None else load_validation(args.references)
     _check_settings(settings, solvers)
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
@@ -107,9 +106,7 @@ def execute(args: argparse.Namespace) -> int:
     finished: list[str] = []
     try:
         early = _run_all(tasks, finished, quiet=args.quiet)
-        report = compare_records(
-            folders, output, reference=reference, references=args.references, overwrite=args.overwrite
-        )
+        report = compare_records(folders, output, reference=reference, references=references, overwrite=args.overwrite)
     except (KeyboardInterrupt, RheotwinError):
         print(_how_to_go_on(finished, tasks), file=sys.stderr)
         raise
