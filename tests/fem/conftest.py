@@ -17,49 +17,19 @@ from rheotwin.fem.steppers import make_stepper
 from rheotwin.problem import Prescribed, Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options
+from rheotwin.validation.checks.laws import EQUAL_RATIO
 
 Data = dict[str, Any]
 
-LAWS: dict[str, Data] = {
-    "elastic": {"model": "elastic", "young": 300.0, "poisson": 0.35},
-    "voigt": {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 60.0},
-    "maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 500.0},
-    "three-element": {
-        "model": "three-element",
-        "young": 30.0,
-        "poisson": 0.35,
-        "voigt_viscosity": 20.0,
-        "series_viscosity": 500.0,
-    },
-    "generalized-voigt": {
-        "model": "generalized-voigt",
-        "units": [
-            {"young": 300.0, "poisson": 0.35},
-            {"young": 100.0, "poisson": 0.35, "viscosity": 80.0},
-            {"young": 40.0, "poisson": 0.35, "viscosity": 400.0},
-        ],
-    },
-    "generalized-maxwell": {
-        "model": "generalized-maxwell",
-        "units": [
-            {"young": 150.0, "poisson": 0.35, "viscosity": 40.0},
-            {"young": 80.0, "poisson": 0.35, "viscosity": 400.0},
-        ],
-        "equilibrium": 20.0,
-        "viscosity": 15.0,
-        "poisson": 0.35,
-    },
-}
 
-
-@pytest.fixture(params=list(LAWS))
+@pytest.fixture(params=list(EQUAL_RATIO))
 def any_law(request: pytest.FixtureRequest) -> Data:
-    return dict(LAWS[request.param])
+    return dict(EQUAL_RATIO[request.param])
 
 
 @pytest.fixture
 def laws() -> dict[str, Data]:
-    return {name: dict(law) for name, law in LAWS.items()}
+    return {name: dict(law) for name, law in EQUAL_RATIO.items()}
 
 
 @pytest.fixture
