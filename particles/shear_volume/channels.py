@@ -6,6 +6,10 @@
 
 Moduli that relax at different times give the volume one arm for each of them. A law named for shear or volume alone
 has its numbers there as they are: young is G or K of every element.
+
+A law that softens does so in shear: its thresholds are uniaxial stresses, von Mises stresses of any other load, and
+shear stresses of 1/sqrt(3) of them. Flow keeps the volume, so that the dashpots of volume keep the viscosities they
+have without softening. Named for shear or for volume alone the thresholds are shear stresses or pressures as they are.
 """
 
 from __future__ import annotations
@@ -13,18 +17,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.materials import Channel, equal_poisson
+from rheotwin.materials import Channel, Modulus, SofteningChannel, SofteningThreeElement, equal_poisson
 from rheotwin.particles.shear_volume.options import OPTIONS, ShearVolumeOptions
 from rheotwin.problem import Problem, ProblemBody
 
 
+NOTHING = Channel.elastic(0.0)
+Found = tuple[Channel, SofteningChannel | None]
+"""A linear network, and what softens in its place."""
+
+
 @dataclass(frozen=True)
 class BodyChannels:
-    """Shear and volume (2D: area) networks of a body [Pa, Pa s]."""
+    """Shear and volume (2D: area) networks of a body [Pa, Pa s]; of what softens, those up to its threshold."""
 
     shear: Channel
     volume: Channel
     incompressible: bool = False
+    soft_shear: SofteningChannel | None = None
+    soft_volume: SofteningChannel | None = None
+
+    @property
+    def linear_shear(self) -> Channel:
+        """Linear network of shear: nothing where it softens."""
+        return self.shear if self.soft_shear is None else NOTHING
+
+    @property
+    def linear_volume(self) -> Channel:
+        """Linear network of volume: nothing where it softens."""
+        return self.volume if self.soft_volume is None else NOTHING
 
     @property
     def poisson(self) -> float:
@@ -40,25 +61,35 @@ def body_channels(problem: Problem, body: ProblemBody, options: ShearVolumeOptio
 
     Constraints keep the mean of S/S0 at one, so that what holds single elements near it are volume elements.
     """
-    shear, volume = options.shear_law, options.volume_law
-    found = body.law.channel("shear") if shear is None else _named(problem, shear, "shear_law")
+    found, soft_shear = _shear(problem, body, options)
     if options.incompressible != "none":
-        return BodyChannels(found, found.scaled(options.soft_volume), incompressible=True)
-    return BodyChannels(
-        found, _volume(problem, body, options) if volume is None else _named(problem, volume, "volume_law")
-    )
+        soft_volume = found.scaled(options.soft_volume)
+        return BodyChannels(found, soft_volume, incompressible=True, soft_shear=soft_shear)
+    volume, softening_volume = _volume(problem, body, options)
+    return BodyChannels(found, volume, soft_shear=soft_shear, soft_volume=softening_volume)
 
 
-def _volume(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> Channel:
+def _shear(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> Found:
+    if options.shear_law is not None:
+        return _named(problem, options.shear_law, "shear_law")
+    if isinstance(body.law, SofteningThreeElement):
+        return _softening(body.law, "shear", f"the law of body {body.name}")
+    return body.law.channel("shear"), None
+
+
+def _volume(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> Found:
+    if options.volume_law is not None:
+        return _named(problem, options.volume_law, "volume_law")
     law, space = body.law, problem.dimension == 3
     if not space and problem.plane == "stress":
-        return _plane_stress(body)
+        return _plane_stress(body, options), None
+    law = law.unsoftened if isinstance(law, SofteningThreeElement) else law
     if options.split == "lame":
-        return law.channel("lame") + law.channel("shear").scaled(2.0 / 3.0 if space else 1.0)
-    return law.channel("bulk") if space else law.channel("bulk") + law.channel("shear").scaled(1.0 / 3.0)
+        return law.channel("lame") + law.channel("shear").scaled(2.0 / 3.0 if space else 1.0), None
+    return law.channel("bulk") if space else law.channel("bulk") + law.channel("shear").scaled(1.0 / 3.0), None
 
 
-def _plane_stress(body: ProblemBody) -> Channel:
+def _plane_stress(body: ProblemBody, options: ShearVolumeOptions) -> Channel:
     ratio = equal_poisson(body.law)
     if ratio is None:
         raise RheotwinError(
@@ -68,10 +99,23 @@ def _plane_stress(body: ProblemBody) -> Channel:
     return body.law.channel("young").scaled(0.5 / (1.0 - ratio))
 
 
-def _named(problem: Problem, name: str, key: str) -> Channel:
+def _named(problem: Problem, name: str, key: str) -> Found:
     known = problem.scene.laws
     if name not in known:
         raise RheotwinError(
             f"{OPTIONS}.{key}: no law is named '{name}'{nearest_name(name, known)}; law names here: {', '.join(known)}"
         )
-    return known[name].law().channel("young")
+    law = known[name].law()
+    if isinstance(law, SofteningThreeElement):
+        return _softening(law, "young", f"{OPTIONS}.{key}: the law '{name}'")
+    return law.channel("young"), None
+
+
+def _softening(law: SofteningThreeElement, modulus: Modulus, whose: str) -> Found:
+    if law.slider is not None:
+        raise RheotwinError(
+            f"{whose} has a slider beside its softening, which bounds the share of an edge's length: leave `slider` "
+            "out, or choose the solver truss"
+        )
+    channel = law.softening_channel(modulus)
+    return channel.unsoftened, channel

@@ -21,10 +21,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.particles.shear_volume.corner_softening import SCRATCH, soften_corners
 from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
 from rheotwin.particles.shear_volume.inversion import inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
 from rheotwin.particles.shear_volume.memory import advance_arms
+from rheotwin.particles.shear_volume.tensor_memory import voigt_volume_energy
 
 Array = NDArray[np.float64]
 
@@ -142,6 +144,30 @@ def _stiffest(e: Array, c: Array, strain: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _soften(
+    group: Group,
+    memory: Memory,
+    chunk: int,
+    part: float,
+    v: Array,
+    edges: Array,
+    rates: Array,
+    strain: Array,
+    tension: Array,
+    scratch: Array,
+) -> None:
+    """Advance softening networks of a chunk: strain rates are what dashpots of unit viscosity answer."""
+    c, rate = group.constants[chunk], scratch[3 * CHUNK : 7 * CHUNK]
+    scratch[: 2 * CHUNK], rate[:] = 1.0, 0.0
+    if group.viscous:
+        gather_triangles(group.corners, chunk * CHUNK, v, rates)
+        _add_dashpots(edges, rates, c, scratch[:CHUNK], scratch[CHUNK : 2 * CHUNK], rate)
+    scratch[:CHUNK], scratch[CHUNK : 2 * CHUNK] = group.shear.viscosity[chunk], group.volume.viscosity[chunk]
+    _measure(edges, c, strain)
+    soften_corners(group, memory, chunk, part, c[WEIGHT * CHUNK : (WEIGHT + 3) * CHUNK], strain, tension, scratch)
+
+
+@njit(cache=True, nogil=True)
 def add_cotangent_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
     """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
 
@@ -150,14 +176,19 @@ def add_cotangent_forces(group: Group, memory: Memory, x: Array, v: Array, part:
     stiffer = 0.0
     edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
     strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
+    scratch = np.empty(SCRATCH * CHUNK if group.softens else 0)
     for chunk in range(group.constants.shape[0]):
         first, c = chunk * CHUNK, group.constants[chunk]
         gather_triangles(group.corners, first, x, edges)
         if group.viscous or group.remembers:
             tension[:] = 0.0
+        if group.softens:
+            _soften(group, memory, chunk, part, v, edges, rates, strain, tension, scratch)
         if group.viscous:
             gather_triangles(group.corners, first, v, rates)
-            _add_dashpots(edges, rates, c, group.shear.viscosity[chunk], group.volume.viscosity[chunk], tension)
+            left = scratch[:CHUNK] if group.softens else group.shear.viscosity[chunk]
+            left_of_area = scratch[CHUNK : 2 * CHUNK] if group.softens else group.volume.viscosity[chunk]
+            _add_dashpots(edges, rates, c, left, left_of_area, tension)
         if group.remembers:
             _measure(edges, c, strain)
             shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
@@ -198,8 +229,12 @@ def cotangent_energy(group: Group, memory: Memory, x: Array) -> float:
                 own = c[SHEAR * CHUNK + k] * strain[i * CHUNK + k] ** 2
                 for arm in range(group.shear.arm_stiffness.shape[1]):
                     own += group.shear.arm_stiffness[chunk, arm, k] * memory.shear_arms[chunk, arm, i, k] ** 2
+                if len(memory.shear_voigt):
+                    soft = group.soft_shear
+                    own += soft.size[chunk, k] * soft.spring[chunk, k] * memory.shear_voigt[chunk, i, k] ** 2
                 total += 0.5 * c[(WEIGHT + i) * CHUNK + k] * own
             total += 0.5 * c[AREA * CHUNK + k] * strain[3 * CHUNK + k] ** 2
             for arm in range(group.volume.arm_stiffness.shape[1]):
                 total += 0.5 * group.volume.arm_stiffness[chunk, arm, k] * memory.volume_arms[chunk, arm, 0, k] ** 2
+            total += voigt_volume_energy(group, memory, chunk, k)
     return total

@@ -14,6 +14,7 @@ from rheotwin.particles.shear_volume.channels import BodyChannels, body_channels
 from rheotwin.particles.shear_volume.cotangent_triangle import corner_cotangents, corner_weights
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.shear_volume.quadrilateral_area import quadrilateral_areas
+from rheotwin.particles.shear_volume.softening_constants import SofteningConstants, stack_softening
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
 
@@ -30,7 +31,7 @@ HALVES = np.array([[0, 1, 2], [0, 2, 3], [0, 1, 3], [1, 2, 3]])
 class Elements:
     """Cells (E, k) of one kind in global node numbers; `rest` measures [m^d] with thickness and share in `size` [m^3].
 
-    Networks are times size [J, J s].
+    Networks are times size [J, J s]. What softens is beside the linear networks, which are then zero.
     """
 
     cells: Indices
@@ -38,6 +39,18 @@ class Elements:
     size: Array
     shear: Constants
     volume: Constants
+    soft_shear: SofteningConstants | None = None
+    soft_volume: SofteningConstants | None = None
+
+    @property
+    def stiffest_shear(self) -> Constants:
+        """The linear networks of shear with the largest tangents of those that soften."""
+        return self.shear if self.soft_shear is None else self.soft_shear.with_tangents(self.shear)
+
+    @property
+    def stiffest_volume(self) -> Constants:
+        """The linear networks of volume with the largest tangents of those that soften."""
+        return self.volume if self.soft_volume is None else self.soft_volume.with_tangents(self.volume)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -117,9 +130,15 @@ def _elements(
     plane = problem.dimension == 2
     rest = quadrilateral_areas(problem.points, cells) if plane and width == 4 else _measures(problem.points, cells)
     size = rest * share * problem.thickness
-    shear = stack_channels([own.shear for own in channels], which, size)
-    volume = stack_channels([own.volume for own in channels], which, size)
-    return Elements(np.ascontiguousarray(cells), rest, size, shear, volume)
+    return Elements(
+        np.ascontiguousarray(cells),
+        rest,
+        size,
+        stack_channels([own.linear_shear for own in channels], which, size),
+        stack_channels([own.linear_volume for own in channels], which, size),
+        stack_softening([own.soft_shear for own in channels], which, size),
+        stack_softening([own.soft_volume for own in channels], which, size),
+    )
 
 
 def _measures(points: Array, cells: Indices) -> Array:

@@ -13,9 +13,16 @@ from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
 from rheotwin.particles.shear_volume.group import Group
 from rheotwin.particles.shear_volume.neo_hooke_triangle import add_neo_hooke_forces
-from rheotwin.particles.shear_volume.quadrilateral_area import add_quadrilateral_forces
-from rheotwin.particles.shear_volume.seed_corners import add_corner_forces
-from rheotwin.particles.shear_volume.seed_tetrahedron import add_tetrahedron_shear_forces
+from rheotwin.particles.shear_volume.quadrilateral_area import (
+    add_quadrilateral_forces,
+    soften_quadrilaterals,
+)
+from rheotwin.particles.shear_volume.seed_corners import add_corner_forces, soften_corners
+from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_simplices
+from rheotwin.particles.shear_volume.seed_tetrahedron import (
+    add_tetrahedron_shear_forces,
+    soften_tetrahedra,
+)
 from rheotwin.particles.shear_volume.state import State
 from rheotwin.particles.shear_volume.tet_shear import add_tet_forces
 
@@ -23,7 +30,10 @@ Array = NDArray[np.float64]
 
 
 class Forces(NamedTuple):
-    """Elements by kind. `seed` are the papers' corners, with area or volume in `cells` and `quadrilaterals`."""
+    """Elements by kind. `seed` are the papers' corners, with area or volume in `cells` and `quadrilaterals`.
+
+    The last three are what softens of these; those of the other kinds are in the groups.
+    """
 
     cotangent: Group
     neo_hooke: Group
@@ -31,6 +41,9 @@ class Forces(NamedTuple):
     seed: Elements
     cells: Elements
     quadrilaterals: Elements
+    soft_seed: SofteningRows
+    soft_cells: SofteningRows
+    soft_quadrilaterals: SofteningRows
 
 
 @njit(cache=True, nogil=True)
@@ -54,7 +67,24 @@ def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: f
 @njit(cache=True, nogil=True)
 def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
     """Add the forces of the papers' elements, a corner of which has two neighbours in the plane and three in space."""
-    if forces.seed.corners.shape[1] == 3:
+    plane = forces.seed.corners.shape[1] == 3
+    if len(forces.soft_seed.size):
+        if plane:
+            soften_corners(forces.seed, forces.soft_seed, x, v, state.seed_voigt, state.seed_arms)
+        else:
+            soften_tetrahedra(forces.seed, forces.soft_seed, x, v, state.seed_voigt, state.seed_arms)
+    if len(forces.soft_cells.size):
+        soften_simplices(forces.cells, forces.soft_cells, x, v, state.cell_voigt, state.cell_arms)
+    if len(forces.soft_quadrilaterals.size):
+        soften_quadrilaterals(
+            forces.quadrilaterals,
+            forces.soft_quadrilaterals,
+            x,
+            v,
+            state.quadrilateral_voigt,
+            state.quadrilateral_arms,
+        )
+    if plane:
         add_corner_forces(forces.seed, state.seed_arms, x, v, force)
         cells.add_triangle_forces(forces.cells, x, v, state.cell_arms, force)
         add_quadrilateral_forces(forces.quadrilaterals, state.quadrilateral_arms, x, v, force)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rheotwin.particles.shear_volume.lanes import Corners
 from rheotwin.particles.shear_volume.memory import Network
+from rheotwin.particles.shear_volume.softening import Softening
 
 Array = NDArray[np.float64]
 
@@ -17,7 +18,8 @@ Array = NDArray[np.float64]
 class Group(NamedTuple):
     """Corners (filled, d+1) of `number` simplices and their constants (chunks, rows * CHUNK), springs among them.
 
-    `viscous`: some network has a dashpot; `remembers`: one has arms. Without either one pass over elements is enough.
+    `viscous`: some network has a dashpot; `remembers`: one has arms or softens, as `softens` says. Without any of it one
+    pass over elements is enough.
     `stretch` is the step over the stable one: `limit` is the s^2 up to which it is short enough (see `inversion`).
     """
 
@@ -30,15 +32,23 @@ class Group(NamedTuple):
     remembers: bool
     stretch: float
     limit: float
+    softens: bool
+    soft_shear: Softening
+    soft_volume: Softening
 
 
 class Memory(NamedTuple):
-    """What the arms of a group remember, in chunks: arms (chunks, arms, strains, CHUNK), strains a step ago."""
+    """What the arms of a group remember, in chunks: arms (chunks, arms, strains, CHUNK), strains a step ago.
+
+    Voigt parts of softening networks (chunks, strains, CHUNK) have no chunks where nothing softens.
+    """
 
     shear_arms: Array
     shear_before: Array
     volume_arms: Array
     volume_before: Array
+    shear_voigt: Array
+    volume_voigt: Array
 
 
 @njit(cache=True, inline="always")

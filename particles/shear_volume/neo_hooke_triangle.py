@@ -24,6 +24,7 @@ from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inv
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
+from rheotwin.particles.shear_volume.tensor_softening import PLANE_SCRATCH, soften_tensors
 
 Array = NDArray[np.float64]
 
@@ -132,6 +133,7 @@ def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part:
     stiffer = 0.0
     edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
     strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
+    scratch = np.empty(PLANE_SCRATCH * CHUNK if group.softens else 0)
     for chunk in range(group.constants.shape[0]):
         first, c = chunk * CHUNK, group.constants[chunk]
         gather_triangles(group.corners, first, x, edges)
@@ -139,6 +141,9 @@ def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part:
             tension[:] = 0.0
             before = memory.shear_before[chunk]
             _measure(edges, c, strain)
+            if group.softens:
+                gather_triangles(group.corners, first, v, rates)
+                soften_tensors(group, memory, chunk, part, edges, rates, strain, tension, scratch)
             shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
             advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
             advance_arms(
@@ -154,7 +159,9 @@ def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part:
             stiffer = max(stiffer, _stiffest(edges, c))
         if group.viscous:
             gather_triangles(group.corners, first, v, rates)
-            _add_dashpots(edges, rates, c, group.shear.viscosity[chunk], group.volume.viscosity[chunk], pulls)
+            left = scratch[:CHUNK] if group.softens else group.shear.viscosity[chunk]
+            left_of_area = scratch[CHUNK : 2 * CHUNK] if group.softens else group.volume.viscosity[chunk]
+            _add_dashpots(edges, rates, c, left, left_of_area, pulls)
         scatter_triangles(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
 

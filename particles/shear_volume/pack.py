@@ -23,6 +23,9 @@ from rheotwin.particles.shear_volume.forces import Forces
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.lanes import CHUNK, corners_in_chunks, in_chunks
 from rheotwin.particles.shear_volume.memory import pack_network
+from rheotwin.particles.shear_volume.seed_softening import pack_rows, with_room
+from rheotwin.particles.shear_volume.softening import pack_softening
+from rheotwin.particles.shear_volume.softening_constants import SofteningConstants, joined
 from rheotwin.particles.shear_volume.state import State
 
 Array = NDArray[np.float64]
@@ -43,6 +46,9 @@ def pack_forces(elements: AllElements, points: Array, h: float, stable: float = 
         seed=_seed(simplices, quadrilaterals, points, h),
         cells=_pressures(simplices, h),
         quadrilaterals=_pressures(quadrilaterals, h),
+        soft_seed=pack_rows(_soft_corners(simplices, quadrilaterals), h),
+        soft_cells=pack_rows(_soft_pressures(simplices), h),
+        soft_quadrilaterals=pack_rows(_soft_pressures(quadrilaterals), h),
     )
 
 
@@ -58,6 +64,7 @@ def without_springs(forces: Forces) -> Forces:
     for name in ("seed", "cells", "quadrilaterals"):
         part = getattr(forces, name)
         changed[name] = part._replace(stiffness=0.0 * part.stiffness, viscosity=0.0 * part.viscosity)
+        changed[f"soft_{name}"] = getattr(forces, f"soft_{name}")._replace(viscous=False)
     return forces._replace(**changed)
 
 
@@ -90,6 +97,9 @@ def rest_state(forces: Forces, rest: Array, *, candidates: int = 0, multipliers:
         seed_arms=np.zeros_like(forces.seed.arm_stiffness),
         cell_arms=np.zeros_like(forces.cells.arm_stiffness),
         quadrilateral_arms=np.zeros_like(forces.quadrilaterals.arm_stiffness),
+        seed_voigt=np.zeros_like(forces.soft_seed.size),
+        cell_voigt=np.zeros_like(forces.soft_cells.size),
+        quadrilateral_voigt=np.zeros_like(forces.soft_quadrilaterals.size),
     )
 
 
@@ -101,6 +111,8 @@ def _no_memory(group: Group, strains: int) -> Memory:
         np.zeros((chunks, strains, CHUNK)),
         np.zeros((chunks, group.volume.arm_stiffness.shape[1], 1, CHUNK)),
         np.zeros((chunks, 1, CHUNK)),
+        np.zeros((len(group.soft_shear.size), strains, CHUNK)),
+        np.zeros((len(group.soft_volume.size), 1, CHUNK)),
     )
 
 
@@ -108,7 +120,8 @@ def _group(elements: Elements, rows: Array, h: float, stretch: float) -> Group:
     springs = np.vstack([elements.shear.stiffness, elements.volume.stiffness])
     constants = np.concatenate([in_chunks(rows), in_chunks(springs, forces=True)], axis=1)
     shear, volume = _with_needed_arms(elements.shear), _with_needed_arms(elements.volume)
-    viscous = bool(shear.viscosity.any() or volume.viscosity.any())
+    softens = elements.soft_shear is not None or elements.soft_volume is not None
+    viscous = bool(shear.viscosity.any() or volume.viscosity.any()) or softens
     short = stretch if viscous else stretch**2
     return Group(
         number=len(elements),
@@ -117,9 +130,12 @@ def _group(elements: Elements, rows: Array, h: float, stretch: float) -> Group:
         shear=pack_network(shear, h),
         volume=pack_network(volume, h),
         viscous=viscous,
-        remembers=bool(shear.arm_stiffness.size or volume.arm_stiffness.size),
+        remembers=bool(shear.arm_stiffness.size or volume.arm_stiffness.size) or softens,
         stretch=stretch,
         limit=1.0 / short if short > 0.0 else np.inf,
+        softens=softens,
+        soft_shear=pack_softening(elements.soft_shear, h),
+        soft_volume=pack_softening(elements.soft_volume, h),
     )
 
 
@@ -157,7 +173,25 @@ def _per_size(constants: Constants, elements: Elements, times: int = 1) -> Const
 
 
 def _pressures(elements: Elements, h: float) -> KernelElements:
-    return kernel_elements(elements.cells, elements.rest, _per_size(elements.volume, elements), h)
+    found = kernel_elements(elements.cells, elements.rest, _per_size(elements.volume, elements), h)
+    return with_room(found, _soft_pressures(elements))
+
+
+def _soft_pressures(elements: Elements) -> SofteningConstants | None:
+    """Return what softens of volumes, its measure over that of the elements."""
+    soft = elements.soft_volume
+    return None if soft is None else soft.repeated(1, elements.size / elements.rest)
+
+
+def _soft_corners(simplices: Elements, quadrilaterals: Elements) -> SofteningConstants | None:
+    """Return what softens of the papers' corners, in the order of their rows."""
+    sorts = ((simplices, 24 if simplices.cells.shape[1] == 4 else 3), (quadrilaterals, 4))
+    return joined(
+        [
+            (None if kind.soft_shear is None else kind.soft_shear.repeated(times, kind.size / kind.rest), times * len(kind))
+            for kind, times in sorts
+        ]
+    )
 
 
 def _joined(parts: tuple[Constants, Constants]) -> Constants:
@@ -179,7 +213,8 @@ def _seed(simplices: Elements, quadrilaterals: Elements, points: Array, h: float
     if simplices.cells.shape[1] == 4:
         corners = seed_tetrahedron.tetrahedron_corners(simplices.cells)
         rest = seed_tetrahedron.shear_strains(points, corners)
-        return kernel_elements(corners, rest, _per_size(simplices.shear, simplices, 24), h)
+        found = kernel_elements(corners, rest, _per_size(simplices.shear, simplices, 24), h)
+        return with_room(found, _soft_corners(simplices, quadrilaterals))
     corners = np.concatenate(
         [
             seed_corners.triangle_corners(simplices.cells),
@@ -187,4 +222,5 @@ def _seed(simplices: Elements, quadrilaterals: Elements, points: Array, h: float
         ]
     )
     constants = _joined((_per_size(simplices.shear, simplices, 3), _per_size(quadrilaterals.shear, quadrilaterals, 4)))
-    return kernel_elements(corners, seed_corners.corner_cotangents(points, corners), constants, h)
+    found = kernel_elements(corners, seed_corners.corner_cotangents(points, corners), constants, h)
+    return with_room(found, _soft_corners(simplices, quadrilaterals))

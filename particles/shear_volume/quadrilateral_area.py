@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_row
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,3 +49,15 @@ def add_quadrilateral_forces(cells: Elements, arms: Array, x: Array, v: Array, f
         force[m, 1] -= half * ax
         force[j, 0] -= half * ay
         force[j, 1] += half * ax
+
+
+@njit(cache=True)
+def soften_quadrilaterals(cells: Elements, rows: SofteningRows, x: Array, v: Array, d: Array, arms: Array) -> None:
+    """Advance softening networks of areas with their rates; stresses become the last of the arms."""
+    for cell in range(cells.corners.shape[0]):
+        i, j = cells.corners[cell, 0], cells.corners[cell, 1]
+        k, m = cells.corners[cell, 2], cells.corners[cell, 3]
+        ax, ay, bx, by = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[m, 0] - x[j, 0], x[m, 1] - x[j, 1]
+        ux, uy, wx, wy = v[k, 0] - v[i, 0], v[k, 1] - v[i, 1], v[m, 0] - v[j, 0], v[m, 1] - v[j, 1]
+        rate = 0.5 * (ux * by + ax * wy - uy * bx - ay * wx) / cells.rest[cell]
+        soften_row(rows, cell, rate, d, arms)

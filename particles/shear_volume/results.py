@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.response import stored_energy
 from rheotwin.particles.shear_volume.cotangent_triangle import cotangent_energy
-from rheotwin.particles.shear_volume.elements import AllElements
+from rheotwin.particles.shear_volume.elements import AllElements, Elements
 from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
 from rheotwin.particles.shear_volume.neo_hooke_triangle import neo_hooke_energy
 from rheotwin.particles.shear_volume.pack import exploded, pack_forces, without_springs
@@ -71,12 +71,25 @@ def stored(forces: Forces, state: State, elements: AllElements) -> float:
     if len(elements.seed_simplices):
         kind = elements.seed_simplices
         strain = cell_volumes(x, kind.cells)[0] / kind.rest - 1.0
-        found += stored_energy(kind.volume, state.cell_arms, strain, 1.0)
+        found += stored_energy(kind.volume, _arms(state.cell_arms, kind), strain, 1.0)
+        found += _voigt_energy(kind, state.cell_voigt)
     if len(elements.seed_quadrilaterals):
         kind = elements.seed_quadrilaterals
         strain = quadrilateral_areas(x, kind.cells) / kind.rest - 1.0
-        found += stored_energy(kind.volume, state.quadrilateral_arms, strain, 1.0)
+        found += stored_energy(kind.volume, _arms(state.quadrilateral_arms, kind), strain, 1.0)
+        found += _voigt_energy(kind, state.quadrilateral_voigt)
     return found
+
+
+def _arms(arms: Array, kind: Elements) -> Array:
+    """Return arms of volumes without the stress of softening networks behind them."""
+    return arms[: len(kind.volume.arm_stiffness)]
+
+
+def _voigt_energy(kind: Elements, d: Array) -> float:
+    """Return the energy k d^2/2 [J] of Voigt parts of softening volumes."""
+    soft = kind.soft_volume
+    return 0.0 if soft is None else float(0.5 * np.sum(soft.size * soft.spring * d**2))
 
 
 def smallest_ratio(elements: AllElements, positions: Array) -> float:

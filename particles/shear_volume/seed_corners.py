@@ -19,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_row
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -81,3 +82,16 @@ def add_corner_forces(elements: Elements, arms: Array, x: Array, v: Array, force
         force[j, 1] -= 0.5 * fy
         force[k, 0] -= 0.5 * fx
         force[k, 1] -= 0.5 * fy
+
+
+@njit(cache=True)
+def soften_corners(elements: Elements, rows: SofteningRows, x: Array, v: Array, d: Array, arms: Array) -> None:
+    """Advance softening networks of corner rows with their strain rates; stresses become the last of the arms."""
+    for row in range(elements.corners.shape[0]):
+        ax, ay, bx, by = _edges(x, elements.corners, row)
+        ux, uy, wx, wy = _edges(v, elements.corners, row)
+        double_area = ax * by - ay * bx
+        cotangent = (ax * bx + ay * by) / double_area
+        turning = ux * by + ax * wy - uy * bx - ay * wx
+        rate = (ux * bx + ax * wx + uy * by + ay * wy - cotangent * turning) / double_area
+        soften_row(rows, row, rate, d, arms)

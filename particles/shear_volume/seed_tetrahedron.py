@@ -25,6 +25,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_row
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -156,3 +157,14 @@ def add_tetrahedron_shear_forces(elements: Elements, arms: Array, x: Array, v: A
                 arms[arm, e] = state
                 stress += elements.arm_stiffness[arm, e] * state
             _push(corner, nodes, s, stress, volume, force)
+
+
+@njit(cache=True)
+def soften_tetrahedra(elements: Elements, rows: SofteningRows, x: Array, v: Array, d: Array, arms: Array) -> None:
+    """Advance softening networks of corner rows with their strain rates; stresses become the last of the arms."""
+    corner = _room()
+    for row in range(elements.corners.shape[0]):
+        volume, flow = _measure(corner, elements.corners[row], x, v)
+        for s in range(STRAINS):
+            _, rate = _strain(corner, s, volume, flow)
+            soften_row(rows, STRAINS * row + s, rate, d, arms)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
 from rheotwin.problem import Problem
@@ -21,7 +22,7 @@ class ShearVolumeSolver:
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({2, 3}),
         cells=frozenset({"triangle", "quad", "tet"}),
-        laws=ALL_LAWS,
+        laws=ALL_LAWS | {SofteningThreeElement.name},
         tools=SOLID_TOOLS,
         contact=ALL_CONTACT,
         incompressible=True,

@@ -5,7 +5,8 @@ element, taken from its own dashpot (force is linear in velocity), |K| = (K^T K)
 
     |v^T K_e w| <= v^T (|K_e| + |K_e^T|)/2 v  for w = v,
 
-bounds what K_e can do by a symmetric matrix.
+bounds what K_e can do by a symmetric matrix. Networks that soften count with the largest tangents they can show: df/dg
+<= B along g, and f/g <= B across it, B = c_max/(c1 + c_max).
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ def _families(problem: Problem, elements: Elements) -> list[Family]:
     cells = elements.cells
     shear = _operator(cells, _shear_rows(gradients), problem)
     return [
-        Family(elements.shear, lambda c: _weighted(shear, c)),
+        Family(elements.stiffest_shear, lambda c: _weighted(shear, c)),
         _volume_family(problem, elements, gradients),
     ]
 
 
 def _volume_family(problem: Problem, elements: Elements, gradients: Array) -> Family:
     operator = _operator(elements.cells, gradients.reshape(len(gradients), 1, -1), problem)
-    return Family(elements.volume, lambda c: _weighted(operator, c))
+    return Family(elements.stiffest_volume, lambda c: _weighted(operator, c))
 
 
 def _seed_families(problem: Problem, elements: Elements, matrices: Array) -> list[Family]:
@@ -68,7 +69,7 @@ def _seed_families(problem: Problem, elements: Elements, matrices: Array) -> lis
     rows = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]).transpose(0, 2, 1)
     operator = _operator(elements.cells, rows, problem)
     return [
-        Family(elements.shear, lambda c: _weighted(operator, c)),
+        Family(elements.stiffest_shear, lambda c: _weighted(operator, c)),
         _volume_family(problem, elements, _gradients(problem.points, elements)),
     ]
 

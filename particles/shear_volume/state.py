@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 class State(NamedTuple):
     """What a step changes; vectors are (N, 3), multipliers those of patches that keep their volume.
 
+    `..._voigt` are Voigt parts of softening networks, empty without; their stress is the last of the arms beside them.
+
     `part` (1,) is the step that led here where it was divided, else 0 [s]; `divided` (1,) counts such steps.
     """
 
@@ -33,6 +35,9 @@ class State(NamedTuple):
     seed_arms: Array
     cell_arms: Array
     quadrilateral_arms: Array
+    seed_voigt: Array
+    cell_voigt: Array
+    quadrilateral_voigt: Array
 
 
 def flat(state: State) -> dict[str, Array]:
@@ -53,6 +58,7 @@ def copied(state: State) -> State:
 
 
 def take_over(state: State, saved: Mapping[str, Array]) -> None:
-    """Fill the arrays of a state with saved ones."""
+    """Fill the arrays of a state with saved ones; an older checkpoint need not have what is empty."""
     for name, array in flat(state).items():
-        array[...] = saved[name]
+        if array.size:
+            array[...] = saved[name]

@@ -26,6 +26,7 @@ from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inv
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_tets, scatter_tets
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
+from rheotwin.particles.shear_volume.tensor_softening import SPACE_SCRATCH, soften_tensors
 
 Array = NDArray[np.float64]
 
@@ -196,6 +197,7 @@ def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float
     stiffer = 0.0
     edges, rates, pulls = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     strain, tension = np.empty(7 * CHUNK), np.zeros(7 * CHUNK)
+    scratch = np.empty(SPACE_SCRATCH * CHUNK if group.softens else 0)
     for chunk in range(group.constants.shape[0]):
         first, c = chunk * CHUNK, group.constants[chunk]
         gather_tets(group.corners, first, x, edges)
@@ -203,6 +205,9 @@ def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float
             tension[:] = 0.0
             before = memory.shear_before[chunk]
             _measure(edges, c, strain)
+            if group.softens:
+                gather_tets(group.corners, first, v, rates)
+                soften_tensors(group, memory, chunk, part, edges, rates, strain, tension, scratch)
             shear, volume = slice(0, 6 * CHUNK), slice(6 * CHUNK, 7 * CHUNK)
             advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
             advance_arms(
@@ -218,7 +223,9 @@ def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float
             stiffer = max(stiffer, _stiffest(edges, c))
         if group.viscous:
             gather_tets(group.corners, first, v, rates)
-            _add_dashpots(edges, rates, c, group.shear.viscosity[chunk], group.volume.viscosity[chunk], pulls)
+            left = scratch[:CHUNK] if group.softens else group.shear.viscosity[chunk]
+            left_of_volume = scratch[CHUNK : 2 * CHUNK] if group.softens else group.volume.viscosity[chunk]
+            _add_dashpots(edges, rates, c, left, left_of_volume, pulls)
         scatter_tets(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
 

@@ -22,6 +22,7 @@ from rheotwin.materials.nonlinear_three_element import NonlinearThreeElement
 from rheotwin.materials.slider import Slider
 from rheotwin.materials.slider_three_element import SliderThreeElement
 from rheotwin.materials.softening import Softening
+from rheotwin.materials.softening_channel import SofteningChannel
 from rheotwin.materials.softening_three_element import SofteningThreeElement
 from rheotwin.materials.three_element import ThreeElement
 from rheotwin.materials.voigt import Voigt
@@ -42,6 +43,7 @@ __all__ = [
     "Slider",
     "SliderThreeElement",
     "Softening",
+    "SofteningChannel",
     "SofteningThreeElement",
     "ThreeElement",
     "Voigt",
