@@ -9,7 +9,9 @@ has its numbers there as they are: young is G or K of every element.
 
 A law that softens does so in shear: its thresholds are uniaxial stresses, von Mises stresses of any other load, and
 shear stresses of 1/sqrt(3) of them. Flow keeps the volume, so that the dashpots of volume keep the viscosities they
-have without softening. Named for shear or for volume alone the thresholds are shear stresses or pressures as they are.
+have without softening. In plane stress areas change without volumes: there the whole stress softens both, which takes
+no more than one equation, as both have one Poisson ratio. Named for shear or for volume alone the thresholds are shear
+stresses or pressures as they are.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.materials import Channel, Modulus, SofteningChannel, SofteningThreeElement, equal_poisson
 from rheotwin.particles.shear_volume.options import OPTIONS, ShearVolumeOptions
 from rheotwin.problem import Problem, ProblemBody
-
 
 NOTHING = Channel.elastic(0.0)
 Found = tuple[Channel, SofteningChannel | None]
@@ -36,6 +37,8 @@ class BodyChannels:
     incompressible: bool = False
     soft_shear: SofteningChannel | None = None
     soft_volume: SofteningChannel | None = None
+    together: bool = False
+    """Whether shear and area soften by one stress."""
 
     @property
     def linear_shear(self) -> Channel:
@@ -63,10 +66,19 @@ def body_channels(problem: Problem, body: ProblemBody, options: ShearVolumeOptio
     """
     found, soft_shear = _shear(problem, body, options)
     if options.incompressible != "none":
-        soft_volume = found.scaled(options.soft_volume)
-        return BodyChannels(found, soft_volume, incompressible=True, soft_shear=soft_shear)
-    volume, softening_volume = _volume(problem, body, options)
-    return BodyChannels(found, volume, soft_shear=soft_shear, soft_volume=softening_volume)
+        held = found.scaled(options.soft_volume)
+        return BodyChannels(found, held, incompressible=True, soft_shear=soft_shear)
+    if isinstance(body.law, SofteningThreeElement) and _plane_stress_alone(problem, options):
+        soft_area = _soft_area(body, body.law, options)
+        return BodyChannels(found, soft_area.unsoftened, soft_shear=soft_shear, soft_volume=soft_area, together=True)
+    volume, soft_volume = _volume(problem, body, options)
+    return BodyChannels(found, volume, soft_shear=soft_shear, soft_volume=soft_volume)
+
+
+def _plane_stress_alone(problem: Problem, options: ShearVolumeOptions) -> bool:
+    """Tell whether bodies have the shear and the area of plane stress from their own laws."""
+    plane_stress = problem.dimension == 2 and problem.plane == "stress"
+    return plane_stress and options.shear_law is None and options.volume_law is None
 
 
 def _shear(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> Found:
@@ -81,22 +93,40 @@ def _volume(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) ->
     if options.volume_law is not None:
         return _named(problem, options.volume_law, "volume_law")
     law, space = body.law, problem.dimension == 3
-    if not space and problem.plane == "stress":
-        return _plane_stress(body, options), None
     law = law.unsoftened if isinstance(law, SofteningThreeElement) else law
+    if not space and problem.plane == "stress":
+        return law.channel("young").scaled(0.5 / (1.0 - _one_ratio(body))), None
     if options.split == "lame":
         return law.channel("lame") + law.channel("shear").scaled(2.0 / 3.0 if space else 1.0), None
     return law.channel("bulk") if space else law.channel("bulk") + law.channel("shear").scaled(1.0 / 3.0), None
 
 
-def _plane_stress(body: ProblemBody, options: ShearVolumeOptions) -> Channel:
+def _soft_area(body: ProblemBody, law: SofteningThreeElement, options: ShearVolumeOptions) -> SofteningChannel:
+    """Return E/(2 (1 - nu)) of all parts with the thresholds of shear, whose sizes both have."""
+    if options.shear == "seed":
+        raise RheotwinError(
+            f"bodies.{body.name}: in plane stress shear and area of a law that softens do so together, which the "
+            'papers\' elements cannot: choose another `shear`, or plane = "strain"'
+        )
+    young, shear, scale = law.softening_channel("young"), law.softening_channel("shear"), 0.5 / (1.0 - _one_ratio(body))
+    return SofteningChannel(
+        young.spring * scale,
+        young.voigt_viscosity * scale,
+        young.series_viscosity * scale,
+        young.soft_viscosity * scale,
+        shear.from_stress,
+        shear.to_stress,
+    )
+
+
+def _one_ratio(body: ProblemBody) -> float:
     ratio = equal_poisson(body.law)
     if ratio is None:
         raise RheotwinError(
             f"bodies.{body.name}: in plane stress {OPTIONS} needs one Poisson ratio for all parts of a law; give its "
             'parts the same, or choose plane = "strain" or the solver fem'
         )
-    return body.law.channel("young").scaled(0.5 / (1.0 - ratio))
+    return ratio
 
 
 def _named(problem: Problem, name: str, key: str) -> Found:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.lanes import CHUNK
-from rheotwin.particles.shear_volume.softening import drive, give_way, give_way_alone, step_of
+from rheotwin.particles.shear_volume.softening_group import drive_group, settle_group
 
 Array = NDArray[np.float64]
 
@@ -29,40 +29,11 @@ def soften_corners(
     `weights` (3 * CHUNK) are om_i. `scratch` holds viscosities of dashpots in its first two rows, to which what
     softening leaves is added, and from its fourth on the strain rates.
     """
-    shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
     sizes, rate, g = scratch[2 * CHUNK : 3 * CHUNK], scratch[3 * CHUNK : 7 * CHUNK], scratch[7 * CHUNK : 11 * CHUNK]
-    if group.soft_shear.size.shape[0] > 0:
-        h, d, before = step_of(group.soft_shear, part), memory.shear_voigt[chunk], memory.shear_before[chunk]
-        drive(group.soft_shear, chunk, h, d, strain[shear], before, rate[shear], g[shear])
-        for k in range(CHUNK):
-            square = 0.0
-            for i in range(3):
-                square += weights[i * CHUNK + k] * g[i * CHUNK + k] ** 2
-            sizes[k] = np.sqrt(square)
-        give_way(
-            group.soft_shear,
-            chunk,
-            h,
-            d,
-            strain[shear],
-            before,
-            rate[shear],
-            g[shear],
-            sizes,
-            tension[shear],
-            scratch[:CHUNK],
-        )
-    if group.soft_volume.size.shape[0] > 0:
-        give_way_alone(
-            group.soft_volume,
-            chunk,
-            step_of(group.soft_volume, part),
-            memory.volume_voigt[chunk],
-            strain[area],
-            memory.volume_before[chunk],
-            rate[area],
-            g[area],
-            sizes,
-            tension[area],
-            scratch[CHUNK : 2 * CHUNK],
-        )
+    drive_group(group, memory, chunk, part, strain, rate, g)
+    for k in range(CHUNK):
+        square = 0.0
+        for i in range(3):
+            square += weights[i * CHUNK + k] * g[i * CHUNK + k] ** 2
+        sizes[k] = np.sqrt(square)
+    settle_group(group, memory, chunk, part, strain, rate, g, sizes, tension, scratch[: 2 * CHUNK])

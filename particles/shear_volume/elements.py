@@ -31,7 +31,8 @@ HALVES = np.array([[0, 1, 2], [0, 2, 3], [0, 1, 3], [1, 2, 3]])
 class Elements:
     """Cells (E, k) of one kind in global node numbers; `rest` measures [m^d] with thickness and share in `size` [m^3].
 
-    Networks are times size [J, J s]. What softens is beside the linear networks, which are then zero.
+    Networks are times size [J, J s]. What softens is beside the linear networks, which are then zero;
+    `together` by one stress for shear and area (plane stress).
     """
 
     cells: Indices
@@ -41,6 +42,7 @@ class Elements:
     volume: Constants
     soft_shear: SofteningConstants | None = None
     soft_volume: SofteningConstants | None = None
+    together: bool = False
 
     @property
     def stiffest_shear(self) -> Constants:
@@ -138,6 +140,7 @@ def _elements(
         stack_channels([own.linear_volume for own in channels], which, size),
         stack_softening([own.soft_shear for own in channels], which, size),
         stack_softening([own.soft_volume for own in channels], which, size),
+        any(own.together for own in channels),
     )
 
 

@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 class Group(NamedTuple):
     """Corners (filled, d+1) of `number` simplices and their constants (chunks, rows * CHUNK), springs among them.
 
-    `viscous`: some network has a dashpot; `remembers`: one has arms or softens, as `softens` says. Without any of it one
-    pass over elements is enough.
+    `viscous`: some network has a dashpot; `remembers`: one has arms or softens, as `softens` says. Without any of it
+    one pass over elements is enough. `together`: shear and volume soften by one stress.
     `stretch` is the step over the stable one: `limit` is the s^2 up to which it is short enough (see `inversion`).
     """
 
@@ -35,6 +35,7 @@ class Group(NamedTuple):
     softens: bool
     soft_shear: Softening
     soft_volume: Softening
+    together: bool
 
 
 class Memory(NamedTuple):

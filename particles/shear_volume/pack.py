@@ -136,6 +136,7 @@ def _group(elements: Elements, rows: Array, h: float, stretch: float) -> Group:
         softens=softens,
         soft_shear=pack_softening(elements.soft_shear, h),
         soft_volume=pack_softening(elements.soft_volume, h),
+        together=elements.together,
     )
 
 
@@ -188,7 +189,10 @@ def _soft_corners(simplices: Elements, quadrilaterals: Elements) -> SofteningCon
     sorts = ((simplices, 24 if simplices.cells.shape[1] == 4 else 3), (quadrilaterals, 4))
     return joined(
         [
-            (None if kind.soft_shear is None else kind.soft_shear.repeated(times, kind.size / kind.rest), times * len(kind))
+            (
+                None if kind.soft_shear is None else kind.soft_shear.repeated(times, kind.size / kind.rest),
+                times * len(kind),
+            )
             for kind, times in sorts
         ]
     )

@@ -63,7 +63,7 @@ def with_room(elements: Elements, constants: SofteningConstants | None) -> Eleme
 
 @njit(cache=True)
 def soften_row(rows: SofteningRows, row: int, rate: float, d: Array, arms: Array) -> None:
-    """Advance the Voigt part `d` (n,) of one strain with its rate [1/s]; its stress [Pa] becomes the last of the arms."""
+    """Advance the Voigt part `d` (n,) of one strain with its rate [1/s]; its stress [Pa] is the last of the arms."""
     if rows.size[row] == 0.0:
         return
     stress, h = arms[arms.shape[0] - 1], rows.step

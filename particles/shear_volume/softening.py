@@ -120,24 +120,3 @@ def give_way(
                 d[s, k] += moved - h * slip * g[i] + late * (h * rate[i] - moved)
             else:
                 tension[i] += measure * share * spring * d[s, k]
-
-
-@njit(cache=True, nogil=True)
-def give_way_alone(
-    softening: Softening,
-    chunk: int,
-    h: float,
-    d: Array,
-    now: Array,
-    before: Array,
-    rate: Array,
-    g: Array,
-    sizes: Array,
-    tension: Array,
-    viscosity: Array,
-) -> None:
-    """Do all of it for a strain of one component, the size of which is its magnitude; g and sizes are scratch."""
-    drive(softening, chunk, h, d, now, before, rate, g)
-    for k in range(CHUNK):
-        sizes[k] = abs(g[k])
-    give_way(softening, chunk, h, d, now, before, rate, g, sizes, tension, viscosity)

@@ -64,7 +64,9 @@ def joined(parts: Sequence[tuple[SofteningConstants | None, int]]) -> SofteningC
     if all(part is None for part, _ in parts):
         return None
     filled = [_nothing(count) if part is None else part for part, count in parts]
-    return SofteningConstants(*(np.concatenate(rows) for rows in zip(*((p.size, *p.rows) for p in filled), strict=True)))
+    return SofteningConstants(
+        *(np.concatenate(rows) for rows in zip(*((p.size, *p.rows) for p in filled), strict=True))
+    )
 
 
 def _row(channel: SofteningChannel | None) -> tuple[float, ...]:

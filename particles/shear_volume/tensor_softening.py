@@ -1,4 +1,4 @@
-"""Softening of elements that remember a stress tensor, with the metric of the present shape: objective as the memory is.
+"""Softening of elements that remember a stress tensor, by the metric of the present shape: objective as the memory is.
 
     M_ab = e_a.e_b,      size of w:  t^2 = (tr (w M)^2 - (tr w M)^2/d)/2,      r = J (M^-1 M' M^-1 - tr(M^-1 M')/d M^-1)
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.inversion import guarded_inverse
 from rheotwin.particles.shear_volume.lanes import CHUNK
-from rheotwin.particles.shear_volume.softening import drive, give_way, give_way_alone, step_of
+from rheotwin.particles.shear_volume.softening_group import drive_group, settle_group
 from rheotwin.particles.shear_volume.tensor_memory import PLANE, SPACE
 
 Array = NDArray[np.float64]
@@ -125,46 +125,16 @@ def soften_tensors(
     size = 2 if memory.shear_before.shape[1] == 3 else 3
     place = PLANE if size == 2 else SPACE
     rows = size * (size + 1) // 2
-    shear, volume = slice(0, rows * CHUNK), slice(rows * CHUNK, (rows + 1) * CHUNK)
-    shear_viscosity, volume_viscosity, sizes = scratch[:CHUNK], scratch[CHUNK : 2 * CHUNK], scratch[2 * CHUNK : 3 * CHUNK]
-    rate = scratch[3 * CHUNK : (4 + rows) * CHUNK]
+    sizes, rate = scratch[2 * CHUNK : 3 * CHUNK], scratch[3 * CHUNK : (4 + rows) * CHUNK]
     g = scratch[(4 + rows) * CHUNK : (5 + 2 * rows) * CHUNK]
     first = (5 + 2 * rows) * CHUNK
     room = scratch[first : first + 4 * size * size * CHUNK].reshape((4, size, size, CHUNK))
-    shear_viscosity[:], volume_viscosity[:] = group.shear.viscosity[chunk], group.volume.viscosity[chunk]
+    scratch[:CHUNK], scratch[CHUNK : 2 * CHUNK] = group.shear.viscosity[chunk], group.volume.viscosity[chunk]
     _dots(edges, edges, size, room[0])
     if group.viscous:
-        _rates(edges, rates, group.constants[chunk], strain[volume], size, place, room, rate)
+        _rates(edges, rates, group.constants[chunk], strain[rows * CHUNK :], size, place, room, rate)
     else:
         rate[:] = 0.0
-    if group.soft_shear.size.shape[0] > 0:
-        h, d, before = step_of(group.soft_shear, part), memory.shear_voigt[chunk], memory.shear_before[chunk]
-        drive(group.soft_shear, chunk, h, d, strain[shear], before, rate[shear], g[shear])
-        _shear_sizes(g[shear], size, place, room, sizes)
-        give_way(
-            group.soft_shear,
-            chunk,
-            h,
-            d,
-            strain[shear],
-            before,
-            rate[shear],
-            g[shear],
-            sizes,
-            tension[shear],
-            shear_viscosity,
-        )
-    if group.soft_volume.size.shape[0] > 0:
-        give_way_alone(
-            group.soft_volume,
-            chunk,
-            step_of(group.soft_volume, part),
-            memory.volume_voigt[chunk],
-            strain[volume],
-            memory.volume_before[chunk],
-            rate[volume],
-            g[volume],
-            sizes,
-            tension[volume],
-            volume_viscosity,
-        )
+    drive_group(group, memory, chunk, part, strain, rate, g)
+    _shear_sizes(g, size, place, room, sizes)
+    settle_group(group, memory, chunk, part, strain, rate, g, sizes, tension, scratch[: 2 * CHUNK])

@@ -1,4 +1,4 @@
-"""A Voigt unit in series with something that is no linear dashpot: laws of edges, one of them of continuum particles."""
+"""A Voigt unit in series with something that is no linear dashpot: laws of edges, one of continuum particles."""
 
 from __future__ import annotations
 
