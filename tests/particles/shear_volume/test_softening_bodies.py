@@ -100,20 +100,29 @@ def test_a_rotation_on_top_turns_the_forces_and_nothing_else(start: Start, cell:
 
 @pytest.mark.parametrize(("cell", "shear"), CONSISTENT)
 def test_it_only_takes_energy(make_problem: Make, start: Start, cell: str, shear: str) -> None:
-    """Kinetic and stored of a block let go at speed fall from each tenth of a second to the next."""
-    dimension = 3 if cell == "tet" else 2
-    problem = make_problem(dimension, LAW, body={"cell": cell}, supports=FLOOR, duration=3.0)
-    law = next(iter(problem.scene.laws))
-    simulation = start(problem, shear=shear, volume_law=law)
-    state = simulation.save()
-    state["velocities"][:, :dimension] = np.sin(3.0 * problem.points) * (problem.owners < 0)
-    simulation.restore(state)
-    left = [sum(simulation.energy().values())]
-    for end in np.linspace(0.1, 3.0, 30):
-        simulation.advance(end, 10**9)
-        left.append(sum(simulation.energy().values()))
-    assert np.all(np.diff(left) < 0.0)
-    assert left[-1] < 0.01 * left[0]
+    """Kinetic and stored of a block let go at speed fall from each tenth of a second to the next, softened all faster.
+
+    Energies are those of velocities half a step behind, and of arms a whole one: steps are a tenth of the stable one.
+    """
+    dimension, ends = 3 if cell == "tet" else 2, []
+    soft = LAW | {"softening": {"viscosity": 0.6, "from_stress": 0.05, "to_stress": 0.5}}
+    for law, options in (
+        ({key: LAW[key] for key in LAW if key != "softening"}, {}),
+        (soft, {}),
+        (soft, {"volume_law": "stuff"}),
+    ):
+        problem = make_problem(dimension, law, body={"cell": cell}, supports=FLOOR, duration=2.0)
+        simulation = start(problem, shear=shear, safety=0.1, **options)
+        state = simulation.save()
+        state["velocities"][:, :dimension] = np.sin(3.0 * problem.points) * (problem.owners < 0)
+        simulation.restore(state)
+        left = [sum(simulation.energy().values())]
+        for end in np.linspace(0.1, 2.0, 20):
+            simulation.advance(end, 10**9)
+            left.append(sum(simulation.energy().values()))
+        assert np.all(np.diff(left) < 0.0)
+        ends.append(left[5] / left[0])
+    assert ends[1] < 0.97 * ends[0] and ends[2] < ends[1]
 
 
 @pytest.mark.parametrize(("cell", "shear"), [*CONSISTENT, ("quad", "seed")])
@@ -142,7 +151,7 @@ def test_the_stable_step_is_where_it_turns(
         simulation._take(1500)
         grows = not np.abs(simulation.velocities).max() < 1e-7
         least, most = (least, factor) if grows else (factor, most)
-    assert least > 0.99 and most < 1.03
+    assert least > 0.99 and most < (1.03 if shear != "seed" else 1.1)  # a bound of matrices without symmetry
 
 
 def test_a_step_is_stable_while_it_flows(make_problem: Make, start: Start) -> None:
@@ -225,7 +234,8 @@ def test_a_block_keeps_its_shape_or_sinks_under_its_weight(
         problem = make_problem(
             2,
             HEAVY | law,
-            body={"size": [2.0, 1.0], "cells": [8, 4], "pattern": "alternating", "density": 2.0, "cell": cell},
+            body={"size": [2.0, 1.0], "cells": [8, 4], "density": 2.0, "cell": cell}
+            | ({"pattern": "alternating"} if cell == "triangle" else {}),
             gravity=[0.0, -9.8],
             tools={"table": {"shape": "plane", "center": [1.0, 0.0], "normal": [0.0, 1.0]}},
             duration=4.0,
@@ -259,7 +269,7 @@ def test_bodies_of_constant_volume_soften_in_shear(
         forces={"pull": pull},
         duration=0.02,
     )
-    simulation = start(problem, incompressible="cell")
+    simulation = start(problem, incompressible="cell", volume_tolerance=1e-11)
     simulation.advance(0.02, 10**9)
     top = problem.points[:, -1] > 0.5
     assert simulation.velocities[top, 0].mean() == pytest.approx(rate, rel=1e-3)
