@@ -1,7 +1,8 @@
-"""Laws of edges only: their constants, what they refuse, and that they say they are not linear."""
+"""Laws that are not linear: their constants, what they refuse, who takes them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from rheotwin.errors import RheotwinError
+from rheotwin.fem import FemSolver
 from rheotwin.materials import (
     FrictionThreeElement,
     Law,
@@ -20,10 +22,13 @@ from rheotwin.materials import (
     equal_poisson,
     relaxation_function,
 )
+from rheotwin.particles import TrussSolver
+from rheotwin.particles.shear_volume import ShearVolumeSolver
 from rheotwin.solver import ALL_LAWS, EDGE_LAWS
 
 SPRING, DASHPOT, SERIES = (Moduli.from_young(value, 0.25) for value in (2.0, 1.0, 50.0))
 ABSENT = Moduli.absent()
+SOLVERS = {solver.name: solver.capabilities for solver in (FemSolver, TrussSolver, ShearVolumeSolver)}
 SOFTENING = Softening(viscosity=5.0, from_stress=0.5, to_stress=2.0)
 LAWS = {
     "slider": SliderThreeElement(SPRING, DASHPOT, SERIES, Slider(0.5, 0.3, 0.7)),
@@ -79,3 +84,23 @@ def test_what_cannot_be(name: str) -> None:
     with pytest.raises(RheotwinError, match=words) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_softening_turns_into_shear_with_each_parts_poisson_ratio() -> None:
+    """mu = E/(2 (1 + nu)) of every part, the softened dashpot as the series dashpot, thresholds over sqrt(3)."""
+    series = Moduli.from_young(50.0, 0.4)
+    law = SofteningThreeElement(SPRING, DASHPOT, series, SOFTENING)
+    shear, young = law.softening_channel("shear"), law.softening_channel("young")
+    assert (shear.spring, shear.voigt_viscosity) == pytest.approx((2.0 / 2.5, 1.0 / 2.5))
+    assert (shear.series_viscosity, shear.soft_viscosity) == pytest.approx((50.0 / 2.8, 5.0 / 2.8))
+    assert (shear.from_stress, shear.to_stress) == pytest.approx((0.5 / 3.0**0.5, 2.0 / 3.0**0.5))
+    assert (young.series_viscosity, young.soft_viscosity, young.to_stress) == pytest.approx((50.0, 5.0, 2.0))
+    assert 50.0 * math.exp(-young.exponent * 1.5) == pytest.approx(5.0)
+    # up to the threshold it is the linear law; the most it can show is that law's stiffness and viscosity at once
+    assert shear.unsoftened == law.unsoftened.channel("shear")
+    assert shear.tangent == pytest.approx((shear.unsoftened.instantaneous, shear.unsoftened.viscosity))
+
+
+def test_who_takes_which_of_these_laws() -> None:
+    able = {name: EDGE_LAWS & capabilities.laws for name, capabilities in SOLVERS.items()}
+    assert able == {"truss": EDGE_LAWS, "shear-volume": {"three-element with softening"}, "fem": set()}

@@ -127,7 +127,7 @@ class ThreeElementSpec(_SpringAndDashpot):
     slider: SliderTable | None = None
     """Bounds of the Voigt unit's share of an edge's length, within which the series dashpot acts (truss only)."""
     softening: SofteningTable | None = None
-    """How the series dashpot gives way to force: holds its shape under its weight, flows under load (truss, shear-volume)."""
+    """How the series dashpot gives way to force: holds its shape under its weight, flows under load (not fem)."""
     friction: NotNegativeModulus | None = None
     """Stress up to which friction locks the series dashpot (truss only)."""
 
