@@ -20,6 +20,19 @@ EXACT = 1e-12
 """Residual, relative to what cancels in the right-hand side, at which multipliers count as found."""
 
 
+class Turned(NamedTuple):
+    """The entries node by node: node `touched[n]` has the places `start[n]:start[n + 1]`.
+
+    At each stand the constraint it is of, its entry there, and a copy of that (places, 3). Sums over a node's own
+    constraints need no memory between them, as adding to the nodes from constraint to constraint does.
+    """
+
+    start: Indices
+    row: Indices
+    entry: Indices
+    gradient: Array
+
+
 class Rows(NamedTuple):
     """Gradients A^T of C constraints on N nodes: entries `start[i]:start[i + 1]` belong to constraint i.
 
@@ -34,6 +47,7 @@ class Rows(NamedTuple):
     inverse_mass: Array
     share: Array
     touched: Indices
+    turned: Turned
     diagonal: Array
     residual: Array
     direction: Array
@@ -44,20 +58,32 @@ class Rows(NamedTuple):
 
 def room_for_rows(start: Indices, node: Indices, inverse_mass: Array, share: Array) -> Rows:
     """Return rows with the pattern `start` (C + 1,), `node` (entries,) and no gradients yet."""
-    count = len(share)
+    count, touched = len(share), np.unique(node)
     return Rows(
         start=start,
         node=node,
         gradient=np.zeros((len(node), 3)),
         inverse_mass=inverse_mass,
         share=share,
-        touched=np.unique(node),
+        touched=touched,
+        turned=_turned(start, node, touched),
         diagonal=np.zeros(count),
         residual=np.zeros(count),
         direction=np.zeros(count),
         image=np.zeros(count),
         push=np.zeros_like(inverse_mass),
         work=np.zeros(1),
+    )
+
+
+def _turned(start: Indices, node: Indices, touched: Indices) -> Turned:
+    """Return where entries stand node by node."""
+    entry = np.argsort(node, kind="stable")
+    return Turned(
+        start=np.searchsorted(node[entry], np.append(touched, touched[-1:] + 1)).astype(np.int64),
+        row=np.repeat(np.arange(len(start) - 1), np.diff(start))[entry],
+        entry=entry,
+        gradient=np.zeros((len(entry), 3)),
     )
 
 
@@ -108,18 +134,37 @@ def fill_diagonal(rows: Rows) -> None:
 
 
 @njit(cache=True)
-def multiply_rows(rows: Rows, multipliers: Array, out: Array) -> None:
-    """Put (A^T M^-1 A + eps) L of the first rows into `out`; rows that nothing can follow stay zero."""
-    push = rows.push
-    for node in rows.touched:
+def turn_rows(rows: Rows) -> None:
+    """Copy gradients to where `accelerate` reads them node by node; to be called when they have changed."""
+    turned, gradient = rows.turned, rows.gradient
+    for k in range(turned.entry.shape[0]):
+        entry = turned.entry[k]
         for c in range(3):
-            push[node, c] = 0.0
-    add_along(rows, multipliers, push)
-    for node in rows.touched:
-        for c in range(3):
-            push[node, c] *= rows.inverse_mass[node, c]
+            turned.gradient[k, c] = gradient[entry, c]
+
+
+@njit(cache=True, fastmath={"contract"})
+def accelerate(rows: Rows, multipliers: Array) -> None:
+    """Put M^-1 A L into `push`; `turn_rows` must have been called for the gradients at hand."""
+    turned, push, inverse_mass = rows.turned, rows.push, rows.inverse_mass
+    start, row, gradient = turned.start, turned.row, turned.gradient
+    for n in range(rows.touched.shape[0]):
+        node, x, y, z = rows.touched[n], 0.0, 0.0, 0.0
+        for k in range(start[n], start[n + 1]):
+            pull = multipliers[row[k]]
+            x += gradient[k, 0] * pull
+            y += gradient[k, 1] * pull
+            z += gradient[k, 2] * pull
+        push[node, 0] = inverse_mass[node, 0] * x
+        push[node, 1] = inverse_mass[node, 1] * y
+        push[node, 2] = inverse_mass[node, 2] * z
+
+
+@njit(cache=True)
+def collect(rows: Rows, multipliers: Array, out: Array) -> None:
+    """Put A^T of `push` plus eps L into `out`; rows that nothing can follow stay zero."""
     for i in range(multipliers.shape[0]):
-        out[i] = along(rows, i, push) + rows.share[i] * rows.diagonal[i] * multipliers[i]
+        out[i] = along(rows, i, rows.push) + rows.share[i] * rows.diagonal[i] * multipliers[i]
 
 
 @njit(cache=True)
@@ -127,7 +172,9 @@ def solve_rows(rows: Rows, right: Array, scale: Array, multipliers: Array) -> No
     """Improve `multipliers` (C,) until they solve the system, to EXACT times `scale` (C,), the terms of `right`."""
     count, diagonal = multipliers.shape[0], rows.diagonal
     residual, direction, image = rows.residual, rows.direction, rows.image
-    multiply_rows(rows, multipliers, image)
+    turn_rows(rows)
+    accelerate(rows, multipliers)
+    collect(rows, multipliers, image)
     size, rho = 0.0, 0.0
     for i in range(count):
         if diagonal[i] > 0.0:
@@ -141,7 +188,8 @@ def solve_rows(rows: Rows, right: Array, scale: Array, multipliers: Array) -> No
         if not rho > EXACT**2 * size:
             return
         rows.work[0] += 1.0
-        multiply_rows(rows, direction, image)
+        accelerate(rows, direction)
+        collect(rows, direction, image)
         energy = 0.0
         for i in range(count):
             energy += direction[i] * image[i]

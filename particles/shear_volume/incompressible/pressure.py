@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.constraints.measure_rows import Measures, fill_measures, fill_values, pack_measures
-from rheotwin.constraints.rows import Rows, along, room_for_rows
+from rheotwin.constraints.rows import Rows, along, room_for_rows, turn_rows
+from rheotwin.particles.shear_volume.incompressible.touching import Touching, room_for_touching
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,14 +34,14 @@ class Log(NamedTuple):
 class Pressure(NamedTuple):
     """Constraints of C patches on N nodes; `frequency` is om [1/s].
 
-    `rows` has the patches first and room for contacts behind them; `allowed` (C + contacts,) are residuals of rates
-    that may stay, [m^d/s] and [m/s]; `length` [m] is that of a patch, volumes keep to `tolerance`. `listed` says which
-    candidate each row of a contact is for, `before` (N, 3) are velocities when the step began [m/s]. The rest is room
-    for R, Q, rates, the R that a step is to end with, and impulses.
+    `touching` are the contacts that hold meanwhile; `allowed` (C,) are residuals of rates that may stay [m^d/s];
+    `length` [m] is that of a patch, volumes keep to `tolerance`. `before` (N, 3) are velocities when the step began
+    [m/s]. The rest is room for R, Q, rates, the R that a step is to end with, mobilities and impulses.
     """
 
     measures: Measures
     rows: Rows
+    touching: Touching
     frequency: float
     allowed: Array
     value: Array
@@ -49,9 +50,9 @@ class Pressure(NamedTuple):
     target: Array
     found: Array
     scratch: Array
+    mobility: Array
     impulse: Array
     last: Array
-    listed: Indices
     before: Array
     length: float
     tolerance: float
@@ -70,36 +71,29 @@ def pack_pressure(
 ) -> Pressure:
     """Pack patches of a body of `dimension` d on nodes of `inverse_mass` (N, 3) [1/kg], zero where held.
 
-    Contacts may act on the nodes `candidates`, one row each. Volumes keep to `tolerance`, a share of each: a rate that
+    Contacts may act on the nodes `candidates`. Volumes keep to `tolerance`, a share of each: a rate that
     is wrong by r in every step leaves R = r/(h om^2).
     """
-    count, room = constraints.count, len(candidates)
+    count = constraints.count
     start, node = constraints.node_rows
-    end = int(start[-1])
-    rows = room_for_rows(
-        np.concatenate([start, end + 1 + np.arange(room)]).astype(np.int64),
-        np.concatenate([node, candidates]).astype(np.int64),
-        inverse_mass,
-        np.full(count + room, SHARE),
-    )
-    length = float(np.mean(constraints.rest)) ** (1.0 / dimension)
-    size = np.concatenate([constraints.rest, np.full(room, length)])
+    rows = room_for_rows(start.astype(np.int64), node.astype(np.int64), inverse_mass, np.full(count, SHARE))
     return Pressure(
         measures=pack_measures(constraints),
         rows=rows,
+        touching=room_for_touching(len(candidates), len(inverse_mass)),
         frequency=frequency,
-        allowed=tolerance * h * frequency**2 * size,
+        allowed=tolerance * h * frequency**2 * constraints.rest,
         value=np.zeros(count),
         curvature=np.zeros(count),
         demand=np.zeros(count),
         target=np.zeros(count),
         found=np.zeros(count),
-        scratch=np.zeros(count + room),
-        impulse=np.zeros(count + room),
+        scratch=np.zeros(count),
+        mobility=np.zeros(count),
+        impulse=np.zeros(count),
         last=np.zeros(count),
-        listed=np.zeros(room, np.int64),
         before=np.zeros_like(inverse_mass),
-        length=length,
+        length=float(np.mean(constraints.rest)) ** (1.0 / dimension),
         tolerance=tolerance,
         log=Log(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)),
     )
@@ -118,11 +112,11 @@ def look_at_volumes(pressure: Pressure, x: Array, v: Array, h: float) -> None:
     """
     measures, rows, om, log = pressure.measures, pressure.rows, pressure.frequency, pressure.log
     value, curvature, demand, target = pressure.value, pressure.curvature, pressure.demand, pressure.target
-    count = value.shape[0]
     pressure.before[:] = v
-    fill_measures(measures, x, v, rows.gradient[: rows.start[count]], value, curvature)
+    fill_measures(measures, x, v, rows.gradient, value, curvature)
+    turn_rows(rows)
     start, nodes, gradient, inverse_mass, worst = rows.start, rows.node, rows.gradient, rows.inverse_mass, 0.0
-    for m in range(count):
+    for m in range(value.shape[0]):
         rate, own = along(rows, m, v), 0.0
         for k in range(start[m], start[m + 1]):
             node = nodes[k]

@@ -1,4 +1,4 @@
-"""Pressures and contact impulses of a step together: (A^T M^-1 A + eps) P = demand - A^T v, matrix-free.
+"""Pressures of a step: (A^T M^-1 A + eps) P = demand - A^T v, matrix-free, M^-1 without the motion that contacts take.
 
 Conjugate gradients with the diagonal as preconditioner. They stop at residuals that leave volumes
 right, not at those that leave pressures right to the last digit: what a step misses, the next one makes good.
@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.rows import Rows, multiply_rows
+from rheotwin.constraints.rows import Rows, accelerate, collect
+from rheotwin.particles.shear_volume.incompressible.touching import Touching, reduce_mobility, take_out
 
 Array = NDArray[np.float64]
 
@@ -19,51 +20,54 @@ MOST = 500
 
 
 @njit(cache=True)
-def _precondition(rows: Rows, residual: Array, count: int, out: Array) -> None:
-    diagonal = rows.diagonal
-    for i in range(count):
+def _precondition(diagonal: Array, residual: Array, out: Array) -> float:
+    """Divide the residual by the diagonal; return the product of both."""
+    total = 0.0
+    for i in range(residual.shape[0]):
         out[i] = residual[i] / diagonal[i] if diagonal[i] > 0.0 else 0.0
+        total += residual[i] * out[i]
+    return total
 
 
 @njit(cache=True)
-def _enough(residual: Array, allowed: Array, diagonal: Array, count: int) -> bool:
+def _enough(residual: Array, allowed: Array, diagonal: Array) -> bool:
     wrong = 0
-    for i in range(count):  # counted to the end: without a way out the loop runs in vectors
+    for i in range(residual.shape[0]):  # counted to the end: without a way out the loop runs in vectors
         wrong += 1 if diagonal[i] > 0.0 and abs(residual[i]) > allowed[i] else 0
     return wrong == 0
 
 
 @njit(cache=True)
-def solve_pressures(rows: Rows, count: int, allowed: Array, scratch: Array, impulse: Array) -> int:
-    """Put impulses (count,) into `impulse` that bring `rows.residual` to what is `allowed`; return the iterations.
+def solve_pressures(
+    rows: Rows, touching: Touching, contacts: int, allowed: Array, diagonal: Array, scratch: Array, impulse: Array
+) -> int:
+    """Put impulses (C,) into `impulse` that bring `rows.residual` to what is `allowed`; return the iterations.
 
-    `scratch` (count,) is room.
+    The first `contacts` of `touching` hold; `diagonal` (C,) and `scratch` (C,) are room.
     """
-    residual, direction, image, diagonal = rows.residual, rows.direction, rows.image, rows.diagonal
-    impulse[:count] = 0.0
-    if _enough(residual, allowed, diagonal, count):
+    residual, direction, image = rows.residual, rows.direction, rows.image
+    impulse[:] = 0.0
+    reduce_mobility(touching, contacts, rows, diagonal)
+    if _enough(residual, allowed, diagonal):
         return 0
-    _precondition(rows, residual, count, scratch)
-    rho = 0.0
-    for i in range(count):
-        direction[i] = scratch[i]
-        rho += residual[i] * scratch[i]
+    rho = _precondition(diagonal, residual, scratch)
+    direction[:] = scratch
     for iteration in range(MOST):
-        multiply_rows(rows, direction[:count], image)
+        accelerate(rows, direction)
+        take_out(touching, contacts, rows.inverse_mass, rows.push)
+        collect(rows, direction, image)
         energy = 0.0
-        for i in range(count):
+        for i in range(impulse.shape[0]):
             energy += direction[i] * image[i]
         if not energy > 0.0:
             return iteration
-        step, before, rho = rho / energy, rho, 0.0
-        for i in range(count):
+        step, before = rho / energy, rho
+        for i in range(impulse.shape[0]):
             impulse[i] += step * direction[i]
             residual[i] -= step * image[i]
-        if _enough(residual, allowed, diagonal, count):
+        if _enough(residual, allowed, diagonal):
             return iteration + 1
-        _precondition(rows, residual, count, scratch)
-        for i in range(count):
-            rho += residual[i] * scratch[i]
-        for i in range(count):
+        rho = _precondition(diagonal, residual, scratch)
+        for i in range(impulse.shape[0]):
             direction[i] = scratch[i] + rho / before * direction[i]
     return MOST

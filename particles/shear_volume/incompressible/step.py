@@ -2,7 +2,7 @@
 
     (a)  f += A L            L foreseen from the last steps: supports and contact see nearly all of the pressure
     (b)  v += h f/m,         then held components and contact, as in every particle loop
-    (c)  (A^T M^-1 A) P = demand - A^T v over patches and contacts together;   v += M^-1 A P,   L += P/h
+    (c)  (A^T M^-1 A) P = demand - A^T v,   M^-1 without what contacts hold;   v += M^-1 A P,  L += P/h
     (d)  x += h v
 
 In (c) contacts that push keep the velocities (b) has given them, P being what that takes. Contact with exact tools is
@@ -30,6 +30,7 @@ from rheotwin.particles.shear_volume.incompressible.pressure import (
     renew_demand,
 )
 from rheotwin.particles.shear_volume.incompressible.solve import solve_pressures
+from rheotwin.particles.shear_volume.incompressible.touching import answer, forget_nodes, list_contact
 
 Array = NDArray[np.float64]
 
@@ -103,43 +104,28 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
 
 @njit(cache=True)
 def _list_contacts(pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
-    """Put contacts with tools that push behind the rows of the patches; return how many there are."""
-    return _list(boundary.contact, pressure, push, boundary, state)
+    """List contacts with tools that push; return how many there are."""
+    found = _list(boundary.contact, pressure, push, boundary, state)
+    forget_nodes(pressure.touching, found)
+    return found
 
 
 @njit(cache=True)
 def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
     # Compiled for either type of `contact`, with only that branch, as is `_exert`.
     candidate, found = boundary.tools.candidate, 0
+    touching, inverse_mass = pressure.touching, pressure.rows.inverse_mass
     if contact is None:
         for row in range(max(0, push.hits[0])):
             k = push.hit[row]
-            found += _list_one(pressure, found, k, candidate[k], state.contact_force[k])
+            found += list_contact(touching, found, k, candidate[k], state.contact_force[k], inverse_mass)
     else:
         history = contact.contacts.history
         for row in range(history.filled[0]):
             k = history.listed[row]
             if k < candidate.shape[0]:
-                found += _list_one(pressure, found, k, candidate[k], history.impulse[k])
+                found += list_contact(touching, found, k, candidate[k], history.impulse[k], inverse_mass)
     return found
-
-
-@njit(cache=True)
-def _list_one(pressure: Pressure, found: int, k: int, node: int, force: Array) -> int:
-    """Put candidate `k` behind `found` others, with the direction of its `force` (3,) as its row; 0 without one."""
-    size = np.sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])
-    if size == 0.0:
-        return 0
-    rows, i = pressure.rows, pressure.value.shape[0] + found
-    at, own = rows.start[i], 0.0
-    rows.node[at] = node
-    for c in range(3):
-        normal = force[c] / size
-        rows.gradient[at, c] = normal
-        own += normal * normal * rows.inverse_mass[node, c]
-    rows.diagonal[i] = own
-    pressure.listed[found] = k
-    return 1
 
 
 @njit(cache=True)
@@ -147,19 +133,19 @@ def _exert(
     contact: Any, pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
 ) -> None:
     """Enter what volumes have added to the forces of contacts."""
-    rows, count, impulse = pressure.rows, pressure.value.shape[0], pressure.impulse
-    for i in range(count, count + contacts):
-        k, at = pressure.listed[i - count], rows.start[i]
+    touching = pressure.touching
+    for j in range(contacts):
+        k, node, impulse = touching.candidate[j], touching.node[j], touching.impulse[j]
         if contact is None:
             for c in range(3):
-                state.contact_force[k, c] += rows.gradient[at, c] * impulse[i] / h
-            push.pressed[k] += impulse[i] / boundary.nodes.mass[rows.node[at]]
+                state.contact_force[k, c] += touching.normal[j, c] * impulse / h
+            push.pressed[k] += impulse / boundary.nodes.mass[node]
         else:
             tool = np.searchsorted(boundary.tools.offset, k, side="right") - 1
             for c in range(3):
-                added = rows.gradient[at, c] * impulse[i]
+                added = touching.normal[j, c] * impulse
                 contact.contacts.history.impulse[k, c] += added
-                contact.exerted.node_force[rows.node[at], c] += added / h
+                contact.exerted.node_force[node, c] += added / h
                 contact.exerted.tool_force[tool, c] -= added / h
 
 
@@ -168,18 +154,17 @@ def _solve_and_push(
     pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
 ) -> tuple[int, float]:
     """Do so with the demand as it is; return the iterations, and the largest change of a velocity [m/s]."""
-    rows, count, impulse = pressure.rows, pressure.value.shape[0], pressure.impulse
-    together = count + contacts
-    for m in range(count):
+    rows, impulse, touching = pressure.rows, pressure.impulse, pressure.touching
+    for m in range(impulse.shape[0]):
         rows.residual[m] = pressure.demand[m] - along(rows, m, state.velocities)
-    rows.residual[count:together] = 0.0
-    work = solve_pressures(rows, together, pressure.allowed, pressure.scratch, impulse)
+    work = solve_pressures(rows, touching, contacts, pressure.allowed, pressure.mobility, pressure.scratch, impulse)
     if work == 0:
         return 0, 0.0
-    for m in range(count):
+    for m in range(impulse.shape[0]):
         state.multipliers[0, m] += impulse[m] / h
     rows.push[:] = 0.0
-    add_along(rows, impulse[:together], rows.push)
+    add_along(rows, impulse, rows.push)
+    answer(touching, contacts, rows.inverse_mass, rows.push)
     _exert(boundary.contact, pressure, contacts, push, boundary, state, h)
     return work, _take_up(rows, boundary, state, h)
 
