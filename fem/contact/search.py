@@ -75,7 +75,7 @@ class ContactSearch:
         assert self._surface is not None
         model = self._model
         places = _vertices(model, begin), _vertices(model, end)
-        look = Look(*places, reach, self._first_slot, history.feature, history.active)
+        look = Look(*places, reach, self._first_slot, history.feature, history.active, even=True)
         self._between.count[0] = 0
         self._search, self._between = find_pairs_with_room(self._surface, self._search, look, self._between)
         return _columns(self._between, model.vertex_rows)

@@ -1,0 +1,139 @@
+"""A vertex beside the rim of a face it lies flush with: the face reaches a little further than its rim (3D).
+
+Faces of equal footprint on each other have their rims in one place. There a vertex misses the other face by some
+1e-6 of its length, and the direction from its foot to it, the gradient of the distance, is noise: it turned from n to
+sideways and back from round to round, and the force with it. So a vertex that lies beside a face by no more than a
+share of its length and not below it touches the plane of the face:
+
+    gap = n . (x - sum R_i x_i),   R_i the shares of its foot on the plane, of which one may be below zero
+
+so that x - sum R_i x_i = g n: no couple is left, and the gap goes on evenly where the vertex crosses the rim. Only what
+is flush gets this: one of the vertex' own faces looks against n. What meets a rim askew, or is beside the body and
+deeper than its surface, keeps the distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.nearest import at_shares
+from rheotwin.constraints.contact.surface import ContactSurface, face_normal
+from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
+
+Array = NDArray[np.float64]
+
+RIM, KEPT = 1e-3, 2.0
+"""How far beside a face, as a share of its length, a vertex still touches it, and how much further if it did before."""
+BELOW = 1e-4
+"""How far below a face, as a share of its length, a vertex beside it may be."""
+FLUSH = 0.95
+"""Faces whose normals have more than this against each other are flush: within 18 degrees."""
+SAME = 0.7
+"""Faces around a corner whose normals have more than this along each other are one side: within 45 degrees."""
+
+
+@njit(cache=True)
+def plane_shares(surface: ContactSurface, x: Array, face: int, p: Vector) -> Vector:
+    """Return the shares of the foot of p on the plane of a face; they sum to one."""
+    a = row(x, surface.face[face, 0])
+    u, y = minus(row(x, surface.face[face, 1]), a), minus(p, a)
+    if surface.dimension == 2:
+        square = dot(u, u)
+        r = dot(y, u) / square if square > 0.0 else 0.0
+        return 1.0 - r, r, 0.0
+    w = minus(row(x, surface.face[face, 2]), a)
+    n = cross(u, w)
+    square = dot(n, n)
+    if square == 0.0:
+        return 1.0, 0.0, 0.0
+    s, t = dot(cross(y, w), n) / square, dot(cross(u, y), n) / square
+    return 1.0 - s - t, s, t
+
+
+@njit(cache=True)
+def lies_flush(surface: ContactSurface, x: Array, vertex: int, normal: Vector) -> bool:
+    """Tell whether one of the faces around a vertex looks against a unit normal."""
+    for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
+        own = face_normal(surface, x, surface.around_face[k])
+        if dot(own, normal) < -FLUSH * length(own):
+            return True
+    return False
+
+
+@njit(cache=True)
+def _even_normal(surface: ContactSurface, x: Array, face: int, shares: Vector) -> Vector:
+    """Return the unit normal that goes from corner to corner of a face with the shares of a point."""
+    own, total = unit(face_normal(surface, x, face)), (0.0, 0.0, 0.0)
+    for corner in range(surface.dimension):
+        vertex, mean = surface.face_vertex[face, corner], (0.0, 0.0, 0.0)
+        for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
+            other = face_normal(surface, x, surface.around_face[k])
+            if dot(other, own) > SAME * length(other):
+                mean = plus(mean, 1.0, other)
+        total = plus(total, shares[corner], unit(mean))
+    return unit(total)
+
+
+@njit(cache=True)
+def flush_touch(
+    surface: ContactSurface, x: Array, vertex: int, face: int, shares: Vector, lasts: bool
+) -> tuple[bool, float, Vector, Vector]:
+    """Tell whether a vertex touches the plane of a face it is flush with; return gap [m], normal and shares there.
+
+    `shares` are those of its nearest point on the face, `lasts` says that it touched in the last step.
+    """
+    p, last = row(x, surface.vertex[vertex]), surface.face[face, surface.dimension - 1]
+    foot = at_shares(shares, row(x, surface.face[face, 0]), row(x, surface.face[face, 1]), row(x, last))
+    normal = face_normal(surface, x, face)
+    side = np.sqrt(length(normal))
+    normal = unit(normal)
+    away = minus(p, foot)
+    height = dot(away, normal)
+    beside = length(plus(away, -height, normal))
+    rim = (KEPT if lasts else 1.0) * RIM * side
+    if surface.dimension == 2 or beside > rim or (beside > 0.0 and height < -BELOW * side):
+        return False, height, normal, shares
+    if not lies_flush(surface, x, vertex, normal):
+        return False, height, normal, shares
+    even = _even_normal(surface, x, face, shares)
+    gap = height / dot(even, normal)
+    return True, gap, even, plane_shares(surface, x, face, plus(p, -gap, even))
+
+
+@njit(cache=True)
+def _faces_along(surface: ContactSurface, x: Array, edge: int, normal: Vector) -> float:
+    """Return the most that the unit normal of a face at an edge has along a unit normal."""
+    a = row(x, surface.edge[edge, 0])
+    along = minus(row(x, surface.edge[edge, 1]), a)
+    first = unit(cross(along, minus(row(x, surface.edge_opposite[edge, 0]), a)))
+    second = unit(cross(minus(row(x, surface.edge_opposite[edge, 1]), a), along))
+    return max(dot(first, normal), dot(second, normal))
+
+
+@njit(cache=True)
+def vertices_hold(
+    surface: ContactSurface, x: Array, first: int, second: int, normal: Vector, a: float, b: float
+) -> bool:
+    """Tell whether vertices at the rims of flush faces do the work of two edges that cross there.
+
+    That is so where the edges cross within the share `RIM` of an end, or where neither leaves the other by more than
+    half of that along all that they have in common: there the place of the crossing is noise. `normal` is the unit one
+    from the second to the first, a and b are the shares.
+    """
+    against = times(-1.0, normal)
+    if _faces_along(surface, x, first, against) < FLUSH or _faces_along(surface, x, second, normal) < FLUSH:
+        return False
+    if min(a, 1.0 - a, b, 1.0 - b) <= RIM:
+        return True
+    i, k = row(x, surface.edge[first, 0]), row(x, surface.edge[second, 0])
+    u, w = minus(row(x, surface.edge[first, 1]), i), minus(row(x, surface.edge[second, 1]), k)
+    long, short = length(u), length(w)
+    along = times(1.0 / long, u)
+    run, rise = dot(w, along), dot(w, cross(normal, along))
+    # From the crossing the second edge goes on to both its ends; along the first as far as that goes.
+    before = min(a * long, (b if run > 0.0 else 1.0 - b) * abs(run))
+    after = min((1.0 - a) * long, ((1.0 - b) if run > 0.0 else b) * abs(run))
+    farthest: float = max(before, after) * abs(rise)
+    return farthest <= 0.5 * RIM * min(long, short) * abs(run)
