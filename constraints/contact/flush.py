@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 RIM, KEPT = 1e-3, 2.0
 """How far beside a face, as a share of its length, a vertex still touches it, and how much further if it did before."""
+OVER = 1e-10
+"""A vertex beside a face by less than this share of its length is over it."""
 BELOW = 1e-4
 """How far below a face, as a share of its length, a vertex beside it may be."""
 FLUSH = 0.95
@@ -93,7 +95,7 @@ def flush_touch(
     height = dot(away, normal)
     beside = length(plus(away, -height, normal))
     rim = (KEPT if lasts else 1.0) * RIM * side
-    if surface.dimension == 2 or beside > rim or (beside > 0.0 and height < -BELOW * side):
+    if surface.dimension == 2 or beside > rim or (beside > OVER * side and height < -BELOW * side):
         return False, height, normal, shares
     if not lies_flush(surface, x, vertex, normal):
         return False, height, normal, shares
