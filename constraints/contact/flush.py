@@ -1,15 +1,20 @@
-"""A vertex beside the rim of a face it lies flush with: the face reaches a little further than its rim (3D).
+"""Surfaces that lie flush on each other (3D): normals that go on evenly, and faces that reach over their rims.
 
-Faces of equal footprint on each other have their rims in one place. There a vertex misses the other face by some
-1e-6 of its length, and the direction from its foot to it, the gradient of the distance, is noise: it turned from n to
-sideways and back from round to round, and the force with it. So a vertex that lies beside a face by no more than a
-share of its length and not below it touches the plane of the face:
+Where bodies of equal footprint lie on each other, vertices lie on vertices and rims on rims. There a vertex misses an
+edge by 1e-6 of its length, and the direction from its foot to it, the gradient of the distance, is noise; and a vertex
+on a vertex is at one face in one round and at its neighbour, whose normal is another, in the next. Whoever solves for
+gaps where a step ends, normals and all, never gets there. So a vertex that is flush with a face, as one of its own
+faces looks against it, touches the plane of the face:
 
-    gap = n . (x - sum R_i x_i),   R_i the shares of its foot on the plane, of which one may be below zero
+    gap = n_f . (x - a)/(n_f . n),     n = sum R_i N_i/|sum R_i N_i|,     x - sum R'_i x_i = gap n
 
-so that x - sum R_i x_i = g n: no couple is left, and the gap goes on evenly where the vertex crosses the rim. Only what
-is flush gets this: one of the vertex' own faces looks against n. What meets a rim askew, or is beside the body and
-deeper than its surface, keeps the distance.
+with the normal n_f of the face, a point a on it, the shares R_i of the nearest point of the face, and the mean normals
+N_i of the faces around its corners that look the same way. n goes on evenly from face to face. gap is zero where the
+distance is. R'_i are the shares of the foot along n, so that no couple is left. The face reaches over its rim by a
+share of its length, for what is not below it: beside the body and deeper than that a vertex keeps its distance.
+
+Edges that cross in flush faces so near to a vertex, or so nearly parallel, that vertices are held over both rims say
+nothing new, and where they cross is noise: they are left out.
 """
 
 from __future__ import annotations

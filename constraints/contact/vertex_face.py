@@ -229,7 +229,9 @@ def touched_face(
     touch = _nearest_face(surface, search, group, x_begin, x_end, region, held)
     if touch[0] == NO_FACE or not even:
         return touch
-    flush, gap, normal, shares = flush_touch(surface, x_end, search.group[group, 0], touch[0], touch[3], held != NO_FACE)
+    flush, gap, normal, shares = flush_touch(
+        surface, x_end, search.group[group, 0], touch[0], touch[3], held != NO_FACE
+    )
     return (touch[0], gap, normal, shares) if flush else touch
 
 
