@@ -49,7 +49,7 @@ def _inertia(arm: Array, dimension: int) -> Array:
     square = np.einsum("nia,nib->nab", arm, arm)
     trace = np.trace(square, axis1=1, axis2=2)
     inertia = trace[:, None, None] * np.eye(3) - square
-    out = np.zeros_like(inertia)
+    out: Array = np.zeros_like(inertia)
     if dimension == 2:
         out[:, 2, 2] = np.divide(1.0, trace, out=np.zeros_like(trace), where=trace > 0.0)
         return out
