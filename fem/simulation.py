@@ -113,7 +113,7 @@ class FemSimulation:
         """Return the force (d,) [N] the bodies exert on each tool and support; with `contact` moments on tools, too."""
         model, pushes = self._model, self._pushes()
         held = self._residual()
-        np.subtract.at(held, pushes.node, pushes.weight[:, :, None] * pushes.force[:, None, : model.dimension])
+        np.subtract.at(held, pushes.node, pushes.push[:, :, : model.dimension])
         tools = tool_reactions(model.tools, pushes, self.tool_poses(), model.dimension)
         if self._problem.contact is None:
             tools = {f"tool.{tool.name}": tools[f"tool.{tool.name}"] for tool in model.tools}
@@ -132,13 +132,8 @@ class FemSimulation:
             return Pushes.none() if self._state.touch is None else self._state.touch.pushes
         contacts = self._state.contacts
         places = padded(self._model.points + self._state.u.reshape(self._model.points.shape))
-        return Pushes(
-            contacts.node[:, None],
-            np.ones((len(contacts.node), 1)),
-            contacts.tool,
-            places[contacts.node],
-            self._contact_forces(),
-        )
+        force = self._contact_forces()
+        return Pushes(contacts.node[:, None], force[:, None], contacts.tool, places[contacts.node], force)
 
     def tool_poses(self) -> Array:
         """Return the poses (T, 4) [m, m, m, rad] of the tools."""

@@ -40,7 +40,9 @@ def _vertices(surface: ContactSurface, search: Search, look: Look, pairs: Pairs)
         vertex, body = search.group[group]
         slot = look.first_slot + vertex * bodies + body
         held = look.feature[slot] if look.active[slot] else NO_FACE
-        face, gap, normal, shares = touched_face(surface, search, group, look.begin, look.end, look.region, held)
+        face, gap, normal, shares = touched_face(
+            surface, search, group, look.begin, look.end, look.region, held, look.even
+        )
         if face == NO_FACE or gap > look.region:
             continue
         row_of = pairs.count[0]
@@ -68,7 +70,7 @@ def _edges(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) ->
         slot = first_slot + edge * bodies + body
         held = look.feature[slot] if look.active[slot] else NO_FACE
         search.chosen[edge * bodies + body] = touched_edge(
-            surface, search, group, look.begin, look.end, look.region, held
+            surface, search, group, look.begin, look.end, look.region, held, look.even
         )
     done = FINE
     for group in range(groups):
@@ -81,7 +83,7 @@ def _edges(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) ->
         lasts, lasts_there = look.active[slot], look.active[first_slot + back]
         if search.chosen[back] == edge and (lasts_there > lasts or (lasts_there == lasts and other < edge)):
             continue
-        touches, gap, normal, a, b = crossing(surface, look.end, edge, other)
+        touches, gap, normal, a, b = crossing(surface, look.end, edge, other, look.even)
         if not touches or gap > look.region:
             continue
         row_of = pairs.count[0]

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.flush import vertices_hold
 from rheotwin.constraints.contact.search import Search
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
@@ -35,8 +36,8 @@ Crossing: TypeAlias = tuple[bool, float, Vector, float, float]
 
 
 @njit(cache=True)
-def crossing(surface: ContactSurface, x: Array, first: int, second: int) -> Crossing:
-    """Return how two edges without a common node cross."""
+def crossing(surface: ContactSurface, x: Array, first: int, second: int, even: bool) -> Crossing:
+    """Return how two edges without a common node cross; `even` leaves out those that vertices hold, see `flush`."""
     nothing = (False, np.inf, (0.0, 0.0, 0.0), 0.0, 0.0)
     i, k = row(x, surface.edge[first, 0]), row(x, surface.edge[second, 0])
     u, w = minus(row(x, surface.edge[first, 1]), i), minus(row(x, surface.edge[second, 1]), k)
@@ -51,6 +52,8 @@ def crossing(surface: ContactSurface, x: Array, first: int, second: int) -> Cros
     facing = dot(n, minus(_looks(surface, x, second), _looks(surface, x, first)))
     n = times((1.0 if facing > 0.0 else -1.0) / size, n)
     if not _outermost(surface, x, first, second, i, k, n):
+        return nothing
+    if even and vertices_hold(surface, x, first, second, n, a, b):
         return nothing
     return True, -dot(apart, n), n, a, b
 
@@ -78,20 +81,21 @@ def _outermost(surface: ContactSurface, x: Array, first: int, second: int, i: Ve
 
 @njit(cache=True)
 def touched_edge(
-    surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int
-) -> int:
+    surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int,
+    even: bool,
+) -> int:  # fmt: skip
     """Return the edge that the group's edge touches on its body, NO_FACE for none; `held` is that of a lasting contact.
 
     Without history it is the one of the smallest gap, and edges that overlap touch only if they were apart at the
     beginning of the step: what gets between the ends of an edge sideways, at some depth, would bring energy along.
     """
     edge = search.edge_group[group, 0]
-    if held != NO_FACE and crossing(surface, x_end, edge, held)[0]:
+    if held != NO_FACE and crossing(surface, x_end, edge, held, even)[0]:
         return held
     best, smallest = NO_FACE, np.inf
     for k in range(search.edge_start[group], search.edge_start[group + 1]):
         other = search.edge_candidate[k]
-        touches, gap, normal, a, b = crossing(surface, x_end, edge, other)
+        touches, gap, normal, a, b = crossing(surface, x_end, edge, other, even)
         if not touches or gap > region or abs(gap) >= smallest:
             continue
         if gap < 0.0:

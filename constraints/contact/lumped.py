@@ -96,6 +96,7 @@ def _list_body_pairs(bodies: Any, contact: Contact) -> None:
         bodies.first_slot,
         history.feature,
         history.active,
+        False,  # in compiled code there are no defaults
     )
     if find_body_pairs(bodies.surface, bodies.search, look, contact.contacts.pairs) != FINE:
         contact.full[0] = 1

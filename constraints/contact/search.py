@@ -93,6 +93,8 @@ class Look(NamedTuple):
     """(slots,) face or edge that is touched."""
     active: Flags
     """(slots,) whether that contact lasts."""
+    even: bool = False
+    """Whether normals go on evenly where surfaces lie flush, see `flush`."""
 
 
 def new_search(surface: ContactSurface, rest: Array) -> Search:

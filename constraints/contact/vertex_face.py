@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.flush import flush_touch
 from rheotwin.constraints.contact.nearest import (
     CORNER,
     INSIDE,
@@ -218,12 +219,27 @@ def _vertex_normal(surface: ContactSurface, x: Array, vertex: int) -> Vector:
 
 @njit(cache=True)
 def touched_face(
-    surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int
-) -> Touch:
+    surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int,
+    even: bool,
+) -> Touch:  # fmt: skip
     """Return the contact of the group's vertex with its body; the face is NO_FACE where there is none.
 
-    `held` is the face of a contact that lasts, NO_FACE without one.
+    `held` is the face of a contact that lasts, NO_FACE without one; `even` asks for normals as in `flush`.
     """
+    touch = _nearest_face(surface, search, group, x_begin, x_end, region, held)
+    if touch[0] == NO_FACE or not even:
+        return touch
+    flush, gap, normal, shares = flush_touch(
+        surface, x_end, search.group[group, 0], touch[0], touch[3], held != NO_FACE
+    )
+    return (touch[0], gap, normal, shares) if flush else touch
+
+
+@njit(cache=True)
+def _nearest_face(
+    surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int
+) -> Touch:
+    """Return the contact of the group's vertex as the distance tells it, see `touched_face`."""
     vertex, body = search.group[group]
     node, itself = surface.vertex[vertex], surface.vertex_body[vertex] == body
     p = row(x_end, node)

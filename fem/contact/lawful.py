@@ -124,4 +124,5 @@ def _pushes(touched: Touched | None, impulse: Array | None, h: float) -> Pushes:
         return Pushes.none()
     pushing = np.any(impulse != 0.0, axis=1)
     rows = touched.rows.kept(pushing)
-    return Pushes(rows.node, rows.weight, rows.tool, rows.point, rows.forces(impulse[pushing] / h))
+    force = impulse[pushing] / h
+    return Pushes(rows.node, rows.on_nodes(force), rows.tool, rows.point, rows.forces(force))

@@ -25,24 +25,27 @@ class Pushes:
     """Contacts that pushed in the last step; rows as in `Pairs`."""
 
     node: Indices
-    """(n, 4) rows of the model, 0 where the weight is."""
-    weight: Array
+    """(n, 4) rows of the model, 0 where nothing is pushed."""
+    push: Array
+    """(n, 4, 3) [N] on each node: the impulse of the step over its length."""
     tool: Indices
     point: Array
     """(n, 3) [m]"""
     force: Array
-    """(n, 3) [N], normal and friction, on the weighted sum of the nodes: the impulse of the step over its length."""
+    """(n, 3) [N], normal and friction, on the weighted sum of the nodes."""
 
     @classmethod
     def none(cls) -> Pushes:
         """Return no contacts."""
         nothing = np.zeros((0, 3))
-        return cls(np.zeros((0, NODES), np.int64), np.zeros((0, NODES)), np.zeros(0, np.int64), nothing, nothing.copy())
+        return cls(
+            np.zeros((0, NODES), np.int64), np.zeros((0, NODES, 3)), np.zeros(0, np.int64), nothing, nothing.copy()
+        )
 
     def on_nodes(self, rows: int) -> Array:
         """Return the forces (rows, 3) [N] on the nodes of a model."""
         out = np.zeros((rows, 3))
-        np.add.at(out, self.node, self.weight[:, :, None] * self.force[:, None, :])
+        np.add.at(out, self.node, self.push)
         return out
 
 

@@ -3,6 +3,8 @@
     rel = sum w_i du_i - dp(dq),      dp = displacement of the tool's surface where it touches,
     row k of a contact = e_k . rel,   e_0 = n (gap), e_1.. tangents (slip)
 
+Between bodies the turn that all nodes of a contact share is taken out of rel, so that no row has a moment (`turning`).
+
 A tool's surface moves by dp = dq_123 + dq_4 a x r about its axis a.
 """
 
@@ -45,6 +47,8 @@ class Rows:
     weight: Array
     frame: Array
     """(n, k, 3)"""
+    push: Array
+    """(n, k, 4, 3) of a unit force along each row on each node: w_i e, between bodies without moment, see `turning`."""
     gap: Array
     """[m]"""
     tool: Indices
@@ -63,7 +67,7 @@ class Rows:
     def matrix(self, size: int, dimension: int) -> csr_matrix:
         """Return H (n k, size): from all displacement components to the rows."""
         n, k = self.frame.shape[:2]
-        weights = self.weight[:, None, :, None] * self.frame[:, :, None, :dimension]
+        weights = self.push[..., :dimension]
         columns = np.broadcast_to(
             self.node[:, None, :, None] * dimension + np.arange(dimension), (n, k, self.node.shape[1], dimension)
         )
@@ -73,7 +77,7 @@ class Rows:
     @cached_property
     def nodes(self) -> Indices:
         """Rows of the model that take part."""
-        return np.unique(self.node[self.weight != 0.0])
+        return np.unique(self.node[np.any(self.push != 0.0, axis=(1, 3))])
 
     def on_tools(self, tools: tuple[RigidTool, ...], pose: Array) -> Array:
         """Return -e . d(dp)/dq (n k, T 4) in the given poses (T, 4)."""
@@ -110,3 +114,7 @@ class Rows:
     def forces(self, multipliers: Array) -> Array:
         """Return vectors (n, 3) of components (n, k) in the frames."""
         return np.asarray(np.einsum("nk,nkc->nc", multipliers, self.frame))
+
+    def on_nodes(self, multipliers: Array) -> Array:
+        """Return the pushes (n, 4, 3) of components (n, k) in the frames on their nodes."""
+        return np.asarray(np.einsum("nk,nkic->nic", multipliers, self.push))

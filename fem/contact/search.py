@@ -22,6 +22,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact.laws import Laws
 from rheotwin.fem.contact.memory import Past
 from rheotwin.fem.contact.rows import Rows, frames
+from rheotwin.fem.contact.turning import balanced, plain
 from rheotwin.fem.model import Model
 
 Array = NDArray[np.float64]
@@ -59,9 +60,12 @@ class ContactSearch:
         if self._surface is not None:
             found.append(self._body_rows(begin, end, min(reach, MOST_SIDES * self._side), history))
         columns = [np.concatenate(column) for column in zip(*found, strict=True)]
-        node, weight, normal, gap, tool, point, slot = columns
+        node, present, weight, normal, gap, tool, point, slot = columns
         law = np.where(tool == NO_TOOL, len(self._laws.table) - 1, tool)
-        return Rows(node, weight, frames(normal, directions), gap, tool, point, slot, law)
+        frame, between = frames(normal, directions), tool == NO_TOOL
+        push, place = plain(weight, frame), end[node[between]]
+        push[between] = balanced(weight[between], frame[between], place, present[between], self._model.dimension)
+        return Rows(node, weight, frame, push, gap, tool, point, slot, law)
 
     def _tool_rows(self, end: Array, pose: Array, reach: float) -> tuple[Array, ...]:
         pairs = self._at_tools
@@ -75,7 +79,7 @@ class ContactSearch:
         assert self._surface is not None
         model = self._model
         places = _vertices(model, begin), _vertices(model, end)
-        look = Look(*places, reach, self._first_slot, history.feature, history.active)
+        look = Look(*places, reach, self._first_slot, history.feature, history.active, even=True)
         self._between.count[0] = 0
         self._search, self._between = find_pairs_with_room(self._surface, self._search, look, self._between)
         return _columns(self._between, model.vertex_rows)
@@ -102,7 +106,7 @@ def _columns(pairs: Pairs, rows: NDArray[np.int64] | None) -> tuple[Array, ...]:
         node = np.where(present, rows[node], 0)
     weight = np.where(present, pairs.weight[valid], 0.0)
     others = (pairs.normal, pairs.gap, pairs.tool, pairs.point, pairs.slot)
-    return (node, weight, *(np.array(column[valid]) for column in others))
+    return (node, present, weight, *(np.array(column[valid]) for column in others))
 
 
 def _padded_rows(model: Model, u: Array) -> Array:

@@ -85,7 +85,10 @@ class ContactStep:
             if turn < ROUNDS:
                 # What touched in one round stays for all: contacts that took turns would never settle.
                 known = np.union1d(known, found.rows.slot[chosen])
-                motion, touched = self._solve(found.kept(chosen), start, motion, free, memory, touched)
+                if chosen.any():
+                    motion, touched = self._solve(found.kept(chosen), start, motion, free, memory, touched)
+                elif touched is not None:  # what the last round found is nowhere after it
+                    motion, touched = free, replace(touched.kept(known[:0]), defect=0.0)
         assert best is not None
         _, closed, motion, touched = best
         self.quality.enter(touched.defect, closed, end, self.pressing(touched))

@@ -24,9 +24,10 @@ def pushes_of(contact: Contact, kick: float) -> Pushes:
     node, rows = pairs.node[chosen], rows[chosen]
     impulse = rows[:, PRESSED, None] * pairs.normal[chosen] + rows[:, TANGENT : TANGENT + 3]
     there = node >= 0
+    weight = np.where(there, pairs.weight[chosen], 0.0)
     return Pushes(
         node=np.where(there, contact.places[node], 0),
-        weight=np.where(there, pairs.weight[chosen], 0.0),
+        push=weight[:, :, None] * (impulse / kick)[:, None, :],
         tool=pairs.tool[chosen],
         point=pairs.point[chosen],
         force=impulse / kick,

@@ -28,10 +28,10 @@ class Detector:
     active: Array
     pairs: Pairs
 
-    def find(self, begin: Array, end: Array, region: float = 0.0) -> list[SimpleNamespace]:
+    def find(self, begin: Array, end: Array, region: float = 0.0, *, even: bool = False) -> list[SimpleNamespace]:
         """Return the contacts of a step; those inside or at the surface last to the next step."""
         self.pairs.count[0] = 0
-        look = Look(begin, end, region, 0, self.feature, self.active)
+        look = Look(begin, end, region, 0, self.feature, self.active, even)
         self.search, self.pairs = find_pairs_with_room(self.surface, self.search, look, self.pairs)
         count = int(self.pairs.count[0])
         self.active[:] = False

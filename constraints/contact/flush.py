@@ -1,0 +1,146 @@
+"""Surfaces that lie flush on each other (3D): normals that go on evenly, and faces that reach over their rims.
+
+Where bodies of equal footprint lie on each other, vertices lie on vertices and rims on rims. There a vertex misses an
+edge by 1e-6 of its length, and the direction from its foot to it, the gradient of the distance, is noise; and a vertex
+on a vertex is at one face in one round and at its neighbour, whose normal is another, in the next. Whoever solves for
+gaps where a step ends, normals and all, never gets there. So a vertex that is flush with a face, as one of its own
+faces looks against it, touches the plane of the face:
+
+    gap = n_f . (x - a)/(n_f . n),     n = sum R_i N_i/|sum R_i N_i|,     x - sum R'_i x_i = gap n
+
+with the normal n_f of the face, a point a on it, the shares R_i of the nearest point of the face, and the mean normals
+N_i of the faces around its corners that look the same way. n goes on evenly from face to face. gap is zero where the
+distance is. R'_i are the shares of the foot along n, so that no couple is left. The face reaches over its rim by a
+share of its length, for what is not below it: beside the body and deeper than that a vertex keeps its distance.
+
+Edges that cross in flush faces so near to a vertex, or so nearly parallel, that vertices are held over both rims say
+nothing new, and where they cross is noise: they are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.nearest import at_shares
+from rheotwin.constraints.contact.surface import ContactSurface, face_normal
+from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
+
+Array = NDArray[np.float64]
+
+RIM, KEPT = 1e-3, 2.0
+"""How far beside a face, as a share of its length, a vertex still touches it, and how much further if it did before."""
+OVER = 1e-10
+"""A vertex beside a face by less than this share of its length is over it."""
+BELOW = 1e-4
+"""How far below a face, as a share of its length, a vertex beside it may be."""
+FLUSH = 0.95
+"""Faces whose normals have more than this against each other are flush: within 18 degrees."""
+SAME = 0.7
+"""Faces around a corner whose normals have more than this along each other are one side: within 45 degrees."""
+
+
+@njit(cache=True)
+def plane_shares(surface: ContactSurface, x: Array, face: int, p: Vector) -> Vector:
+    """Return the shares of the foot of p on the plane of a face; they sum to one."""
+    a = row(x, surface.face[face, 0])
+    u, y = minus(row(x, surface.face[face, 1]), a), minus(p, a)
+    if surface.dimension == 2:
+        square = dot(u, u)
+        r = dot(y, u) / square if square > 0.0 else 0.0
+        return 1.0 - r, r, 0.0
+    w = minus(row(x, surface.face[face, 2]), a)
+    n = cross(u, w)
+    square = dot(n, n)
+    if square == 0.0:
+        return 1.0, 0.0, 0.0
+    s, t = dot(cross(y, w), n) / square, dot(cross(u, y), n) / square
+    return 1.0 - s - t, s, t
+
+
+@njit(cache=True)
+def lies_flush(surface: ContactSurface, x: Array, vertex: int, normal: Vector) -> bool:
+    """Tell whether one of the faces around a vertex looks against a unit normal."""
+    for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
+        own = face_normal(surface, x, surface.around_face[k])
+        if dot(own, normal) < -FLUSH * length(own):
+            return True
+    return False
+
+
+@njit(cache=True)
+def _even_normal(surface: ContactSurface, x: Array, face: int, shares: Vector) -> Vector:
+    """Return the unit normal that goes from corner to corner of a face with the shares of a point."""
+    own, total = unit(face_normal(surface, x, face)), (0.0, 0.0, 0.0)
+    for corner in range(surface.dimension):
+        vertex, mean = surface.face_vertex[face, corner], (0.0, 0.0, 0.0)
+        for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
+            other = face_normal(surface, x, surface.around_face[k])
+            if dot(other, own) > SAME * length(other):
+                mean = plus(mean, 1.0, other)
+        total = plus(total, shares[corner], unit(mean))
+    return unit(total)
+
+
+@njit(cache=True)
+def flush_touch(
+    surface: ContactSurface, x: Array, vertex: int, face: int, shares: Vector, lasts: bool
+) -> tuple[bool, float, Vector, Vector]:
+    """Tell whether a vertex touches the plane of a face it is flush with; return gap [m], normal and shares there.
+
+    `shares` are those of its nearest point on the face, `lasts` says that it touched in the last step.
+    """
+    p, last = row(x, surface.vertex[vertex]), surface.face[face, surface.dimension - 1]
+    foot = at_shares(shares, row(x, surface.face[face, 0]), row(x, surface.face[face, 1]), row(x, last))
+    normal = face_normal(surface, x, face)
+    side = np.sqrt(length(normal))
+    normal = unit(normal)
+    away = minus(p, foot)
+    height = dot(away, normal)
+    beside = length(plus(away, -height, normal))
+    rim = (KEPT if lasts else 1.0) * RIM * side
+    if surface.dimension == 2 or beside > rim or (beside > OVER * side and height < -BELOW * side):
+        return False, height, normal, shares
+    if not lies_flush(surface, x, vertex, normal):
+        return False, height, normal, shares
+    even = _even_normal(surface, x, face, shares)
+    gap = height / dot(even, normal)
+    return True, gap, even, plane_shares(surface, x, face, plus(p, -gap, even))
+
+
+@njit(cache=True)
+def _faces_along(surface: ContactSurface, x: Array, edge: int, normal: Vector) -> float:
+    """Return the most that the unit normal of a face at an edge has along a unit normal."""
+    a = row(x, surface.edge[edge, 0])
+    along = minus(row(x, surface.edge[edge, 1]), a)
+    first = unit(cross(along, minus(row(x, surface.edge_opposite[edge, 0]), a)))
+    second = unit(cross(minus(row(x, surface.edge_opposite[edge, 1]), a), along))
+    return max(dot(first, normal), dot(second, normal))
+
+
+@njit(cache=True)
+def vertices_hold(
+    surface: ContactSurface, x: Array, first: int, second: int, normal: Vector, a: float, b: float
+) -> bool:
+    """Tell whether vertices at the rims of flush faces do the work of two edges that cross there.
+
+    That is so where the edges cross within the share `RIM` of an end, or where neither leaves the other by more than
+    half of that along all that they have in common: there the place of the crossing is noise. `normal` is the unit one
+    from the second to the first, a and b are the shares.
+    """
+    against = times(-1.0, normal)
+    if _faces_along(surface, x, first, against) < FLUSH or _faces_along(surface, x, second, normal) < FLUSH:
+        return False
+    if min(a, 1.0 - a, b, 1.0 - b) <= RIM:
+        return True
+    i, k = row(x, surface.edge[first, 0]), row(x, surface.edge[second, 0])
+    u, w = minus(row(x, surface.edge[first, 1]), i), minus(row(x, surface.edge[second, 1]), k)
+    long, short = length(u), length(w)
+    along = times(1.0 / long, u)
+    run, rise = dot(w, along), dot(w, cross(normal, along))
+    # From the crossing the second edge goes on to both its ends; along the first as far as that goes.
+    before = min(a * long, (b if run > 0.0 else 1.0 - b) * abs(run))
+    after = min((1.0 - a) * long, ((1.0 - b) if run > 0.0 else b) * abs(run))
+    farthest: float = max(before, after) * abs(rise)
+    return farthest <= 0.5 * RIM * min(long, short) * abs(run)
