@@ -32,7 +32,8 @@ class Elements:
     """Cells (E, k) of one kind in global node numbers; `rest` measures [m^d] with thickness and share in `size` [m^3].
 
     Networks are times size [J, J s]. What softens is beside the linear networks, which are then zero;
-    `together` by one stress for shear and area (plane stress).
+    `together` by one stress for shear and area (plane stress). Elements are in bodies `body`
+    (E,), where those of inverted bodies get a viscosity of `recovery` (E,) [J s].
     """
 
     cells: Indices
@@ -43,6 +44,8 @@ class Elements:
     soft_shear: SofteningConstants | None = None
     soft_volume: SofteningConstants | None = None
     together: bool = False
+    body: Indices | None = None
+    recovery: Array | None = None
 
     @property
     def stiffest_shear(self) -> Constants:
@@ -85,15 +88,17 @@ def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
     """Sort the cells of all bodies."""
     channels = tuple(body_channels(problem, body, options) for body in problem.bodies)
     found: dict[str, list[tuple[int, Indices, float]]] = {}
+    times = []
     for number, body in enumerate(problem.bodies):
         cells = np.ascontiguousarray(body.mesh.t.T + body.first_node, dtype=np.int64)
+        times.append(options.recovery * _wave_time(problem, body, cells, channels[number]))
         for kind, some, share in _sorted_cells(problem, body, cells, options):
             found.setdefault(kind, []).append((number, some, share))
     corners = problem.dimension + 1
 
     def elements(kind: str, width: int) -> Elements:
         parts = found.get(kind, [])
-        return _elements(problem, channels, parts, width)
+        return _elements(problem, channels, times, parts, width)
 
     return AllElements(
         cotangent=elements("cotangent", 3),
@@ -123,14 +128,14 @@ def _sorted_cells(
 def _elements(
     problem: Problem,
     channels: Sequence[BodyChannels],
+    times: Sequence[float],
     parts: Sequence[tuple[int, Indices, float]],
     width: int,
 ) -> Elements:
     cells = np.concatenate([np.zeros((0, width), np.int64), *(cells for _, cells, _ in parts)])
     which = np.repeat([number for number, _, _ in parts], [len(some) for _, some, _ in parts]).astype(np.int64)
     share = np.repeat([share for _, _, share in parts], [len(some) for _, some, _ in parts])
-    plane = problem.dimension == 2
-    rest = quadrilateral_areas(problem.points, cells) if plane and width == 4 else _measures(problem.points, cells)
+    rest = _measures(problem, cells)
     size = rest * share * problem.thickness
     return Elements(
         np.ascontiguousarray(cells),
@@ -141,8 +146,19 @@ def _elements(
         stack_softening([own.soft_shear for own in channels], which, size),
         stack_softening([own.soft_volume for own in channels], which, size),
         any(own.together for own in channels),
+        which,
+        np.array([time * own.shear.instantaneous for time, own in zip(times, channels, strict=True)])[which] * size,
     )
 
 
-def _measures(points: Array, cells: Indices) -> Array:
-    return cell_volumes(padded(points), cells)[0]
+def _wave_time(problem: Problem, body: ProblemBody, cells: Indices, channels: BodyChannels) -> float:
+    """Return how long a shear wave takes through a body, V^(1/d) (rho/mu)^(1/2) [s]; 0 without springs."""
+    size, modulus = float(_measures(problem, cells).sum()), channels.shear.instantaneous
+    density = float(problem.masses[body.nodes].sum()) / (size * problem.thickness)
+    return float(size ** (1.0 / problem.dimension) * np.sqrt(density / modulus)) if modulus > 0.0 else 0.0
+
+
+def _measures(problem: Problem, cells: Indices) -> Array:
+    if problem.dimension == 2 and cells.shape[1] == 4:
+        return quadrilateral_areas(problem.points, cells)
+    return cell_volumes(padded(problem.points), cells)[0]

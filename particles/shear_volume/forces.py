@@ -12,7 +12,11 @@ from rheotwin.particles.forces import cells
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
 from rheotwin.particles.shear_volume.group import Group
-from rheotwin.particles.shear_volume.neo_hooke_triangle import add_neo_hooke_forces
+from rheotwin.particles.shear_volume.neo_hooke_triangle import (
+    add_neo_hooke_forces,
+    add_triangle_recovery,
+    mark_inverted_triangles,
+)
 from rheotwin.particles.shear_volume.quadrilateral_area import (
     add_quadrilateral_forces,
     soften_quadrilaterals,
@@ -24,7 +28,7 @@ from rheotwin.particles.shear_volume.seed_tetrahedron import (
     soften_tetrahedra,
 )
 from rheotwin.particles.shear_volume.state import State
-from rheotwin.particles.shear_volume.tet_shear import add_tet_forces
+from rheotwin.particles.shear_volume.tet_shear import add_tet_forces, add_tet_recovery, mark_inverted_tets
 
 Array = NDArray[np.float64]
 
@@ -32,7 +36,7 @@ Array = NDArray[np.float64]
 class Forces(NamedTuple):
     """Elements by kind. `seed` are the papers' corners, with area or volume in `cells` and `quadrilaterals`.
 
-    The last three are what softens of these; those of the other kinds are in the groups.
+    `soft_` are what softens of these; those of the other kinds are in the groups. `inverted` (bodies,) is room.
     """
 
     cotangent: Group
@@ -44,6 +48,7 @@ class Forces(NamedTuple):
     soft_seed: SofteningRows
     soft_cells: SofteningRows
     soft_quadrilaterals: SofteningRows
+    inverted: NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
@@ -61,6 +66,20 @@ def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: f
         parts = max(parts, add_tet_forces(forces.tets, state.tets, x, v, part, force))
     if forces.seed.corners.shape[0] > 0:
         add_seed_forces(forces, state, x, v, force)
+    # Inverted elements ask for a look at the step, so that without any there is nothing to do.
+    return max(parts, add_recovery_forces(forces, x, v, force)) if parts > 0.0 else parts
+
+
+@njit(cache=True, nogil=True)
+def add_recovery_forces(forces: Forces, x: Array, v: Array, force: Array) -> float:
+    """Damp bodies with inverted elements; return into how many parts the step has to be divided for that."""
+    parts, inverted = 0.0, forces.inverted
+    inverted[:] = False
+    mark_inverted_triangles(forces.neo_hooke, x, inverted)
+    mark_inverted_tets(forces.tets, x, inverted)
+    if inverted.any():
+        parts = max(parts, add_triangle_recovery(forces.neo_hooke, inverted, x, v, force))
+        parts = max(parts, add_tet_recovery(forces.tets, inverted, x, v, force))
     return parts
 
 

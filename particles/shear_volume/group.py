@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rheotwin.particles.shear_volume.lanes import Corners
 from rheotwin.particles.shear_volume.memory import Network
+from rheotwin.particles.shear_volume.recovery import Recovery
 from rheotwin.particles.shear_volume.softening import Softening
 
 Array = NDArray[np.float64]
@@ -20,6 +21,7 @@ class Group(NamedTuple):
 
     `viscous`: some network has a dashpot; `remembers`: one has arms or softens, as `softens` says. Without any of it
     one pass over elements is enough. `together`: shear and volume soften by one stress.
+    `recovery` acts in bodies with inverted elements.
     `stretch` is the step over the stable one: `limit` is the s^2 up to which it is short enough (see `inversion`).
     """
 
@@ -36,6 +38,7 @@ class Group(NamedTuple):
     soft_shear: Softening
     soft_volume: Softening
     together: bool
+    recovery: Recovery
 
 
 class Memory(NamedTuple):

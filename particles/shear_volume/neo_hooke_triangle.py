@@ -23,6 +23,7 @@ from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
 from rheotwin.particles.shear_volume.memory import advance_arms
+from rheotwin.particles.shear_volume.recovery import viscosity_of_inverted
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
 from rheotwin.particles.shear_volume.tensor_softening import PLANE_SCRATCH, soften_tensors
 
@@ -63,7 +64,7 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
-    """Write the forces on corners 1 and 2 by springs and arms; return how many are stiffer than `limit`."""
+    """Write the forces on corners 1 and 2 by springs and arms; return how many are inverted or stiffer than `limit`."""
     severe = 0
     for k in range(CHUNK):
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
@@ -84,7 +85,7 @@ def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int
         pulls[CHUNK + k] = -(w0 * ay + w1 * by - swell * bx)
         pulls[2 * CHUNK + k] = -(w1 * ax + w2 * bx - swell * ay)
         pulls[3 * CHUNK + k] = -(w1 * ay + w2 * by + swell * ax)
-        severe += 1 if _stiffer(ratio, psi, slope, half) > limit else 0
+        severe += 1 if ratio < 0.0 or _stiffer(ratio, psi, slope, half) > limit else 0
     return severe
 
 
@@ -164,6 +165,36 @@ def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part:
             _add_dashpots(edges, rates, c, left, left_of_area, pulls)
         scatter_triangles(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
+
+
+@njit(cache=True, nogil=True)
+def mark_inverted_triangles(group: Group, x: Array, inverted: NDArray[np.bool_]) -> None:
+    """Mark the bodies (B,) that have an inverted element at positions x (N, 3) [m]."""
+    edges = np.empty(4 * CHUNK)
+    for chunk in range(group.recovery.viscosity.shape[0]):
+        c = group.constants[chunk]
+        gather_triangles(group.corners, chunk * CHUNK, x, edges)
+        for k in range(CHUNK):
+            ratio = c[k] * (edges[k] * edges[3 * CHUNK + k] - edges[CHUNK + k] * edges[2 * CHUNK + k])
+            if ratio < 0.0:
+                inverted[group.recovery.body[chunk, k]] = True
+
+
+@njit(cache=True, nogil=True)
+def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Array, force: Array) -> float:
+    """Add the dashpots of bodies with `inverted` elements; return into how many parts the step has to be divided."""
+    stiffer, eta = 0.0, np.empty(CHUNK)
+    edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
+    for chunk in range(group.recovery.viscosity.shape[0]):
+        if viscosity_of_inverted(group.recovery, chunk, inverted, eta):
+            first, c = chunk * CHUNK, group.constants[chunk]
+            gather_triangles(group.corners, first, x, edges)
+            gather_triangles(group.corners, first, v, rates)
+            pulls[:] = 0.0
+            _add_dashpots(edges, rates, c, eta, eta, pulls)
+            scatter_triangles(group.corners, first, pulls, force)
+            stiffer = max(stiffer, _stiffest(edges, c))
+    return group.recovery.haste * stiffer
 
 
 @njit(cache=True, nogil=True)

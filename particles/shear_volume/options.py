@@ -35,6 +35,13 @@ class ShearVolumeOptions(IncompressibleOptions):
         "when inverted; `cotangent` (triangles): networks on the papers' corner strains, weighted to be linear "
         "finite elements, where no angle at rest is obtuse (`neo-hooke` there); `seed`: the papers', not conservative",
     )
+    recovery: float = Field(
+        default=1.0,
+        ge=0.0,
+        allow_inf_nan=False,
+        description="damps bodies of `neo-hooke` elements while one is inverted, so that they come back as they were, "
+        "not wound up: viscosity over modulus, in times a shear wave takes through the body; 0: none, energy is kept",
+    )
     split: Literal["bulk-shear", "lame"] = Field(
         default="bulk-shear",
         description="moduli of the law that relax separately; `lame` is the papers' rule per constant",

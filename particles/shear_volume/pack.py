@@ -23,6 +23,7 @@ from rheotwin.particles.shear_volume.forces import Forces
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.lanes import CHUNK, corners_in_chunks, in_chunks
 from rheotwin.particles.shear_volume.memory import pack_network
+from rheotwin.particles.shear_volume.recovery import pack_recovery
 from rheotwin.particles.shear_volume.seed_softening import pack_rows, with_room
 from rheotwin.particles.shear_volume.softening import pack_softening
 from rheotwin.particles.shear_volume.softening_constants import SofteningConstants, joined
@@ -32,23 +33,27 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def pack_forces(elements: AllElements, points: Array, h: float, stable: float = np.inf) -> Forces:
+def pack_forces(
+    elements: AllElements, points: Array, h: float, stable: float = np.inf, recovery: float = np.inf
+) -> Forces:
     """Pack all elements with rest points (N, 3) [m] for steps of `h` [s]; with h = 0 arms stay as they are.
 
-    `stable` [s] is the stable step at rest, which tells where steps have to be divided.
+    `stable` [s] is the stable step at rest, which tells where steps have to be divided, `recovery` [s] that of the
+    dashpots of inverted bodies; infinite without any.
     """
-    stretch = h / stable
+    stretch, haste = h / stable, h / recovery
     simplices, quadrilaterals = elements.seed_simplices, elements.seed_quadrilaterals
     return Forces(
         cotangent=_group(elements.cotangent, _cotangent_rows(elements.cotangent, points), h, stretch),
-        neo_hooke=_group(elements.neo_hooke, _metric_rows(elements.neo_hooke, points), h, stretch),
-        tets=_group(elements.tets, _metric_rows(elements.tets, points), h, stretch),
+        neo_hooke=_group(elements.neo_hooke, _metric_rows(elements.neo_hooke, points), h, stretch, haste),
+        tets=_group(elements.tets, _metric_rows(elements.tets, points), h, stretch, haste),
         seed=_seed(simplices, quadrilaterals, points, h),
         cells=_pressures(simplices, h),
         quadrilaterals=_pressures(quadrilaterals, h),
         soft_seed=pack_rows(_soft_corners(simplices, quadrilaterals), h),
         soft_cells=pack_rows(_soft_pressures(simplices), h),
         soft_quadrilaterals=pack_rows(_soft_pressures(quadrilaterals), h),
+        inverted=np.zeros(len(elements.channels), np.bool_),
     )
 
 
@@ -116,7 +121,7 @@ def _no_memory(group: Group, strains: int) -> Memory:
     )
 
 
-def _group(elements: Elements, rows: Array, h: float, stretch: float) -> Group:
+def _group(elements: Elements, rows: Array, h: float, stretch: float, haste: float = 0.0) -> Group:
     springs = np.vstack([elements.shear.stiffness, elements.volume.stiffness])
     constants = np.concatenate([in_chunks(rows), in_chunks(springs, forces=True)], axis=1)
     shear, volume = _with_needed_arms(elements.shear), _with_needed_arms(elements.volume)
@@ -137,6 +142,7 @@ def _group(elements: Elements, rows: Array, h: float, stretch: float) -> Group:
         soft_shear=pack_softening(elements.soft_shear, h),
         soft_volume=pack_softening(elements.soft_volume, h),
         together=elements.together,
+        recovery=pack_recovery(elements.recovery, elements.body, haste),
     )
 
 

@@ -25,7 +25,7 @@ from rheotwin.particles.shear_volume.options import OPTIONS, ShearVolumeOptions
 from rheotwin.particles.shear_volume.pack import pack_forces, rest_state
 from rheotwin.particles.shear_volume.results import Stresses, smallest_ratio, stored
 from rheotwin.particles.shear_volume.seed_matrices import seed_matrices
-from rheotwin.particles.shear_volume.stability import stable_step
+from rheotwin.particles.shear_volume.stability import recovery_step, stable_step
 from rheotwin.particles.shear_volume.state import copied, flat, take_over
 from rheotwin.particles.virial import strain_ratio
 from rheotwin.problem import Problem
@@ -56,7 +56,7 @@ class ShearVolumeSimulation:
         self.step_count = 0
         self._held = pack_held(problem)
         self._boundary = pack_boundary(problem, RUNAWAY * problem.extent)
-        self._forces = pack_forces(elements, rest, self.step_size, bound.step)
+        self._forces = pack_forces(elements, rest, self.step_size, bound.step, recovery_step(problem, elements))
         self._incompressible = build_incompressible(problem, options, self._boundary, self.step_size)
         self._pressure = None if self._incompressible is None else self._incompressible.packed
         self._state = rest_state(

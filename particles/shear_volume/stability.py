@@ -11,12 +11,15 @@ bounds what K_e can do by a symmetric matrix. Networks that soften count with th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
 from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.contact_bounds import with_contact, with_contact_reason
+from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.elements import AllElements, Elements
 from rheotwin.particles.steppers.advisor import SEMI_IMPLICIT
 from rheotwin.particles.steppers.bounds import StepBound
@@ -44,6 +47,23 @@ def stable_step(problem: Problem, elements: AllElements, seed_matrices: dict[str
     others = with_contact([(nothing, 0.0), (nothing, 0.0)], problem)
     step = semi_implicit_step(families, others, masses, (problem.owners < 0).ravel())
     return with_contact_reason(StepBound(step, SEMI_IMPLICIT), problem)
+
+
+def recovery_step(problem: Problem, elements: AllElements) -> float:
+    """Return the stable step [s] of the dashpots of inverted bodies at rest alone, infinite without any."""
+    families = []
+    for kind in (elements.neo_hooke, elements.tets):
+        if kind.recovery is not None and kind.recovery.any():
+            none = np.zeros((0, len(kind)))
+            dashpots = Constants(np.zeros(len(kind)), kind.recovery, none, none)
+            families += _families(
+                problem, replace(kind, shear=dashpots, volume=dashpots, soft_shear=None, soft_volume=None)
+            )
+    if not families:
+        return np.inf
+    nothing = csr_matrix((problem.points.size,) * 2)
+    masses, free = np.repeat(problem.masses, problem.dimension), (problem.owners < 0).ravel()
+    return float(semi_implicit_step(families, [(nothing, 0.0), (nothing, 0.0)], masses, free))
 
 
 def _families(problem: Problem, elements: Elements) -> list[Family]:

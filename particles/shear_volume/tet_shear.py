@@ -25,6 +25,7 @@ from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_tets, scatter_tets
 from rheotwin.particles.shear_volume.memory import advance_arms
+from rheotwin.particles.shear_volume.recovery import viscosity_of_inverted
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
 from rheotwin.particles.shear_volume.tensor_softening import SPACE_SCRATCH, soften_tensors
 
@@ -79,7 +80,7 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
-    """Write the forces on corners 1, 2 and 3 by springs and arms; return how many are stiffer than `limit`."""
+    """Write the forces on corners 1, 2 and 3 by springs and arms; return how many are inverted or beyond `limit`."""
     severe = 0
     for k in range(CHUNK):
         ax, ay, az = e[k], e[CHUNK + k], e[2 * CHUNK + k]
@@ -99,7 +100,8 @@ def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int
         excess = third * third * third - ratio * ratio
         y = 1.0 + excess * psi * psi
         root = inverse_cube_root(y)
-        severe += 1 if _stiffer(ratio, psi, third, y, root) > limit * third else 0
+        too_stiff = _stiffer(ratio, psi, third, y, root) > limit * third
+        severe += 1 if too_stiff or ratio < 0.0 else 0
         shear = c[7 * CHUNK + k] * root * root * psi
         swell = shear * (excess * slope - ratio * psi) + c[8 * CHUNK + k] * (ratio - 1.0) + tension[6 * CHUNK + k]
         swell *= scale
@@ -228,6 +230,36 @@ def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float
             _add_dashpots(edges, rates, c, left, left_of_volume, pulls)
         scatter_tets(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
+
+
+@njit(cache=True, nogil=True)
+def mark_inverted_tets(group: Group, x: Array, inverted: NDArray[np.bool_]) -> None:
+    """Mark the bodies (B,) that have an inverted element at positions x (N, 3) [m]."""
+    edges = np.empty(9 * CHUNK)
+    for chunk in range(group.recovery.viscosity.shape[0]):
+        c = group.constants[chunk]
+        gather_tets(group.corners, chunk * CHUNK, x, edges)
+        for k in range(CHUNK):
+            _, ratio, _ = _shape(edges, c, k)
+            if ratio < 0.0:
+                inverted[group.recovery.body[chunk, k]] = True
+
+
+@njit(cache=True, nogil=True)
+def add_tet_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Array, force: Array) -> float:
+    """Add the dashpots of bodies with `inverted` elements; return into how many parts the step has to be divided."""
+    stiffer, eta = 0.0, np.empty(CHUNK)
+    edges, rates, pulls = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    for chunk in range(group.recovery.viscosity.shape[0]):
+        if viscosity_of_inverted(group.recovery, chunk, inverted, eta):
+            first, c = chunk * CHUNK, group.constants[chunk]
+            gather_tets(group.corners, first, x, edges)
+            gather_tets(group.corners, first, v, rates)
+            pulls[:] = 0.0
+            _add_dashpots(edges, rates, c, eta, eta, pulls)
+            scatter_tets(group.corners, first, pulls, force)
+            stiffer = max(stiffer, _stiffest(edges, c))
+    return group.recovery.haste * stiffer
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Particles of constant volume under the papers' bar: forces beside those of Taylor-Hood, and what volumes are off.
+"""Particles of constant volume under the papers' bar and under a plate: forces beside those of Taylor-Hood, and what volumes are off.
 
 Displacements live on the same points: quadratic ones on 16 x 6 squares, linear ones of particles on 32 x 12.
 """
@@ -27,6 +27,8 @@ LAW: Data = {"model": "voigt", "young": 3.0, "viscosity": 3.0, "poisson": 0.5}
 """Shear modulus 1 Pa, shear viscosity 1 Pa s: what moves has died out after some seconds."""
 COARSE, FINE = [16, 6], [32, 12]
 DEPTHS = {"0.03": 0.03, "1": 1.0, "5": 5.0}
+BAR, PLATE = 20.0, 120.0
+"""Widths [m]: the papers' bar, whose ends are singular, and a plate over all of the top, however much it bulges."""
 REST, STEP = 10.0, 0.01
 """How long the bar stays down [s], and the step of the particles [s]."""
 NEWTON, SMALL = 30, 1e-9
@@ -34,26 +36,27 @@ LOADS = 0.5
 """Longest way of the bar from one equilibrium to the next [m]."""
 
 
-def pressed(depth: float, cells: list[int]) -> Data:
-    """Return the scene with a bar that goes down to `depth` [m] and stays there."""
+def pressed(depth: float, cells: list[int], width: float = BAR) -> Data:
+    """Return the scene with a bar of `width` [m] that goes down to `depth` [m] and stays there."""
     data = press_scene(LAW, mass=MASS) | {"duration": DOWN + REST, "output": {"interval": DOWN + REST}}
     data["bodies"]["block"]["cells"] = cells
     places = [[0.0, 0.0], [0.0, -depth], [0.0, -depth]]
+    data["tools"]["bar"]["width"] = width
     data["tools"]["bar"]["motion"] = {"times": [0.0, DOWN, DOWN + REST], "displacement": places}
     return data
 
 
-def particles(depth: float, cells: list[int], end: float, **options: Any) -> Any:
+def particles(depth: float, cells: list[int], end: float, width: float = BAR, **options: Any) -> Any:
     """Return the particles at time `end` [s], with one volume kept per square."""
     solver = find_solver("shear-volume")
     taken = checked_options(solver, {"step": STEP, "incompressible": "cell", **options})
-    simulation = solver.start(problem_of(pressed(depth, cells)), taken)
+    simulation = solver.start(problem_of(pressed(depth, cells, width)), taken)
     run_to(simulation, end)
     return simulation
 
 
-def taylor_hood(mesh: MeshTri, depth: float) -> float:
-    """Return the force [N] on a frictionless bar, incompressible neo-Hooke of 1 Pa, large strain, thickness 1 m.
+def taylor_hood(mesh: MeshTri, depth: float, width: float = BAR) -> float:
+    """Return the force [N] on a frictionless bar of `width` [m], incompressible neo-Hooke of 1 Pa, large strain, thickness 1 m.
 
     W = tr C/(2 J) + (J - 1)^2/2 and J = 1 by pressures: P = F/J + (J - 1 - tr C/(2 J^2) + p) cof F, by Newton's method.
     At small strain W is eps : eps as in the solver `fem`, and the force is that of its formulation "taylor-hood";
@@ -64,7 +67,7 @@ def taylor_hood(mesh: MeshTri, depth: float) -> float:
     tangent, constraint, force, volume = _forms()
     x, y = moving.doflocs
     vertical = np.concatenate([moving.nodal_dofs[1], moving.facet_dofs[1]])
-    under = vertical[(y[vertical] == y.max()) & (np.abs(x[vertical] - 40.0) < 10.0 + 1e-6)]
+    under = vertical[(y[vertical] == y.max()) & (np.abs(x[vertical] - 40.0) < 0.5 * width + 1e-6)]
     free = np.setdiff1d(np.arange(moving.N + pressing.N), np.concatenate([np.flatnonzero(y == 0.0), under]))
     z = np.zeros(moving.N + pressing.N)
     for part in np.linspace(0.0, depth, 1 + max(1, round(depth / LOADS)))[1:]:
@@ -119,11 +122,14 @@ def _forms() -> tuple[BilinearForm, BilinearForm, LinearForm, LinearForm]:
 
 
 def forces() -> Measurement:
-    """Compute P-INC: forces over those of Taylor-Hood, and the largest volume error through a press of 10 m."""
+    """Compute P-INC: forces over those of Taylor-Hood, and the largest volume errors through presses of 10 m."""
     mesh, found = problem_of(pressed(1.0, COARSE)).bodies[0].mesh, {}
     for name, depth in DEPTHS.items():
         simulation = particles(depth, FINE, DOWN + REST, volume_tolerance=1e-9)
         found[f"F over Taylor-Hood's at {name}"] = simulation.reactions()["tool.bar"][1] / taylor_hood(mesh, depth)
+    plate = particles(5.0, FINE, DOWN + REST, PLATE, volume_tolerance=1e-9).reactions()["tool.bar"][1]
+    found["F over Taylor-Hood's under a plate at 5"] = plate / taylor_hood(mesh, 5.0, PLATE)
+    found["volume error under a plate"] = particles(10.0, COARSE, DOWN, PLATE).statistics()["largest_volume_error"]
     found["volume error"] = particles(10.0, COARSE, DOWN).statistics()["largest_volume_error"]
     return Measurement({name: float(value) for name, value in found.items()})
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.constraints.measure_rows import Measures, fill_measures, fill_values, pack_measures
-from rheotwin.constraints.rows import Rows, along, room_for_rows, turn_rows
+from rheotwin.constraints.rows import Rows, room_for_rows, turn_rows
 from rheotwin.particles.shear_volume.incompressible.touching import Touching, room_for_touching
 
 Array = NDArray[np.float64]
@@ -117,12 +117,13 @@ def look_at_volumes(pressure: Pressure, x: Array, v: Array, h: float) -> None:
     turn_rows(rows)
     start, nodes, gradient, inverse_mass, worst = rows.start, rows.node, rows.gradient, rows.inverse_mass, 0.0
     for m in range(value.shape[0]):
-        rate, own = along(rows, m, v), 0.0
+        rate, own = 0.0, 0.0
         for k in range(start[m], start[m + 1]):
             node = nodes[k]
-            own += gradient[k, 0] * gradient[k, 0] * inverse_mass[node, 0]
-            own += gradient[k, 1] * gradient[k, 1] * inverse_mass[node, 1]
-            own += gradient[k, 2] * gradient[k, 2] * inverse_mass[node, 2]
+            for c in range(3):
+                slope = gradient[k, c]
+                rate += slope * v[node, c]
+                own += slope * slope * inverse_mass[node, c]
         rows.diagonal[m] = own
         middle = rate - 0.5 * h * curvature[m]
         demand[m] = rate - h * (2.0 * om * middle + om * om * value[m] + curvature[m])
