@@ -1,4 +1,4 @@
-"""Particles of constant volume under the papers' bar and under a plate: forces beside those of Taylor-Hood, and what volumes are off.
+"""Particles of constant volume under the papers' bar and a plate: forces beside Taylor-Hood's, and what volumes are off.
 
 Displacements live on the same points: quadratic ones on 16 x 6 squares, linear ones of particles on 32 x 12.
 """
@@ -56,7 +56,7 @@ def particles(depth: float, cells: list[int], end: float, width: float = BAR, **
 
 
 def taylor_hood(mesh: MeshTri, depth: float, width: float = BAR) -> float:
-    """Return the force [N] on a frictionless bar of `width` [m], incompressible neo-Hooke of 1 Pa, large strain, thickness 1 m.
+    """Return the force [N] on a frictionless bar of `width` [m]: incompressible neo-Hooke of 1 Pa, large strain.
 
     W = tr C/(2 J) + (J - 1)^2/2 and J = 1 by pressures: P = F/J + (J - 1 - tr C/(2 J^2) + p) cof F, by Newton's method.
     At small strain W is eps : eps as in the solver `fem`, and the force is that of its formulation "taylor-hood";
