@@ -1,4 +1,4 @@
-"""Particles of constant volume under the papers' bar and a plate: forces beside Taylor-Hood's, and what volumes are off.
+"""Particles of constant volume under the papers' bar and a plate: forces beside Taylor-Hood's, errors of volumes.
 
 Displacements live on the same points: quadratic ones on 16 x 6 squares, linear ones of particles on 32 x 12.
 """
