@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, merged
+from rheotwin.constraints.compiled import borrowing, inner, merged, woven
 from rheotwin.constraints.contact.lumped import keep_apart_fast
 from rheotwin.constraints.contact.near_tools import NearTools, forget_list, near_tools, note_way, renew, slack
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tables, Tools, table_value
@@ -85,7 +85,7 @@ class Boundary(NamedTuple):
     contact: Any = None
 
 
-@njit(cache=True)
+@njit(cache=True, no_cfunc_wrapper=True)
 def room_for_contact(boundary: Boundary) -> Push:
     """Return the scratch arrays of contact for some steps; what moved before them has to be looked at again."""
     nodes, tools = boundary.nodes.mass.shape[0], boundary.tools
@@ -102,7 +102,7 @@ def room_for_contact(boundary: Boundary) -> Push:
     )
 
 
-@njit(cache=True)
+@inner
 def _look_again(contact: Any) -> None:
     if contact is not None:
         forget_list(contact.close)
@@ -120,7 +120,7 @@ def apply_loads(loads: Loads, time: float, force: Array) -> None:
             force[loads.node[k], c] += factor[0] * loads.share[k, c]
 
 
-@njit(cache=True)
+@inner
 def hold(held: Held, nodes: Nodes, state: State, end: float, h: float) -> None:
     """Put held components where their motion wants them at the end of the step; keep the force that took."""
     target, current = held.tables.current, -1
@@ -259,13 +259,13 @@ def settle_again(boundary: Boundary, push: Push, state: State, h: float) -> floa
     return largest
 
 
-@njit(cache=True)
+@woven
 def touches(boundary: Boundary) -> bool:
     """Tell whether there is anything to settle."""
     return boundary.contact is not None or boundary.tools.shape.shape[0] > 0
 
 
-@merged
+@woven
 def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float) -> None:
     """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_constraints
 from rheotwin.constraints.packed import table_value
 from rheotwin.constraints.rows import add_along
@@ -15,7 +16,7 @@ from rheotwin.particles.state import State
 Array = NDArray[np.float64]
 
 
-@njit(cache=True)
+@inner
 def add_constraint_forces(
     constraints: ConstraintSet, boundary: Boundary, state: State, time: float, after: bool, h: float, force: Array
 ) -> None:

@@ -11,9 +11,9 @@ One step, spec section 6, in the order that keeps the scheme conditionally stabl
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import entered_counting, inner, woven
 from rheotwin.particles.boundary import (
     Boundary,
     Nodes,
@@ -35,7 +35,7 @@ CHECK_EVERY = 64
 """Steps between two looks at whether the numbers are still sensible."""
 
 
-@njit(cache=True)
+@inner
 def runs_away(nodes: Nodes, x: Array) -> bool:
     """Return whether a node is further from its rest position than any sensible motion takes it."""
     for node in range(x.shape[0]):
@@ -45,7 +45,7 @@ def runs_away(nodes: Nodes, x: Array) -> bool:
     return False
 
 
-@njit(cache=True)
+@woven
 def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> None:
     """Close a step of `h` [s] at `end` [s] from the forces in `state`: velocities, supports and contact, positions."""
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
@@ -61,11 +61,14 @@ def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> 
             x[node, c] += h * v[node, c]
 
 
-@njit(cache=True, nogil=True)
 def advance(first: int, count: int, h: float, forces: Forces, state: State, boundary: Boundary) -> int:
     """Take `count` steps from step number `first`; stop early when a node runs away. Returns steps taken."""
+    return int(_take_steps(first, count, h, forces, state, boundary, room_for_contact(boundary)))
+
+
+@entered_counting
+def _take_steps(first: int, count: int, h: float, forces: Forces, state: State, boundary: Boundary, push: Push) -> int:
     nodes, force = boundary.nodes, state.force
-    push = room_for_contact(boundary)
     for step in range(first, first + count):
         force[:] = nodes.weight
         apply_loads(boundary.loads, step * h, force)

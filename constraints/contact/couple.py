@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
+from rheotwin.constraints.compiled import borrowing, offered
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.exerted import Exerted
 from rheotwin.constraints.contact.friction import Vector
@@ -38,7 +38,7 @@ FLAT = 1e-12
 """Nodes on one line cannot turn about it: that is where det I is below this share of (trace I)^3."""
 
 
-@borrowing
+@offered
 def take_couples_back(
     contacts: Contacts, shifts: Shifts, x: Array, v: Array, exerted: Exerted, dimension: int, kick: float
 ) -> None:

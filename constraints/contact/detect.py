@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
+from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.broad import make_lists
 from rheotwin.constraints.contact.edge_edge import crossing, touched_edge
 from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs, more_pairs
@@ -15,7 +16,7 @@ from rheotwin.constraints.contact.vertex_face import on_face, touched_face
 FINE, PAIRS_FULL, SEARCH_FULL = 0, 1, 2
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def find_body_pairs(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
     """Append the contacts with gap <= look.region at look.end.
 
@@ -33,7 +34,7 @@ def find_body_pairs(surface: ContactSurface, search: Search, look: Look, pairs: 
     return done
 
 
-@njit(cache=True)
+@inner
 def _vertices(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
     bodies = surface.partner.shape[0]
     for group in range(search.counter[GROUPS]):
@@ -57,7 +58,7 @@ def _vertices(surface: ContactSurface, search: Search, look: Look, pairs: Pairs)
     return FINE
 
 
-@njit(cache=True)
+@inner
 def _edges(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
     """Let each edge choose its partner on each body; where two choose each other, one of them reports it.
 
@@ -103,7 +104,7 @@ def _edges(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) ->
     return done
 
 
-@njit(cache=True)
+@inner
 def _close(pairs: Pairs, row_of: int, gap: float, normal: Vector, point: Vector, slot: int) -> None:
     """Write what vertices and edges have in common, and count the contact."""
     for c in range(3):

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.flush import vertices_hold
 from rheotwin.constraints.contact.search import Search
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface
@@ -35,7 +35,7 @@ Crossing: TypeAlias = tuple[bool, float, Vector, float, float]
 """Whether the edges touch, gap [m], unit normal from the second to the first, shares a and b."""
 
 
-@njit(cache=True)
+@inner
 def crossing(surface: ContactSurface, x: Array, first: int, second: int, even: bool) -> Crossing:
     """Return how two edges without a common node cross; `even` leaves out those that vertices hold, see `flush`."""
     nothing = (False, np.inf, (0.0, 0.0, 0.0), 0.0, 0.0)
@@ -58,7 +58,7 @@ def crossing(surface: ContactSurface, x: Array, first: int, second: int, even: b
     return True, -dot(apart, n), n, a, b
 
 
-@njit(cache=True)
+@inner
 def _looks(surface: ContactSurface, x: Array, edge: int) -> Vector:
     """Return the sum of the unit normals of the two faces at an edge."""
     a = row(x, surface.edge[edge, 0])
@@ -68,7 +68,7 @@ def _looks(surface: ContactSurface, x: Array, edge: int) -> Vector:
     return plus(unit(first), 1.0, unit(second))
 
 
-@njit(cache=True)
+@inner
 def _outermost(surface: ContactSurface, x: Array, first: int, second: int, i: Vector, k: Vector, n: Vector) -> bool:
     """Tell whether the bodies lie on opposite sides of the edges, the first along n."""
     for side in range(2):
@@ -79,7 +79,7 @@ def _outermost(surface: ContactSurface, x: Array, first: int, second: int, i: Ve
     return True
 
 
-@njit(cache=True)
+@inner
 def touched_edge(
     surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int,
     even: bool,
@@ -106,7 +106,7 @@ def touched_edge(
     return best
 
 
-@njit(cache=True)
+@inner
 def _height(surface: ContactSurface, x: Array, first: int, second: int, n: Vector, a: float, b: float) -> float:
     """Return how far apart, along n, the points with the shares a and b of two edges are."""
     p = plus(times(1.0 - a, row(x, surface.edge[first, 0])), a, row(x, surface.edge[first, 1]))

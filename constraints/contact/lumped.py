@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, counting, merged
+from rheotwin.constraints.compiled import borrowing, counting, merged, offered, woven
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.couple import take_couples_back
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs
@@ -102,7 +102,7 @@ def _list_body_pairs(bodies: Any, contact: Contact) -> None:
         contact.full[0] = 1
 
 
-@borrowing
+@offered
 def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float, h: float, kick: float) -> None:
     """Change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N] by the contact of a step.
 
@@ -114,7 +114,7 @@ def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float
     _finish(contact, x, v, reaction, np.inf, h, kick, False)
 
 
-@merged
+@woven
 def keep_apart_fast(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
+from rheotwin.constraints.compiled import borrowing, offered
 from rheotwin.constraints.contact.tool_pairs import tool_gap
 from rheotwin.constraints.contact.triangulated import DEPTH
 from rheotwin.constraints.packed import Tools
@@ -84,7 +84,7 @@ def _outer(tools: Tools, tool: int) -> float:
     return float(geometry[RADIUS])
 
 
-@borrowing
+@offered
 def forget_list(near: NearTools) -> None:
     """Have the next step make the list anew, because something may have moved that nobody told."""
     near.way[MOVED] = np.inf

@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, straight
+from rheotwin.constraints.compiled import borrowing, offered, straight
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.setup import ContactSetup
 
@@ -55,7 +55,7 @@ def _row(law: ContactLaw) -> list[float]:
     ]
 
 
-@borrowing
+@offered
 def law_of(laws: Array, which: int) -> Law:
     """Return one row of a table of laws: loops hand numbers on, because counting references to arrays costs more."""
     row = laws[which]
@@ -84,7 +84,7 @@ def step_row(
     return kick * law[DAMPING], kick * force, 1.0
 
 
-@borrowing
+@offered
 def stays_active(law: Law, gap: float, impulse: float, active: bool) -> bool:
     """Tell whether a contact counts as active after a step that ended at `gap` [m] with `impulse` [N s].
 

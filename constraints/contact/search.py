@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.bounds import Tree, build_tree
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface
 from rheotwin.constraints.contact.vectors import Vector, plus, row, unit
@@ -165,7 +166,7 @@ def vertex_normal(surface: ContactSurface, normals: Array, vertex: int) -> Vecto
     return unit(total)
 
 
-@njit(cache=True)
+@inner
 def lists_hold(surface: ContactSurface, search: Search, look: Look) -> bool:
     """Tell whether the lists are complete for the motions of a step."""
     if search.counter[BUILT] == 0 or look.region > search.now[LIST_REGION]:
@@ -183,7 +184,7 @@ def lists_hold(surface: ContactSurface, search: Search, look: Look) -> bool:
     return True
 
 
-@njit(cache=True)
+@inner
 def list_radius(search: Search, itself: bool) -> float:
     """Return how far away candidates may be [m]; nothing reaches into its own body unless it crossed a face."""
     region = search.now[LIST_REGION]

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import entered_counting, inner, woven
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, room_for_contact
 from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
 from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
@@ -32,7 +32,7 @@ LONGEST = 4.0
 """How many times as long as this part the last one counts at most: after a shock it tells nothing."""
 
 
-@njit(cache=True, nogil=True)
+@woven
 def _step(
     step: int, h: float, forces: Forces, pressure: Any, push: Push, state: State, boundary: Boundary
 ) -> None:  # fmt: skip
@@ -54,7 +54,7 @@ def _step(
         state.divided[0] += 1 if done == FINEST and size < FINEST else 0
 
 
-@njit(cache=True, nogil=True)
+@woven
 def _stagger(mass: Array, state: State, before: float, part: float) -> None:
     """Bring velocities from the middle of the last part [s] to where the next one expects them.
 
@@ -68,7 +68,7 @@ def _stagger(mass: Array, state: State, before: float, part: float) -> None:
                 state.velocities[node, c] += lag / mass[node] * state.force[node, c]
 
 
-@njit(cache=True, nogil=True)
+@woven
 def _part(parts: float, done: int) -> int:
     """Return the largest power of two, in FINEST parts, that is short enough and that what is left divides into."""
     size = FINEST
@@ -77,7 +77,7 @@ def _part(parts: float, done: int) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _close(pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
     # Compiled for either type of `pressure`, with only that branch; `state` has the fields every loop of particles has.
     if pressure is None:
@@ -86,12 +86,17 @@ def _close(pressure: Any, push: Push, state: Any, boundary: Boundary, end: float
         close_step(pressure, push, state, boundary, end, h)
 
 
-@njit(cache=True, nogil=True)
 def advance(
     first: int, count: int, h: float, forces: Forces, pressure: Any, state: State, boundary: Boundary
 ) -> int:  # fmt: skip
     """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken."""
-    push = room_for_contact(boundary)
+    return int(_take_steps(first, count, h, forces, pressure, state, boundary, room_for_contact(boundary)))
+
+
+@entered_counting
+def _take_steps(
+    first: int, count: int, h: float, forces: Forces, pressure: Any, state: State, boundary: Boundary, push: Push
+) -> int:
     for step in range(first, first + count):
         _step(step, h, forces, pressure, push, state, boundary)
         if step % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):

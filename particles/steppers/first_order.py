@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import inner, woven
 from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, settle_contact, touches
 from rheotwin.particles.constrained import add_constraint_forces
 from rheotwin.particles.forces.all_forces import Forces, add_forces
@@ -112,7 +113,7 @@ def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
     state.centre_arms[:] = start.centre_arms + h * slopes.centre_arms
 
 
-@njit(cache=True)
+@inner
 def evaluate(
     system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes, after: bool = True
 ) -> None:
@@ -141,7 +142,7 @@ def evaluate(
     add_constraint_forces(system.forces.constraints, boundary, state, time, after, h, out.force)
 
 
-@njit(cache=True)
+@inner
 def accelerate(velocities: Array, start: Array, force: Array, nodes: Nodes, h: float) -> None:
     """Put v = start + h F/m [m/s] into `velocities`; held components keep the speed of their support."""
     for node in range(force.shape[0]):
@@ -150,7 +151,7 @@ def accelerate(velocities: Array, start: Array, force: Array, nodes: Nodes, h: f
             velocities[node, c] = start[node, c] + rate * nodes.free[node, c] * force[node, c]
 
 
-@njit(cache=True)
+@woven
 def finish(boundary: Boundary, push: Push, state: State, force: Array, end: float, h: float) -> None:
     """Close a step: reactions of supports from the mean `force` (N, 3) [N], then contact moves what has entered a tool.
 

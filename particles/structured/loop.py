@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.constraints.compiled import entered
+from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.fastest import fastest_of, larger, magnitude, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
@@ -102,14 +103,19 @@ def add_element_forces(boxes: Boxes) -> None:
     )
 
 
-@njit(cache=True, nogil=True)
 def advance_boxes(
     first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary
 ) -> int:
     """Take `count` steps from step number `first`; `state` are views into `motion`. Returns steps taken."""
+    return int(_take_steps(first, count, h, boxes, triangles, state, boundary, room_for_contact(boundary)))
+
+
+@entered
+def _take_steps(
+    first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary, push: Push
+) -> int:
     nodes, motion = boundary.nodes, boxes.motion
-    size = boxes.rate.size
-    push, contact = room_for_contact(boundary), touches(boundary)
+    size, contact = boxes.rate.size, touches(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
         motion[6 * size :] = boxes.weight

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.constraints.compiled import entered_counting, inner
+from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.fastest import fastest_of
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.forces.near_contacts import rows_have_moved
@@ -41,7 +41,7 @@ class Beside(NamedTuple):
     others: Forces
 
 
-@njit(cache=True)
+@inner
 def _maintain_topology(beside: Beside, boxes: Boxes, state: State) -> None:
     topology, positions = beside.topology, boxes.motion[: beside.seen.size]
     if topology.vertex.shape[0] == 0:
@@ -52,13 +52,18 @@ def _maintain_topology(beside: Beside, boxes: Boxes, state: State) -> None:
     push_near(topology, state.positions, state.velocities, state.force)
 
 
-@njit(cache=True, nogil=True)
 def advance_mixed(
     first: int, count: int, h: float, boxes: Boxes, beside: Beside, state: State, boundary: Boundary
 ) -> int:
     """Take `count` steps from step number `first`; `state` are views into the boxes. Returns steps taken."""
-    motion, size = boxes.motion, boxes.rate.size
-    push, contact = room_for_contact(boundary), touches(boundary)
+    return int(_take_steps(first, count, h, boxes, beside, state, boundary, room_for_contact(boundary)))
+
+
+@entered_counting
+def _take_steps(
+    first: int, count: int, h: float, boxes: Boxes, beside: Beside, state: State, boundary: Boundary, push: Push
+) -> int:
+    motion, size, contact = boxes.motion, boxes.rate.size, touches(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
         motion[6 * size :] = boxes.weight

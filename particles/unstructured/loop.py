@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import counting, entered, woven
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.fastest import fastest_of, larger, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
@@ -59,7 +60,7 @@ class Sides(NamedTuple):
     pairs: NDArray[np.int32]
 
 
-@njit(cache=True)
+@counting
 def _pull(sides: Sides, edges: InLanes, part: int) -> None:
     """Add weight and edge forces of one part, to its own particles and to its spill."""
     force, row = sides.force, sides.table[part]
@@ -83,7 +84,7 @@ def _pull(sides: Sides, edges: InLanes, part: int) -> None:
         )
 
 
-@njit(cache=True)
+@counting
 def _kick(sides: Sides, rate: Reals, part: int) -> float:
     """Fetch the spill of the part before and change the velocities of a part's particles.
 
@@ -99,7 +100,7 @@ def _kick(sides: Sides, rate: Reals, part: int) -> float:
     return speed(kick_rows(sides.motion, force, rate, low, table[part, HIGH]))
 
 
-@njit(cache=True)
+@counting
 def _drift(sides: Sides, step: Reals, part: int) -> None:
     drift_rows(sides.motion, step, sides.table[part, LOW], sides.table[part, HIGH])
 
@@ -127,7 +128,7 @@ def _sides(rows: Rows) -> Sides:
     return Sides(rows.motion, rows.force, rows.weight, rows.table, rows.pairs)
 
 
-@njit(cache=True, nogil=True)
+@woven
 def _finish_forces(rows: Rows, time: float, triangles: Elements, state: State, boundary: Boundary) -> None:
     """Add what is not the edges': loads and the pressure of cells."""
     tets = rows.tets
@@ -148,7 +149,7 @@ def _finish_forces(rows: Rows, time: float, triangles: Elements, state: State, b
         add_triangle_forces(triangles, state.positions, state.velocities, state.cell_arms, state.force)
 
 
-@njit(cache=True, nogil=True)
+@woven
 def _settle(push: Push, bound: float, end: float, h: float, state: State, boundary: Boundary) -> None:
     """Hold supports and keep particles out of tools at the end of the step; nobody was kicked beyond `bound` [m/s]."""
     if boundary.held.node.shape[0] > 0:
@@ -158,12 +159,26 @@ def _settle(push: Push, bound: float, end: float, h: float, state: State, bounda
         settle_contact(boundary, push, state, bound, end, h)
 
 
-@njit(cache=True, nogil=True)
 def advance_rows(
     first: int, count: int, h: float, rows: Rows, triangles: Elements, state: State, boundary: Boundary
 ) -> int:
     """Take `count` steps from step number `first`; `state` are views into `rows`. Returns steps taken."""
-    push, sides = room_for_contact(boundary), _sides(rows)
+    push = room_for_contact(boundary)
+    return int(_take_steps(first, count, h, rows, triangles, state, boundary, push, _sides(rows)))
+
+
+@entered
+def _take_steps(
+    first: int,
+    count: int,
+    h: float,
+    rows: Rows,
+    triangles: Elements,
+    state: State,
+    boundary: Boundary,
+    push: Push,
+    sides: Sides,
+) -> int:
     for number in range(first, first + count):
         for part in range(rows.table.shape[0]):
             _pull(sides, rows.edges, part)

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import inner, woven
 from rheotwin.constraints.contact.near_tools import note_way
 from rheotwin.constraints.rows import Rows, add_along, along
 from rheotwin.particles.boundary import Boundary, Push, hold, settle_again, settle_contact, touches
@@ -40,7 +40,7 @@ LOOKS = 20
 """Most solutions of one step in which velocities jump or nodes come and go at tools."""
 
 
-@njit(cache=True)
+@woven
 def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
     """Close a step of `h` [s] at `end` [s] from the forces in `state`.
 
@@ -69,7 +69,7 @@ def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, e
             x[node, c] += h * v[node, c]
 
 
-@njit(cache=True)
+@woven
 def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any, h: float) -> bool:
     """Change velocities so that all patches have their rates, and contacts and held components keep theirs.
 
@@ -102,7 +102,7 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
     return smooth
 
 
-@njit(cache=True)
+@woven
 def _list_contacts(pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
     """List contacts with tools that push; return how many there are."""
     found = _list(boundary.contact, pressure, push, boundary, state)
@@ -110,7 +110,7 @@ def _list_contacts(pressure: Pressure, push: Push, boundary: Boundary, state: An
     return found
 
 
-@njit(cache=True)
+@inner
 def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
     # Compiled for either type of `contact`, with only that branch, as is `_exert`.
     candidate, found = boundary.tools.candidate, 0
@@ -128,7 +128,7 @@ def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, stat
     return found
 
 
-@njit(cache=True)
+@inner
 def _exert(
     contact: Any, pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
 ) -> None:
@@ -149,7 +149,7 @@ def _exert(
                 contact.exerted.tool_force[tool, c] -= added / h
 
 
-@njit(cache=True)
+@inner
 def _solve_and_push(
     pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
 ) -> tuple[int, float]:
@@ -169,7 +169,7 @@ def _solve_and_push(
     return work, _take_up(rows, boundary, state, h)
 
 
-@njit(cache=True)
+@inner
 def _take_up(rows: Rows, boundary: Boundary, state: Any, h: float) -> float:
     """Change velocities by the impulses in `push`, of which supports bear their part; return the largest change."""
     v, largest = state.velocities, 0.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.lumped import Contact, keep_apart, keep_apart_fast
@@ -17,6 +18,14 @@ from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import PLANE, SPHERE, RigidTool, pack_geometry
 
 Array = np.ndarray
+
+
+@njit
+def settle(contact: Any, x: Array, v: Array, reaction: Array, fastest: float, end: float) -> None:
+    """Call what compiled loops call."""
+    keep_apart_fast(contact, x, v, reaction, fastest, end, STEP)
+
+
 STEP, STEPS = 1e-3, 600
 LAWS = (
     ContactLaw(law="exact"),
@@ -63,7 +72,7 @@ def run(law: ContactLaw, how: str) -> tuple[Array, Array, Contact, int]:
             if how == "anew":
                 forget_list(contact.close)
             fastest = np.inf if how == "unknown" else float(np.linalg.norm(v, axis=1).max())
-            keep_apart_fast(contact, x, v, reaction, fastest, end, STEP)
+            settle(contact, x, v, reaction, fastest, end)
         total += STEP * contact.exerted.tool_force
         pushed += int(contact.exerted.active[0])
         x += STEP * v
@@ -95,7 +104,7 @@ def test_list_holds_for_many_steps() -> None:
     x, v, reaction = np.array([[0.0, 0.0, 5.0]]), np.array([[1.0, 0.0, 0.0]]), np.zeros((1, 3))
     made = []
     for step in range(40):
-        keep_apart_fast(contact, x, v, reaction, 1.0, (step + 1) * STEP, STEP)
+        settle(contact, x, v, reaction, 1.0, (step + 1) * STEP)
         x += STEP * v
         made.append(contact.close.pose[1, 0])
     assert 1 < len(set(made)) < 5
@@ -125,7 +134,7 @@ def test_masses_between_closing_walls_are_counted_once() -> None:
     assert len(touched) == 5
     v, reaction = np.zeros_like(x), np.zeros_like(x)
     for step in range(100):
-        keep_apart_fast(contact, x, v, reaction, np.inf, (step + 1) * STEP, STEP)
+        settle(contact, x, v, reaction, np.inf, (step + 1) * STEP)
         x += STEP * v
         filled = int(contact.exerted.filled[0])
         assert len(set(contact.exerted.touched[:filled].tolist())) == filled
