@@ -29,7 +29,7 @@ def advance_euler(first: int, count: int, h: float, system: System, state: State
     for step in range(first, first + count):
         end = (step + 1) * h
         hold(boundary.held, boundary.nodes, state, end, h)
-        evaluate(system, state, boundary, step * h, h, slopes)
+        evaluate(system, state, boundary, step * h, h, slopes, True)
         x += h * v
         keep_arms(state, start)
         add_arms(state, start, slopes, h)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import entered
+from rheotwin.constraints.compiled import entered_counting
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.fastest import fastest_of, larger, magnitude, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
@@ -110,7 +110,7 @@ def advance_boxes(
     return int(_take_steps(first, count, h, boxes, triangles, state, boundary, room_for_contact(boundary)))
 
 
-@entered
+@entered_counting
 def _take_steps(
     first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary, push: Push
 ) -> int:

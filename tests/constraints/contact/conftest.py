@@ -31,6 +31,8 @@ class Detector:
     def find(self, begin: Array, end: Array, region: float = 0.0, *, even: bool = False) -> list[SimpleNamespace]:
         """Return the contacts of a step; those inside or at the surface last to the next step."""
         self.pairs.count[0] = 0
+        # as in a run: kernels are compiled anew for every layout
+        begin, end = np.ascontiguousarray(begin), np.ascontiguousarray(end)
         look = Look(begin, end, region, 0, self.feature, self.active, even)
         self.search, self.pairs = find_pairs_with_room(self.surface, self.search, look, self.pairs)
         count = int(self.pairs.count[0])
@@ -52,7 +54,7 @@ def detector() -> Callable[..., Detector]:
             first += mesh.p.shape[1]
         surface = contact_surface(bodies, meshes[0].p.shape[0], **options)
         slots = slot_count(surface, 0)
-        rest = np.concatenate(points)
+        rest = np.ascontiguousarray(np.concatenate(points))
         feature, active = np.full(slots, -1), np.zeros(slots, np.bool_)
         return Detector(surface, rest, new_search(surface, rest), feature, active, room_for_pairs(4))
 

@@ -10,6 +10,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.solver import Simulation
+from rheotwin.tensors import padded
 
 Data = dict[str, Any]
 Scene = Callable[..., Data]
@@ -19,6 +20,11 @@ RunTo = Callable[[Simulation, float], None]
 G = 9.8
 FIRM: Data = {"model": "voigt", "young": 1e5, "poisson": 0.3, "viscosity": 100.0}
 EXPLICIT: Data = {"stepper": "central-difference"}
+LAWS: dict[str, Data] = {
+    "exact": {"law": "exact"},
+    "penalty": {"law": "penalty", "stiffness": 500.0, "damping": 0.5},
+    "impulse": {"law": "impulse", "restitution": 0.8},
+}
 
 
 def square(mass: float = 4.0) -> Data:
@@ -126,6 +132,39 @@ def test_bodies_exchange_momentum_and_do_not_pass(
     taken = sum(energy[name] for name in ("kinetic", "stored", "dissipated", "impact", "friction"))
     assert taken == pytest.approx(start_energy + energy["external"], rel=0.01)
     assert abs(energy["external"]) < 0.01 * start_energy
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("law", ["exact", "penalty", "impulse"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_contact_turns_nothing(
+    dimension: int, law: str, friction: float, two_blocks: Scene, thrown: Callable[..., Simulation]
+) -> None:
+    """Angular momentum of bodies without elastic forces could change by contact alone, but does not."""
+    deep, cells = [0.3] * (dimension - 2), [2] * dimension
+    loose = {"model": "elastic", "young": 1e-9, "poisson": 0.3}
+    turn: Any = 0.3 if dimension == 2 else {"axis": [1.0, 2.0, 3.0], "angle": 0.6}
+    lower = {"size": [0.4, 0.3, *deep], "cells": cells, "density": 10.0}
+    upper = lower | {"size": [0.3, 0.3, *deep], "density": 20.0, "rotation": turn}
+    upper["origin"] = [0.5, 0.13, *[0.11] * (dimension - 2)]
+    data = two_blocks(loose, LAWS[law] | ({"friction": friction} if friction else {}), lower=lower, upper=upper)
+    simulation = thrown(data, [1.0, 0.1, 0.0][:dimension], count=3**dimension, step=2e-3, **EXPLICIT)
+    mass = simulation._problem.masses[:, None]  # type: ignore[attr-defined]
+    start, pushed = spin(simulation, mass), 0
+    for _ in range(50):
+        simulation.advance(1.0, 1)
+        size = np.linalg.norm(mass * simulation.velocities, axis=1) @ np.linalg.norm(simulation.positions, axis=1)
+        touching = bool(simulation.fields()["contact_force"].any())
+        pushed += touching
+        if law != "impulse" or not touching:  # velocities are those of the middle of an impact, places are not
+            np.testing.assert_allclose(spin(simulation, mass), start, atol=1e-12 * size)
+    assert pushed > (1 if law == "impulse" else 3)
+
+
+def spin(simulation: Simulation, mass: np.ndarray) -> np.ndarray:
+    """Return the angular momentum [kg m2/s]; moving by h v leaves it as it is."""
+    x, p = padded(simulation.positions), padded(mass * simulation.velocities)
+    return np.asarray(np.cross(x, p).sum(axis=0))
 
 
 def test_a_mass_put_on_a_block_comes_to_rest_on_it(scene: Scene, start: Start, run_to: RunTo) -> None:
