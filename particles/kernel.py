@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import entered_counting, inner, woven
+from rheotwin.constraints.compiled import borrowing, entered_counting, inner
 from rheotwin.particles.boundary import (
     Boundary,
     Nodes,
@@ -45,7 +45,7 @@ def runs_away(nodes: Nodes, x: Array) -> bool:
     return False
 
 
-@woven
+@borrowing
 def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> None:
     """Close a step of `h` [s] at `end` [s] from the forces in `state`: velocities, supports and contact, positions."""
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force

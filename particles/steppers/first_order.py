@@ -114,9 +114,7 @@ def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
 
 
 @inner
-def evaluate(
-    system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes, after: bool
-) -> None:
+def evaluate(system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes, after: bool) -> None:
     """Put the forces and the rates of the internal variables at a state and `time` [s] into `out`.
 
     `after`: motions are looked at from after that time.

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import entered_counting
+from rheotwin.constraints.compiled import counting, entered
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.fastest import fastest_of, larger, magnitude, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
@@ -56,7 +56,7 @@ def _drift_rows(position: Reals, velocity: Reals, step: Any) -> None:
         position[q] += step * velocity[q]
 
 
-@njit(cache=True)
+@counting
 def kick(motion: Reals, rate: Reals) -> float:
     """v += h F/m of all particles; returns a bound of their speed [m/s] then, NaN if one is NaN."""
     size, bound = rate.size, 0.0
@@ -66,14 +66,20 @@ def kick(motion: Reals, rate: Reals) -> float:
     return bound
 
 
-@njit(cache=True)
+@counting
 def drift(motion: Reals, step: Any) -> None:
     """x += h v of all particles."""
     rows = motion.size // 3
     _drift_rows(motion[:rows], motion[rows : 2 * rows], step)
 
 
-@njit(cache=True)
+@counting
+def begin_forces(motion: Reals, weight: Reals) -> None:
+    """Put the weights where forces are summed."""
+    motion[motion.size - weight.size :] = weight
+
+
+@counting
 def add_element_forces(boxes: Boxes) -> None:
     """Advance the internal variables of edges and tetrahedra and add their forces."""
     edges, tets, motion, size = boxes.edges, boxes.tets, boxes.motion, boxes.rate.size
@@ -110,15 +116,15 @@ def advance_boxes(
     return int(_take_steps(first, count, h, boxes, triangles, state, boundary, room_for_contact(boundary)))
 
 
-@entered_counting
+@entered
 def _take_steps(
     first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary, push: Push
 ) -> int:
     nodes, motion = boundary.nodes, boxes.motion
-    size, contact = boxes.rate.size, touches(boundary)
+    contact = touches(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
-        motion[6 * size :] = boxes.weight
+        begin_forces(motion, boxes.weight)
         if boundary.loads.node.shape[0] > 0:
             apply_loads(boundary.loads, number * h, state.force)
         add_element_forces(boxes)

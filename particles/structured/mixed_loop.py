@@ -19,7 +19,7 @@ from rheotwin.particles.forces.topology import Topology, look, push_near
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
 from rheotwin.particles.softening_lanes import SofteningLanes
 from rheotwin.particles.state import State
-from rheotwin.particles.structured.loop import Boxes, add_element_forces, drift, kick
+from rheotwin.particles.structured.loop import Boxes, add_element_forces, begin_forces, drift, kick
 from rheotwin.particles.structured.softening_runs import add_softening_runs
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ def _take_steps(
     motion, size, contact = boxes.motion, boxes.rate.size, touches(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
-        motion[6 * size :] = boxes.weight
+        begin_forces(motion, boxes.weight)
         apply_loads(boundary.loads, number * h, state.force)
         add_element_forces(boxes)
         add_softening_runs(beside.softening, beside.runs, motion, size, state.nonlinear_edges, beside.before)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import inner, woven
 from rheotwin.constraints.contact.near_tools import note_way
-from rheotwin.constraints.rows import Rows, add_along, along
+from rheotwin.constraints.rows import Rows, add_by_node, along
 from rheotwin.particles.boundary import Boundary, Push, hold, settle_again, settle_contact, touches
 from rheotwin.particles.fastest import fastest
 from rheotwin.particles.shear_volume.incompressible.pressure import (
@@ -51,7 +51,7 @@ def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, e
     for m in range(pressure.value.shape[0]):
         pressure.last[m] = state.multipliers[0, m]
         state.multipliers[0, m] += state.multipliers[1, m]
-    add_along(pressure.rows, state.multipliers[0], force)
+    add_by_node(pressure.rows, state.multipliers[0], force)
     for node in range(x.shape[0]):
         rate = h / nodes.mass[node]
         for c in range(3):
@@ -173,7 +173,7 @@ def _solve_and_push(
     for m in range(impulse.shape[0]):
         state.multipliers[0, m] += impulse[m] / h
     rows.push[:] = 0.0
-    add_along(rows, impulse, rows.push)
+    add_by_node(rows, impulse, rows.push)
     answer(touching, contacts, rows.inverse_mass, rows.push)
     _exert(boundary.contact, pressure, contacts, push, boundary, state, h)
     return work, _take_up(rows, boundary, state, h)
