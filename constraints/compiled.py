@@ -7,9 +7,21 @@ may neither allocate nor return an array, and the caller keeps the arrays alive.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Compiled(Protocol):
+    """A decorator that leaves the types of a function as they are."""
+
+    def __call__(self, function: Function, /) -> Function:
+        """Return the compiled function."""
+        ...
+
 
 _njit: Any = njit  # its types leave out the option that counts references
 
@@ -17,7 +29,7 @@ _inside: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """For functions that only compiled ones call: unpacking some hundred arrays for Python takes ten times as long to
 compile as a small function itself. Nothing is there for Python to call; what it does call is `offered`."""
 
-inner: Any = _njit(cache=True, **_inside)
+inner: Compiled = _njit(cache=True, **_inside)
 """Decorator of functions that are compiled as usual, but for compiled callers only."""
 borrowing: Any = _njit(cache=True, _nrt=False, **_inside)
 """Decorator of functions that only read and write arrays of their caller."""
@@ -33,6 +45,8 @@ counting: Any = _njit(cache=True, _nrt=True, **_inside)
 """The opposite, for what allocates although its callers borrow: by default a function is compiled like its caller."""
 offered: Any = _njit(cache=True, _nrt=False, no_cfunc_wrapper=True)
 """What borrows and is called from Python, too."""
+offered_counting: Compiled = _njit(cache=True, no_cfunc_wrapper=True)
+"""What allocates and is called from Python."""
 entered: Any = _njit(cache=True, nogil=True, _nrt=False, no_cfunc_wrapper=True)
 """The same for the loop over steps, during which other threads of Python go on; it is handed all room it needs."""
 entered_counting: Any = _njit(cache=True, nogil=True, no_cfunc_wrapper=True)

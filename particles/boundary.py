@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, inner, merged, woven
+from rheotwin.constraints.compiled import borrowing, inner, merged, offered_counting, woven
 from rheotwin.constraints.contact.lumped import keep_apart_fast
 from rheotwin.constraints.contact.near_tools import NearTools, forget_list, near_tools, note_way, renew, slack
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tables, Tools, table_value
@@ -85,7 +85,7 @@ class Boundary(NamedTuple):
     contact: Any = None
 
 
-@njit(cache=True, no_cfunc_wrapper=True)
+@offered_counting
 def room_for_contact(boundary: Boundary) -> Push:
     """Return the scratch arrays of contact for some steps; what moved before them has to be looked at again."""
     nodes, tools = boundary.nodes.mass.shape[0], boundary.tools
