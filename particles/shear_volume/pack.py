@@ -93,7 +93,7 @@ def rest_state(forces: Forces, rest: Array, *, candidates: int = 0, multipliers:
         force=np.zeros_like(rest),
         contact_force=np.zeros((candidates, 3)),
         reaction=np.zeros_like(rest),
-        multipliers=np.repeat([[0.0], [0.0], [np.nan]], multipliers, axis=1),  # no step has been taken yet
+        multipliers=np.zeros((2, multipliers)),
         part=np.zeros(1),
         divided=np.zeros(1, np.int64),
         cotangent=_no_memory(forces.cotangent, cotangent_triangle.STRAINS),

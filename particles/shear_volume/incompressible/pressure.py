@@ -41,7 +41,7 @@ class Pressure(NamedTuple):
     """Constraints of C patches on N nodes; `frequency` is om [1/s].
 
     `touching` are the contacts that hold meanwhile; `allowed` (C,) are residuals of rates that may stay [m^d/s];
-    `length` [m] is that of a patch, `step` [s] that of the loop, volumes keep to `tolerance`. `before` (N, 3) are
+    `length` [m] is that of a patch, volumes keep to `tolerance`. `before` (N, 3) are
     velocities when the step began [m/s]. The rest is room for R, Q, rates, the R that a step is to end with,
     mobilities and impulses.
     """
@@ -62,7 +62,6 @@ class Pressure(NamedTuple):
     last: Array
     before: Array
     length: float
-    step: float
     tolerance: float
     log: Log
 
@@ -102,30 +101,27 @@ def pack_pressure(
         last=np.zeros(count),
         before=np.zeros_like(inverse_mass),
         length=float(np.mean(constraints.rest)) ** (1.0 / dimension),
-        step=h,
         tolerance=tolerance,
         log=Log(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)),
     )
 
 
 @njit(cache=True)
-def look_at_volumes(pressure: Pressure, x: Array, v: Array, previous: Array, followed: bool, h: float) -> None:
-    """Fill the rows at positions and velocities (N, 3); `previous` (C,), R where the last step began, becomes R.
+def look_at_volumes(pressure: Pressure, x: Array, v: Array, h: float) -> None:
+    """Fill the rows at positions and velocities (N, 3).
 
     Rates that a step of `h` [s] has to end with, for R'' + 2 om R' + om^2 R = 0:
 
         A^T v+ = A^T v - h (2 om (A^T v - h Q/2) + om^2 R + Q)
 
     Positions have followed v for the last step, so that (R - R_before)/h is not A^T v but, half a step earlier,
-    A^T v - h Q/2. Without that half step R would settle at -h Q/om instead of zero. Where v is what positions have
-    `followed` in a step as long as this one Q = 2 (A^T v - (R - R_before)/h)/h, to O(h): it need not be summed anew.
+    A^T v - h Q/2. Without that half step R would settle at -h Q/om instead of zero.
     """
     measures, rows, om, log = pressure.measures, pressure.rows, pressure.frequency, pressure.log
     value, curvature, demand, target = pressure.value, pressure.curvature, pressure.demand, pressure.target
     pressure.before[:] = v
     fill_gradients(measures, x, rows.gradient, value)
-    if not followed:
-        fill_curvature(measures, x, v, curvature)
+    fill_curvature(measures, x, v, curvature)
     turn_rows(rows)
     start, nodes, gradient, inverse_mass, worst = rows.start, rows.node, rows.gradient, rows.inverse_mass, 0.0
     for m in range(value.shape[0]):
@@ -137,9 +133,6 @@ def look_at_volumes(pressure: Pressure, x: Array, v: Array, previous: Array, fol
                 rate += slope * v[node, c]
                 own += slope * slope * inverse_mass[node, c]
         rows.diagonal[m] = own
-        if followed:
-            curvature[m] = 2.0 * (rate - (value[m] - previous[m]) / h) / h
-        previous[m] = value[m]
         middle = rate - 0.5 * h * curvature[m]
         demand[m] = rate - h * (2.0 * om * middle + om * om * value[m] + curvature[m])
         target[m] = value[m] + h * (demand[m] + 0.5 * h * curvature[m])

@@ -40,7 +40,7 @@ class Incompressible:
         return len(self.packed.value)
 
     def pressure(self, multipliers: Array, problem: Problem) -> Array:
-        """Return the pressure (N,) [Pa], averaged to nodes, of multipliers (3, C): forces A L drive patches apart."""
+        """Return the pressure (N,) [Pa], averaged to nodes, of multipliers (2, C): forces A L drive patches apart."""
         return np.asarray(self.average @ multipliers[0]) / problem.thickness
 
     def statistics(self) -> dict[str, Any]:

@@ -44,10 +44,10 @@ LOOKS = 20
 def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
     """Close a step of `h` [s] at `end` [s] from the forces in `state`.
 
-    Multipliers are (3, C): pressures L [Pa m^(3-d)], their mean change in a step, and R [m^d] where the step began.
+    Multipliers are (2, C) [Pa m^(3-d)]: pressures L, and their mean change in a step.
     """
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    look_at_volumes(pressure, x, v, state.multipliers[2], _followed(pressure, boundary, state, h), h)
+    look_at_volumes(pressure, x, v, h)
     for m in range(pressure.value.shape[0]):
         pressure.last[m] = state.multipliers[0, m]
         state.multipliers[0, m] += state.multipliers[1, m]
@@ -67,16 +67,6 @@ def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, e
     for node in range(x.shape[0]):
         for c in range(3):
             x[node, c] += h * v[node, c]
-
-
-@inner
-def _followed(pressure: Pressure, boundary: Boundary, state: Any, h: float) -> bool:
-    """Tell whether positions have moved by h v and nothing else since `multipliers[2]` was noted.
-
-    Contact between bodies shifts them, and steps that are divided differently come with other velocities.
-    """
-    last = state.part[0] if state.part[0] > 0.0 else pressure.step
-    return boundary.contact is None and h == last and not np.isnan(state.multipliers[2, 0])
 
 
 @woven
