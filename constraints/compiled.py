@@ -34,11 +34,11 @@ inner: Compiled = _njit(cache=True, **_inside)
 borrowing: Any = _njit(cache=True, _nrt=False, **_inside)
 """Decorator of functions that only read and write arrays of their caller."""
 merged: Any = _njit(cache=True, _nrt=False, forceinline=True, **_inside)
-"""The same for functions with one caller: to hand over some hundred arrays takes as long as to settle ten contacts."""
+"""The same for functions with few callers: to hand over some hundred arrays takes as long as to settle ten contacts."""
 woven: Any = _njit(cache=True, inline="always", **_inside)
-"""Functions with one caller, which is compiled as if they stood there: every level of calls is optimised together with
-all that is below it, so that a chain of functions takes as many times as long as it has levels. It does not do where
-`is None` chooses a branch by the type of an argument."""
+"""Functions with few callers, which are compiled as if they stood there: every level of calls is optimised together
+with all that is below it, so that a chain of functions takes as many times as long as it has levels. It does not do
+where `is None` chooses a branch by the type of an argument."""
 straight: Any = _njit(cache=True, _nrt=False, error_model="numpy", **_inside)
 """The same for loops that compilers turn into vectors: a division by zero gives infinity, without a branch."""
 counting: Any = _njit(cache=True, _nrt=True, **_inside)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.driven import Driven, DrivenPoints, fill_driven, pack_driven
 from rheotwin.constraints.links import LinkConstraints, Links, fill_links
 from rheotwin.constraints.measure import MeasureConstraints
-from rheotwin.constraints.measure_rows import Measures, fill_curvature, fill_gradients, pack_measures
+from rheotwin.constraints.measure_rows import Measures, fill_measures, pack_measures
 from rheotwin.constraints.rows import Rows, along, fill_diagonal, joined, room_for_rows, solve_rows
 from rheotwin.constraints.stabilisation import INDEPENDENT
 
@@ -90,8 +90,7 @@ def _look(constraints: ConstraintSet, x: Array, v: Array, time: float, after: bo
     value, curvature = constraints.known[0], constraints.known[1]
     end, entry = links + measures, rows.start[links + measures]
     fill_links(constraints.links, x, v, rows.gradient[: 2 * links], value, curvature)
-    fill_gradients(constraints.measures, x, rows.gradient[2 * links : entry], value[links:end])
-    fill_curvature(constraints.measures, x, v, curvature[links:end])
+    fill_measures(constraints.measures, x, v, rows.gradient[2 * links : entry], value[links:end], curvature[links:end])
     drift, known = constraints.drift[end:], constraints.known[:, end:]
     fill_driven(constraints.driven, time, after, slack, x, rows.gradient[entry:], drift, known)
 

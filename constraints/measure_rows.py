@@ -1,4 +1,4 @@
-"""Areas and volumes of patches as rows of the compiled constraint solver: the formulas of `measure`.
+"""Areas and volumes of patches as rows of the compiled constraint solver: the formulas of `measure`, in one pass.
 
 S, V = g . a                    (a: an edge that leaves the first corner, g: dS/dx, dV/dx where it ends)
 2D  Q = det[a'; b'],            3D  Q = (det[a'; b'; c] + det[a'; b; c'] + det[a; b'; c'])/3      (E8)
@@ -59,18 +59,20 @@ def pack_measures(constraints: MeasureConstraints | None, corners: int = 3) -> M
 
 
 @njit(cache=True, fastmath={"contract"})
-def _fill_triangles(measures: Measures, x: Array, gradient: Array, value: Array) -> None:
+def _fill_triangles(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
     """Add the shares of every triangle to what its constraints have."""
     simplices, start, patch = measures.simplices, measures.start, measures.patch
     shares, slot = measures.share, measures.slot
     for e in range(simplices.shape[0]):
         i, j, k = simplices[e, 0], simplices[e, 1], simplices[e, 2]
         ax, ay, bx, by = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[k, 0] - x[i, 0], x[k, 1] - x[i, 1]
+        px, py, qx, qy = v[j, 0] - v[i, 0], v[j, 1] - v[i, 1], v[k, 0] - v[i, 0], v[k, 1] - v[i, 1]
         jx, jy, kx, ky = 0.5 * by, -0.5 * bx, -0.5 * ay, 0.5 * ax
-        measure = ax * jx + ay * jy
+        measure, curve = ax * jx + ay * jy, px * qy - py * qx
         for n in range(start[e], start[e + 1]):
-            share = shares[n]
-            value[patch[n]] += share * measure
+            m, share = patch[n], shares[n]
+            value[m] += share * measure
+            curvature[m] += share * curve
             at = slot[n, 0]
             gradient[at, 0] -= share * (jx + kx)
             gradient[at, 1] -= share * (jy + ky)
@@ -83,7 +85,7 @@ def _fill_triangles(measures: Measures, x: Array, gradient: Array, value: Array)
 
 
 @njit(cache=True, fastmath={"contract"})
-def _fill_tets(measures: Measures, x: Array, gradient: Array, value: Array) -> None:
+def _fill_tets(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
     """Add the shares of every tet to what its constraints have."""
     simplices, start, patch = measures.simplices, measures.start, measures.patch
     shares, slot = measures.share, measures.slot
@@ -92,13 +94,20 @@ def _fill_tets(measures: Measures, x: Array, gradient: Array, value: Array) -> N
         ax, ay, az = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
         bx, by, bz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
         cx, cy, cz = x[o, 0] - x[i, 0], x[o, 1] - x[i, 1], x[o, 2] - x[i, 2]
+        px, py, pz = v[j, 0] - v[i, 0], v[j, 1] - v[i, 1], v[j, 2] - v[i, 2]
+        qx, qy, qz = v[k, 0] - v[i, 0], v[k, 1] - v[i, 1], v[k, 2] - v[i, 2]
+        rx, ry, rz = v[o, 0] - v[i, 0], v[o, 1] - v[i, 1], v[o, 2] - v[i, 2]
         jx, jy, jz = (by * cz - bz * cy) / 6.0, (bz * cx - bx * cz) / 6.0, (bx * cy - by * cx) / 6.0
         kx, ky, kz = (cy * az - cz * ay) / 6.0, (cz * ax - cx * az) / 6.0, (cx * ay - cy * ax) / 6.0
         ox, oy, oz = (ay * bz - az * by) / 6.0, (az * bx - ax * bz) / 6.0, (ax * by - ay * bx) / 6.0
         measure = ax * jx + ay * jy + az * jz
+        curve = cx * (py * qz - pz * qy) + cy * (pz * qx - px * qz) + cz * (px * qy - py * qx)
+        curve += bx * (ry * pz - rz * py) + by * (rz * px - rx * pz) + bz * (rx * py - ry * px)
+        curve += ax * (qy * rz - qz * ry) + ay * (qz * rx - qx * rz) + az * (qx * ry - qy * rx)
         for n in range(start[e], start[e + 1]):
-            share = shares[n]
-            value[patch[n]] += share * measure
+            m, share = patch[n], shares[n]
+            value[m] += share * measure
+            curvature[m] += share * curve / 3.0
             at = slot[n, 0]
             gradient[at, 0] -= share * (jx + kx + ox)
             gradient[at, 1] -= share * (jy + ky + oy)
@@ -118,39 +127,16 @@ def _fill_tets(measures: Measures, x: Array, gradient: Array, value: Array) -> N
 
 
 @njit(cache=True)
-def fill_gradients(measures: Measures, x: Array, gradient: Array, value: Array) -> None:
-    """Put the entries of gradients and R (C,) [m^d] at positions (N, 3) [m] into the last two."""
+def fill_measures(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
+    """Put the entries of gradients, R and Q at positions and velocities (N, 3) into the last three."""
     gradient[:] = 0.0
+    curvature[:] = 0.0
     for m in range(measures.rest.shape[0]):
         value[m] = -measures.rest[m]
     if measures.simplices.shape[1] == 3:
-        _fill_triangles(measures, x, gradient, value)
+        _fill_triangles(measures, x, v, gradient, value, curvature)
     else:
-        _fill_tets(measures, x, gradient, value)
-
-
-@njit(cache=True, fastmath={"contract"})
-def fill_curvature(measures: Measures, x: Array, v: Array, curvature: Array) -> None:
-    """Put Q (C,) [m^d/s2] at positions (N, 3) [m] and velocities (N, 3) [m/s] into `curvature`."""
-    simplices, flat = measures.simplices, measures.simplices.shape[1] == 3
-    curvature[:] = 0.0
-    for e in range(simplices.shape[0]):
-        i, j, k = simplices[e, 0], simplices[e, 1], simplices[e, 2]
-        px, py, pz = v[j, 0] - v[i, 0], v[j, 1] - v[i, 1], v[j, 2] - v[i, 2]
-        qx, qy, qz = v[k, 0] - v[i, 0], v[k, 1] - v[i, 1], v[k, 2] - v[i, 2]
-        curve = px * qy - py * qx
-        if not flat:
-            o = simplices[e, 3]
-            ax, ay, az = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
-            bx, by, bz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
-            cx, cy, cz = x[o, 0] - x[i, 0], x[o, 1] - x[i, 1], x[o, 2] - x[i, 2]
-            rx, ry, rz = v[o, 0] - v[i, 0], v[o, 1] - v[i, 1], v[o, 2] - v[i, 2]
-            curve = cx * (py * qz - pz * qy) + cy * (pz * qx - px * qz) + cz * (px * qy - py * qx)
-            curve += bx * (ry * pz - rz * py) + by * (rz * px - rx * pz) + bz * (rx * py - ry * px)
-            curve += ax * (qy * rz - qz * ry) + ay * (qz * rx - qx * rz) + az * (qx * ry - qy * rx)
-            curve /= 3.0
-        for n in range(measures.start[e], measures.start[e + 1]):
-            curvature[measures.patch[n]] += measures.share[n] * curve
+        _fill_tets(measures, x, v, gradient, value, curvature)
 
 
 @njit(cache=True, fastmath={"contract"})

@@ -143,18 +143,25 @@ def turn_rows(rows: Rows) -> None:
             turned.gradient[k, c] = gradient[entry, c]
 
 
+@njit(cache=True, inline="always")
+def _pull_at(turned: Turned, n: int, multipliers: Array) -> tuple[float, float, float]:
+    """Return A L at node `touched[n]`."""
+    row, gradient, x, y, z = turned.row, turned.gradient, 0.0, 0.0, 0.0
+    for k in range(turned.start[n], turned.start[n + 1]):
+        pull = multipliers[row[k]]
+        x += gradient[k, 0] * pull
+        y += gradient[k, 1] * pull
+        z += gradient[k, 2] * pull
+    return x, y, z
+
+
 @njit(cache=True, fastmath={"contract"})
 def accelerate(rows: Rows, multipliers: Array) -> None:
     """Put M^-1 A L into `push`; `turn_rows` must have been called for the gradients at hand."""
-    turned, push, inverse_mass = rows.turned, rows.push, rows.inverse_mass
-    start, row, gradient = turned.start, turned.row, turned.gradient
+    push, inverse_mass = rows.push, rows.inverse_mass
     for n in range(rows.touched.shape[0]):
-        node, x, y, z = rows.touched[n], 0.0, 0.0, 0.0
-        for k in range(start[n], start[n + 1]):
-            pull = multipliers[row[k]]
-            x += gradient[k, 0] * pull
-            y += gradient[k, 1] * pull
-            z += gradient[k, 2] * pull
+        node = rows.touched[n]
+        x, y, z = _pull_at(rows.turned, n, multipliers)
         push[node, 0] = inverse_mass[node, 0] * x
         push[node, 1] = inverse_mass[node, 1] * y
         push[node, 2] = inverse_mass[node, 2] * z
@@ -163,15 +170,9 @@ def accelerate(rows: Rows, multipliers: Array) -> None:
 @njit(cache=True, fastmath={"contract"})
 def add_by_node(rows: Rows, multipliers: Array, out: Array) -> None:
     """Do what `add_along` does for all rows, node by node; `turn_rows` must have been called for these gradients."""
-    turned = rows.turned
-    start, row, gradient = turned.start, turned.row, turned.gradient
     for n in range(rows.touched.shape[0]):
-        node, x, y, z = rows.touched[n], 0.0, 0.0, 0.0
-        for k in range(start[n], start[n + 1]):
-            pull = multipliers[row[k]]
-            x += gradient[k, 0] * pull
-            y += gradient[k, 1] * pull
-            z += gradient[k, 2] * pull
+        node = rows.touched[n]
+        x, y, z = _pull_at(rows.turned, n, multipliers)
         out[node, 0] += x
         out[node, 1] += y
         out[node, 2] += z

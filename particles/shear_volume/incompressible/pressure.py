@@ -9,13 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.measure import MeasureConstraints
-from rheotwin.constraints.measure_rows import (
-    Measures,
-    fill_curvature,
-    fill_gradients,
-    fill_values,
-    pack_measures,
-)
+from rheotwin.constraints.measure_rows import Measures, fill_measures, fill_values, pack_measures
 from rheotwin.constraints.rows import Rows, room_for_rows, turn_rows
 from rheotwin.particles.shear_volume.incompressible.touching import Touching, room_for_touching
 
@@ -41,9 +35,8 @@ class Pressure(NamedTuple):
     """Constraints of C patches on N nodes; `frequency` is om [1/s].
 
     `touching` are the contacts that hold meanwhile; `allowed` (C,) are residuals of rates that may stay [m^d/s];
-    `length` [m] is that of a patch, volumes keep to `tolerance`. `before` (N, 3) are
-    velocities when the step began [m/s]. The rest is room for R, Q, rates, the R that a step is to end with,
-    mobilities and impulses.
+    `length` [m] is that of a patch, volumes keep to `tolerance`. `before` (N, 3) are velocities when the step began
+    [m/s]. The rest is room for R, Q, rates, the R that a step is to end with, mobilities and impulses.
     """
 
     measures: Measures
@@ -120,8 +113,7 @@ def look_at_volumes(pressure: Pressure, x: Array, v: Array, h: float) -> None:
     measures, rows, om, log = pressure.measures, pressure.rows, pressure.frequency, pressure.log
     value, curvature, demand, target = pressure.value, pressure.curvature, pressure.demand, pressure.target
     pressure.before[:] = v
-    fill_gradients(measures, x, rows.gradient, value)
-    fill_curvature(measures, x, v, curvature)
+    fill_measures(measures, x, v, rows.gradient, value, curvature)
     turn_rows(rows)
     start, nodes, gradient, inverse_mass, worst = rows.start, rows.node, rows.gradient, rows.inverse_mass, 0.0
     for m in range(value.shape[0]):
