@@ -73,7 +73,7 @@ def pack_constraints(
         links=Links(np.ascontiguousarray(links.nodes), links.lengths),
         measures=pack_measures(measures),
         driven=compiled,
-        rows=room_for_rows(start.astype(np.int64), node.astype(np.int64), inverse_mass, np.full(count, share)),
+        rows=room_for_rows(start, node, inverse_mass, np.full(count, share)),
         frequency=frequency,
         known=np.zeros((2, count)),
         drift=np.zeros(count),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.measure import MeasureConstraints
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Indices = NDArray[np.uint32]  # see `rows`
 
 
 class Measures(NamedTuple):
@@ -36,24 +36,24 @@ class Measures(NamedTuple):
 def pack_measures(constraints: MeasureConstraints | None, corners: int = 3) -> Measures:
     """Pack the constraints of patches; none for a body of simplices with `corners`."""
     if constraints is None:
-        none = np.zeros(0, np.int64)
+        none = np.zeros(0, np.uint32)
         return Measures(
-            simplices=np.zeros((0, corners), np.int64),
-            start=np.zeros(1, np.int64),
+            simplices=np.zeros((0, corners), np.uint32),
+            start=np.zeros(1, np.uint32),
             patch=none,
             share=np.zeros(0),
-            slot=np.zeros((0, corners), np.int64),
+            slot=np.zeros((0, corners), np.uint32),
             rest=np.zeros(0),
         )
     shares, simplices = constraints.patches.shares, constraints.patches.simplices
     by_element = np.argsort(shares.indices, kind="stable")
     patch = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))
     return Measures(
-        simplices=simplices,
-        start=np.searchsorted(shares.indices[by_element], np.arange(len(simplices) + 1)).astype(np.int64),
-        patch=patch[by_element].astype(np.int64),
+        simplices=simplices.astype(np.uint32),
+        start=np.searchsorted(shares.indices[by_element], np.arange(len(simplices) + 1)).astype(np.uint32),
+        patch=patch[by_element].astype(np.uint32),
         share=shares.data[by_element].astype(np.float64),
-        slot=np.ascontiguousarray(constraints.node_slots[by_element]),
+        slot=np.ascontiguousarray(constraints.node_slots[by_element], np.uint32),
         rest=constraints.rest,
     )
 

@@ -14,7 +14,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Indices = NDArray[np.uint32]
+"""Without a sign, since compilers otherwise ask of every index whether it counts from the end."""
 
 EXACT = 1e-12
 """Residual, relative to what cancels in the right-hand side, at which multipliers count as found."""
@@ -56,16 +57,16 @@ class Rows(NamedTuple):
     work: Array
 
 
-def room_for_rows(start: Indices, node: Indices, inverse_mass: Array, share: Array) -> Rows:
+def room_for_rows(start: NDArray[np.integer], node: NDArray[np.integer], inverse_mass: Array, share: Array) -> Rows:
     """Return rows with the pattern `start` (C + 1,), `node` (entries,) and no gradients yet."""
     count, touched = len(share), np.unique(node)
     return Rows(
-        start=start,
-        node=node,
+        start=start.astype(np.uint32),
+        node=node.astype(np.uint32),
         gradient=np.zeros((len(node), 3)),
         inverse_mass=inverse_mass,
         share=share,
-        touched=touched,
+        touched=touched.astype(np.uint32),
         turned=_turned(start, node, touched),
         diagonal=np.zeros(count),
         residual=np.zeros(count),
@@ -76,13 +77,13 @@ def room_for_rows(start: Indices, node: Indices, inverse_mass: Array, share: Arr
     )
 
 
-def _turned(start: Indices, node: Indices, touched: Indices) -> Turned:
+def _turned(start: NDArray[np.integer], node: NDArray[np.integer], touched: NDArray[np.integer]) -> Turned:
     """Return where entries stand node by node."""
     entry = np.argsort(node, kind="stable")
     return Turned(
-        start=np.searchsorted(node[entry], np.append(touched, touched[-1:] + 1)).astype(np.int64),
-        row=np.repeat(np.arange(len(start) - 1), np.diff(start))[entry],
-        entry=entry,
+        start=np.searchsorted(node[entry], np.append(touched, touched[-1:] + 1)).astype(np.uint32),
+        row=np.repeat(np.arange(len(start) - 1), np.diff(start))[entry].astype(np.uint32),
+        entry=entry.astype(np.uint32),
         gradient=np.zeros((len(entry), 3)),
     )
 
@@ -97,7 +98,7 @@ def joined(patterns: Sequence[tuple[Indices, Indices]]) -> tuple[Indices, Indice
     return np.concatenate(starts), np.concatenate(nodes)
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"})
 def add_along(rows: Rows, multipliers: Array, out: Array) -> None:
     """Add A L of the first rows, one for each of the `multipliers`, to vectors (N, 3)."""
     start, nodes, gradient = rows.start, rows.node, rows.gradient
@@ -110,7 +111,7 @@ def add_along(rows: Rows, multipliers: Array, out: Array) -> None:
             out[node, 2] += gradient[k, 2] * pull
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def along(rows: Rows, i: int, vectors: Array) -> float:
     """Return row i of A^T times vectors (N, 3)."""
     nodes, gradient, x, y, z = rows.node, rows.gradient, 0.0, 0.0, 0.0
@@ -122,15 +123,18 @@ def along(rows: Rows, i: int, vectors: Array) -> float:
     return x + y + z
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"})
 def fill_diagonal(rows: Rows) -> None:
     """Put the diagonal of A^T M^-1 A into `diagonal`."""
+    nodes, gradient, inverse_mass = rows.node, rows.gradient, rows.inverse_mass
     for i in range(rows.share.shape[0]):
-        total = 0.0
+        x, y, z = 0.0, 0.0, 0.0
         for k in range(rows.start[i], rows.start[i + 1]):
-            for c in range(3):
-                total += rows.gradient[k, c] ** 2 * rows.inverse_mass[rows.node[k], c]
-        rows.diagonal[i] = total
+            node = nodes[k]
+            x += gradient[k, 0] * gradient[k, 0] * inverse_mass[node, 0]
+            y += gradient[k, 1] * gradient[k, 1] * inverse_mass[node, 1]
+            z += gradient[k, 2] * gradient[k, 2] * inverse_mass[node, 2]
+        rows.diagonal[i] = x + y + z
 
 
 @njit(cache=True)
@@ -178,7 +182,7 @@ def add_by_node(rows: Rows, multipliers: Array, out: Array) -> None:
         out[node, 2] += z
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"})
 def collect(rows: Rows, multipliers: Array, out: Array) -> None:
     """Put A^T of `push` plus eps L into `out`; rows that nothing can follow stay zero."""
     for i in range(multipliers.shape[0]):

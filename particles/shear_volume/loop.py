@@ -45,11 +45,11 @@ def _step(
         size = FINEST - done
         if parts > 1.0 or done > 0:
             size = _part(parts, done)
-        part = h * (size / FINEST)
+        part, before = h * (size / FINEST), state.part[0] if state.part[0] > 0.0 else h
         done += size
         if not viscous:
-            _stagger(boundary.nodes.mass, state, state.part[0] if state.part[0] > 0.0 else h, part)
-        _close(pressure, push, state, boundary, (step + done / FINEST) * h, part)
+            _stagger(boundary.nodes.mass, state, before, part)
+        _close(pressure, push, state, boundary, (step + done / FINEST) * h, before, part)
         state.part[0] = 0.0 if size == FINEST else part
         state.divided[0] += 1 if done == FINEST and size < FINEST else 0
 
@@ -78,12 +78,14 @@ def _part(parts: float, done: int) -> int:
 
 
 @inner
-def _close(pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
+def _close(
+    pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
+) -> None:  # fmt: skip
     # Compiled for either type of `pressure`, with only that branch; `state` has the fields every loop of particles has.
     if pressure is None:
         move(push, state, boundary, end, h)
     else:
-        close_step(pressure, push, state, boundary, end, h)
+        close_step(pressure, push, state, boundary, end, before, h)
 
 
 def advance(

@@ -25,7 +25,7 @@ class IncompressibleOptions(BaseModel):
         description="holds single elements near the mean volume of their patch: modulus over the shear modulus",
     )
     volume_tolerance: float = Field(
-        default=5e-8,
+        default=2e-7,
         ge=1e-13,
         le=1e-2,
         description="share of its volume that a patch may be off; pressures are found as exactly as that needs, so "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.constraints.measure_rows import Measures, fill_measures, fill_values, pack_measures
-from rheotwin.constraints.rows import Rows, room_for_rows, turn_rows
+from rheotwin.constraints.rows import Rows, along, fill_diagonal, room_for_rows, turn_rows
 from rheotwin.particles.shear_volume.incompressible.touching import Touching, room_for_touching
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ class Log(NamedTuple):
 class Pressure(NamedTuple):
     """Constraints of C patches on N nodes; `frequency` is om [1/s].
 
-    `touching` are the contacts that hold meanwhile; `allowed` (C,) are residuals of rates that may stay [m^d/s];
+    `touching` are the contacts that hold meanwhile; `allowed` (C,) are accelerations of R that may be missed [m^d/s2];
     `length` [m] is that of a patch, volumes keep to `tolerance`. `before` (N, 3) are velocities when the step began
     [m/s]. The rest is room for R, Q, rates, the R that a step is to end with, mobilities and impulses.
     """
@@ -64,25 +64,24 @@ def pack_pressure(
     inverse_mass: Array,
     candidates: Indices,
     *,
-    h: float,
     frequency: float,
     tolerance: float,
     dimension: int,
 ) -> Pressure:
     """Pack patches of a body of `dimension` d on nodes of `inverse_mass` (N, 3) [1/kg], zero where held.
 
-    Contacts may act on the nodes `candidates`. Volumes keep to `tolerance`, a share of each: a rate that
-    is wrong by r in every step leaves R = r/(h om^2).
+    Contacts may act on the nodes `candidates`. Volumes keep to `tolerance`, a share of each: where R''
+    is wrong by r in every step, or part of a step, R = r/om^2 is left.
     """
     count = constraints.count
     start, node = constraints.node_rows
-    rows = room_for_rows(start.astype(np.int64), node.astype(np.int64), inverse_mass, np.full(count, SHARE))
+    rows = room_for_rows(start, node, inverse_mass, np.full(count, SHARE))
     return Pressure(
         measures=pack_measures(constraints),
         rows=rows,
         touching=room_for_touching(len(candidates), len(inverse_mass)),
         frequency=frequency,
-        allowed=tolerance * h * frequency**2 * constraints.rest,
+        allowed=tolerance * frequency**2 * constraints.rest,
         value=np.zeros(count),
         curvature=np.zeros(count),
         demand=np.zeros(count),
@@ -99,34 +98,28 @@ def pack_pressure(
     )
 
 
-@njit(cache=True)
-def look_at_volumes(pressure: Pressure, x: Array, v: Array, h: float) -> None:
+@njit(cache=True, fastmath={"contract"})
+def look_at_volumes(pressure: Pressure, x: Array, v: Array, before: float, h: float) -> None:
     """Fill the rows at positions and velocities (N, 3).
 
-    Rates that a step of `h` [s] has to end with, for R'' + 2 om R' + om^2 R = 0:
+    Rates that a step of `h` [s] has to end with, for R'' + 2 om R' + om^2 R = 0, after one of `before` = g [s]:
 
-        A^T v+ = A^T v - h (2 om (A^T v - h Q/2) + om^2 R + Q)
+        A^T v+ = A^T v - h (2 om (A^T v - g Q/2) + om^2 R) - (g + h) Q/2
 
-    Positions have followed v for the last step, so that (R - R_before)/h is not A^T v but, half a step earlier,
-    A^T v - h Q/2. Without that half step R would settle at -h Q/om instead of zero.
+    Positions have followed v for the last step, so that (R - R_before)/g is not A^T v but, half a step earlier,
+    A^T v - g Q/2. Without that half step R would settle at -h Q/om instead of zero.
     """
     measures, rows, om, log = pressure.measures, pressure.rows, pressure.frequency, pressure.log
     value, curvature, demand, target = pressure.value, pressure.curvature, pressure.demand, pressure.target
     pressure.before[:] = v
     fill_measures(measures, x, v, rows.gradient, value, curvature)
     turn_rows(rows)
-    start, nodes, gradient, inverse_mass, worst = rows.start, rows.node, rows.gradient, rows.inverse_mass, 0.0
+    fill_diagonal(rows)
+    worst = 0.0
     for m in range(value.shape[0]):
-        rate, own = 0.0, 0.0
-        for k in range(start[m], start[m + 1]):
-            node = nodes[k]
-            for c in range(3):
-                slope = gradient[k, c]
-                rate += slope * v[node, c]
-                own += slope * slope * inverse_mass[node, c]
-        rows.diagonal[m] = own
-        middle = rate - 0.5 * h * curvature[m]
-        demand[m] = rate - h * (2.0 * om * middle + om * om * value[m] + curvature[m])
+        rate = along(rows, m, v)
+        middle = rate - 0.5 * before * curvature[m]
+        demand[m] = middle - h * (2.0 * om * middle + om * om * value[m] + 0.5 * curvature[m])
         target[m] = value[m] + h * (demand[m] + 0.5 * h * curvature[m])
         worst = max(worst, abs(value[m]) / measures.rest[m])
     log.error[0] = max(log.error[0], worst)
@@ -163,5 +156,5 @@ def renew_demand(pressure: Pressure, x: Array, v: Array, h: float) -> bool:
     for m in range(target.shape[0]):
         miss = (found[m] - target[m]) / h
         demand[m] -= miss
-        more = more or abs(miss) > pressure.allowed[m]
+        more = more or abs(miss) > h * pressure.allowed[m]
     return more

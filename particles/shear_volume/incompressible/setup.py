@@ -84,7 +84,6 @@ def build_incompressible(
         constraints,
         inverse,
         boundary.tools.candidate,
-        h=h,
         frequency=frequency,
         tolerance=options.volume_tolerance,
         dimension=problem.dimension,

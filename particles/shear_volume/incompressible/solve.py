@@ -30,25 +30,32 @@ def _precondition(diagonal: Array, residual: Array, out: Array) -> float:
 
 
 @njit(cache=True)
-def _enough(residual: Array, allowed: Array, diagonal: Array) -> bool:
+def _enough(residual: Array, allowed: Array, diagonal: Array, h: float) -> bool:
     wrong = 0
     for i in range(residual.shape[0]):  # counted to the end: without a way out the loop runs in vectors
-        wrong += 1 if diagonal[i] > 0.0 and abs(residual[i]) > allowed[i] else 0
+        wrong += 1 if diagonal[i] > 0.0 and abs(residual[i]) > h * allowed[i] else 0
     return wrong == 0
 
 
 @njit(cache=True)
 def solve_pressures(
-    rows: Rows, touching: Touching, contacts: int, allowed: Array, diagonal: Array, scratch: Array, impulse: Array
+    rows: Rows,
+    touching: Touching,
+    contacts: int,
+    allowed: Array,
+    diagonal: Array,
+    scratch: Array,
+    impulse: Array,
+    h: float,
 ) -> int:
-    """Put impulses (C,) into `impulse` that bring `rows.residual` to what is `allowed`; return the iterations.
+    """Put impulses (C,) into `impulse` that bring `rows.residual` to `h` times what is `allowed`; return iterations.
 
     The first `contacts` of `touching` hold; `diagonal` (C,) and `scratch` (C,) are room.
     """
     residual, direction, image = rows.residual, rows.direction, rows.image
     impulse[:] = 0.0
     reduce_mobility(touching, contacts, rows, diagonal)
-    if _enough(residual, allowed, diagonal):
+    if _enough(residual, allowed, diagonal, h):
         return 0
     rho = _precondition(diagonal, residual, scratch)
     direction[:] = scratch
@@ -65,7 +72,7 @@ def solve_pressures(
         for i in range(impulse.shape[0]):
             impulse[i] += step * direction[i]
             residual[i] -= step * image[i]
-        if _enough(residual, allowed, diagonal):
+        if _enough(residual, allowed, diagonal, h):
             return iteration + 1
         rho = _precondition(diagonal, residual, scratch)
         for i in range(impulse.shape[0]):

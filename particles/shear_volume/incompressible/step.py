@@ -41,13 +41,15 @@ LOOKS = 20
 
 
 @woven
-def close_step(pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, h: float) -> None:
-    """Close a step of `h` [s] at `end` [s] from the forces in `state`.
+def close_step(
+    pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
+) -> None:  # fmt: skip
+    """Close a step of `h` [s] at `end` [s], after one of `before` [s], from the forces in `state`.
 
     Multipliers are (2, C) [Pa m^(3-d)]: pressures L, and their mean change in a step.
     """
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    look_at_volumes(pressure, x, v, h)
+    look_at_volumes(pressure, x, v, before, h)
     for m in range(pressure.value.shape[0]):
         pressure.last[m] = state.multipliers[0, m]
         state.multipliers[0, m] += state.multipliers[1, m]
@@ -94,7 +96,7 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
         if exact_tools and work > 0:
             corrected = settle_again(boundary, push, state, h)
             way += corrected
-            again = again or corrected > pressure.tolerance * pressure.length
+            again = again or corrected > (h * pressure.frequency) ** 2 * pressure.tolerance * pressure.length
         if not again:
             break
         smooth = False
@@ -157,7 +159,7 @@ def _solve_and_push(
     rows, impulse, touching = pressure.rows, pressure.impulse, pressure.touching
     for m in range(impulse.shape[0]):
         rows.residual[m] = pressure.demand[m] - along(rows, m, state.velocities)
-    work = solve_pressures(rows, touching, contacts, pressure.allowed, pressure.mobility, pressure.scratch, impulse)
+    work = solve_pressures(rows, touching, contacts, pressure.allowed, pressure.mobility, pressure.scratch, impulse, h)
     if work == 0:
         return 0, 0.0
     for m in range(impulse.shape[0]):
