@@ -19,11 +19,10 @@ def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Arr
     s -> s^2 (3 - 2 s), which starts and stops each piece at zero rate. Constant outside the table.
     """
     last = times.shape[0] - 1
-    if time <= times[0]:
-        out[:] = values[0]
-        return
-    if time >= times[last]:
-        out[:] = values[last]
+    if time <= times[0] or time >= times[last]:
+        edge = 0 if time <= times[0] else last
+        for component in range(out.shape[0]):  # a slice would have to ask for memory, which loops over steps do not
+            out[component] = values[edge, component]
         return
     piece = np.searchsorted(times, time, side="right") - 1
     share = (time - times[piece]) / (times[piece + 1] - times[piece])
