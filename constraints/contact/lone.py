@@ -149,14 +149,9 @@ def _gather(
 
     Returns where to go on in the list, and how many are in the block.
     """
-    tools, near, contacts, numbers, slot = (
-        contact.tools,
-        contact.close,
-        contact.contacts,
-        contact.block.numbers,
-        contact.block.slot,
-    )
-    history, ease, loose, uses = contacts.history, contacts.lumped.ease, contacts.lumped.loose, contacts.impulses.uses
+    tools, near, contacts = contact.tools, contact.close, contact.contacts
+    numbers, slot, responses = contact.block.numbers, contact.block.slot, contact.block.response
+    history, uses = contacts.history, contacts.impulses.uses
     active, sliding, integral, place, candidate = (
         history.active,
         history.sliding,
@@ -182,11 +177,12 @@ def _gather(
             gap, (nx, ny, nz) = tool_gap(tools, tool, pose, (px, py, pz), reach, near.waiting, near.squares)
         if gap > reach or (counted and uses[i] == 0):
             continue  # out of reach, or brought here by another tool that has settled it: the next step sees both
-        if not (may_be_lone and loose[i] and (not shared or uses[i] == 1)):
+        response = responses[k]
+        if not (may_be_lone and response > 0.0 and (not shared or uses[i] == 1)):
             _list_pair(contact, tool, np.intp(k), np.intp(i), (px, py, pz), (vx, vy, vz), gap, (nx, ny, nz))
             continue
         at = np.uintp(count)
-        numbers[GAP + at], numbers[RESPONSE + at], numbers[INTEGRAL + at] = gap, ease[i, 0], integral[k]
+        numbers[GAP + at], numbers[RESPONSE + at], numbers[INTEGRAL + at] = gap, response, integral[k]
         numbers[ACTIVE + at], numbers[SLIDING + at] = active[k], sliding[k]
         numbers[NORMAL_X + at], numbers[NORMAL_Y + at], numbers[NORMAL_Z + at] = nx, ny, nz
         numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at] = vx, vy, vz

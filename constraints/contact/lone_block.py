@@ -48,15 +48,19 @@ ROWS = 23
 
 
 class Block(NamedTuple):
-    """Scratch: `numbers` (ROWS x BLOCK,), and the `slot` (BLOCK,) of each contact."""
+    """Scratch: `numbers` (ROWS x BLOCK,), and the `slot` (BLOCK,) of each contact.
+
+    `response` (K,) is 1/m [1/kg] of candidates that no support holds, 0 of all others.
+    """
 
     numbers: Array
     slot: Indices
+    response: Array
 
 
-def room_for_block() -> Block:
-    """Return an empty block."""
-    return Block(np.zeros(ROWS * BLOCK), np.zeros(BLOCK, np.int64))
+def room_for_block(response: Array) -> Block:
+    """Return an empty block for candidates with a `response` (K,) [1/kg]."""
+    return Block(np.zeros(ROWS * BLOCK), np.zeros(BLOCK, np.int64), response)
 
 
 @straight

@@ -44,7 +44,7 @@ def pack_contact(problem: Problem) -> Contact | None:
     laws, packed = pack_laws(setup), pack_tools(tools)
     bodies, spacing = _pack_bodies(problem, len(packed.candidate), laws), smallest_spacing(problem)
     slots = len(packed.candidate) if bodies is None else slot_count(bodies.surface, bodies.first_slot)
-    free = np.zeros((nodes, 3))
+    loose, free = np.all(problem.owners < 0, axis=1), np.zeros((nodes, 3))
     free[:, : problem.dimension] = problem.owners < 0
     contacts = Contacts(
         pairs=room_for_pairs(slots),
@@ -52,7 +52,7 @@ def pack_contact(problem: Problem) -> Contact | None:
         history=no_history(slots),
         lumped=Lumped(
             ease=free / problem.masses[:, None],
-            loose=np.all(problem.owners < 0, axis=1),
+            loose=loose,
             settled=SETTLED * problem.extent,
         ),
         tools=ToolsInStep(packed.geometry, pack_drives(tools), tools_at_start(tools)),
@@ -72,7 +72,7 @@ def pack_contact(problem: Problem) -> Contact | None:
         velocity=np.zeros((nodes, 3)),
         reach=np.maximum(laws[:-1, REGION], REACH * spacing),
         close=near_tools(packed),
-        block=room_for_block(),
+        block=room_for_block((loose / problem.masses)[packed.candidate]),
         rounding=ROUNDING * problem.extent,
         bodies=bodies,
         full=np.zeros(1, np.int64),
