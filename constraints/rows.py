@@ -7,7 +7,7 @@ They start from the multipliers of the step before, which most of the time are n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.uint32]
 """Without a sign, since compilers otherwise ask of every index whether it counts from the end."""
+Places = NDArray[np.integer[Any]]
 
 EXACT = 1e-12
 """Residual, relative to what cancels in the right-hand side, at which multipliers count as found."""
@@ -57,7 +58,7 @@ class Rows(NamedTuple):
     work: Array
 
 
-def room_for_rows(start: NDArray[np.integer], node: NDArray[np.integer], inverse_mass: Array, share: Array) -> Rows:
+def room_for_rows(start: Places, node: Places, inverse_mass: Array, share: Array) -> Rows:
     """Return rows with the pattern `start` (C + 1,), `node` (entries,) and no gradients yet."""
     count, touched = len(share), np.unique(node)
     return Rows(
@@ -77,7 +78,7 @@ def room_for_rows(start: NDArray[np.integer], node: NDArray[np.integer], inverse
     )
 
 
-def _turned(start: NDArray[np.integer], node: NDArray[np.integer], touched: NDArray[np.integer]) -> Turned:
+def _turned(start: Places, node: Places, touched: Places) -> Turned:
     """Return where entries stand node by node."""
     entry = np.argsort(node, kind="stable")
     return Turned(
@@ -88,9 +89,11 @@ def _turned(start: NDArray[np.integer], node: NDArray[np.integer], touched: NDAr
     )
 
 
-def joined(patterns: Sequence[tuple[Indices, Indices]]) -> tuple[Indices, Indices]:
+def joined(patterns: Sequence[tuple[Places, Places]]) -> tuple[Places, Places]:
     """Put patterns (start, node) one after the other."""
-    starts, nodes, entries = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], 0
+    starts: list[Places] = [np.zeros(1, np.int64)]
+    nodes: list[Places] = [np.zeros(0, np.int64)]
+    entries = 0
     for start, node in patterns:
         starts.append(start[1:] + entries)
         nodes.append(node)
