@@ -45,7 +45,7 @@ counting: Any = _njit(cache=True, _nrt=True, **_inside)
 """The opposite, for what allocates although its callers borrow: by default a function is compiled like its caller."""
 offered: Any = _njit(cache=True, _nrt=False, no_cfunc_wrapper=True)
 """What borrows and is called from Python, too."""
-offered_counting: Compiled = _njit(cache=True, no_cfunc_wrapper=True)
+offered_counting: Compiled = _njit(cache=True, _nrt=True, no_cfunc_wrapper=True)
 """What allocates and is called from Python."""
 entered: Any = _njit(cache=True, nogil=True, _nrt=False, no_cfunc_wrapper=True)
 """The same for the loop over steps, during which other threads of Python go on; it is handed all room it needs."""

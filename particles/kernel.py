@@ -27,6 +27,7 @@ from rheotwin.particles.boundary import (
 from rheotwin.particles.constrained import add_constraint_forces, note_held_accelerations
 from rheotwin.particles.fastest import fastest
 from rheotwin.particles.forces.all_forces import Forces, add_forces
+from rheotwin.particles.node_loops import begin_forces, drift, kick
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
@@ -49,16 +50,11 @@ def runs_away(nodes: Nodes, x: Array) -> bool:
 def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> None:
     """Close a step of `h` [s] at `end` [s] from the forces in `state`: velocities, supports and contact, positions."""
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    for node in range(x.shape[0]):
-        rate = h / nodes.mass[node]
-        for c in range(3):
-            v[node, c] += rate * force[node, c]
+    kick(nodes.mass, force, h, v)
     hold(boundary.held, nodes, state, end, h)
     if touches(boundary):
         settle_contact(boundary, push, state, fastest(v), end, h)
-    for node in range(x.shape[0]):
-        for c in range(3):
-            x[node, c] += h * v[node, c]
+    drift(v, h, x)
 
 
 def advance(first: int, count: int, h: float, forces: Forces, state: State, boundary: Boundary) -> int:
@@ -70,7 +66,7 @@ def advance(first: int, count: int, h: float, forces: Forces, state: State, boun
 def _take_steps(first: int, count: int, h: float, forces: Forces, state: State, boundary: Boundary, push: Push) -> int:
     nodes, force = boundary.nodes, state.force
     for step in range(first, first + count):
-        force[:] = nodes.weight
+        begin_forces(nodes.weight, force)
         apply_loads(boundary.loads, step * h, force)
         add_forces(forces, state, h, force)
         note_held_accelerations(forces.constraints, boundary, state, (step + 1) * h, h)

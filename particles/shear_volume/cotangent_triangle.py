@@ -17,16 +17,21 @@ T_i = dW/dgamma_i:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import borrowing, counting, straight
+from rheotwin.particles.formulas import NOTHING, Rows, formula, in_vectors
 from rheotwin.particles.shear_volume.corner_softening import SCRATCH, soften_corners
-from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
-from rheotwin.particles.shear_volume.inversion import inverse_ratio
-from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
+from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
+from rheotwin.particles.shear_volume.inversion import slope_of
+from rheotwin.particles.shear_volume.lanes import CHUNK
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.tensor_memory import voigt_volume_energy
+from rheotwin.particles.shear_volume.triangle_corners import SHAPE, gather_edges, gather_shapes, scatter_pulls
 
 Array = NDArray[np.float64]
 
@@ -54,7 +59,7 @@ def corner_weights(cotangents: Array) -> Array:
     return np.asarray(cotangents * others / (1.0 + cotangents**2))
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@formula
 def _stiffer(psi: float, size: float, strain: float) -> float:
     """Return s^2 w0, by how much a triangle is stiffer than at rest: (1 + psi^2 (1 + 6 gamma^2)) w/(2 w0).
 
@@ -70,9 +75,8 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
     for k in range(CHUNK):
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
         scale, c0, c1, c2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
-        ratio = scale * (ax * by - ay * bx)
+        ratio, psi = e[4 * CHUNK + k], e[5 * CHUNK + k]
         ab, aa, bb = scale * (ax * bx + ay * by), scale * (ax * ax + ay * ay), scale * (bx * bx + by * by)
-        psi, _ = inverse_ratio(ratio)
         strain[k] = (ab - ratio * c0) * psi
         strain[CHUNK + k] = (aa - ab - ratio * c1) * psi
         strain[2 * CHUNK + k] = (bb - ab - ratio * c2) * psi
@@ -86,13 +90,12 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, tensi
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
         ux, uy, wx, wy = u[k], u[CHUNK + k], u[2 * CHUNK + k], u[3 * CHUNK + k]
         scale, c0, c1, c2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
-        ratio = scale * (ax * by - ay * bx)
+        ratio, psi = e[4 * CHUNK + k], e[5 * CHUNK + k]
         flow = scale * (ux * by + ax * wy - uy * bx - ay * wx)
         ab, aa, bb = scale * (ax * bx + ay * by), scale * (ax * ax + ay * ay), scale * (bx * bx + by * by)
         dab = scale * (ux * bx + ax * wx + uy * by + ay * wy)
         daa, dbb = 2.0 * scale * (ax * ux + ay * uy), 2.0 * scale * (bx * wx + by * wy)
-        psi, slope = inverse_ratio(ratio)
-        turn, eta = slope * flow, shear[k]
+        turn, eta = slope_of(ratio, psi) * flow, shear[k]
         p0, p1, p2 = ab - ratio * c0, aa - ab - ratio * c1, bb - ab - ratio * c2
         tension[k] += eta * ((dab - flow * c0) * psi + p0 * turn)
         tension[CHUNK + k] += eta * ((daa - dab - flow * c1) * psi + p1 * turn)
@@ -100,35 +103,36 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, tensi
         tension[3 * CHUNK + k] += area[k] * flow
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
-    """Write the forces on corners 1 and 2 by springs and `tension`; return how many are stiffer than `limit`."""
-    severe = 0
-    for k in range(CHUNK):
-        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
-        scale, c0, c1, c2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
-        ratio = scale * (ax * by - ay * bx)
-        ab, aa, bb = scale * (ax * bx + ay * by), scale * (ax * ax + ay * ay), scale * (bx * bx + by * by)
-        psi, slope = inverse_ratio(ratio)
-        p0, p1, p2 = ab - ratio * c0, aa - ab - ratio * c1, bb - ab - ratio * c2
-        shear = c[SHEAR * CHUNK + k]
-        g0, g1, g2 = p0 * psi, p1 * psi, p2 * psi
-        t0 = c[4 * CHUNK + k] * (shear * g0 + tension[k])
-        t1 = c[5 * CHUNK + k] * (shear * g1 + tension[CHUNK + k])
-        t2 = c[6 * CHUNK + k] * (shear * g2 + tension[2 * CHUNK + k])
-        swell = c[AREA * CHUNK + k] * (ratio - 1.0) + tension[3 * CHUNK + k]
-        swell += t0 * (p0 * slope - c0 * psi) + t1 * (p1 * slope - c1 * psi) + t2 * (p2 * slope - c2 * psi)
-        pull, mixed = scale * psi, t0 - t1 - t2
-        swell *= scale
-        pulls[k] = -(pull * (mixed * bx + 2.0 * t1 * ax) + swell * by)
-        pulls[CHUNK + k] = -(pull * (mixed * by + 2.0 * t1 * ay) - swell * bx)
-        pulls[2 * CHUNK + k] = -(pull * (mixed * ax + 2.0 * t2 * bx) - swell * ay)
-        pulls[3 * CHUNK + k] = -(pull * (mixed * ay + 2.0 * t2 * by) + swell * ax)
-        severe += 1 if _stiffer(psi, aa + bb - ab, g0 * g0 + g1 * g1 + g2 * g2) > limit * (c0 + c1 + c2) else 0
-    return severe
+def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Rows, Any]:
+    """Return the forces on corners 1 and 2 by springs and `tension`, and whether the stiffness is over `limit`."""
+    ax, ay, bx, by, ratio, psi = shape
+    scale, c0, c1, c2, om0, om1, om2, shear, area = constants
+    ab, aa, bb = scale * (ax * bx + ay * by), scale * (ax * ax + ay * ay), scale * (bx * bx + by * by)
+    p0, p1, p2 = ab - ratio * c0, aa - ab - ratio * c1, bb - ab - ratio * c2
+    g0, g1, g2 = p0 * psi, p1 * psi, p2 * psi
+    squares = g0 * g0 + g1 * g1 + g2 * g2
+    severe = _stiffer(psi, aa + bb - ab, squares) > limit * (c0 + c1 + c2)
+    t0 = om0 * (shear * g0 + tension[0])
+    t1 = om1 * (shear * g1 + tension[1])
+    t2 = om2 * (shear * g2 + tension[2])
+    swell = slope_of(ratio, psi) * (t0 * p0 + t1 * p1 + t2 * p2) - psi * (t0 * c0 + t1 * c1 + t2 * c2)
+    swell = -scale * (swell + area * (ratio - 1.0) + tension[3])
+    pull = -scale * psi
+    mixed, t1, t2 = pull * (t0 - t1 - t2), 2.0 * pull * t1, 2.0 * pull * t2
+    first = mixed * bx + t1 * ax + swell * by, mixed * by + t1 * ay - swell * bx
+    second = mixed * ax + t2 * bx - swell * ay, mixed * ay + t2 * by + swell * ax
+    return (*first, *second), severe
 
 
-@njit(cache=True, nogil=True)
+def _spring_pulls(shape: Rows, constants: Rows, limit: Any) -> tuple[Rows, Any]:
+    return _pulls(shape, constants, (NOTHING,) * 4, limit)
+
+
+_pull: Any = in_vectors(_pulls, (SHAPE, ROWS, 4), CHUNK)
+_pull_by_springs: Any = in_vectors(_spring_pulls, (SHAPE, ROWS), CHUNK)
+
+
+@straight
 def _stiffest(e: Array, c: Array, strain: Array) -> float:
     """Return the largest s^2."""
     _measure(e, c, strain)
@@ -136,10 +140,9 @@ def _stiffest(e: Array, c: Array, strain: Array) -> float:
     for k in range(CHUNK):
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
         size = c[k] * (ax * ax + ay * ay + bx * bx + by * by - ax * bx - ay * by)
-        psi, _ = inverse_ratio(1.0 + strain[3 * CHUNK + k])
         squares = strain[k] ** 2 + strain[CHUNK + k] ** 2 + strain[2 * CHUNK + k] ** 2
         rest = c[CHUNK + k] + c[2 * CHUNK + k] + c[3 * CHUNK + k]
-        worst = max(worst, _stiffer(psi, size, squares) / rest)
+        worst = max(worst, _stiffer(e[5 * CHUNK + k], size, squares) / rest)
     return worst
 
 
@@ -160,32 +163,48 @@ def _soften(
     c, rate = group.constants[chunk], scratch[3 * CHUNK : 7 * CHUNK]
     scratch[: 2 * CHUNK], rate[:] = 1.0, 0.0
     if group.viscous:
-        gather_triangles(group.corners, chunk * CHUNK, v, rates)
+        gather_edges(group.corners, chunk * CHUNK, v, rates)
         _add_dashpots(edges, rates, c, scratch[:CHUNK], scratch[CHUNK : 2 * CHUNK], rate)
     scratch[:CHUNK], scratch[CHUNK : 2 * CHUNK] = group.shear.viscosity[chunk], group.volume.viscosity[chunk]
     _measure(edges, c, strain)
     soften_corners(group, memory, chunk, part, c[WEIGHT * CHUNK : (WEIGHT + 3) * CHUNK], strain, tension, scratch)
 
 
-@njit(cache=True, nogil=True)
-def add_cotangent_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
+@borrowing
+def add_cotangent_forces(
+    group: Group, memory: Memory, x: Array, v: Array, part: float, room: Room, force: Array
+) -> float:  # fmt: skip
     """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
 
     `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
     """
+    if group.remembers or group.viscous:
+        return float(_add_with_networks(group, memory, x, v, part, force))
+    stiffer, corners = 0.0, group.corners
+    for chunk in range(group.constants.shape[0]):
+        c = group.constants[chunk]
+        gather_shapes(corners, chunk * CHUNK, x, room.shape, c)
+        if _pull_by_springs((room.shape, c), group.limit, room.pulls):
+            stiffer = max(stiffer, _stiffest(room.shape, c, room.strain))
+        scatter_pulls(corners, chunk * CHUNK, room.pulls, force)
+    return parts_of(group, stiffer)
+
+
+@counting
+def _add_with_networks(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
+    """The same for elements that have more than springs."""
     stiffer = 0.0
-    edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
+    edges, rates, pulls = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
     strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
     scratch = np.empty(SCRATCH * CHUNK if group.softens else 0)
     for chunk in range(group.constants.shape[0]):
         first, c = chunk * CHUNK, group.constants[chunk]
-        gather_triangles(group.corners, first, x, edges)
-        if group.viscous or group.remembers:
-            tension[:] = 0.0
+        gather_shapes(group.corners, first, x, edges, c)
+        tension[:] = 0.0
         if group.softens:
             _soften(group, memory, chunk, part, v, edges, rates, strain, tension, scratch)
         if group.viscous:
-            gather_triangles(group.corners, first, v, rates)
+            gather_edges(group.corners, first, v, rates)
             left = scratch[:CHUNK] if group.softens else group.shear.viscosity[chunk]
             left_of_area = scratch[CHUNK : 2 * CHUNK] if group.softens else group.volume.viscosity[chunk]
             _add_dashpots(edges, rates, c, left, left_of_area, tension)
@@ -210,19 +229,19 @@ def add_cotangent_forces(group: Group, memory: Memory, x: Array, v: Array, part:
                 strain[area],
                 tension[area],
             )
-        if _pull(edges, c, tension, group.limit, pulls):
+        if _pull((edges, c, tension), group.limit, pulls):
             stiffer = max(stiffer, _stiffest(edges, c, strain))
-        scatter_triangles(group.corners, first, pulls, force)
+        scatter_pulls(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
 
 
 @njit(cache=True, nogil=True)
 def cotangent_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs, S0 (mu sum om gamma^2 + K Gamma^2)/2, and arms, the same with kappa z^2 [J]."""
-    edges, strain, total = np.empty(4 * CHUNK), np.empty(4 * CHUNK), 0.0
+    edges, strain, total = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), 0.0
     for chunk in range(group.constants.shape[0]):
         c = group.constants[chunk]
-        gather_triangles(group.corners, chunk * CHUNK, x, edges)
+        gather_shapes(group.corners, chunk * CHUNK, x, edges, c)
         _measure(edges, c, strain)
         for k in range(min(CHUNK, group.number - chunk * CHUNK)):
             for i in range(3):

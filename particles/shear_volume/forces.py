@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import counting, offered, offered_counting
 from rheotwin.particles.forces import cells
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
-from rheotwin.particles.shear_volume.group import Group
+from rheotwin.particles.shear_volume.group import Group, Room
 from rheotwin.particles.shear_volume.neo_hooke_triangle import (
     add_neo_hooke_forces,
     add_triangle_recovery,
@@ -36,7 +36,8 @@ Array = NDArray[np.float64]
 class Forces(NamedTuple):
     """Elements by kind. `seed` are the papers' corners, with area or volume in `cells` and `quadrilaterals`.
 
-    `soft_` are what softens of these; those of the other kinds are in the groups. `inverted` (bodies,) is room.
+    `soft_` are what softens of these; those of the other kinds are in the groups.
+    `inverted` (bodies,) and `room` are scratch.
     """
 
     cotangent: Group
@@ -49,9 +50,10 @@ class Forces(NamedTuple):
     soft_cells: SofteningRows
     soft_quadrilaterals: SofteningRows
     inverted: NDArray[np.bool_]
+    room: Room
 
 
-@njit(cache=True, nogil=True)
+@offered
 def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: float, force: Array) -> float:
     """Advance arms to positions `x` (N, 3) [m], add all forces at velocities `v` [m/s].
 
@@ -59,9 +61,9 @@ def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: f
     """
     parts = 0.0
     if forces.cotangent.number > 0:
-        parts = max(parts, add_cotangent_forces(forces.cotangent, state.cotangent, x, v, part, force))
+        parts = max(parts, add_cotangent_forces(forces.cotangent, state.cotangent, x, v, part, forces.room, force))
     if forces.neo_hooke.number > 0:
-        parts = max(parts, add_neo_hooke_forces(forces.neo_hooke, state.neo_hooke, x, v, part, force))
+        parts = max(parts, add_neo_hooke_forces(forces.neo_hooke, state.neo_hooke, x, v, part, forces.room, force))
     if forces.tets.number > 0:
         parts = max(parts, add_tet_forces(forces.tets, state.tets, x, v, part, force))
     if forces.seed.corners.shape[0] > 0:
@@ -70,7 +72,7 @@ def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: f
     return max(parts, add_recovery_forces(forces, x, v, force)) if parts > 0.0 else parts
 
 
-@njit(cache=True, nogil=True)
+@counting
 def add_recovery_forces(forces: Forces, x: Array, v: Array, force: Array) -> float:
     """Damp bodies with inverted elements; return into how many parts the step has to be divided for that."""
     parts, inverted = 0.0, forces.inverted
@@ -83,7 +85,7 @@ def add_recovery_forces(forces: Forces, x: Array, v: Array, force: Array) -> flo
     return parts
 
 
-@njit(cache=True, nogil=True)
+@offered_counting
 def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
     """Add the forces of the papers' elements, a corner of which has two neighbours in the plane and three in space."""
     plane = forces.seed.corners.shape[1] == 3

@@ -55,6 +55,14 @@ class Memory(NamedTuple):
     volume_voigt: Array
 
 
+class Room(NamedTuple):
+    """Room for one chunk of triangles: shapes, forces on two corners, four strains."""
+
+    shape: Array
+    pulls: Array
+    strain: Array
+
+
 @njit(cache=True, inline="always")
 def parts_of(group: Group, stiffer: float) -> float:
     """Return into how many parts a step has to be divided for elements `stiffer` times as stiff and viscous as at rest.

@@ -14,8 +14,9 @@ elements are stiffer than at rest, by a factor s^2 that each kind of element est
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
+
+from rheotwin.particles.formulas import formula, select
 
 FLAT = 0.2
 """J0. Elements above this share of their rest measure follow the exact energy."""
@@ -23,11 +24,18 @@ THIN = 0.25 * FLAT
 """Below this |J| what arms of a stress tensor are told of it stays finite; the tensor itself is singular at J = 0."""
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@formula
 def inverse_ratio(ratio: float) -> tuple[float, float]:
     """Return psi and psi' of the ratio J, without a branch."""
-    r = 1.0 / (FLAT + np.abs(ratio - FLAT))
-    return (r if ratio >= FLAT else 2.0 / FLAT - r), -r * r
+    r = 1.0 / (FLAT + abs(ratio - FLAT))
+    return select(ratio >= FLAT, r, 2.0 / FLAT - r), -r * r
+
+
+@formula
+def slope_of(ratio: float, psi: float) -> float:
+    """Return psi' of the ratio J, given psi, without a division."""
+    r = select(ratio >= FLAT, psi, 2.0 / FLAT - psi)
+    return -r * r
 
 
 @njit(cache=True, inline="always", error_model="numpy")

@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.particles.in_lanes import aligned_copy
+
 Array = NDArray[np.float64]
 Corners = NDArray[np.int32]
 
@@ -35,36 +37,14 @@ def in_chunks(values: ArrayLike, *, forces: bool = False) -> Array:
         return np.zeros((0, *rows.shape[:-1], CHUNK))
     lanes = np.arange(chunks_of(count) * CHUNK)
     spread = np.where(forces & (lanes >= count), 0.0, rows[..., np.minimum(lanes, count - 1)])
-    split = spread.reshape(*rows.shape[:-1], chunks_of(count), CHUNK)
-    return np.ascontiguousarray(np.moveaxis(split, -2, 0))
+    split = np.moveaxis(spread.reshape(*rows.shape[:-1], chunks_of(count), CHUNK), -2, 0)
+    return aligned_copy(split, float).reshape(split.shape)
 
 
 def corners_in_chunks(corners: NDArray[Any]) -> Corners:
     """Return corners (E, k) filled up to whole chunks by the last element."""
     padding = chunks_of(len(corners)) * CHUNK - len(corners)
     return np.concatenate([corners, np.repeat(corners[-1:], padding, axis=0)]).astype(np.int32)
-
-
-@njit(cache=True, nogil=True)
-def gather_triangles(corners: Corners, first: int, x: Array, edges: Array) -> None:
-    """Write the edges from corner 0 of CHUNK triangles: rows e1x, e1y, e2x, e2y."""
-    for lane in range(CHUNK):
-        o, p, q = corners[first + lane, 0], corners[first + lane, 1], corners[first + lane, 2]
-        ox, oy = x[o, 0], x[o, 1]
-        edges[lane], edges[CHUNK + lane] = x[p, 0] - ox, x[p, 1] - oy
-        edges[2 * CHUNK + lane], edges[3 * CHUNK + lane] = x[q, 0] - ox, x[q, 1] - oy
-
-
-@njit(cache=True, nogil=True)
-def scatter_triangles(corners: Corners, first: int, pulls: Array, force: Array) -> None:
-    """Add the forces on corners 1 and 2 of the triangles of a chunk; corner 0 takes the reaction."""
-    for lane in range(CHUNK):
-        o, p, q = corners[first + lane, 0], corners[first + lane, 1], corners[first + lane, 2]
-        for c in range(2):
-            fp, fq = pulls[c * CHUNK + lane], pulls[(2 + c) * CHUNK + lane]
-            force[p, c] += fp
-            force[q, c] += fq
-            force[o, c] -= fp + fq
 
 
 @njit(cache=True, nogil=True)

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import entered_counting, inner, woven
+from rheotwin.constraints.compiled import borrowing, counting, entered, woven
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, room_for_contact
 from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
+from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
 from rheotwin.particles.shear_volume.incompressible.step import close_step
 from rheotwin.particles.shear_volume.state import State
@@ -34,12 +35,11 @@ LONGEST = 4.0
 
 @woven
 def _step(
-    step: int, h: float, forces: Forces, pressure: Any, push: Push, state: State, boundary: Boundary
+    step: int, h: float, viscous: bool, forces: Forces, pressure: Any, push: Push, state: State, boundary: Boundary
 ) -> None:  # fmt: skip
     force, done = state.force, 0
-    viscous = forces.cotangent.viscous or forces.neo_hooke.viscous or forces.tets.viscous
     while done < FINEST:
-        force[:] = boundary.nodes.weight
+        begin_forces(boundary.nodes.weight, force)
         apply_loads(boundary.loads, (step + done / FINEST) * h, force)
         parts = add_element_forces(forces, state, state.positions, state.velocities, state.part[0], force)
         size = FINEST - done
@@ -77,7 +77,14 @@ def _part(parts: float, done: int) -> int:
     return size
 
 
-@inner
+@counting
+def _close_keeping_volumes(
+    pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
+) -> None:  # fmt: skip
+    close_step(pressure, push, state, boundary, end, before, h)
+
+
+@borrowing
 def _close(
     pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
 ) -> None:  # fmt: skip
@@ -85,7 +92,7 @@ def _close(
     if pressure is None:
         move(push, state, boundary, end, h)
     else:
-        close_step(pressure, push, state, boundary, end, before, h)
+        _close_keeping_volumes(pressure, push, state, boundary, end, before, h)
 
 
 def advance(
@@ -95,12 +102,13 @@ def advance(
     return int(_take_steps(first, count, h, forces, pressure, state, boundary, room_for_contact(boundary)))
 
 
-@entered_counting
+@entered
 def _take_steps(
     first: int, count: int, h: float, forces: Forces, pressure: Any, state: State, boundary: Boundary, push: Push
 ) -> int:
+    viscous = forces.cotangent.viscous or forces.neo_hooke.viscous or forces.tets.viscous
     for step in range(first, first + count):
-        _step(step, h, forces, pressure, push, state, boundary)
+        _step(step, h, viscous, forces, pressure, push, state, boundary)
         if step % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
             return step + 1 - first
     return count

@@ -15,17 +15,22 @@ Newtonian, 2 eta J dev D, with psi for 1/J in D.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
-from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
-from rheotwin.particles.shear_volume.lanes import CHUNK, gather_triangles, scatter_triangles
+from rheotwin.constraints.compiled import borrowing, counting, straight
+from rheotwin.particles.formulas import NOTHING, Rows, formula, in_vectors, select
+from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
+from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, slope_of
+from rheotwin.particles.shear_volume.lanes import CHUNK
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.recovery import viscosity_of_inverted
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
 from rheotwin.particles.shear_volume.tensor_softening import PLANE_SCRATCH, soften_tensors
+from rheotwin.particles.shear_volume.triangle_corners import SHAPE, gather_edges, gather_shapes, scatter_pulls
 
 Array = NDArray[np.float64]
 
@@ -34,15 +39,23 @@ ROWS = 6
 """Rows of constants: 1/(2 S0) [1/m2], G_11, G_12, G_22 [1/m2], S0 mu and S0 K [J]."""
 
 
-@njit(cache=True, inline="always", error_model="numpy")
-def _stiffer(ratio: float, psi: float, slope: float, half: float) -> float:
-    """Return s^2, by how much a triangle is stiffer than at rest: half the largest second derivative of W by F.
+@formula
+def _upright(ratio: float, psi: float, half: float) -> float:
+    """Return s^2 of J > J0, by how much a triangle is stiffer than at rest: half the largest second derivative of W.
 
-    With half = tr C/2 and singular values a, b of F the shear of J > J0 has b/a^3 + a/b^3 = 2 (2 half^2 psi^2 - 1) psi
-    and at most 1/32 more, below J0 at most twice psi - 9/2 (half + |J|) psi'; change of area has 2 half + |J - 1|.
+    With half = tr C/2 and singular values a, b of F the shear has b/a^3 + a/b^3 = 2 (2 half^2 psi^2 - 1) psi and at
+    most 1/32 more; change of area has 2 half + |J - 1|.
     """
-    shear = (2.0 * half * half * psi * psi - 1.0) * psi if ratio >= FLAT else psi - 4.5 * (half + abs(ratio)) * slope
-    return max(shear, half + 0.5 * abs(ratio - 1.0))
+    stretch = half * psi
+    shear, area = (2.0 * stretch * stretch - 1.0) * psi, half + 0.5 * abs(ratio - 1.0)
+    return select(shear > area, shear, area)
+
+
+@formula
+def _stiffer(ratio: float, psi: float, slope: float, half: float) -> float:
+    """Return s^2 of any J; below J0 the shear has at most twice psi - 9/2 (half + |J|) psi'."""
+    shear, area = psi - 4.5 * (half + abs(ratio)) * slope, half + 0.5 * abs(ratio - 1.0)
+    return select(ratio >= FLAT, _upright(ratio, psi, half), select(shear > area, shear, area))
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -52,44 +65,39 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
         scale, g0, g1, g2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
         aa, ab, bb = ax * ax + ay * ay, ax * bx + ay * by, bx * bx + by * by
-        ratio = scale * (ax * by - ay * bx)
+        ratio, psi = e[4 * CHUNK + k], e[5 * CHUNK + k]
         half = 0.5 * (g0 * aa + 2.0 * g1 * ab + g2 * bb)
-        psi, slope = inverse_ratio(ratio)
-        swell = ((half - ratio) * slope - psi) * scale * scale * guarded_inverse(ratio)
+        swell = ((half - ratio) * slope_of(ratio, psi) - psi) * scale * scale * guarded_inverse(ratio)
         strain[k] = psi * g0 + swell * bb
         strain[CHUNK + k] = psi * g1 - swell * ab
         strain[2 * CHUNK + k] = psi * g2 + swell * aa
         strain[3 * CHUNK + k] = ratio - 1.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
-    """Write the forces on corners 1 and 2 by springs and arms; return how many are inverted or stiffer than `limit`."""
-    severe = 0
-    for k in range(CHUNK):
-        ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
-        scale, g0, g1, g2 = c[k], c[CHUNK + k], c[2 * CHUNK + k], c[3 * CHUNK + k]
-        ratio = scale * (ax * by - ay * bx)
-        half = 0.5 * (g0 * (ax * ax + ay * ay) + 2.0 * g1 * (ax * bx + ay * by) + g2 * (bx * bx + by * by))
-        psi, slope = inverse_ratio(ratio)
-        shear = c[4 * CHUNK + k]
-        swell = shear * ((half - ratio) * slope - psi) + c[5 * CHUNK + k] * (ratio - 1.0) + tension[3 * CHUNK + k]
-        swell *= scale
-        shear *= psi
-        w0, w1, w2 = (
-            shear * g0 + tension[k],
-            shear * g1 + tension[CHUNK + k],
-            shear * g2 + tension[2 * CHUNK + k],
-        )
-        pulls[k] = -(w0 * ax + w1 * bx + swell * by)
-        pulls[CHUNK + k] = -(w0 * ay + w1 * by - swell * bx)
-        pulls[2 * CHUNK + k] = -(w1 * ax + w2 * bx - swell * ay)
-        pulls[3 * CHUNK + k] = -(w1 * ay + w2 * by + swell * ax)
-        severe += 1 if ratio < 0.0 or _stiffer(ratio, psi, slope, half) > limit else 0
-    return severe
+def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Rows, Any]:
+    """Return the forces on corners 1 and 2 by springs and arms, and whether J < J0 or the stiffness is over `limit`."""
+    ax, ay, bx, by, ratio, psi = shape
+    scale, g0, g1, g2, shear, area = constants
+    half = 0.5 * (g0 * (ax * ax + ay * ay) + g2 * (bx * bx + by * by)) + g1 * (ax * bx + ay * by)
+    severe = (ratio < FLAT) | (_upright(ratio, psi, half) > limit)
+    swell = shear * ((ratio - half) * slope_of(ratio, psi) + psi) - area * (ratio - 1.0)
+    swell = scale * (swell - tension[3])
+    shear = -shear * psi
+    w0, w1, w2 = shear * g0 - tension[0], shear * g1 - tension[1], shear * g2 - tension[2]
+    first = w0 * ax + w1 * bx + swell * by, w0 * ay + w1 * by - swell * bx
+    second = w1 * ax + w2 * bx - swell * ay, w1 * ay + w2 * by + swell * ax
+    return (*first, *second), severe
 
 
-@njit(cache=True, nogil=True)
+def _spring_pulls(shape: Rows, constants: Rows, limit: Any) -> tuple[Rows, Any]:
+    return _pulls(shape, constants, (NOTHING,) * 4, limit)
+
+
+_pull: Any = in_vectors(_pulls, (SHAPE, ROWS, 4), CHUNK)
+_pull_by_springs: Any = in_vectors(_spring_pulls, (SHAPE, ROWS), CHUNK)
+
+
+@straight
 def _stiffest(e: Array, c: Array) -> float:
     """Return the largest s^2."""
     worst = 0.0
@@ -97,9 +105,8 @@ def _stiffest(e: Array, c: Array) -> float:
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
         half = 0.5 * (c[CHUNK + k] * (ax * ax + ay * ay) + c[3 * CHUNK + k] * (bx * bx + by * by))
         half += c[2 * CHUNK + k] * (ax * bx + ay * by)
-        ratio = c[k] * (ax * by - ay * bx)
-        psi, slope = inverse_ratio(ratio)
-        worst = max(worst, _stiffer(ratio, psi, slope, half))
+        ratio, psi = e[4 * CHUNK + k], e[5 * CHUNK + k]
+        worst = max(worst, _stiffer(ratio, psi, slope_of(ratio, psi), half))
     return worst
 
 
@@ -112,8 +119,7 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, pulls
     for k in range(CHUNK):
         ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
         ux, uy, wx, wy = u[k], u[CHUNK + k], u[2 * CHUNK + k], u[3 * CHUNK + k]
-        scale = c[k]
-        psi, _ = inverse_ratio(scale * (ax * by - ay * bx))
+        scale, psi = c[k], e[5 * CHUNK + k]
         lxx, lyy = ux * by - wx * ay, wy * ax - uy * bx
         lxy = 0.5 * (wx * ax - ux * bx + uy * by - wy * ay)
         factor = 2.0 * shear[k] * psi * scale * scale
@@ -125,25 +131,42 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, pulls
         pulls[3 * CHUNK + k] -= yy * ax - xy * ay
 
 
-@njit(cache=True, nogil=True)
-def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
+@borrowing
+def add_neo_hooke_forces(
+    group: Group, memory: Memory, x: Array, v: Array, part: float, room: Room, force: Array
+) -> float:  # fmt: skip
     """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
 
     `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
     """
+    if group.remembers or group.viscous:
+        return float(_add_with_networks(group, memory, x, v, part, force))
+    stiffer, corners = 0.0, group.corners
+    for chunk in range(group.constants.shape[0]):
+        c = group.constants[chunk]
+        gather_shapes(corners, chunk * CHUNK, x, room.shape, c)
+        if _pull_by_springs((room.shape, c), group.limit, room.pulls):
+            stiffer = max(stiffer, _stiffest(room.shape, c))
+        scatter_pulls(corners, chunk * CHUNK, room.pulls, force)
+    return parts_of(group, stiffer)
+
+
+@counting
+def _add_with_networks(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
+    """The same for elements that have more than springs."""
     stiffer = 0.0
-    edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
+    edges, rates, pulls = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
     strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
     scratch = np.empty(PLANE_SCRATCH * CHUNK if group.softens else 0)
     for chunk in range(group.constants.shape[0]):
         first, c = chunk * CHUNK, group.constants[chunk]
-        gather_triangles(group.corners, first, x, edges)
+        gather_shapes(group.corners, first, x, edges, c)
         if group.remembers:
             tension[:] = 0.0
             before = memory.shear_before[chunk]
             _measure(edges, c, strain)
             if group.softens:
-                gather_triangles(group.corners, first, v, rates)
+                gather_edges(group.corners, first, v, rates)
                 soften_tensors(group, memory, chunk, part, edges, rates, strain, tension, scratch)
             shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
             advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
@@ -156,27 +179,26 @@ def add_neo_hooke_forces(group: Group, memory: Memory, x: Array, v: Array, part:
                 strain[area],
                 tension[area],
             )
-        if _pull(edges, c, tension, group.limit, pulls):
+        if _pull((edges, c, tension), group.limit, pulls):
             stiffer = max(stiffer, _stiffest(edges, c))
         if group.viscous:
-            gather_triangles(group.corners, first, v, rates)
+            gather_edges(group.corners, first, v, rates)
             left = scratch[:CHUNK] if group.softens else group.shear.viscosity[chunk]
             left_of_area = scratch[CHUNK : 2 * CHUNK] if group.softens else group.volume.viscosity[chunk]
             _add_dashpots(edges, rates, c, left, left_of_area, pulls)
-        scatter_triangles(group.corners, first, pulls, force)
+        scatter_pulls(group.corners, first, pulls, force)
     return parts_of(group, stiffer)
 
 
 @njit(cache=True, nogil=True)
 def mark_inverted_triangles(group: Group, x: Array, inverted: NDArray[np.bool_]) -> None:
     """Mark the bodies (B,) that have an inverted element at positions x (N, 3) [m]."""
-    edges = np.empty(4 * CHUNK)
+    edges = np.empty(SHAPE * CHUNK)
     for chunk in range(group.recovery.viscosity.shape[0]):
         c = group.constants[chunk]
-        gather_triangles(group.corners, chunk * CHUNK, x, edges)
+        gather_shapes(group.corners, chunk * CHUNK, x, edges, c)
         for k in range(CHUNK):
-            ratio = c[k] * (edges[k] * edges[3 * CHUNK + k] - edges[CHUNK + k] * edges[2 * CHUNK + k])
-            if ratio < 0.0:
+            if edges[4 * CHUNK + k] < 0.0:
                 inverted[group.recovery.body[chunk, k]] = True
 
 
@@ -184,15 +206,15 @@ def mark_inverted_triangles(group: Group, x: Array, inverted: NDArray[np.bool_])
 def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Array, force: Array) -> float:
     """Add the dashpots of bodies with `inverted` elements; return into how many parts the step has to be divided."""
     stiffer, eta = 0.0, np.empty(CHUNK)
-    edges, rates, pulls = np.empty(4 * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
+    edges, rates, pulls = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
     for chunk in range(group.recovery.viscosity.shape[0]):
         if viscosity_of_inverted(group.recovery, chunk, inverted, eta):
             first, c = chunk * CHUNK, group.constants[chunk]
-            gather_triangles(group.corners, first, x, edges)
-            gather_triangles(group.corners, first, v, rates)
+            gather_shapes(group.corners, first, x, edges, c)
+            gather_edges(group.corners, first, v, rates)
             pulls[:] = 0.0
             _add_dashpots(edges, rates, c, eta, eta, pulls)
-            scatter_triangles(group.corners, first, pulls, force)
+            scatter_pulls(group.corners, first, pulls, force)
             stiffer = max(stiffer, _stiffest(edges, c))
     return group.recovery.haste * stiffer
 
@@ -200,16 +222,15 @@ def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v
 @njit(cache=True, nogil=True)
 def neo_hooke_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs and arms [J]."""
-    e, total = np.empty(4 * CHUNK), 0.0
+    e, total = np.empty(SHAPE * CHUNK), 0.0
     for chunk in range(group.constants.shape[0]):
         c = group.constants[chunk]
-        gather_triangles(group.corners, chunk * CHUNK, x, e)
+        gather_shapes(group.corners, chunk * CHUNK, x, e, c)
         for k in range(min(CHUNK, group.number - chunk * CHUNK)):
             ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
             half = 0.5 * (c[CHUNK + k] * (ax * ax + ay * ay) + c[3 * CHUNK + k] * (bx * bx + by * by))
             half += c[2 * CHUNK + k] * (ax * bx + ay * by)
-            ratio = c[k] * (ax * by - ay * bx)
-            psi, _ = inverse_ratio(ratio)
+            ratio, psi = e[4 * CHUNK + k], e[5 * CHUNK + k]
             total += c[4 * CHUNK + k] * (half - ratio) * psi + 0.5 * c[5 * CHUNK + k] * (ratio - 1.0) ** 2
             total += arm_energy(group, memory, chunk, k, e)
     return total

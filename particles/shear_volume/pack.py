@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.particles.forces.elements import Elements as KernelElements
+from rheotwin.particles.in_lanes import aligned, aligned_copy
 from rheotwin.particles.network import Constants
 from rheotwin.particles.packing import kernel_elements
 from rheotwin.particles.shear_volume import (
@@ -20,7 +21,7 @@ from rheotwin.particles.shear_volume import (
 )
 from rheotwin.particles.shear_volume.elements import AllElements, Elements
 from rheotwin.particles.shear_volume.forces import Forces
-from rheotwin.particles.shear_volume.group import Group, Memory
+from rheotwin.particles.shear_volume.group import Group, Memory, Room
 from rheotwin.particles.shear_volume.lanes import CHUNK, corners_in_chunks, in_chunks
 from rheotwin.particles.shear_volume.memory import pack_network
 from rheotwin.particles.shear_volume.recovery import pack_recovery
@@ -28,6 +29,7 @@ from rheotwin.particles.shear_volume.seed_softening import pack_rows, with_room
 from rheotwin.particles.shear_volume.softening import pack_softening
 from rheotwin.particles.shear_volume.softening_constants import SofteningConstants, joined
 from rheotwin.particles.shear_volume.state import State
+from rheotwin.particles.shear_volume.triangle_corners import EDGES, SHAPE
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -54,6 +56,7 @@ def pack_forces(
         soft_cells=pack_rows(_soft_pressures(simplices), h),
         soft_quadrilaterals=pack_rows(_soft_pressures(quadrilaterals), h),
         inverted=np.zeros(len(elements.channels), np.bool_),
+        room=Room(aligned(SHAPE * CHUNK, float), aligned(EDGES * CHUNK, float), aligned(4 * CHUNK, float)),
     )
 
 
@@ -131,7 +134,7 @@ def _group(elements: Elements, rows: Array, h: float, stretch: float, haste: flo
     return Group(
         number=len(elements),
         corners=corners_in_chunks(elements.cells),
-        constants=constants.reshape(len(constants), constants.shape[1] * CHUNK),
+        constants=aligned_copy(constants, float).reshape(len(constants), constants.shape[1] * CHUNK),
         shear=pack_network(shear, h),
         volume=pack_network(volume, h),
         viscous=viscous,

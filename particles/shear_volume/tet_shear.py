@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.constraints.compiled import counting
 from rheotwin.inverse_cube_root import inverse_cube_root
 from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
@@ -190,7 +191,7 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, volume: Array, pul
         pulls[8 * CHUNK + k] -= xz * rx + yz * ry + zz * rz
 
 
-@njit(cache=True, nogil=True)
+@counting
 def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
     """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
 

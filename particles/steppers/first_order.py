@@ -21,6 +21,7 @@ from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.edges import add_edge_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
+from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
@@ -134,7 +135,7 @@ def evaluate(system: System, state: State, boundary: Boundary, time: float, h: f
     if state.centre_arms.size > 0:
         out.centre_arms[:] = state.centre_arms
         add_centre_forces(rates.halves, x, v, out.centre_arms, out.force)
-    out.force[:] = boundary.nodes.weight
+    begin_forces(boundary.nodes.weight, out.force)
     apply_loads(boundary.loads, time, out.force)
     add_forces(system.forces, state, h, out.force)
     add_constraint_forces(system.forces.constraints, boundary, state, time, after, h, out.force)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
+from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.state import State
 from rheotwin.particles.steppers.tangent import (
     Tangent,
@@ -121,7 +122,7 @@ def _start(
 ) -> None:
     """Put F_outside + F0 at the start of a step into the state's force."""
     force = state.force
-    force[:] = boundary.nodes.weight
+    begin_forces(boundary.nodes.weight, force)
     apply_loads(boundary.loads, end, force)
     add_forces(others, state, h, force)
     start_edges(forces.edges, tangent, boundary.nodes, state, h, force)

@@ -23,6 +23,7 @@ from rheotwin.constraints.contact.near_tools import note_way
 from rheotwin.constraints.rows import Rows, add_by_node, along
 from rheotwin.particles.boundary import Boundary, Push, hold, settle_again, settle_contact, touches
 from rheotwin.particles.fastest import fastest
+from rheotwin.particles.node_loops import drift, kick
 from rheotwin.particles.shear_volume.incompressible.pressure import (
     Pressure,
     curvature_changes,
@@ -54,10 +55,7 @@ def close_step(
         pressure.last[m] = state.multipliers[0, m]
         state.multipliers[0, m] += state.multipliers[1, m]
     add_by_node(pressure.rows, state.multipliers[0], force)
-    for node in range(x.shape[0]):
-        rate = h / nodes.mass[node]
-        for c in range(3):
-            v[node, c] += rate * force[node, c]
+    kick(nodes.mass, force, h, v)
     hold(boundary.held, nodes, state, end, h)
     if touches(boundary):
         settle_contact(boundary, push, state, fastest(v), end, h)
@@ -66,9 +64,7 @@ def close_step(
         change = state.multipliers[0, m] - pressure.last[m]
         learnt = state.multipliers[1, m] + LEARNT * (change - state.multipliers[1, m])
         state.multipliers[1, m] = learnt if smooth else 0.0  # a jump says nothing about the steps after it
-    for node in range(x.shape[0]):
-        for c in range(3):
-            x[node, c] += h * v[node, c]
+    drift(v, h, x)
 
 
 @woven

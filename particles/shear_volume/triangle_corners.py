@@ -1,0 +1,130 @@
+"""From nodes to the edges of triangles and back: x and y of a corner are loaded and stored together.
+
+Compilers take number by number here, since corners may be anywhere. `edges` are rows e1x, e1y, e2x, e2y of CHUNK
+triangles; J and psi(J) follow them in `shape`: while corners are loaded their division costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from rheotwin.particles.formulas import Number
+from rheotwin.particles.lanes import INDEX, Lanes, whole
+from rheotwin.particles.shear_volume.inversion import inverse_ratio
+from rheotwin.particles.shear_volume.lanes import CHUNK
+
+_tools: Any = cgutils
+_types: Any = types
+
+BATCH, PAIR = 4, 2
+"""Triangles at once; numbers of a corner."""
+NODE, CORNERS = 3, 3
+"""Numbers of a node, corners of a triangle."""
+EDGES, SHAPE = 4, 6
+"""Rows of edges and of shapes."""
+_EVEN, _ODD = (0, 4, 2, 6), (1, 5, 3, 7)
+"""Where x and where y of the triangles 0 to 3 are in the pairs of 0, 2 and of 1, 3; the other way round as well."""
+
+
+class _Corners:
+    """Reads and writes pairs of numbers at the corners of four triangles."""
+
+    def __init__(self, builder: Any, scalar: Any, corners: Any, first: Any) -> None:
+        self.builder, self.corners, self.first = builder, corners, first
+        self.pair, self.lanes = Lanes(builder, scalar, PAIR), Lanes(builder, scalar, BATCH)
+
+    def place(self, values: Any, triangle: int, corner: int) -> Any:
+        """Return where the numbers (N, 3) of a corner are."""
+        b = self.builder
+        number = b.add(b.mul(b.add(self.first, whole(triangle)), whole(CORNERS)), whole(corner))
+        node = b.sext(b.load(b.gep(self.corners, [number])), INDEX)
+        return b.gep(values, [b.mul(node, whole(NODE))])
+
+    def read(self, values: Any, corner: int) -> list[Any]:
+        """Return the pairs of the triangles 0 and 2, and of 1 and 3."""
+        pairs = [self.pair.load(self.place(values, triangle, corner)) for triangle in range(BATCH)]
+        return [self.lanes.shuffle(pairs[n], pairs[n + 2], range(BATCH)) for n in (0, 1)]
+
+    def add(self, values: Any, triangle: int, corner: int, parts: list[Any], sign: str) -> None:
+        """Add to the numbers of a corner, or subtract, its pair among those of the triangles 0 and 2, 1 and 3."""
+        place, start = self.place(values, triangle, corner), triangle // 2 * PAIR
+        part = self.lanes.shuffle(parts[triangle % 2], parts[triangle % 2], [start, start + 1])
+        self.pair.store(getattr(self.builder, sign)(self.pair.load(place), part), place)
+
+    def woven(self, first: Any, second: Any) -> list[Any]:
+        """Turn pairs into x and y of the triangles 0 to 3, or those into pairs."""
+        return [self.lanes.shuffle(first, second, picks) for picks in (_EVEN, _ODD)]
+
+
+def _data(context: Any, builder: Any, signature: Any, arguments: Any, which: tuple[int, ...]) -> list[Any]:
+    return [context.make_array(signature.args[n])(context, builder, arguments[n]).data for n in which]
+
+
+def _row(builder: Any, values: Any, row: int, k: Any) -> Any:
+    return builder.gep(values, [builder.add(k, whole(row * CHUNK))])
+
+
+def _gather(context: Any, builder: Any, signature: Any, arguments: Any, shaped: bool) -> Any:
+    b, scalar = builder, context.get_data_type(signature.args[2].dtype)
+    corners, x, rows = _data(context, b, signature, arguments, (0, 2, 3))
+    with _tools.for_range_slice(b, whole(0), whole(CHUNK), whole(BATCH), intp=INDEX) as (k, _):
+        four = _Corners(b, scalar, corners, b.add(arguments[1], k))
+        origin, found = four.read(x, 0), []
+        for corner in (1, 2):
+            apart = [b.fsub(end, start) for end, start in zip(four.read(x, corner), origin, strict=True)]
+            found += four.woven(*apart)
+        if shaped:
+            constants = _data(context, b, signature, arguments, (4,))[0]
+            ax, ay, bx, by = (Number(four.lanes, value) for value in found)
+            ratio = Number(four.lanes, four.lanes.load(_row(b, constants, 0, k))) * (ax * by - ay * bx)
+            found += [ratio.value, inverse_ratio(ratio)[0].value]
+        for row, value in enumerate(found):
+            four.lanes.store(value, _row(b, rows, row, k))
+    return context.get_dummy_value()
+
+
+def _gathered_edges(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return _gather(context, builder, signature, arguments, shaped=False)
+
+
+def _gathered_shapes(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return _gather(context, builder, signature, arguments, shaped=True)
+
+
+def _scattered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    b, scalar = builder, context.get_data_type(signature.args[2].dtype)
+    corners, pulls, force = _data(context, b, signature, arguments, (0, 2, 3))
+    with _tools.for_range_slice(b, whole(0), whole(CHUNK), whole(BATCH), intp=INDEX) as (k, _):
+        four = _Corners(b, scalar, corners, b.add(arguments[1], k))
+        rows = [four.lanes.load(_row(b, pulls, row, k)) for row in range(EDGES)]
+        first, second = four.woven(*rows[:2]), four.woven(*rows[2:])
+        both = [b.fadd(one, other) for one, other in zip(first, second, strict=True)]
+        for triangle in range(BATCH):
+            four.add(force, triangle, 1, first, "fadd")
+            four.add(force, triangle, 2, second, "fadd")
+            four.add(force, triangle, 0, both, "fsub")
+    return context.get_dummy_value()
+
+
+def _typed_edges(typing: Any, corners: Any, first: Any, values: Any, edges: Any) -> Any:
+    return _types.void(corners, _types.int64, values, edges), _gathered_edges
+
+
+def _typed_shapes(typing: Any, corners: Any, first: Any, x: Any, shape: Any, constants: Any) -> Any:
+    return _types.void(corners, _types.int64, x, shape, constants), _gathered_shapes
+
+
+def _typed_scatter(typing: Any, corners: Any, first: Any, pulls: Any, force: Any) -> Any:
+    return _types.void(corners, _types.int64, pulls, force), _scattered
+
+
+gather_edges: Any = intrinsic(_typed_edges)
+"""`gather_edges(corners, first, values, edges)`: differences of values (N, 3) along edges, in compiled code only."""
+gather_shapes: Any = intrinsic(_typed_shapes)
+"""`gather_shapes(corners, first, x, shape, constants)`: edges, J and psi; 1/(2 S0) is the first row of constants."""
+scatter_pulls: Any = intrinsic(_typed_scatter)
+"""`scatter_pulls(corners, first, pulls, force)`: add the forces on corners 1 and 2; corner 0 takes the reaction."""
