@@ -6,17 +6,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner
+from rheotwin.constraints.compiled import borrowing, counting
 from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_constraints
 from rheotwin.constraints.packed import table_value
 from rheotwin.constraints.rows import add_along
-from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.boundary import Boundary, Nodes
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
 
 
-@inner
+@borrowing
 def add_constraint_forces(
     constraints: ConstraintSet, boundary: Boundary, state: State, time: float, after: bool, h: float, force: Array
 ) -> None:
@@ -24,14 +24,15 @@ def add_constraint_forces(
 
     `after`: what motions do after that time counts, not what they did before.
     """
-    if state.multipliers.shape[0] == 0:
-        return
-    free, mass, rows, acceleration = (
-        boundary.nodes.free,
-        boundary.nodes.mass,
-        constraints.rows,
-        constraints.acceleration,
-    )
+    if state.multipliers.shape[0] > 0:
+        _add_constraint_forces(constraints, boundary.nodes, state, time, after, h, force)
+
+
+@counting
+def _add_constraint_forces(
+    constraints: ConstraintSet, nodes: Nodes, state: State, time: float, after: bool, h: float, force: Array
+) -> None:
+    free, mass, rows, acceleration = nodes.free, nodes.mass, constraints.rows, constraints.acceleration
     for node in rows.touched:
         for c in range(3):
             if free[node, c] > 0.0:  # held components keep what `note_held_accelerations` says, or nothing
@@ -50,7 +51,7 @@ def note_reactions(constraints: ConstraintSet, state: State) -> None:
         state.reaction[driven.node[k], driven.component[k]] = state.multipliers[first + k]
 
 
-@njit(cache=True)
+@borrowing
 def note_held_accelerations(constraints: ConstraintSet, boundary: Boundary, state: State, end: float, h: float) -> None:
     """Note the accelerations [m/s2] with which `hold` will take held components to their place at `end` [s]."""
     if state.multipliers.shape[0] == 0:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, entered_counting, inner
+from rheotwin.constraints.compiled import borrowing, entered, inner
 from rheotwin.particles.boundary import (
     Boundary,
     Nodes,
@@ -62,7 +62,7 @@ def advance(first: int, count: int, h: float, forces: Forces, state: State, boun
     return int(_take_steps(first, count, h, forces, state, boundary, room_for_contact(boundary)))
 
 
-@entered_counting
+@entered
 def _take_steps(first: int, count: int, h: float, forces: Forces, state: State, boundary: Boundary, push: Push) -> int:
     nodes, force = boundary.nodes, state.force
     for step in range(first, first + count):
