@@ -41,6 +41,8 @@ with all that is below it, so that a chain of functions takes as many times as l
 where `is None` chooses a branch by the type of an argument."""
 straight: Any = _njit(cache=True, _nrt=False, error_model="numpy", **_inside)
 """The same for loops that compilers turn into vectors: a division by zero gives infinity, without a branch."""
+summing: Any = _njit(cache=True, _nrt=False, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}, **_inside)
+"""The same for sums, which vectors take in another order."""
 counting: Any = _njit(cache=True, _nrt=True, **_inside)
 """The opposite, for what allocates although its callers borrow: by default a function is compiled like its caller."""
 offered: Any = _njit(cache=True, _nrt=False, no_cfunc_wrapper=True)

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.exerted import lone_forces
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.particles.boundary import Boundary, Held
 from rheotwin.particles.contact_report import tool_reactions
@@ -46,8 +47,10 @@ def reactions(problem: Problem, boundary: Boundary, held: Held, state: Exchanged
 def contact_forces(boundary: Boundary, state: Exchanged) -> Array:
     """Return the contact force on each node (N, 3) [N]."""
     total = np.zeros_like(boundary.nodes.rest)
-    if boundary.contact is not None:
-        total += boundary.contact.exerted.node_force
+    contact = boundary.contact
+    if contact is not None:
+        total += contact.exerted.node_force
+        np.add.at(total, *lone_forces(contact.contacts, contact.exerted, contact.tools.candidate))
     np.add.at(total, boundary.tools.candidate, state.contact_force)
     return total
 

@@ -21,6 +21,8 @@ from rheotwin.particles.lanes import INDEX, Lanes, whole
 _tools: Any = cgutils
 _types: Any = types
 
+Real = Any
+"""A number, or a `Number` of every lane."""
 WIDTH = 8
 """Elements at once."""
 NOTHING = None

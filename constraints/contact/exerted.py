@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.history import FREE, RENEWED
+from rheotwin.constraints.contact.history import FREE, LISTED, RENEWED, STAMP
 from rheotwin.constraints.contact.impact import is_impact
 from rheotwin.constraints.contact.mobility import (
     PRESSED,
@@ -31,7 +31,8 @@ class Exerted(NamedTuple):
     """Forces of the last step: of contact on nodes (N, 3) [N], of the bodies on tools (T, 3) [N], (T, 3) [N m].
 
     Moments are about the tools' centres at the end of the step. `touched[:filled[0]]` are the nodes with a force or a
-    shift, `marked` (N,) says which; `active` (1,) counts the contacts with a force.
+    shift, `marked` (N,) says which; `active` (1,) counts the contacts with a force. Forces of lone contacts are not
+    among `node_force`, see `lone_forces`.
     """
 
     node_force: Array
@@ -41,6 +42,8 @@ class Exerted(NamedTuple):
     marked: Flags
     filled: Indices
     active: Indices
+    duration: Array
+    """How long forces acted (1,) [s]."""
 
 
 def nothing_exerted(nodes: int, tools: int) -> Exerted:
@@ -53,7 +56,20 @@ def nothing_exerted(nodes: int, tools: int) -> Exerted:
         marked=np.zeros(nodes, np.bool_),
         filled=np.zeros(1, np.int64),
         active=np.zeros(1, np.int64),
+        duration=np.ones(1),
     )
+
+
+def lone_forces(contacts: Contacts, exerted: Exerted, candidate: Indices) -> tuple[Indices, Array]:
+    """Return the nodes and forces (n, 3) [N] of lone contacts with tools, whose slots are those of the candidates.
+
+    Steps leave them as impulses in the history: to enter every one twice takes a tenth of what its contact does.
+    """
+    history = contacts.history
+    slots = history.listed[: history.filled[LISTED]]
+    slots = slots[slots < len(candidate)]
+    slots = slots[~exerted.marked[candidate[slots]]]
+    return candidate[slots], history.impulse[slots] / exerted.duration[0]
 
 
 @borrowing
@@ -99,7 +115,8 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
         exerted.touched,
     )
     listed, mark, on_node = history.listed, history.mark, exerted.node_force
-    filled, nodes, pushing = history.filled[0], exerted.filled[0], exerted.active[0]
+    filled, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
+    nodes, pushing = exerted.filled[0], exerted.active[0]
     for p in range(pairs.count[0]):
         pressed, slot, tool = rows[p, PRESSED], slots[p], tools[p]
         law = law_of(laws, laws.shape[0] - 1 if tool == NO_TOOL else tool)
@@ -118,7 +135,8 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
         if mark[slot] == FREE:
             listed[filled] = slot
             filled += 1
-        mark[slot] = RENEWED
+        renewed += 1 if mark[slot] != stamp else 0
+        mark[slot] = stamp
         if pressed == 0.0 and not is_impact(laws, tool, gaps[p]):
             continue
         fx, fy, fz = jx / kick, jy / kick, jz / kick
@@ -138,4 +156,5 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
         if tool != NO_TOOL:
             rx, ry, rz = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
             add_to_tool(tool, rx, ry, rz, fx, fy, fz, exerted.tool_force, exerted.tool_moment)
-    history.filled[0], exerted.filled[0], exerted.active[0] = filled, nodes, pushing
+    history.filled[LISTED], history.filled[RENEWED] = filled, renewed
+    exerted.filled[0], exerted.active[0] = nodes, pushing

@@ -18,12 +18,17 @@ Indices = NDArray[np.int64]
 Marks = NDArray[np.int8]
 
 NO_FEATURE = -1
-FREE, LISTED, RENEWED = 0, 1, 2
-"""Marks of slots: not listed, listed, and written in this step."""
+FREE, FIRST, SECOND = 0, 1, 2
+"""Marks of slots: not listed, or those that steps write in turn."""
+LISTED, RENEWED, STAMP = 0, 1, 2
+"""Entries of `History.filled`."""
 
 
 class History(NamedTuple):
-    """One row per slot; `listed[:filled[0]]` are the slots that hold anything, so that no step visits all."""
+    """One row per slot; `listed[:filled[LISTED]]` are the slots that hold anything, so that no step visits all.
+
+    `filled[RENEWED]` counts those that this step has written so far, which have the `mark` `filled[STAMP]`.
+    """
 
     active: NDArray[np.bool_]
     sliding: NDArray[np.bool_]
@@ -47,7 +52,7 @@ def no_history(slots: int) -> History:
         feature=np.full(slots, NO_FEATURE, np.int64),
         impulse=np.zeros((slots, 3)),
         listed=np.zeros(slots, np.int64),
-        filled=np.zeros(1, np.int64),
+        filled=np.array([0, 0, SECOND]),
         mark=np.zeros(slots, np.int8),
     )
 
@@ -55,15 +60,22 @@ def no_history(slots: int) -> History:
 @borrowing
 def forget_others(history: History) -> None:
     """Clear what no step but the one before has written, but for features: they mean nothing without `active`."""
-    active, sliding, integral, mark = history.active, history.sliding, history.integral, history.mark
-    impulse, listed, kept = history.impulse, history.listed, 0
-    for row in range(history.filled[0]):
-        slot = listed[row]
-        if mark[slot] == RENEWED:
-            mark[slot] = LISTED
-            listed[kept] = slot
-            kept += 1
-        else:
-            active[slot], sliding[slot], integral[slot], mark[slot] = False, False, 0.0, FREE
-            impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = 0.0, 0.0, 0.0
-    history.filled[0] = kept
+    active, sliding, integral, mark, filled = (
+        history.active,
+        history.sliding,
+        history.integral,
+        history.mark,
+        history.filled,
+    )
+    impulse, listed, stamp, kept = history.impulse, history.listed, filled[STAMP], 0
+    if filled[RENEWED] < filled[LISTED]:
+        for row in range(filled[LISTED]):
+            slot = listed[row]
+            if mark[slot] == stamp:
+                listed[kept] = slot
+                kept += 1
+            else:
+                active[slot], sliding[slot], integral[slot], mark[slot] = False, False, 0.0, FREE
+                impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = 0.0, 0.0, 0.0
+        filled[LISTED] = kept
+    filled[RENEWED], filled[STAMP] = 0, FIRST + SECOND - stamp

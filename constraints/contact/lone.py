@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, merged
-from rheotwin.constraints.contact.history import FREE, RENEWED
+from rheotwin.constraints.contact.history import FREE, LISTED, RENEWED, STAMP
 from rheotwin.constraints.contact.impact import lone_shift
 from rheotwin.constraints.contact.lone_block import (
     ACTIVE,
@@ -36,10 +36,13 @@ from rheotwin.constraints.contact.lone_block import (
     VELOCITY_X,
     VELOCITY_Y,
     VELOCITY_Z,
+    block_wrench,
+    rubs,
     solve_block,
 )
 from rheotwin.constraints.contact.packed_law import (
     IMPULSE,
+    INTEGRATED,
     KIND,
     RESTITUTION,
     Law,
@@ -125,7 +128,7 @@ def _meet_tool(
     row, largest = tools.offset[tool], 0.0
     last = row + near.counts[tool]
     while row < last:
-        row, count = _gather(contact, tool, row, last, x, v, h, may_be_lone, shared, counted)
+        row, count = _gather(contact, tool, row, last, law, x, v, h, may_be_lone, shared, counted)
         if count > 0:
             solve_block(block.numbers, count, law, surface, axis, h)
             largest = max(largest, _write_back(contact, tool, count, law, x, v, h, counted))
@@ -138,6 +141,7 @@ def _gather(
     tool: int,
     row: int,
     last: int,
+    law: Law,
     x: Array,
     v: Array,
     h: float,
@@ -160,7 +164,7 @@ def _gather(
         tools.candidate,
     )
     geometry, pose, reach, rows = tools.geometry, contacts.tools.motion.end[tool], contact.reach[tool], near.rows
-    flat, count = tools.shape[tool] == PLANE, 0
+    flat, integrates, slides, count = tools.shape[tool] == PLANE, law[KIND] == INTEGRATED, rubs(law), 0
     cx, cy, cz = geometry[tool, 0] + pose[0], geometry[tool, 1] + pose[1], geometry[tool, 2] + pose[2]
     nx, ny, nz = 0.0, 0.0, 0.0
     if flat:
@@ -182,8 +186,11 @@ def _gather(
             _list_pair(contact, tool, np.intp(k), np.intp(i), (px, py, pz), (vx, vy, vz), gap, (nx, ny, nz))
             continue
         at = np.uintp(count)
-        numbers[GAP + at], numbers[RESPONSE + at], numbers[INTEGRAL + at] = gap, response, integral[k]
-        numbers[ACTIVE + at], numbers[SLIDING + at] = active[k], sliding[k]
+        numbers[GAP + at], numbers[RESPONSE + at], numbers[ACTIVE + at] = gap, response, active[k]
+        if integrates:
+            numbers[INTEGRAL + at] = integral[k]
+        if slides:
+            numbers[SLIDING + at] = sliding[k]
         numbers[NORMAL_X + at], numbers[NORMAL_Y + at], numbers[NORMAL_Z + at] = nx, ny, nz
         numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at] = vx, vy, vz
         numbers[ARM_X + at] = px - gap * nx - cx
@@ -226,29 +233,33 @@ def _write_back(
         contact.block.slot,
     )
     active, sliding, integral, impulse = history.active, history.sliding, history.integral, history.impulse
-    listed, mark, uses, touched = history.listed, history.mark, contact.contacts.impulses.uses, exerted.touched
-    on_node, place, candidate = exerted.node_force, contact.close.place, contact.tools.candidate
-    force, moment, hits, inverse = exerted.tool_force, exerted.tool_moment, law[KIND] == IMPULSE, 1.0 / h
-    ox, oy, oz = force[tool, 0], force[tool, 1], force[tool, 2]
-    qx, qy, qz = moment[tool, 0], moment[tool, 1], moment[tool, 2]
-    filled, nodes, pushing, largest = history.filled[0], exerted.filled[0], exerted.active[0], 0.0
+    listed, mark, uses = history.listed, history.mark, contact.contacts.impulses.uses
+    place, candidate = contact.close.place, contact.tools.candidate
+    hits = law[KIND] == IMPULSE
+    integrates, slides = law[KIND] == INTEGRATED, rubs(law)
+    filled, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
+    pushing, largest = exerted.active[0], 0.0
     for at in range(np.uintp(count)):
         k = np.uintp(slot[at])
-        there, i = np.uintp(place[k]), np.uintp(candidate[k])
+        there = np.uintp(place[k])
         pressed, end = numbers[PRESSED + at], numbers[END + at]
         stays = stays_active(law, end, pressed, active[k])
         if pressed == 0.0 and not stays:
             continue
-        integral[k] = next_integral(law, end, integral[k], stays, h)
-        active[k], sliding[k] = stays, numbers[SLIDING + at] > 0.0
+        active[k] = stays
+        if integrates:
+            integral[k] = next_integral(law, end, integral[k], stays, h)
+        if slides:
+            sliding[k] = numbers[SLIDING + at] > 0.0
         jx, jy, jz = numbers[IMPULSE_X + at], numbers[IMPULSE_Y + at], numbers[IMPULSE_Z + at]
         impulse[k, 0], impulse[k, 1], impulse[k, 2] = jx, jy, jz
         if mark[k] == FREE:
             listed[np.uintp(filled)] = np.intp(k)
             filled += 1
-        mark[k] = RENEWED
+        renewed += 1 if mark[k] != stamp else 0
+        mark[k] = stamp
         if counted:
-            uses[i] = 0
+            uses[candidate[k]] = 0
         vx, vy, vz = numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at]
         square = vx * vx + vy * vy + vz * vz
         if hits and numbers[GAP + at] < 0.0:
@@ -257,17 +268,12 @@ def _write_back(
         if pressed == 0.0:
             continue
         v[there, 0], v[there, 1], v[there, 2] = vx, vy, vz
-        fx, fy, fz = inverse * jx, inverse * jy, inverse * jz
-        on_node[i, 0], on_node[i, 1], on_node[i, 2] = fx, fy, fz
-        touched[np.uintp(nodes)] = np.intp(i)
-        nodes += 1
         pushing += 1
-        rx, ry, rz = numbers[ARM_X + at], numbers[ARM_Y + at], numbers[ARM_Z + at]
-        ox, oy, oz = ox - fx, oy - fy, oz - fz
-        qx, qy, qz = qx - (ry * fz - rz * fy), qy - (rz * fx - rx * fz), qz - (rx * fy - ry * fx)
-    force[tool, 0], force[tool, 1], force[tool, 2] = ox, oy, oz
-    moment[tool, 0], moment[tool, 1], moment[tool, 2] = qx, qy, qz
-    history.filled[0], exerted.filled[0], exerted.active[0] = filled, nodes, pushing
+    total, turning = block_wrench(numbers, count)
+    for c in range(3):
+        exerted.tool_force[tool, c] -= total[c] / h
+        exerted.tool_moment[tool, c] -= turning[c] / h
+    history.filled[LISTED], history.filled[RENEWED], exerted.active[0] = filled, renewed, pushing
     return largest
 
 

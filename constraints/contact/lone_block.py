@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import straight
+from rheotwin.constraints.compiled import straight, summing
 from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
 from rheotwin.constraints.contact.packed_law import (
     EXACT,
@@ -42,8 +42,8 @@ BLOCK = 128
     VELOCITY_X, VELOCITY_Y, VELOCITY_Z, SLIP_X, SLIP_Y, SLIP_Z, PRESSED, END, IMPULSE_X, IMPULSE_Y, IMPULSE_Z,
 ) = range(0, 23 * BLOCK, BLOCK)  # fmt: skip
 """Where the rows begin. Given: gap [m] at the free end of the step, W [1/kg], J [m s], whether active and sliding (1),
-unit normal, place from the tool's centre [m], velocity [m/s]. Found: g' and slip [m/s], P [N s], gap at the end [m],
-impulse [N s]; sliding and velocity are replaced."""
+unit normal, place from the tool's centre [m], velocity [m/s]; J and sliding only where the law asks. Found: g' and slip
+[m/s], P [N s], gap at the end [m], impulse [N s]; sliding and velocity are replaced."""
 ROWS = 23
 
 
@@ -64,6 +64,12 @@ def room_for_block(response: Array) -> Block:
 
 
 @straight
+def rubs(law: Law) -> bool:
+    """Tell whether there is friction: without it no contact of the law slides."""
+    return law[STATIC_FRICTION] > 0.0
+
+
+@straight
 def solve_block(numbers: Array, count: int, law: Law, surface: tuple[float, ...], axis: Vector, h: float) -> None:
     """Find the impulses of the first `count` contacts in a step of `h` [s] whose forces act all of it.
 
@@ -77,7 +83,7 @@ def solve_block(numbers: Array, count: int, law: Law, surface: tuple[float, ...]
         _press(numbers, count, law, h)
     if law[KIND] in (PENALTY, INTEGRATED):
         _press(numbers, count, law, h)
-    if law[STATIC_FRICTION] > 0.0:
+    if rubs(law):
         if law[SLIP_SPEED] > 0.0:
             _rub_regularised(numbers, count, law[FRICTION], law[SLIP_SPEED])
         else:
@@ -151,3 +157,19 @@ def _move(numbers: Array, count: int) -> None:
         numbers[VELOCITY_X + k] += response * numbers[IMPULSE_X + k]
         numbers[VELOCITY_Y + k] += response * numbers[IMPULSE_Y + k]
         numbers[VELOCITY_Z + k] += response * numbers[IMPULSE_Z + k]
+
+
+@summing
+def block_wrench(numbers: Array, count: int) -> tuple[Vector, Vector]:
+    """Return the impulse [N s] of the first `count` contacts and its moment [N m s] about the tool's centre."""
+    jx, jy, jz, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(np.uintp(count)):
+        rx, ry, rz = numbers[ARM_X + k], numbers[ARM_Y + k], numbers[ARM_Z + k]
+        px, py, pz = numbers[IMPULSE_X + k], numbers[IMPULSE_Y + k], numbers[IMPULSE_Z + k]
+        jx += px
+        jy += py
+        jz += pz
+        mx += ry * pz - rz * py
+        my += rz * px - rx * pz
+        mz += rx * py - ry * px
+    return (jx, jy, jz), (mx, my, mz)

@@ -155,6 +155,7 @@ def _finish(
 ) -> None:
     """Settle what touches, and account for it."""
     contacts = contact.contacts
+    contact.exerted.duration[0] = kick
     square = meet_tools(contact, x, v, h, kick, may_be_lone)
     if contacts.pairs.count[0] > 0:
         settle(contacts, contact.velocity, h, kick)
@@ -195,11 +196,9 @@ def _give_back(contact: Contact, x: Array, v: Array, reaction: Array, h: float) 
     """
     touched, places, shifts, u = contact.exerted.touched, contact.places, contact.shifts.nodes, contact.velocity
     force, ease = contact.exerted.node_force, contact.contacts.lumped.ease
-    marked, largest = contact.exerted.marked, 0.0
+    largest = 0.0
     for row in range(contact.exerted.filled[0]):
         i = touched[row]
-        if not marked[i]:
-            continue  # a lone one
         place, fast, far = places[i], 0.0, 0.0
         for c in range(3):
             fast += u[i, c] * u[i, c]

@@ -137,9 +137,11 @@ def save_contact(contact: Contact) -> dict[str, Saved]:
 def restore_contact(contact: Contact, saved: Mapping[str, Saved]) -> Contact:
     """Take over what `save_contact` returned; the contact returned is another one if that needs more room.
 
-    Rounds count from zero where the checkpoint is older than their count.
+    Rounds count from zero where the checkpoint is older than their count; one that does not know how long forces acted
+    has those of lone contacts among the others.
     """
-    saved = {PREFIX + "rounds": np.zeros_like(contact.contacts.impulses.visits), **saved}
+    older = {"rounds": np.zeros_like(contact.contacts.impulses.visits), "exerted.duration": np.array([np.inf])}
+    saved = {PREFIX + name: array for name, array in older.items()} | dict(saved)
     while any(len(array) < len(saved[name]) for name, array in _parts(contact).items()):
         contact = grown(contact)
     for name, array in _parts(contact).items():

@@ -24,7 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, counting, straight
-from rheotwin.particles.formulas import NOTHING, Rows, formula, in_vectors
+from rheotwin.particles.formulas import NOTHING, Real, Rows, formula, in_vectors
 from rheotwin.particles.shear_volume.corner_softening import SCRATCH, soften_corners
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
 from rheotwin.particles.shear_volume.inversion import slope_of
@@ -60,7 +60,7 @@ def corner_weights(cotangents: Array) -> Array:
 
 
 @formula
-def _stiffer(psi: float, size: float, strain: float) -> float:
+def _stiffer(psi: Real, size: Real, strain: Real) -> Real:
     """Return s^2 w0, by how much a triangle is stiffer than at rest: (1 + psi^2 (1 + 6 gamma^2)) w/(2 w0).
 
     w = (aa + bb - ab)/(2 S0), at rest the sum of cotangents, stands for the squares of gradients of J and p_i;

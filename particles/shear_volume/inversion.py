@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from rheotwin.particles.formulas import formula, select
+from rheotwin.particles.formulas import Real, formula, select
 
 FLAT = 0.2
 """J0. Elements above this share of their rest measure follow the exact energy."""
@@ -25,14 +25,14 @@ THIN = 0.25 * FLAT
 
 
 @formula
-def inverse_ratio(ratio: float) -> tuple[float, float]:
+def inverse_ratio(ratio: Real) -> tuple[Real, Real]:
     """Return psi and psi' of the ratio J, without a branch."""
     r = 1.0 / (FLAT + abs(ratio - FLAT))
     return select(ratio >= FLAT, r, 2.0 / FLAT - r), -r * r
 
 
 @formula
-def slope_of(ratio: float, psi: float) -> float:
+def slope_of(ratio: Real, psi: Real) -> Real:
     """Return psi' of the ratio J, given psi, without a division."""
     r = select(ratio >= FLAT, psi, 2.0 / FLAT - psi)
     return -r * r

@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, counting, straight
-from rheotwin.particles.formulas import NOTHING, Rows, formula, in_vectors, select
+from rheotwin.particles.formulas import NOTHING, Real, Rows, formula, in_vectors, select
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, slope_of
 from rheotwin.particles.shear_volume.lanes import CHUNK
@@ -40,7 +40,7 @@ ROWS = 6
 
 
 @formula
-def _upright(ratio: float, psi: float, half: float) -> float:
+def _upright(ratio: Real, psi: Real, half: Real) -> Real:
     """Return s^2 of J > J0, by how much a triangle is stiffer than at rest: half the largest second derivative of W.
 
     With half = tr C/2 and singular values a, b of F the shear has b/a^3 + a/b^3 = 2 (2 half^2 psi^2 - 1) psi and at
@@ -52,7 +52,7 @@ def _upright(ratio: float, psi: float, half: float) -> float:
 
 
 @formula
-def _stiffer(ratio: float, psi: float, slope: float, half: float) -> float:
+def _stiffer(ratio: Real, psi: Real, slope: Real, half: Real) -> Real:
     """Return s^2 of any J; below J0 the shear has at most twice psi - 9/2 (half + |J|) psi'."""
     shear, area = psi - 4.5 * (half + abs(ratio)) * slope, half + 0.5 * abs(ratio - 1.0)
     return select(ratio >= FLAT, _upright(ratio, psi, half), select(shear > area, shear, area))

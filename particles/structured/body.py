@@ -129,6 +129,7 @@ def _boxes(
     boxes = Boxes(
         motion=aligned(9 * layout.size, dtype),
         weight=aligned_copy(there.nodes.weight.T, dtype),
+        heavy=np.asarray(there.nodes.weight.any(axis=0)),
         rate=aligned_copy(kick_rates(there, layout.places, h), dtype),
         step=np.array([h], dtype=dtype),
         edge_runs=linear.table,

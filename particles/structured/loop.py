@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import counting, entered
+from rheotwin.constraints.compiled import counting, entered, straight
 from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.fastest import fastest_of, larger, magnitude, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
@@ -21,17 +21,19 @@ from rheotwin.particles.structured.tet_vectors import add_tet_runs
 
 Reals = NDArray[Any]
 Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Boxes(NamedTuple):
     """Particles in boxes, flat arrays of one precision, with their edges and tetrahedra in runs.
 
     `motion` (9 size): x, y, z of positions [m], velocities [m/s] and forces [N], `size` places each; `weight` (3 size)
-    [N]; `rate` (size): h/m [s/kg]; `step` (1,): h [s].
+    [N], `heavy` (3,) whether there are any along an axis; `rate` (size): h/m [s/kg]; `step` (1,): h [s].
     """
 
     motion: Reals
     weight: Reals
+    heavy: Flags
     rate: Reals
     step: Reals
     edge_runs: Indices
@@ -73,10 +75,19 @@ def drift(motion: Reals, step: Any) -> None:
     _drift_rows(motion[:rows], motion[rows : 2 * rows], step)
 
 
-@counting
-def begin_forces(motion: Reals, weight: Reals) -> None:
-    """Put the weights where forces are summed."""
-    motion[motion.size - weight.size :] = weight
+@straight
+def begin_forces(motion: Reals, weight: Reals, heavy: Flags) -> None:
+    """Put the weights where forces are summed: zeros need not be read, which leaves the cache to edges."""
+    size, forces = weight.size // 3, motion.size - weight.size
+    for c in range(3):
+        row = np.uintp(c * size)
+        first = np.uintp(forces) + row
+        if heavy[c]:
+            for place in range(np.uintp(size)):
+                motion[first + place] = weight[row + place]
+        else:
+            for place in range(np.uintp(size)):
+                motion[first + place] = 0.0
 
 
 @counting
@@ -124,7 +135,7 @@ def _take_steps(
     contact = touches(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
-        begin_forces(motion, boxes.weight)
+        begin_forces(motion, boxes.weight, boxes.heavy)
         if boundary.loads.node.shape[0] > 0:
             apply_loads(boundary.loads, number * h, state.force)
         add_element_forces(boxes)

@@ -66,7 +66,7 @@ def _take_steps(
     motion, size, contact = boxes.motion, boxes.rate.size, touches(boundary)
     for number in range(first, first + count):
         end = (number + 1) * h
-        begin_forces(motion, boxes.weight)
+        begin_forces(motion, boxes.weight, boxes.heavy)
         apply_loads(boundary.loads, number * h, state.force)
         add_element_forces(boxes)
         add_softening_runs(beside.softening, beside.runs, motion, size, state.nonlinear_edges, beside.before)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import inner, woven
+from rheotwin.constraints.contact.history import LISTED
 from rheotwin.constraints.contact.near_tools import note_way
 from rheotwin.constraints.rows import Rows, add_by_node, along
 from rheotwin.particles.boundary import Boundary, Push, hold, settle_again, settle_contact, touches
@@ -119,7 +120,7 @@ def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, stat
             found += list_contact(touching, found, k, candidate[k], state.contact_force[k], inverse_mass)
     else:
         history = contact.contacts.history
-        for row in range(history.filled[0]):
+        for row in range(history.filled[LISTED]):
             k = history.listed[row]
             if k < candidate.shape[0]:
                 found += list_contact(touching, found, k, candidate[k], history.impulse[k], inverse_mass)
@@ -143,7 +144,8 @@ def _exert(
             for c in range(3):
                 added = touching.normal[j, c] * impulse
                 contact.contacts.history.impulse[k, c] += added
-                contact.exerted.node_force[node, c] += added / h
+                if contact.exerted.marked[node]:  # others' forces are read from their impulses
+                    contact.exerted.node_force[node, c] += added / h
                 contact.exerted.tool_force[tool, c] -= added / h
 
 
