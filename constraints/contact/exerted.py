@@ -124,21 +124,20 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
         mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
         gap = gaps[p] + h * (mx * nx + my * ny + mz * nz - rows[p, RATE])
         active = stays_active(law, gap, pressed, was_active[slot])
-        if pressed == 0.0 and not active:
-            continue
-        integral[slot] = next_integral(law, gap, integral[slot], active, h)
-        was_active[slot], sliding[slot] = active, rows[p, SLIDES] > 0.0
         jx = pressed * nx + rows[p, TANGENT]
         jy = pressed * ny + rows[p, TANGENT + 1]
         jz = pressed * nz + rows[p, TANGENT + 2]
-        impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = jx, jy, jz
-        if mark[slot] == FREE:
-            listed[filled] = slot
-            filled += 1
-        renewed += 1 if mark[slot] != stamp else 0
-        mark[slot] = stamp
+        if pressed > 0.0 or active:
+            integral[slot] = next_integral(law, gap, integral[slot], active, h)
+            was_active[slot], sliding[slot] = active, rows[p, SLIDES] > 0.0
+            impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = jx, jy, jz
+            if mark[slot] == FREE:
+                listed[filled] = slot
+                filled += 1
+            renewed += 1 if mark[slot] != stamp else 0
+            mark[slot] = stamp
         if pressed == 0.0 and not is_impact(laws, tool, gaps[p]):
-            continue
+            continue  # an impact shifts and turns its nodes even where it needs no impulse
         fx, fy, fz = jx / kick, jy / kick, jz / kick
         pushing += 1 if pressed > 0.0 else 0
         for k in range(NODES):

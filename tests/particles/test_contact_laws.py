@@ -101,6 +101,55 @@ def test_momentum_of_two_colliding_bodies(
     assert np.abs(momenta(problem, simulation) - before).max() < 1e-12
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_forces_on_nodes_and_tools_balance_whoever_settles_them(law: str, make_problem: Build, start: Build) -> None:
+    """A block slides into a corner and another one falls on it: nodes at the floor alone, at the wall, too, and under
+    the other block; their forces and those of the tools add up to nothing at all times."""
+    block = {"shape": "box", "size": [2.0, 1.0], "cells": [4, 2], "law": "stuff", "density": 1.0}
+    problem = make_problem(
+        2,
+        VOIGT,
+        bodies={"below": block | {"origin": [0.1, 0.0]}, "above": block | {"origin": [0.3, 1.1]}},
+        tools={"floor": FLOOR, "wall": {"shape": "plane", "center": [0.0, 0.0], "normal": [1.0, 0.0]}},
+        gravity=[-8.0, -WEIGHT],
+        contact=LAWS[law],
+        duration=1.0,
+    )
+    simulation, lone, shared = start(problem), 0, 0
+    while simulation.time < 1.0 - 1e-9:
+        simulation.advance(1.0, 7)
+        force, found = simulation.fields()["contact_force"][:, :2], simulation.reactions()
+        of_tools = found["tool.floor"] + found["tool.wall"]
+        np.testing.assert_allclose(force.sum(axis=0), -of_tools, atol=1e-11 * np.abs(force).max() + 1e-12)
+        marked = simulation.save()["contact.exerted.marked"]
+        lone += int(np.count_nonzero(force[~marked].any(axis=1)))
+        shared += int(np.count_nonzero(force[marked].any(axis=1)))
+    assert lone > 50
+    assert shared > 50
+
+
+def test_a_checkpoint_from_before_lone_forces_were_left_in_the_history(make_problem: Build, start: Build) -> None:
+    """It has one count of slots, marks of one kind, and all forces among those of the nodes."""
+    runs = [start(block_on_floor(make_problem, LAWS["exact with friction"], duration=1.0)) for _ in range(2)]
+    runs[0].advance(0.5, 10**9)
+    force = runs[0].fields()["contact_force"]
+    assert force[:, 1].max() > 0.0
+    saved = runs[0].save()
+    del saved["contact.exerted.duration"]
+    saved["contact.history.filled"] = saved["contact.history.filled"][:1]
+    saved["contact.history.mark"] = np.minimum(saved["contact.history.mark"], 1)
+    saved["contact.exerted.node_force"] = force
+    nodes = np.flatnonzero(force.any(axis=1))
+    saved["contact.exerted.touched"][: len(nodes)] = nodes
+    saved["contact.exerted.filled"] = np.array([len(nodes)])
+    runs[1].restore(saved)
+    np.testing.assert_array_equal(runs[1].fields()["contact_force"], force)
+    for run in runs:
+        run.advance(1.0, 10**9)
+    np.testing.assert_array_equal(runs[0].positions, runs[1].positions)
+    np.testing.assert_array_equal(runs[0].fields()["contact_force"], runs[1].fields()["contact_force"])
+
+
 def test_energy_of_a_collision_without_damping(make_problem: Build, start: Build, put: Build) -> None:
     """Springs in the bodies and between them; once they have parted, the excess is of the order of the step."""
     excess = []
