@@ -24,14 +24,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, counting, straight
-from rheotwin.particles.formulas import NOTHING, Real, Rows, formula, in_vectors
+from rheotwin.particles.formulas import Real, Rows, formula
 from rheotwin.particles.shear_volume.corner_softening import SCRATCH, soften_corners
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
 from rheotwin.particles.shear_volume.inversion import slope_of
 from rheotwin.particles.shear_volume.lanes import CHUNK
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.tensor_memory import voigt_volume_energy
-from rheotwin.particles.shear_volume.triangle_corners import SHAPE, gather_edges, gather_shapes, scatter_pulls
+from rheotwin.particles.shear_volume.triangle_corners import (
+    SHAPE,
+    gather_edges,
+    gather_shapes,
+    pulls_in_vectors,
+    scatter_pulls,
+)
 
 Array = NDArray[np.float64]
 
@@ -124,12 +130,7 @@ def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Row
     return (*first, *second), severe
 
 
-def _spring_pulls(shape: Rows, constants: Rows, limit: Any) -> tuple[Rows, Any]:
-    return _pulls(shape, constants, (NOTHING,) * 4, limit)
-
-
-_pull: Any = in_vectors(_pulls, (SHAPE, ROWS, 4), CHUNK)
-_pull_by_springs: Any = in_vectors(_spring_pulls, (SHAPE, ROWS), CHUNK)
+_pull, _pull_by_springs = pulls_in_vectors(_pulls, ROWS)
 
 
 @straight

@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, counting, straight
-from rheotwin.particles.formulas import NOTHING, Real, Rows, formula, in_vectors, select
+from rheotwin.particles.formulas import Real, Rows, formula, select
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, slope_of
 from rheotwin.particles.shear_volume.lanes import CHUNK
@@ -30,7 +30,13 @@ from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.recovery import viscosity_of_inverted
 from rheotwin.particles.shear_volume.tensor_memory import arm_energy
 from rheotwin.particles.shear_volume.tensor_softening import PLANE_SCRATCH, soften_tensors
-from rheotwin.particles.shear_volume.triangle_corners import SHAPE, gather_edges, gather_shapes, scatter_pulls
+from rheotwin.particles.shear_volume.triangle_corners import (
+    SHAPE,
+    gather_edges,
+    gather_shapes,
+    pulls_in_vectors,
+    scatter_pulls,
+)
 
 Array = NDArray[np.float64]
 
@@ -89,12 +95,7 @@ def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Row
     return (*first, *second), severe
 
 
-def _spring_pulls(shape: Rows, constants: Rows, limit: Any) -> tuple[Rows, Any]:
-    return _pulls(shape, constants, (NOTHING,) * 4, limit)
-
-
-_pull: Any = in_vectors(_pulls, (SHAPE, ROWS, 4), CHUNK)
-_pull_by_springs: Any = in_vectors(_spring_pulls, (SHAPE, ROWS), CHUNK)
+_pull, _pull_by_springs = pulls_in_vectors(_pulls, ROWS)
 
 
 @straight

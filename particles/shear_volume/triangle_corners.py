@@ -12,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rheotwin.particles.formulas import Number
+from rheotwin.particles.formulas import NOTHING, Formula, Number, Rows, in_vectors
 from rheotwin.particles.lanes import INDEX, Lanes, whole
 from rheotwin.particles.shear_volume.inversion import inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK
@@ -128,3 +128,15 @@ gather_shapes: Any = intrinsic(_typed_shapes)
 """`gather_shapes(corners, first, x, shape, constants)`: edges, J and psi; 1/(2 S0) is the first row of constants."""
 scatter_pulls: Any = intrinsic(_typed_scatter)
 """`scatter_pulls(corners, first, pulls, force)`: add the forces on corners 1 and 2; corner 0 takes the reaction."""
+
+
+def pulls_in_vectors(pulls: Formula, constants: int) -> tuple[Any, Any]:
+    """Compile `pulls(shape, constants, tension, limit)` for a chunk, with tensions of arms and without any.
+
+    `constants` are the rows of them. Both are called with a tuple of arrays, the limit and the forces on two corners.
+    """
+
+    def by_springs(shape: Rows, rows: Rows, limit: Any) -> Any:
+        return pulls(shape, rows, (NOTHING,) * EDGES, limit)
+
+    return in_vectors(pulls, (SHAPE, constants, EDGES), CHUNK), in_vectors(by_springs, (SHAPE, constants), CHUNK)
