@@ -30,9 +30,10 @@ from benchmarks.particle_peers import Peer, SortedEdges, installed
 from benchmarks.side_by_side import Ratio
 from rheotwin.constraints.packed import Tools, pack_tables
 from rheotwin.meshing import tet_grid
-from rheotwin.particles.boundary import Boundary, Held, Loads, Nodes
+from rheotwin.particles.boundary import Boundary, Held, Loads
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import aligned_copy, spread
+from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.ordering import inverse_order, particle_order
 from rheotwin.particles.placed import PlacedBody, kick_rates, placed_boundary
 from rheotwin.particles.realtime import timed_body

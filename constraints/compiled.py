@@ -39,8 +39,9 @@ woven: Any = _njit(cache=True, inline="always", **_inside)
 """Functions with few callers, which are compiled as if they stood there: every level of calls is optimised together
 with all that is below it, so that a chain of functions takes as many times as long as it has levels. It does not do
 where `is None` chooses a branch by the type of an argument."""
-straight: Any = _njit(cache=True, _nrt=False, error_model="numpy", **_inside)
-"""The same for loops that compilers turn into vectors: a division by zero gives infinity, without a branch."""
+straight: Any = _njit(cache=True, _nrt=False, error_model="numpy", fastmath={"contract"}, **_inside)
+"""The same for loops that compilers turn into vectors: a division by zero gives infinity, without a branch, and a sum
+takes its product unrounded."""
 summing: Any = _njit(cache=True, _nrt=False, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}, **_inside)
 """The same for sums, which vectors take in another order."""
 counting: Any = _njit(cache=True, _nrt=True, **_inside)

@@ -10,7 +10,8 @@ from rheotwin.constraints.compiled import borrowing, counting
 from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_constraints
 from rheotwin.constraints.packed import table_value
 from rheotwin.constraints.rows import add_along
-from rheotwin.particles.boundary import Boundary, Nodes
+from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]

@@ -14,20 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, entered, inner
-from rheotwin.particles.boundary import (
-    Boundary,
-    Nodes,
-    Push,
-    apply_loads,
-    hold,
-    room_for_contact,
-    settle_contact,
-    touches,
-)
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.constrained import add_constraint_forces, note_held_accelerations
+from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.node_loops import begin_forces, drift, kick
+from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]

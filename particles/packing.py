@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.packed import pack_tables, pack_tools
-from rheotwin.particles.boundary import Boundary, Held, Loads, Nodes
+from rheotwin.particles.boundary import Boundary, Held, Loads
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.network import Constants
+from rheotwin.particles.nodes import Nodes
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 

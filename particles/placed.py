@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pack import placed
-from rheotwin.particles.boundary import Boundary, Nodes
+from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from rheotwin.constraints.compiled import borrowing
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
+Flags = NDArray[np.bool_]
 Marks = NDArray[np.int8]
 
 NO_FEATURE = -1
@@ -30,8 +30,8 @@ class History(NamedTuple):
     `filled[RENEWED]` counts those that this step has written so far, which have the `mark` `filled[STAMP]`.
     """
 
-    active: NDArray[np.bool_]
-    sliding: NDArray[np.bool_]
+    active: Flags
+    sliding: Flags
     integral: Array
     """J [m s]"""
     feature: Indices

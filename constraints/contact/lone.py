@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, merged
-from rheotwin.constraints.contact.history import FREE, LISTED, RENEWED, STAMP
+from rheotwin.constraints.compiled import borrowing, merged, straight
+from rheotwin.constraints.contact.history import FREE, LISTED, RENEWED, STAMP, History
 from rheotwin.constraints.contact.impact import lone_shift
 from rheotwin.constraints.contact.lone_block import (
-    ACTIVE,
-    ARM_X,
-    ARM_Y,
-    ARM_Z,
     BLOCK,
     END,
     GAP,
@@ -27,19 +23,21 @@ from rheotwin.constraints.contact.lone_block import (
     IMPULSE_Z,
     INTEGRAL,
     NORMAL_X,
-    NORMAL_Y,
-    NORMAL_Z,
     PRESSED,
     RATE,
     RESPONSE,
     SLIDING,
+    STAYS,
     VELOCITY_X,
     VELOCITY_Y,
     VELOCITY_Z,
+    Block,
     block_wrench,
+    goes_on,
     rubs,
     solve_block,
 )
+from rheotwin.constraints.contact.lone_look import list_others, look, recall
 from rheotwin.constraints.contact.packed_law import (
     IMPULSE,
     INTEGRATED,
@@ -48,12 +46,10 @@ from rheotwin.constraints.contact.packed_law import (
     Law,
     law_of,
     next_integral,
-    stays_active,
 )
-from rheotwin.constraints.contact.pairs import NO_NODE, NODES
+from rheotwin.constraints.contact.pairs import NODES
 from rheotwin.constraints.contact.tool_pairs import tool_gap
-from rheotwin.constraints.contact.vectors import Vector
-from rheotwin.constraints.tools import AXIS, PLANE, gap_and_normal
+from rheotwin.constraints.tools import AXIS
 
 Array = NDArray[np.float64]
 
@@ -123,157 +119,120 @@ def _meet_tool(
     """
     tools, motion, near, block = contact.tools, contact.contacts.tools.motion, contact.close, contact.block
     geometry, tool_v, law = tools.geometry, motion.velocity, law_of(contact.contacts.laws, tool)
+    end = motion.end
     surface = (tool_v[tool, 0], tool_v[tool, 1], tool_v[tool, 2], tool_v[tool, 3])
     axis = (geometry[tool, AXIS], geometry[tool, AXIS + 1], geometry[tool, AXIS + 2])
+    center = (
+        geometry[tool, 0] + end[tool, 0],
+        geometry[tool, 1] + end[tool, 1],
+        geometry[tool, 2] + end[tool, 2],
+    )
     row, largest = tools.offset[tool], 0.0
     last = row + near.counts[tool]
     while row < last:
-        row, count = _gather(contact, tool, row, last, law, x, v, h, may_be_lone, shared, counted)
+        row, count, held = look(contact, tool, row, last, x, v, h, center)
+        if held or shared or not may_be_lone:
+            count = list_others(contact, tool, count, may_be_lone, shared, counted)
         if count > 0:
-            solve_block(block.numbers, count, law, surface, axis, h)
-            largest = max(largest, _write_back(contact, tool, count, law, x, v, h, counted))
+            recall(block, count, law, contact.contacts.history)
+            solve_block(block.numbers, count, law, surface, axis, center, h)
+            largest = max(largest, _write_back(contact, tool, count, law, x, v, h))
+            if counted:
+                _settled(contact, count)
     return largest
 
 
-@merged
-def _gather(
-    contact: Any,
-    tool: int,
-    row: int,
-    last: int,
-    law: Law,
-    x: Array,
-    v: Array,
-    h: float,
-    may_be_lone: bool,
-    shared: bool,
-    counted: bool,
-) -> tuple[int, int]:
-    """Fill the block from the list of near candidates, and list contacts that are not lone as pairs.
-
-    Returns where to go on in the list, and how many are in the block.
-    """
-    tools, near, contacts = contact.tools, contact.close, contact.contacts
-    numbers, slot, responses = contact.block.numbers, contact.block.slot, contact.block.response
-    history, uses = contacts.history, contacts.impulses.uses
-    active, sliding, integral, place, candidate = (
-        history.active,
-        history.sliding,
-        history.integral,
-        near.place,
-        tools.candidate,
-    )
-    geometry, pose, reach, rows = tools.geometry, contacts.tools.motion.end[tool], contact.reach[tool], near.rows
-    flat, integrates, slides, count = tools.shape[tool] == PLANE, law[KIND] == INTEGRATED, rubs(law), 0
-    cx, cy, cz = geometry[tool, 0] + pose[0], geometry[tool, 1] + pose[1], geometry[tool, 2] + pose[2]
-    nx, ny, nz = 0.0, 0.0, 0.0
-    if flat:
-        _, nx, ny, nz = gap_and_normal(PLANE, geometry[tool], pose, cx, cy, cz)
-    while row < last and count < BLOCK:
-        k = np.uintp(rows[np.uintp(row)])
-        there, i = np.uintp(place[k]), np.uintp(candidate[k])
-        row += 1
-        vx, vy, vz = float(v[there, 0]), float(v[there, 1]), float(v[there, 2])
-        px, py, pz = x[there, 0] + h * vx, x[there, 1] + h * vy, x[there, 2] + h * vz
-        if flat:
-            gap = (px - cx) * nx + (py - cy) * ny + (pz - cz) * nz
-        else:
-            gap, (nx, ny, nz) = tool_gap(tools, tool, pose, (px, py, pz), reach, near.waiting, near.squares)
-        if gap > reach or (counted and uses[i] == 0):
-            continue  # out of reach, or brought here by another tool that has settled it: the next step sees both
-        response = responses[k]
-        if not (may_be_lone and response > 0.0 and (not shared or uses[i] == 1)):
-            _list_pair(contact, tool, np.intp(k), np.intp(i), (px, py, pz), (vx, vy, vz), gap, (nx, ny, nz))
-            continue
-        at = np.uintp(count)
-        numbers[GAP + at], numbers[RESPONSE + at], numbers[ACTIVE + at] = gap, response, active[k]
-        if integrates:
-            numbers[INTEGRAL + at] = integral[k]
-        if slides:
-            numbers[SLIDING + at] = sliding[k]
-        numbers[NORMAL_X + at], numbers[NORMAL_Y + at], numbers[NORMAL_Z + at] = nx, ny, nz
-        numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at] = vx, vy, vz
-        numbers[ARM_X + at] = px - gap * nx - cx
-        numbers[ARM_Y + at] = py - gap * ny - cy
-        numbers[ARM_Z + at] = pz - gap * nz - cz
-        slot[at] = np.intp(k)
-        count += 1
-    return row, count
-
-
 @borrowing
-def _list_pair(
-    contact: Any, tool: int, slot: int, node: int, place: Vector, velocity: Vector, gap: float, normal: Vector
-) -> None:
-    """Add a node at a tool to the pairs that are settled together."""
-    pairs = contact.contacts.pairs
-    p = pairs.count[0]
-    for c in range(3):
-        contact.velocity[node, c], contact.end[node, c] = velocity[c], place[c]
-        pairs.normal[p, c], pairs.point[p, c] = normal[c], place[c] - gap * normal[c]
-    pairs.node[p, 0], pairs.weight[p, 0] = node, 1.0
-    for other in range(1, NODES):
-        pairs.node[p, other], pairs.weight[p, other] = NO_NODE, 0.0
-    pairs.gap[p], pairs.tool[p], pairs.slot[p] = gap, tool, slot
-    pairs.count[0] = p + 1
+def _settled(contact: Any, count: int) -> None:
+    """End the uses of what a block has settled, but for contacts without a force that do not go on."""
+    slot, candidate, uses = contact.block.slot, contact.tools.candidate, contact.contacts.impulses.uses
+    for at in range(count):
+        if goes_on(contact.block.numbers, at):
+            uses[candidate[slot[at]]] = 0
 
 
 @merged
-def _write_back(
-    contact: Any, tool: int, count: int, law: Law, x: Array, v: Array, h: float, counted: bool
-) -> float:  # fmt: skip
+def _write_back(contact: Any, tool: int, count: int, law: Law, x: Array, v: Array, h: float) -> float:
     """Enter what a block has found: velocities, shifts of impacts, forces and history.
 
     Returns the bound of `meet_tools`.
     """
-    history, exerted, numbers, slot = (
-        contact.contacts.history,
-        contact.exerted,
-        contact.block.numbers,
-        contact.block.slot,
-    )
-    active, sliding, integral, impulse = history.active, history.sliding, history.integral, history.impulse
-    listed, mark, uses = history.listed, history.mark, contact.contacts.impulses.uses
-    place, candidate = contact.close.place, contact.tools.candidate
-    hits = law[KIND] == IMPULSE
-    integrates, slides = law[KIND] == INTEGRATED, rubs(law)
-    filled, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
-    pushing, largest = exerted.active[0], 0.0
-    for at in range(np.uintp(count)):
-        k = np.uintp(slot[at])
-        there = np.uintp(place[k])
-        pressed, end = numbers[PRESSED + at], numbers[END + at]
-        stays = stays_active(law, end, pressed, active[k])
-        if pressed == 0.0 and not stays:
-            continue
-        active[k] = stays
-        if integrates:
-            integral[k] = next_integral(law, end, integral[k], stays, h)
-        if slides:
-            sliding[k] = numbers[SLIDING + at] > 0.0
-        jx, jy, jz = numbers[IMPULSE_X + at], numbers[IMPULSE_Y + at], numbers[IMPULSE_Z + at]
-        impulse[k, 0], impulse[k, 1], impulse[k, 2] = jx, jy, jz
-        if mark[k] == FREE:
-            listed[np.uintp(filled)] = np.intp(k)
-            filled += 1
-        renewed += 1 if mark[k] != stamp else 0
-        mark[k] = stamp
-        if counted:
-            uses[candidate[k]] = 0
-        vx, vy, vz = numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at]
-        square = vx * vx + vy * vy + vz * vz
-        if hits and numbers[GAP + at] < 0.0:
-            square = 2.0 * (square + _shift(numbers, at, law[RESTITUTION], x, there, h))
-        largest = max(largest, square)
-        if pressed == 0.0:
-            continue
-        v[there, 0], v[there, 1], v[there, 2] = vx, vy, vz
-        pushing += 1
-    total, turning = block_wrench(numbers, count)
+    block, exerted = contact.block, contact.exerted
+    largest, pushing = _give_velocities(block, count, v)
+    _remember(block, count, law, h, contact.contacts.history)
+    if law[KIND] == IMPULSE:
+        largest = max(largest, _shift_places(block, count, law[RESTITUTION], x, h))
+    exerted.active[0] += pushing
+    total, turning = block_wrench(block.numbers, count)
     for c in range(3):
         exerted.tool_force[tool, c] -= total[c] / h
         exerted.tool_moment[tool, c] -= turning[c] / h
-    history.filled[LISTED], history.filled[RENEWED], exerted.active[0] = filled, renewed, pushing
+    return largest
+
+
+@straight
+def _give_velocities(block: Block, count: int, v: Array) -> tuple[float, int]:
+    """Take the velocities of contacts with a force to the loop; return their largest square [m2/s2], and how many."""
+    numbers, there, largest, pushing = block.numbers, block.there, 0.0, 0
+    for at in range(np.uintp(count)):
+        if numbers[PRESSED + at] > 0.0:
+            i = np.uintp(there[at])
+            vx, vy, vz = numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at]
+            v[i, 0], v[i, 1], v[i, 2] = vx, vy, vz
+            largest = max(largest, vx * vx + vy * vy + vz * vz)
+            pushing += 1
+    return largest, pushing
+
+
+@straight
+def _remember(block: Block, count: int, law: Law, h: float, history: History) -> None:
+    """Enter the history of contacts that have a force or go on: one quantity after the other, as registers are few."""
+    numbers, slot, active, impulse = block.numbers, block.slot, history.active, history.impulse
+    for at in range(np.uintp(count)):
+        if goes_on(numbers, at):
+            k = np.uintp(slot[at])
+            active[k] = numbers[STAYS + at] > 0.0
+            impulse[k, 0], impulse[k, 1] = numbers[IMPULSE_X + at], numbers[IMPULSE_Y + at]
+            impulse[k, 2] = numbers[IMPULSE_Z + at]
+    if law[KIND] == INTEGRATED:
+        integral = history.integral
+        for at in range(np.uintp(count)):
+            if goes_on(numbers, at):
+                stays, end = numbers[STAYS + at] > 0.0, numbers[END + at]
+                integral[np.uintp(slot[at])] = next_integral(law, end, numbers[INTEGRAL + at], stays, h)
+    if rubs(law):
+        sliding = history.sliding
+        for at in range(np.uintp(count)):
+            if goes_on(numbers, at):
+                sliding[np.uintp(slot[at])] = numbers[SLIDING + at] > 0.0
+    _list(block, count, history)
+
+
+@straight
+def _list(block: Block, count: int, history: History) -> None:
+    """Mark the slots of contacts that have a force or go on as written in this step, and list new ones."""
+    numbers, slot, mark, listed, filled = block.numbers, block.slot, history.mark, history.listed, history.filled
+    last, renewed, stamp = filled[LISTED], filled[RENEWED], filled[STAMP]
+    for at in range(np.uintp(count)):
+        if goes_on(numbers, at):
+            k = np.uintp(slot[at])
+            before, mark[k] = mark[k], stamp
+            renewed += before != stamp
+            if before == FREE:
+                listed[np.uintp(last)] = np.intp(k)
+                last += 1
+    filled[LISTED], filled[RENEWED] = last, renewed
+
+
+@borrowing
+def _shift_places(block: Block, count: int, restitution: float, x: Array, h: float) -> float:
+    """Move nodes that ran into the tool to where they leave it; return a bound of the squared speed [m2/s2] of that."""
+    numbers, largest = block.numbers, 0.0
+    for at in range(count):
+        if numbers[GAP + at] < 0.0:
+            vx, vy, vz = numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at]
+            shifted = _shift(numbers, at, restitution, x, block.there[at], h)
+            largest = max(largest, 2.0 * (vx * vx + vy * vy + vz * vz + shifted))
     return largest
 
 

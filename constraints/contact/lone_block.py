@@ -28,6 +28,7 @@ from rheotwin.constraints.contact.packed_law import (
     SLIP_SPEED,
     STATIC_FRICTION,
     Law,
+    stays_active,
     step_row,
 )
 from rheotwin.constraints.contact.vectors import Vector
@@ -35,32 +36,35 @@ from rheotwin.constraints.contact.vectors import Vector
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-BLOCK = 128
+BLOCK = 48
 """Contacts of a block: all of its rows fit into the nearest cache."""
 (
-    GAP, RATE, RESPONSE, INTEGRAL, ACTIVE, SLIDING, NORMAL_X, NORMAL_Y, NORMAL_Z, ARM_X, ARM_Y, ARM_Z,
-    VELOCITY_X, VELOCITY_Y, VELOCITY_Z, SLIP_X, SLIP_Y, SLIP_Z, PRESSED, END, IMPULSE_X, IMPULSE_Y, IMPULSE_Z,
-) = range(0, 23 * BLOCK, BLOCK)  # fmt: skip
-"""Where the rows begin. Given: gap [m] at the free end of the step, W [1/kg], J [m s], whether active and sliding (1),
-unit normal, place from the tool's centre [m], velocity [m/s]; J and sliding only where the law asks. Found: g' and slip
-[m/s], P [N s], gap at the end [m], impulse [N s]; sliding and velocity are replaced."""
-ROWS = 23
+    GAP, RESPONSE, NORMAL_X, NORMAL_Y, NORMAL_Z, PLACE_X, PLACE_Y, PLACE_Z, VELOCITY_X, VELOCITY_Y, VELOCITY_Z,
+    INTEGRAL, ACTIVE, SLIDING,
+    ARM_X, ARM_Y, ARM_Z, RATE, SLIP_X, SLIP_Y, SLIP_Z, PRESSED, END, STAYS, IMPULSE_X, IMPULSE_Y, IMPULSE_Z,
+) = range(0, 27 * BLOCK, BLOCK)  # fmt: skip
+"""Where the rows begin. Seen: gap [m] at the free end of the step, W [1/kg], unit normal, place [m] then, velocity
+[m/s]. Remembered, where the law asks: J [m s], whether active and sliding (1). Found: place of the contact from the
+tool's centre [m], g' and slip [m/s], P [N s], gap at the end [m], whether it stays active, impulse [N s]; sliding and
+velocity are replaced."""
+ROWS, SEEN = 27, 11
 
 
 class Block(NamedTuple):
-    """Scratch: `numbers` (ROWS x BLOCK,), and the `slot` (BLOCK,) of each contact.
+    """Scratch: `numbers` (ROWS x BLOCK,), the `slot` of each contact and where the loop has its node (BLOCK,).
 
     `response` (K,) is 1/m [1/kg] of candidates that no support holds, 0 of all others.
     """
 
     numbers: Array
     slot: Indices
+    there: Indices
     response: Array
 
 
 def room_for_block(response: Array) -> Block:
     """Return an empty block for candidates with a `response` (K,) [1/kg]."""
-    return Block(np.zeros(ROWS * BLOCK), np.zeros(BLOCK, np.int64), response)
+    return Block(np.zeros(ROWS * BLOCK), np.zeros(BLOCK, np.int64), np.zeros(BLOCK, np.int64), response)
 
 
 @straight
@@ -70,12 +74,20 @@ def rubs(law: Law) -> bool:
 
 
 @straight
-def solve_block(numbers: Array, count: int, law: Law, surface: tuple[float, ...], axis: Vector, h: float) -> None:
+def goes_on(numbers: Array, at: int) -> bool:
+    """Tell whether a contact has to be remembered: it has a force, or is active without."""
+    return numbers[PRESSED + at] > 0.0 or numbers[STAYS + at] > 0.0
+
+
+@straight
+def solve_block(
+    numbers: Array, count: int, law: Law, surface: tuple[float, ...], axis: Vector, center: Vector, h: float
+) -> None:
     """Find the impulses of the first `count` contacts in a step of `h` [s] whose forces act all of it.
 
-    `surface` is the velocity [m/s, rad/s] of the tool, which turns about `axis`.
+    `surface` is the velocity [m/s, rad/s] of the tool, which turns about `axis` through its `center` [m].
     """
-    _find_slip(numbers, count, surface, axis)
+    _find_slip(numbers, count, surface, axis, center, rubs(law))
     # The same thrice, but compilers find no vectors before they know the kind.
     if law[KIND] == EXACT:
         _press(numbers, count, law, h)
@@ -92,20 +104,26 @@ def solve_block(numbers: Array, count: int, law: Law, surface: tuple[float, ...]
 
 
 @straight
-def _find_slip(numbers: Array, count: int, surface: tuple[float, ...], axis: Vector) -> None:
-    """Find the rate of the gap, and the velocity along the surface of the tool."""
+def _find_slip(
+    numbers: Array, count: int, surface: tuple[float, ...], axis: Vector, center: Vector, slips: bool
+) -> None:
+    """Find where the contact is, the rate of the gap, and where it slips the velocity along the surface of the tool."""
     spin = surface[3]
     for k in range(np.uintp(count)):
-        nx, ny, nz = numbers[NORMAL_X + k], numbers[NORMAL_Y + k], numbers[NORMAL_Z + k]
-        rx, ry, rz = numbers[ARM_X + k], numbers[ARM_Y + k], numbers[ARM_Z + k]
+        gap, nx, ny, nz = numbers[GAP + k], numbers[NORMAL_X + k], numbers[NORMAL_Y + k], numbers[NORMAL_Z + k]
+        rx = numbers[PLACE_X + k] - gap * nx - center[0]
+        ry = numbers[PLACE_Y + k] - gap * ny - center[1]
+        rz = numbers[PLACE_Z + k] - gap * nz - center[2]
+        numbers[ARM_X + k], numbers[ARM_Y + k], numbers[ARM_Z + k] = rx, ry, rz
         ux = numbers[VELOCITY_X + k] - surface[0] - spin * (axis[1] * rz - axis[2] * ry)
         uy = numbers[VELOCITY_Y + k] - surface[1] - spin * (axis[2] * rx - axis[0] * rz)
         uz = numbers[VELOCITY_Z + k] - surface[2] - spin * (axis[0] * ry - axis[1] * rx)
         rate = ux * nx + uy * ny + uz * nz
         numbers[RATE + k] = rate
-        numbers[SLIP_X + k] = ux - rate * nx
-        numbers[SLIP_Y + k] = uy - rate * ny
-        numbers[SLIP_Z + k] = uz - rate * nz
+        if slips:
+            numbers[SLIP_X + k] = ux - rate * nx
+            numbers[SLIP_Y + k] = uy - rate * ny
+            numbers[SLIP_Z + k] = uz - rate * nz
 
 
 @straight
@@ -113,11 +131,14 @@ def _press(numbers: Array, count: int, law: Law, h: float) -> None:
     """Find the impulses along the normals, and where the gaps end."""
     for k in range(np.uintp(count)):
         gap, rate, response = numbers[GAP + k], numbers[RATE + k], numbers[RESPONSE + k]
-        slope, constant, compliance = step_row(law, gap, rate, numbers[INTEGRAL + k], numbers[ACTIVE + k] > 0.0, h, h)
+        active = numbers[ACTIVE + k] > 0.0
+        slope, constant, compliance = step_row(law, gap, rate, numbers[INTEGRAL + k], active, h, h)
         wanted = -(slope * rate + constant) / (slope * response + compliance)
         pressed = wanted if wanted > 0.0 else 0.0
         numbers[PRESSED + k] = pressed
-        numbers[END + k] = gap + h * response * pressed
+        end = gap + h * response * pressed
+        numbers[END + k] = end
+        numbers[STAYS + k] = 1.0 if stays_active(law, end, pressed, active) else 0.0
         numbers[IMPULSE_X + k] = pressed * numbers[NORMAL_X + k]
         numbers[IMPULSE_Y + k] = pressed * numbers[NORMAL_Y + k]
         numbers[IMPULSE_Z + k] = pressed * numbers[NORMAL_Z + k]

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, counting, entered, woven
-from rheotwin.particles.boundary import Boundary, Push, apply_loads, room_for_contact
+from rheotwin.particles.boundary import Boundary, apply_loads, room_for_contact
+from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
 from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.shear_volume.forces import Forces, add_element_forces

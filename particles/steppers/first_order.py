@@ -14,14 +14,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import inner, woven
-from rheotwin.particles.boundary import Boundary, Nodes, Push, apply_loads, settle_contact, touches
+from rheotwin.particles.boundary import Boundary, apply_loads, settle_contact, touches
 from rheotwin.particles.constrained import add_constraint_forces
+from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.edges import add_edge_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
 from rheotwin.particles.node_loops import begin_forces
+from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]

@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.particles.boundary import Nodes
 from rheotwin.particles.cell_volume import fill_volumes
 from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import entered_counting, inner
-from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest_of
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.forces.near_contacts import rows_have_moved

@@ -13,7 +13,8 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import counting, entered, woven
-from rheotwin.particles.boundary import Boundary, Push, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
+from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest_of, larger, speed
 from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements

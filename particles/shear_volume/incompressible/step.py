@@ -22,7 +22,8 @@ from rheotwin.constraints.compiled import inner, woven
 from rheotwin.constraints.contact.history import LISTED
 from rheotwin.constraints.contact.near_tools import note_way
 from rheotwin.constraints.rows import Rows, add_by_node, along
-from rheotwin.particles.boundary import Boundary, Push, hold, settle_again, settle_contact, touches
+from rheotwin.particles.boundary import Boundary, hold, settle_again, settle_contact, touches
+from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest
 from rheotwin.particles.node_loops import drift, kick
 from rheotwin.particles.shear_volume.incompressible.pressure import (
