@@ -97,7 +97,7 @@ def settle_again(boundary: Boundary, push: Push, state: State, h: float) -> floa
 
     Returns the largest correction [m].
     """
-    return push_again(boundary.tools, push, boundary.nodes, state, h)
+    return float(push_again(boundary.tools, push, boundary.nodes, state, h))
 
 
 @woven

@@ -103,7 +103,8 @@ def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State
         first, last = tools.offset[tool], tools.offset[tool] + push.near.counts[tool]
         _find_behind_plane(first, last, (cx, cy, cz), normal, push, tools.candidate, nodes.free, state, h)
         return _push_all(before, normal, push, tools.candidate, nodes, state, h), False
-    return _push_out(tool, geometry, pose, push, tools, nodes, state, h)
+    found: tuple[float, bool] = _push_out(tool, geometry, pose, push, tools, nodes, state, h)
+    return found
 
 
 @straight

@@ -142,7 +142,7 @@ def _meet_tool(
     return largest
 
 
-@borrowing
+@merged
 def _settled(contact: Any, count: int) -> None:
     """End the uses of what a block has settled, but for contacts without a force that do not go on."""
     slot, candidate, uses = contact.block.slot, contact.tools.candidate, contact.contacts.impulses.uses
@@ -167,7 +167,7 @@ def _write_back(contact: Any, tool: int, count: int, law: Law, x: Array, v: Arra
     for c in range(3):
         exerted.tool_force[tool, c] -= total[c] / h
         exerted.tool_moment[tool, c] -= turning[c] / h
-    return largest
+    return float(largest)
 
 
 @straight

@@ -76,7 +76,7 @@ def rubs(law: Law) -> bool:
 @straight
 def goes_on(numbers: Array, at: int) -> bool:
     """Tell whether a contact has to be remembered: it has a force, or is active without."""
-    return numbers[PRESSED + at] > 0.0 or numbers[STAYS + at] > 0.0
+    return bool(numbers[PRESSED + at] > 0.0 or numbers[STAYS + at] > 0.0)
 
 
 @straight

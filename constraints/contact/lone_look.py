@@ -61,7 +61,8 @@ def look(
             block, near.rows, near.place, x, v, h, center, (nx, ny, nz), reach, row, min(last - row, BLOCK)
         )
         return min(row + BLOCK, last), count, held
-    return _look_at_any(contact, tool, row, last, x, v, h, pose, reach)
+    found: tuple[int, int, bool] = _look_at_any(contact, tool, row, last, x, v, h, pose, reach)
+    return found
 
 
 @straight
@@ -106,7 +107,8 @@ def _keep_near(block: Block, count: int, reach: float) -> int:
     near = 0
     for at in range(count):
         if block.numbers[GAP + at] <= reach:
-            _move_entry(block, at, near)
+            if near < at:
+                _move_entry(block, at, near)
             near += 1
     return near
 
@@ -119,7 +121,7 @@ def _move_entry(block: Block, source: int, target: int) -> None:
         block.numbers[quantity * BLOCK + target] = block.numbers[quantity * BLOCK + source]
 
 
-@borrowing
+@merged
 def _look_at_any(
     contact: Any, tool: int, row: int, last: int, x: Array, v: Array, h: float, pose: Array, reach: float
 ) -> tuple[int, int, bool]:
@@ -149,7 +151,7 @@ def _look_at_any(
     return row, at, held
 
 
-@borrowing
+@merged
 def list_others(contact: Any, tool: int, count: int, may_be_lone: bool, shared: bool, counted: bool) -> int:
     """Leave only lone contacts in the block, and list the others as pairs; return how many are left.
 
@@ -163,7 +165,8 @@ def list_others(contact: Any, tool: int, count: int, may_be_lone: bool, shared: 
         if counted and uses[i] == 0:
             continue
         if may_be_lone and numbers[RESPONSE + at] > 0.0 and (not shared or uses[i] == 1):
-            _move_entry(block, at, lone)
+            if lone < at:
+                _move_entry(block, at, lone)
             lone += 1
         else:
             _list_pair(contact, tool, k, i, at)
