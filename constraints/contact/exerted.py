@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.history import FREE, LISTED, RENEWED, STAMP
+from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, note_slot
 from rheotwin.constraints.contact.impact import is_impact
 from rheotwin.constraints.contact.mobility import (
     PRESSED,
@@ -131,11 +131,7 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
             integral[slot] = next_integral(law, gap, integral[slot], active, h)
             was_active[slot], sliding[slot] = active, rows[p, SLIDES] > 0.0
             impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = jx, jy, jz
-            if mark[slot] == FREE:
-                listed[filled] = slot
-                filled += 1
-            renewed += 1 if mark[slot] != stamp else 0
-            mark[slot] = stamp
+            filled, renewed = note_slot(slot, mark, listed, stamp, filled, renewed)
         if pressed == 0.0 and not is_impact(laws, tool, gaps[p]):
             continue  # an impact shifts and turns its nodes even where it needs no impulse
         fx, fy, fz = jx / kick, jy / kick, jz / kick

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
+from rheotwin.constraints.compiled import borrowing, straight
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -55,6 +55,16 @@ def no_history(slots: int) -> History:
         filled=np.array([0, 0, SECOND]),
         mark=np.zeros(slots, np.int8),
     )
+
+
+@straight
+def note_slot(slot: int, mark: Marks, listed: Indices, stamp: int, filled: int, renewed: int) -> tuple[int, int]:
+    """Mark a slot as written in this step, list it if it held nothing; return how many are listed and renewed now."""
+    before, mark[slot] = mark[slot], stamp
+    if before == FREE:
+        listed[np.uintp(filled)] = np.intp(slot)
+        filled += 1
+    return filled, renewed + (before != stamp)
 
 
 @borrowing

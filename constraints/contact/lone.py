@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, merged, straight
-from rheotwin.constraints.contact.history import FREE, LISTED, RENEWED, STAMP, History
+from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, History, note_slot
 from rheotwin.constraints.contact.impact import lone_shift
 from rheotwin.constraints.contact.lone_block import (
     BLOCK,
@@ -215,12 +215,7 @@ def _list(block: Block, count: int, history: History) -> None:
     last, renewed, stamp = filled[LISTED], filled[RENEWED], filled[STAMP]
     for at in range(np.uintp(count)):
         if goes_on(numbers, at):
-            k = np.uintp(slot[at])
-            before, mark[k] = mark[k], stamp
-            renewed += before != stamp
-            if before == FREE:
-                listed[np.uintp(last)] = np.intp(k)
-                last += 1
+            last, renewed = note_slot(np.uintp(slot[at]), mark, listed, stamp, last, renewed)
     filled[LISTED], filled[RENEWED] = last, renewed
 
 
