@@ -24,12 +24,19 @@ HELP = "check the solvers against reference numbers, closed forms and baselines 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    choice = parser.add_argument_group("which checks")
-    choice.add_argument("--select", metavar="IDS", help="ids, names or patterns, e.g. R7,fem.R1*,truss.*; default: all")
+    choice = parser.add_argument_group("which checks", "Lists may be given several times.")
     choice.add_argument(
-        "--tag", metavar="TAGS", help="specification, theme or kind, e.g. circuit,contact,exact,baseline"
+        "--select", action="append", metavar="IDS", help="ids, names or patterns, e.g. R7,fem.R1*,truss.*; default: all"
     )
-    choice.add_argument("--solver", metavar="NAMES", help="checks that run one of these solvers, e.g. truss")
+    choice.add_argument(
+        "--tag",
+        action="append",
+        metavar="TAGS",
+        help="specification, theme or kind, e.g. circuit,contact,exact,baseline",
+    )
+    choice.add_argument(
+        "--solver", action="append", metavar="NAMES", help="checks that run one of these solvers, e.g. truss"
+    )
     choice.add_argument("--quick", action="store_true", help="only checks that take about a second or less")
     choice.add_argument(
         "--baselines", type=Path, metavar="DIR", help="folder of your baselines; default: the built-in ones"
@@ -99,9 +106,9 @@ def _selection(args: argparse.Namespace) -> Selection:
     )
 
 
-def _words(text: str | None, flag: str) -> tuple[str, ...]:
-    words = tuple(word.strip() for word in (text or "").split(",") if word.strip())
-    if text is not None and not words:
+def _words(lists: list[str] | None, flag: str) -> tuple[str, ...]:
+    words = tuple(word.strip() for word in ",".join(lists or ()).split(",") if word.strip())
+    if lists is not None and not words:
         raise RheotwinError(f"{flag}: the selection is empty; name at least one, or leave {flag} out")
     return words
 
@@ -155,7 +162,7 @@ def _bless(args: argparse.Namespace) -> int:
     from rheotwin.validation.baselines import BUILT_IN, bless, load_baselines
 
     known = load_baselines(args.baselines or BUILT_IN)
-    words = _words(args.bless, "--bless")
+    words = _words([args.bless], "--bless")
     if len(words) > 1 and not args.yes:
         raise RheotwinError(f"--bless: {len(words)} baselines would change; bless one at a time, or confirm with --yes")
     for word in words:

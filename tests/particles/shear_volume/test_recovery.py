@@ -79,7 +79,7 @@ def test_a_body_without_any_damping_is_upright_again(
 def swing(simulation: ShearVolumeSimulation, height: float, seed: int) -> tuple[float, float, float]:
     """Let a turned body swing for 80 s, and look at the last 20.
 
-    Returns the share of them in which all of it is upright, how far its mean is off [m], and what is left of the energy.
+    Returns the share of them in which all of it is upright, how far its mean is off [m], and the share of energy left.
     """
     points, looks = simulation._problem.points, 200
     turn(simulation, height, 0.02, seed)

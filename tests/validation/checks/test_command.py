@@ -37,6 +37,14 @@ def test_table_of_real_checks(command: Command) -> None:
     assert lines[-1] == "3 of 3 checks hold"
 
 
+def test_lists_of_checks_may_be_given_several_times(command: Command) -> None:
+    _, together, _ = command("--list", "--select", "R3,r2,E12")
+    code, apart, _ = command("--list", "--select", "R3", "--select", "r2,E12")
+    assert code == 0
+    assert apart == together
+    assert len(apart.splitlines()) == 4
+
+
 def test_quick_subset_end_to_end(command: Command, tmp_path: Path) -> None:
     """A real run of several themes with its report."""
     code, out, _ = command("--quick", "--select", "R1,R7,vibrating-bar-midpoint,R14,F9", "--output", tmp_path / "v")
