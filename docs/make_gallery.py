@@ -47,7 +47,7 @@ class Strip:
     rows: tuple[Row, ...]
     size: tuple[int, int] = (330, 200)
     window: tuple[float, float, float, float] | None = None
-    """What is shown, least and largest x and y [m], in 3D from above; default: all bodies."""
+    """What is shown, least and largest x and y [m], in 3D of the ground; default: all bodies."""
 
 
 WITHOUT_TOPOLOGY = {"topology_stiffness": 0.0, "topology_damping": 0.0, "topology_distance": 0.0}
@@ -74,7 +74,7 @@ STRIPS = (
     Strip("resting-2d", (0.0, 0.4, 2.0, 8.0), (Row("truss"), Row("fem", solver="fem")), (330, 130)),
     Strip("resting-3d", (0.0, 0.4, 6.0), (Row("truss"),), (430, 260)),
     Strip("roller-2d", (0.0, 0.75, 2.0, 7.0, 12.0, 17.25, 21.0), (Row("truss"),), (620, 130), (-0.4, 0.4, -0.01, 0.13)),
-    Strip("roller-3d", (0.0, 0.5, 1.5, 3.0, 4.25, 6.0), (Row("truss"),), (260, 260), (-0.2, 0.25, -0.25, 0.2)),
+    Strip("roller-3d", (0.0, 0.5, 1.5, 4.75, 9.0), (Row("truss"),), (330, 230), (-0.35, 0.25, -0.06, 0.36)),
     Strip("imprint-2d", (0.0, 5.0, 10.0, 20.0), (Row("truss"),)),
     Strip("lobes-2d", (0.0, 4.0, 7.0, 12.0), (Row("truss"),), (330, 230)),
     Strip(
@@ -176,7 +176,7 @@ def draw_strip(strip: Strip, folder: Path) -> None:
     for row, record in enumerate(records):
         for column, index in enumerate(chosen[row]):
             plotter.subplot(*((column, 0) if long else (row, column)))
-            veil = 0.12 if strip.window is not None and scene.dimension == 3 else 0.5  # from above tools hide bodies
+            veil = 0.15 if strip.window is not None and scene.dimension == 3 else 0.5  # rollers hide bodies
             draw_frame(plotter, record, index, top, flat=scene.dimension == 2, veil=veil)
             plotter.add_text(f"{strip.rows[row].label}, t = {record.times[index]:g} s", font_size=7, color="black")
             frame(plotter, grids, strip, flat=scene.dimension == 2)
@@ -201,11 +201,13 @@ def frame(plotter: Any, grids: list[Any], strip: Strip, *, flat: bool) -> None:
         plotter.camera.zoom(1.4)
         return
     centre, extent = 0.5 * (low + high), high - low
-    plotter.view_xy()
+    away, upward = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)) if flat else ((0.3, -0.7, 0.65), (0.0, 0.0, 1.0))
     plotter.camera.focal_point = tuple(centre)
-    plotter.camera.position = (centre[0], centre[1], 10.0 * float(extent.max()))
+    plotter.camera.position = tuple(centre + 10.0 * float(extent.max()) * np.array(away))
+    plotter.camera.up = upward
     plotter.enable_parallel_projection()
     plotter.camera.parallel_scale = 0.62 * max(float(extent[1]), float(extent[0]) * strip.size[1] / strip.size[0])
+    plotter.renderer.ResetCameraClippingRange()
 
 
 def save(plotter: Any, picture: Path) -> None:

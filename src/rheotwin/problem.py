@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.links import RigidLink
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.errors import RheotwinError
 from rheotwin.materials import Law
 from rheotwin.meshing import NO_HANGING_NODES, HangingNodes
 from rheotwin.scene import Scene
@@ -94,6 +96,15 @@ class Problem:
     """None: tools are exact and frictionless, bodies pass through each other."""
     links: tuple[RigidLink, ...] = ()
     """Pairs of nodes that keep their distance."""
+
+    def __post_init__(self) -> None:
+        """Refuse bodies with common nodes: what shares nodes is one body, and cannot touch or pass itself."""
+        for body, following in pairwise(sorted(self.bodies, key=lambda body: body.first_node)):
+            if following.first_node < body.nodes.stop:
+                raise RheotwinError(
+                    f"bodies.{following.name}: it shares node {following.first_node} with body '{body.name}'; number "
+                    "the nodes of each body after those of the one before, or make one body of both"
+                )
 
     def body_of(self, node: int) -> ProblemBody:
         """Return the body a global node belongs to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,14 +31,46 @@ class DrawnTool:
     points: Array
     faces: Ints
 
-    def at(self, time: float) -> ToolSurface:
-        """Return the surface where the tool's motion has it at `time` [s]."""
-        return self.posed(self.tool.motion.at(time))
+    def posed(self, pose: Array, bodies: Array) -> ToolSurface:
+        """Return the surface in a pose (4,) [m, m, m, rad], whatever the positions (N, 3) [m] of the bodies."""
+        return ToolSurface(self.tool.name, _placed(self.tool, self.points, pose), self.faces)
 
-    def posed(self, pose: Array) -> ToolSurface:
-        """Return the surface in a pose (4,) [m, m, m, rad]."""
-        moved = self.points @ rotation_about(self.tool.geometry[AXIS : AXIS + 3], pose[3]).T
-        return ToolSurface(self.tool.name, moved + self.tool.geometry[:3] + pose[:3], self.faces)
+
+@dataclass(frozen=True)
+class DrawnPlane:
+    """A plane, which has no end: drawn where bodies are now, were at rest, and where its own centre lies.
+
+    So a conveyor stays in the picture, however far it has moved along itself.
+    """
+
+    tool: RigidTool
+    axes: tuple[Array, ...]
+    """Unit vectors along it at rest."""
+    rest: Array
+    """Positions of the bodies at rest (N, 3) [m]."""
+    margin: float
+    """How far it reaches beyond all of that [m]."""
+    thickness: float
+    """Thickness of the slab that is drawn [m]."""
+
+    def posed(self, pose: Array, bodies: Array) -> ToolSurface:
+        """Return the slab in a pose (4,) [m, m, m, rad] below positions (N, 3) [m] of the bodies."""
+        tool = self.tool
+        turned = rotation_about(tool.geometry[AXIS : AXIS + 3], pose[3])
+        own = tool.geometry[:3]
+        shown = np.vstack([bodies, self.rest, own]) - own - pose[:3]
+        spans = []
+        for axis in self.axes:
+            along = shown @ turned @ axis
+            spans.append((along.min() - self.margin, along.max() + self.margin))
+        points, faces = _slab(tool.geometry[REFERENCE : REFERENCE + 3], self.axes, spans, self.thickness)
+        return ToolSurface(tool.name, _placed(tool, points, pose), faces)
+
+
+def _placed(tool: RigidTool, points: Array, pose: Array) -> Array:
+    """Return points (n, 3) [m] relative to a tool's centre where its pose (4,) has them."""
+    turned = points @ rotation_about(tool.geometry[AXIS : AXIS + 3], pose[3]).T
+    return np.asarray(turned + tool.geometry[:3] + pose[:3])
 
 
 def rotation_about(axis: Array, angle: float) -> Array:
@@ -46,17 +79,18 @@ def rotation_about(axis: Array, angle: float) -> Array:
     return np.asarray(np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross)
 
 
-def drawn_tools(problem: Problem) -> list[DrawnTool]:
+def drawn_tools(problem: Problem) -> list[DrawnTool | DrawnPlane]:
     """Return the drawable surfaces of all tools of a problem (none in 1D)."""
     if problem.dimension == 1:
         return []
-    specs = problem.scene.tools
-    return [DrawnTool(tool, *_surface(specs[tool.name], tool, problem)) for tool in problem.tools]
+    return [_drawn(problem.scene.tools[tool.name], tool, problem) for tool in problem.tools]
 
 
-def _surface(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
-    draw = _DRAWN[spec.shape]
-    return draw(spec, tool, problem)
+def _drawn(spec: Any, tool: RigidTool, problem: Problem) -> DrawnTool | DrawnPlane:
+    if spec.shape == "plane":
+        axes = bar_axes(tool.geometry[REFERENCE : REFERENCE + 3], problem.dimension)
+        return DrawnPlane(tool, axes, padded(problem.points), 0.3 * problem.extent, 0.03 * problem.extent)
+    return DrawnTool(tool, *_DRAWN[spec.shape](spec, tool, problem))
 
 
 def _polygon(corners: Array) -> tuple[Array, Ints]:
@@ -72,26 +106,23 @@ def _extruded(outline: Array, along: Array) -> tuple[Array, Ints]:
     return np.vstack([outline, outline + along]), np.array(faces, dtype=np.int64)
 
 
-def _slab(tool: RigidTool, widths: Array, height: float, dimension: int) -> tuple[Array, Ints]:
-    """Draw a working face with the given widths and a body of some height behind it."""
-    normal = tool.geometry[REFERENCE : REFERENCE + 3]
-    axes = bar_axes(normal, dimension)
+def _slab(
+    normal: Array, axes: tuple[Array, ...], spans: Sequence[tuple[float, float]], height: float
+) -> tuple[Array, Ints]:
+    """Draw a working face, from least to largest along each of its axes [m], and a body of some height behind it."""
     back: Array = -height * normal
-    first = 0.5 * widths[0] * axes[0]
-    if dimension == 2:
-        return _polygon(np.array([-first, first, first + back, -first + back]))
-    second = 0.5 * widths[1] * axes[1]
-    return _extruded(np.array([-first - second, -first + second, first + second, first - second]), back)
+    low, high = spans[0][0] * axes[0], spans[0][1] * axes[0]
+    if len(axes) == 1:
+        return _polygon(np.array([low, high, high + back, low + back]))
+    near, far = spans[1][0] * axes[1], spans[1][1] * axes[1]
+    return _extruded(np.array([low + near, low + far, high + far, high + near]), back)
 
 
 def _bar(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+    normal = tool.geometry[REFERENCE : REFERENCE + 3]
     widths = np.broadcast_to(np.atleast_1d(spec.width), problem.dimension - 1)
-    return _slab(tool, widths, spec.drawn_height, problem.dimension)
-
-
-def _plane(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
-    widths = np.full(problem.dimension - 1, 1.6 * problem.extent)
-    return _slab(tool, widths, 0.03 * problem.extent, problem.dimension)
+    spans = [(-0.5 * float(width), 0.5 * float(width)) for width in widths]
+    return _slab(normal, bar_axes(normal, problem.dimension), spans, spec.drawn_height)
 
 
 def _ring(tool: RigidTool, radius: float, corners: int, start: Array) -> Array:
@@ -149,7 +180,6 @@ def _mesh(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
 
 _DRAWN = {
     "bar": _bar,
-    "plane": _plane,
     "sphere": _sphere,
     "cylinder": _rod,
     "prism": _rod,

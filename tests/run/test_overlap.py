@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,3 +147,12 @@ def test_the_tree_of_boxes_leaves_no_cut_out(
     assert again is not None
     np.testing.assert_array_equal(found.way, again.way)
     assert (found.inner, found.outer) == (again.inner, again.outer)
+
+
+def test_bodies_have_no_common_nodes(problem_with: Build) -> None:
+    """A problem put together by hand, in which the last node of one body is the first of the next."""
+    problem = problem_with(two_blocks([0.05, 0.1]))
+    block, second = problem.bodies
+    shared = replace(second, first_node=second.first_node - 1)
+    with pytest.raises(RheotwinError, match=r"bodies\.second: it shares node \d+ with body 'block'; number the nodes"):
+        replace(problem, bodies=(block, shared))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rheotwin.constraints.tools import tool_gaps
 from rheotwin.problem import Problem
-from rheotwin.tensors import INDEX_PAIRS, von_mises
-from rheotwin.tool_surface import drawn_tools, rotation_about
+from rheotwin.tensors import INDEX_PAIRS, padded, von_mises
+from rheotwin.tool_surface import DrawnPlane, drawn_tools, rotation_about
 
 numbers = st.floats(-1e3, 1e3)
 FLAT: dict[str, dict[str, Any]] = {
@@ -65,7 +65,7 @@ def test_the_drawn_surface_is_where_contact_is_felt(
     motion = {"times": [0.0, 0.4], "displacement": ways, "angle": [0.0, 0.7]}
     problem = tool_problem(problem_with, dimension, name, motion if moving else None)
     (drawn,) = drawn_tools(problem)
-    surface = drawn.at(0.4)
+    surface = drawn.posed(drawn.tool.motion.at(0.4), padded(problem.points))
     gaps, _ = tool_gaps(problem.tools[0], 0.4, np.ascontiguousarray(surface.points))
     size = np.ptp(surface.points, axis=0).max()
     # a chord of 48 corners lies 0.2 % of the radius inside its circle, a ball drawn in single precision 1e-7
@@ -75,13 +75,32 @@ def test_the_drawn_surface_is_where_contact_is_felt(
 
 @pytest.mark.parametrize("name", SOLID)
 def test_solid_tools_are_closed_and_look_outwards(problem_with: Callable[..., Problem], name: str) -> None:
-    (drawn,) = drawn_tools(tool_problem(problem_with, 3, name))
-    data = pyvista.PolyData(drawn.points, drawn.faces).triangulate().clean()
+    problem = tool_problem(problem_with, 3, name)
+    (drawn,) = drawn_tools(problem)
+    surface = drawn.posed(np.zeros(4), problem.points)
+    data = pyvista.PolyData(surface.points, surface.faces).triangulate().clean()
     assert data.is_manifold
     assert data.volume > 0.0
     outward = data.compute_normals(auto_orient_normals=False, consistent_normals=False, split_vertices=False)
     centers = data.cell_centers().points - data.center
     assert np.sum(np.asarray(outward.cell_data["Normals"]) * centers) > 0.0
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_plane_is_drawn_where_bodies_are_however_far_it_has_run(
+    problem_with: Callable[..., Problem], dimension: int
+) -> None:
+    """A conveyor that has run 3 m and tilts by 0.3: bodies 5 m away and at rest lie over what is drawn of it."""
+    problem = tool_problem(problem_with, dimension, "plane")
+    (drawn,) = drawn_tools(problem)
+    assert isinstance(drawn, DrawnPlane)
+    rest, along = padded(problem.points), rotation_about(drawn.tool.geometry[3:6], 0.3) @ drawn.axes[0]
+    bodies = rest + 5.0 * along
+    surface = drawn.posed(np.array([*(3.0 * along), 0.3]), bodies)
+    for points in (rest, bodies):
+        assert np.all(points @ along > (surface.points @ along).min())
+        assert np.all(points @ along < (surface.points @ along).max())
+    assert np.ptp(surface.points @ along) < 5.0 + 3.0 * problem.extent
 
 
 @settings(max_examples=50)

@@ -54,6 +54,6 @@ class Frames(Quiet):
         every = simulation.fields()
         chosen = {name: every[name] for name in self._writer.manifest.fields}
         poses = tool_poses(run.problem, simulation)
-        surfaces = [tool.posed(pose) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
+        surfaces = [tool.posed(pose, positions) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
         self._writer.write_frame(simulation.time, positions, chosen, surfaces)
         self._last = LastFrame(simulation.time, positions)
