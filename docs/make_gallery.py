@@ -103,6 +103,12 @@ STRIPS = (
         tuple(Row(c, c, solver="shear-volume") for c in ("voigt", "three-element")),
         (330, 220),
     ),
+    Strip(
+        "standing-2d",
+        (0.0, 1.0, 4.0),
+        tuple(Row(c, c, solver="shear-volume") for c in ("linear", "yielding", "too-soft")),
+        (330, 160),
+    ),
     Strip("shear-volume-3d", (0.0, 0.5, 1.0, 4.0), (Row("shear-volume", solver="shear-volume"),), (330, 240)),
 )
 
