@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from scipy.sparse import diags
 
 from rheotwin.constraints.contact.loose import warn_of_loose_contacts
+from rheotwin.constraints.contact.lumped import look_back
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.boundary_report import contact_forces, reactions, tool_poses
@@ -203,23 +204,27 @@ class TrussSimulation:
         """Current node velocities (N, d) [m/s]."""
         return self._mirror.look("velocities")[:, : self._problem.dimension]
 
+    def _take(self, count: int) -> int:
+        look_back(self._boundary.contact, self.velocities)
+        return self._mirror.take(self.step_count, count)
+
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
         wanted = round(until / self.step_size) - self.step_count
         count = max(0, min(wanted, max_steps))
         contact = self._boundary.contact
         if contact is None or contact.bodies is None:
-            self.step_count += self._mirror.take(self.step_count, count)
+            self.step_count += self._take(count)
             warn_of_loose_contacts(contact, "truss")
             return
         before = self.save()
-        taken = self._mirror.take(self.step_count, count)
+        taken = self._take(count)
         while contact.full[0]:  # lists of neighbours outgrew their room: take the steps again with more
             contact = grown(contact)
             self._boundary = self._boundary._replace(contact=contact)
             self.restore(before)
             self._bind(self._state)
-            taken = self._mirror.take(self.step_count, count)
+            taken = self._take(count)
         self.step_count += taken
         warn_of_loose_contacts(contact, "truss")
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, merged, straight
 from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, History, note_slot
-from rheotwin.constraints.contact.impact import lone_shift
 from rheotwin.constraints.contact.lone_block import (
     BLOCK,
     END,
@@ -24,8 +23,6 @@ from rheotwin.constraints.contact.lone_block import (
     INTEGRAL,
     NORMAL_X,
     PRESSED,
-    RATE,
-    RESPONSE,
     SLIDING,
     STAYS,
     VELOCITY_X,
@@ -42,7 +39,6 @@ from rheotwin.constraints.contact.packed_law import (
     IMPULSE,
     INTEGRATED,
     KIND,
-    RESTITUTION,
     Law,
     law_of,
     next_integral,
@@ -134,7 +130,7 @@ def _meet_tool(
         if held or shared or not may_be_lone:
             count = list_others(contact, tool, count, may_be_lone, shared, counted)
         if count > 0:
-            recall(block, count, law, contact.contacts.history)
+            recall(contact, count, law)
             solve_block(block.numbers, count, law, surface, axis, center, h)
             largest = max(largest, _write_back(contact, tool, count, law, x, v, h))
             if counted:
@@ -161,7 +157,7 @@ def _write_back(contact: Any, tool: int, count: int, law: Law, x: Array, v: Arra
     largest, pushing = _give_velocities(block, count, v)
     _remember(block, count, law, h, contact.contacts.history)
     if law[KIND] == IMPULSE:
-        largest = max(largest, _shift_places(block, count, law[RESTITUTION], x, h))
+        largest = max(largest, _lift(block, count, x, h))
     exerted.active[0] += pushing
     total, turning = block_wrench(block.numbers, count)
     for c in range(3):
@@ -220,26 +216,14 @@ def _list(block: Block, count: int, history: History) -> None:
 
 
 @borrowing
-def _shift_places(block: Block, count: int, restitution: float, x: Array, h: float) -> float:
-    """Move nodes that ran into the tool to where they leave it; return a bound of the squared speed [m2/s2] of that."""
+def _lift(block: Block, count: int, x: Array, h: float) -> float:
+    """Lift nodes that end inside the tool after an impact; return a bound of the squared speed [m2/s2] of that."""
     numbers, largest = block.numbers, 0.0
     for at in range(count):
-        if numbers[GAP + at] < 0.0:
+        depth = -numbers[END + at]
+        if depth > 0.0 and numbers[GAP + at] < 0.0:
             vx, vy, vz = numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at]
-            shifted = _shift(numbers, at, restitution, x, block.there[at], h)
-            largest = max(largest, 2.0 * (vx * vx + vy * vy + vz * vz + shifted))
-    return largest
-
-
-@borrowing
-def _shift(numbers: Array, at: int, restitution: float, x: Array, there: int, h: float) -> float:
-    """Move the place of an impact to where it leaves its contact; return the square of that over h [m2/s2]."""
-    response, square = numbers[RESPONSE + at], 0.0
-    early, lift = lone_shift(
-        numbers[GAP + at], numbers[RATE + at], numbers[PRESSED + at], response, restitution, h
-    )  # fmt: skip
-    for c in range(3):
-        shift = response * early * numbers[IMPULSE_X + c * BLOCK + at] + lift * numbers[NORMAL_X + c * BLOCK + at]
-        x[there, c] += shift
-        square += shift * shift
-    return square / (h * h)
+            for c in range(3):
+                x[block.there[at], c] += depth * numbers[NORMAL_X + c * BLOCK + at]
+            largest = max(largest, 2.0 * (vx * vx + vy * vy + vz * vz + depth * depth / (h * h)))
+    return float(largest)

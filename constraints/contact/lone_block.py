@@ -25,6 +25,7 @@ from rheotwin.constraints.contact.packed_law import (
     INTEGRATED,
     KIND,
     PENALTY,
+    RESTITUTION,
     SLIP_SPEED,
     STATIC_FRICTION,
     Law,
@@ -42,12 +43,13 @@ BLOCK = 48
     GAP, RESPONSE, NORMAL_X, NORMAL_Y, NORMAL_Z, PLACE_X, PLACE_Y, PLACE_Z, VELOCITY_X, VELOCITY_Y, VELOCITY_Z,
     INTEGRAL, ACTIVE, SLIDING,
     ARM_X, ARM_Y, ARM_Z, RATE, SLIP_X, SLIP_Y, SLIP_Z, PRESSED, END, STAYS, IMPULSE_X, IMPULSE_Y, IMPULSE_Z,
-) = range(0, 27 * BLOCK, BLOCK)  # fmt: skip
+    EARLIER_X, EARLIER_Y, EARLIER_Z, CLOSING,
+) = range(0, 31 * BLOCK, BLOCK)  # fmt: skip
 """Where the rows begin. Seen: gap [m] at the free end of the step, W [1/kg], unit normal, place [m] then, velocity
 [m/s]. Remembered, where the law asks: J [m s], whether active and sliding (1). Found: place of the contact from the
 tool's centre [m], g' and slip [m/s], P [N s], gap at the end [m], whether it stays active, impulse [N s]; sliding and
-velocity are replaced."""
-ROWS, SEEN = 27, 11
+velocity are replaced. Of impacts: velocity before the forces of the step have acted, and g' then [m/s]."""
+ROWS, SEEN = 31, 11
 
 
 class Block(NamedTuple):
@@ -74,6 +76,12 @@ def rubs(law: Law) -> bool:
 
 
 @straight
+def bounces(law: Law) -> bool:
+    """Tell whether anything leaves a contact as an impact does."""
+    return law[KIND] == IMPULSE and law[RESTITUTION] > 0.0
+
+
+@straight
 def goes_on(numbers: Array, at: int) -> bool:
     """Tell whether a contact has to be remembered: it has a force, or is active without."""
     return bool(numbers[PRESSED + at] > 0.0 or numbers[STAYS + at] > 0.0)
@@ -92,6 +100,7 @@ def solve_block(
     if law[KIND] == EXACT:
         _press(numbers, count, law, h)
     if law[KIND] == IMPULSE:
+        _find_closing(numbers, count, surface, axis, bounces(law))
         _press(numbers, count, law, h)
     if law[KIND] in (PENALTY, INTEGRATED):
         _press(numbers, count, law, h)
@@ -127,12 +136,27 @@ def _find_slip(
 
 
 @straight
+def _find_closing(numbers: Array, count: int, surface: tuple[float, ...], axis: Vector, wanted: bool) -> None:
+    """Find the rates of the gaps before the forces of the step have acted, zero where nobody asks for them."""
+    spin = surface[3]
+    for k in range(np.uintp(count)):
+        rx, ry, rz = numbers[ARM_X + k], numbers[ARM_Y + k], numbers[ARM_Z + k]
+        ux = numbers[EARLIER_X + k] - surface[0] - spin * (axis[1] * rz - axis[2] * ry)
+        uy = numbers[EARLIER_Y + k] - surface[1] - spin * (axis[2] * rx - axis[0] * rz)
+        uz = numbers[EARLIER_Z + k] - surface[2] - spin * (axis[0] * ry - axis[1] * rx)
+        rate = ux * numbers[NORMAL_X + k] + uy * numbers[NORMAL_Y + k] + uz * numbers[NORMAL_Z + k]
+        numbers[CLOSING + k] = rate if wanted else 0.0
+
+
+@straight
 def _press(numbers: Array, count: int, law: Law, h: float) -> None:
     """Find the impulses along the normals, and where the gaps end."""
     for k in range(np.uintp(count)):
         gap, rate, response = numbers[GAP + k], numbers[RATE + k], numbers[RESPONSE + k]
         active = numbers[ACTIVE + k] > 0.0
-        slope, constant, compliance = step_row(law, gap, rate, numbers[INTEGRAL + k], active, h, h)
+        slope, constant, compliance = step_row(
+            law, gap, rate, numbers[CLOSING + k], numbers[INTEGRAL + k], active, h, h
+        )
         wanted = -(slope * rate + constant) / (slope * response + compliance)
         pressed = wanted if wanted > 0.0 else 0.0
         numbers[PRESSED + k] = pressed

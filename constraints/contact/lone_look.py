@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing, merged, straight
-from rheotwin.constraints.contact.history import History
 from rheotwin.constraints.contact.lone_block import (
     ACTIVE,
     BLOCK,
+    EARLIER_X,
     GAP,
     INTEGRAL,
     NORMAL_X,
@@ -31,6 +31,7 @@ from rheotwin.constraints.contact.lone_block import (
     VELOCITY_Y,
     VELOCITY_Z,
     Block,
+    bounces,
     rubs,
 )
 from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, Law
@@ -191,14 +192,27 @@ def _list_pair(contact: Any, tool: int, slot: int, node: int, at: int) -> None:
 
 
 @borrowing
-def recall(block: Block, count: int, law: Law, history: History) -> None:
+def recall(contact: Any, count: int, law: Law) -> None:
     """Fetch what the law has to know of the last step."""
+    block, history = contact.block, contact.contacts.history
+    if bounces(law):
+        _recall_velocities(contact, block, count)
     if law[KIND] == INTEGRATED:
         _recall(block, count, history.active, ACTIVE)
         _recall(block, count, history.integral, INTEGRAL)
     if rubs(law):
         _recall(block, count, history.active, ACTIVE)
         _recall(block, count, history.sliding, SLIDING)
+
+
+@borrowing
+def _recall_velocities(contact: Any, block: Block, count: int) -> None:
+    """Fetch the velocities before the kick."""
+    candidate, before = contact.tools.candidate, contact.before_kick
+    for at in range(count):
+        i = candidate[block.slot[at]]
+        for c in range(3):
+            block.numbers[EARLIER_X + c * BLOCK + at] = before[i, c]
 
 
 @straight

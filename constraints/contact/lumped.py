@@ -42,7 +42,8 @@ class Contact(NamedTuple):
     `places` (N,) says where a loop keeps each node. `begin`, `end` (N, 3) [m] and `velocity` (N, 3) [m/s] are scratch
     in the problem's numbering, `before` (N, 3) [m] is where the last step began. Contacts of tools are listed out to
     `reach` (T,) [m], from the candidates in `close`, lone ones settled by the `block`; coordinates are good for
-    `rounding` [m]. `bodies` is None where only tools touch. `full` (1,) is 1 once a list had no room.
+    `rounding` [m]. `bodies` is None where only tools touch. `full` (1,) is 1 once a list had no room. `before_kick`
+    (N, 3) [m/s] are the velocities before the forces of a step have acted, of use where a law `bounces`.
     """
 
     contacts: Contacts
@@ -61,6 +62,8 @@ class Contact(NamedTuple):
     rounding: float
     bodies: Any
     full: Indices
+    before_kick: Array
+    bounces: bool
 
 
 class BodyContact(NamedTuple):
@@ -121,11 +124,28 @@ def keep_apart_fast(
     """Do the same in a step whose forces act all of it, but settle lone contacts on the spot.
 
     `fastest` [m/s] bounds the speed of all nodes in v, infinite where nobody knows. Places change by these steps alone
-    until `forget_list`.
+    until `forget_list`, and velocities by forces alone until the next step.
     """
     _begin(contact, x, v, fastest, end, h, h)
     _find_body_pairs(contact.bodies, contact, h)
     _finish(contact, x, v, reaction, fastest, h, h, True)
+    if contact.bounces:
+        _look_back(contact, v)
+
+
+@borrowing
+def _look_back(contact: Contact, v: Array) -> None:
+    """Keep the velocities (n, 3) [m/s] with which the next step begins."""
+    before, places = contact.before_kick, contact.places
+    for i in contact.near:
+        for c in range(3):
+            before[i, c] = v[places[i], c]
+
+
+def look_back(contact: Contact | None, velocities: Array) -> None:
+    """Keep the velocities (N, d) [m/s], in the problem's numbering, with which the next step begins."""
+    if contact is not None and contact.bounces:
+        contact.before_kick[:, : velocities.shape[1]] = velocities
 
 
 @merged
@@ -158,7 +178,7 @@ def _finish(
     contact.exerted.duration[0] = kick
     square = meet_tools(contact, x, v, h, kick, may_be_lone)
     if contacts.pairs.count[0] > 0:
-        settle(contacts, contact.velocity, h, kick)
+        settle(contacts, contact.velocity, contact.before_kick, h, kick)
         place_impacts(contacts, contact.shifts, contact.velocity, h)
         _take_couples_back(contact.bodies, contact, kick)
         account(contacts, contact.velocity, contact.exerted, h, kick)

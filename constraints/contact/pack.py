@@ -14,7 +14,7 @@ from rheotwin.constraints.contact.impact import no_shifts
 from rheotwin.constraints.contact.lone_block import room_for_block
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
 from rheotwin.constraints.contact.near_tools import near_tools
-from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, PENALTY, REGION, pack_laws
+from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, PENALTY, REGION, RESTITUTION, pack_laws
 from rheotwin.constraints.contact.pairs import room_for_pairs
 from rheotwin.constraints.contact.search import more_room, new_search, save_search
 from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
@@ -76,6 +76,8 @@ def pack_contact(problem: Problem) -> Contact | None:
         rounding=ROUNDING * problem.extent,
         bodies=bodies,
         full=np.zeros(1, np.int64),
+        before_kick=np.zeros((nodes, 3)),
+        bounces=bool(laws[:, RESTITUTION].any()),
     )
 
 
@@ -140,7 +142,11 @@ def restore_contact(contact: Contact, saved: Mapping[str, Saved]) -> Contact:
     Rounds count from zero where the checkpoint is older than their count; one that does not know how long forces acted
     has those of lone contacts among the others.
     """
-    older = {"rounds": np.zeros_like(contact.contacts.impulses.visits), "exerted.duration": np.array([np.inf])}
+    older = {
+        "rounds": np.zeros_like(contact.contacts.impulses.visits),
+        "exerted.duration": np.array([np.inf]),
+        "tools.before_kick": contact.contacts.tools.motion.before_kick,
+    }
     saved = {PREFIX + name: array for name, array in older.items()} | dict(saved)
     while any(len(array) < len(saved[name]) for name, array in _parts(contact).items()):
         contact = grown(contact)

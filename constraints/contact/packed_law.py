@@ -5,10 +5,11 @@ With the normal impulse P >= 0 of a step and the rate g' of the gap at its end e
     slope g' + constant + compliance P >= 0   where P = 0,     = 0   where P > 0
 
     exact      slope 1,   constant g_free/h - g'_free,                 compliance 0    (the gap ends at zero)
-    impulse    slope 1,   constant e min(g'_free, 0),                  compliance 0    (where g_free < 0)
+    impulse    slope 1,   constant e g'_0 or, if g'_0 >= 0 or e = 0, max(g_0, 0)/h   (where g_free < 0; see `impact`)
     penalty    slope k C, constant k (K (g_begin - shift) + I J),      compliance 1    (k: duration of the kick)
 
-g_free, g'_free are the gap [m] and rate [m/s] the step would end with, were there no contact. The spring of a penalty
+g_free, g'_free are the gap [m] and rate [m/s] the step would end with, were there no contact, g_0 and g'_0 those before
+the forces of the step have acted. The spring of a penalty
 takes the gap at the beginning of the step, as the springs of the body do, so that both conserve the same energy; its
 damper takes the rate at the end and has no bound of its own.
 """
@@ -64,11 +65,12 @@ def law_of(laws: Array, which: int) -> Law:
 
 @straight
 def step_row(
-    law: Law, gap: float, rate: float, integral: float, active: bool, h: float, kick: float
+    law: Law, gap: float, rate: float, before: float, integral: float, active: bool, h: float, kick: float
 ) -> tuple[float, float, float]:
     """Return slope, constant and compliance of one contact in a step of `h` [s] whose forces act for `kick` [s].
 
-    `gap` [m] and `rate` [m/s] are those of the free end of the step, `integral` [m s] is J at its beginning.
+    `gap` [m] and `rate` [m/s] are those of the free end of the step, `before` [m/s] is the rate before its forces have
+    acted, which only impacts ask for, `integral` [m s] is J at its beginning.
     """
     kind = law[KIND]
     if kind == EXACT:
@@ -76,7 +78,9 @@ def step_row(
     if kind == IMPULSE:
         if gap >= 0.0:
             return 0.0, 0.0, 1.0
-        return 1.0, law[RESTITUTION] * min(rate, 0.0), 0.0
+        if before < 0.0 and law[RESTITUTION] > 0.0:
+            return 1.0, law[RESTITUTION] * before, 0.0
+        return 1.0, max(gap / h - rate, 0.0), 0.0
     depth = gap - h * rate - law[SHIFT]
     if depth >= 0.0 and not (active and kind == INTEGRATED):
         return 0.0, 0.0, 1.0

@@ -47,14 +47,18 @@ Flags = NDArray[np.bool_]
 
 
 @borrowing
-def _prepare(contacts: Contacts, v: Array, h: float, kick: float) -> None:
+def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float) -> None:
     """Write the rows of all pairs, before any impulse has acted."""
     pairs, history, rows, pushed = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.impulses.pushed
     node, weight, normal, slots, tools = pairs.node, pairs.weight, pairs.normal, pairs.slot, pairs.tool
     gap, point, laws, ease, law = pairs.gap, pairs.point, contacts.laws, contacts.lumped.ease, NO_TOOL
     integral, active, sliding = history.integral, history.active, history.sliding
     geometry, tool_ease = contacts.tools.geometry, contacts.tools.drives.inverse_mass
-    tool_v, pose = contacts.tools.motion.velocity, contacts.tools.motion.end
+    tool_v, pose, tool_before = (
+        contacts.tools.motion.velocity,
+        contacts.tools.motion.end,
+        contacts.tools.motion.before_kick,
+    )
     for p in range(pairs.count[0]):
         tool, slot = tools[p], slots[p]
         pushed[p], law = NO_TOOL, laws.shape[0] - 1
@@ -72,10 +76,14 @@ def _prepare(contacts: Contacts, v: Array, h: float, kick: float) -> None:
                 rows[p, SURFACE + 2] = tool_v[tool, 2] + tool_v[tool, 3] * tz
         mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
         rate = mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2]
+        closing = 0.0
+        if laws[law, KIND] == IMPULSE:
+            bx, by, bz = motion_of(p, node, weight, rows, pushed, before, tool_before, 1.0)
+            closing = bx * normal[p, 0] + by * normal[p, 1] + bz * normal[p, 2]
         rows[p, RATE], rows[p, PRESSED], rows[p, SLIDES] = rate, 0.0, 0.0
         rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2] = 0.0, 0.0, 0.0
         rows[p, SLOPE], rows[p, CONSTANT], rows[p, COMPLIANCE] = step_row(
-            law_of(laws, law), gap[p], rate, integral[slot], active[slot], h, kick
+            law_of(laws, law), gap[p], rate, closing, integral[slot], active[slot], h, kick
         )
         slid = active[slot] and sliding[slot]
         rows[p, KINETIC], rows[p, SLIP] = laws[law, FRICTION], laws[law, SLIP_SPEED]
@@ -141,16 +149,17 @@ def look_ahead(contacts: Contacts, v: Array, h: float) -> None:
 
 
 @borrowing
-def settle(contacts: Contacts, v: Array, h: float, kick: float) -> None:
+def settle(contacts: Contacts, v: Array, before: Array, h: float, kick: float) -> None:
     """Change velocities (N, 3) [m/s] so that all contacts obey their laws at the end of a step of `h` [s].
 
-    Positions move by h v; forces act for `kick` [s], which is h but for the first half step of central differences.
+    `before` (N, 3) [m/s] are those before its forces have acted. Positions move by h v; forces act for `kick` [s],
+    which is h but for the first half step of central differences.
     """
     pairs, impulses = contacts.pairs, contacts.impulses
     impulses.visits[0] = 0
     if pairs.count[0] == 0:
         return
-    _prepare(contacts, v, h, kick)
+    _prepare(contacts, v, before, h, kick)
     lonely = _find_alone(
         pairs.count[0], pairs.node, impulses.pushed, contacts.lumped.loose, impulses.uses, impulses.alone
     )

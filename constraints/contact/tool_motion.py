@@ -33,11 +33,15 @@ class Drives(NamedTuple):
 
 
 class ToolMotion(NamedTuple):
-    """State of the tools: `pose` (T, 4) [m, m, m, rad] reached, `velocity` (T, 4); `end` (T, 4) is a step's scratch."""
+    """State of the tools: `pose` (T, 4) [m, m, m, rad] reached, `velocity` (T, 4).
+
+    A step's scratch (T, 4): `end` are the poses it would end with, `before_kick` velocities before forces have acted.
+    """
 
     pose: Array
     velocity: Array
     end: Array
+    before_kick: Array
 
 
 def pack_drives(tools: Sequence[RigidTool]) -> Drives:
@@ -60,7 +64,7 @@ def tools_at_start(tools: Sequence[RigidTool]) -> ToolMotion:
     for row, tool in enumerate(tools):
         if tool.drive is not None:
             velocity[row] = np.where(tool.drive.free, tool.drive.velocity, 0.0)
-    return ToolMotion(pose, velocity, pose.copy())
+    return ToolMotion(pose, velocity, pose.copy(), velocity.copy())
 
 
 @borrowing
@@ -71,10 +75,12 @@ def predict_tools(motions: Tables, drives: Drives, tools: ToolMotion, end: float
         table_value(drives.force, tool, end - h, drives.force.current)
         for c in range(4):
             if drives.free[tool, c] != 0.0:
+                tools.before_kick[tool, c] = tools.velocity[tool, c]
                 tools.velocity[tool, c] += kick * drives.inverse_mass[tool, c] * drives.force.current[c]
                 tools.end[tool, c] = tools.pose[tool, c] + h * tools.velocity[tool, c]
             else:
                 tools.velocity[tool, c] = (tools.end[tool, c] - tools.pose[tool, c]) / h
+                tools.before_kick[tool, c] = tools.velocity[tool, c]
 
 
 @borrowing

@@ -34,7 +34,6 @@ from outside at the last look, in which all contact forces count as done from ou
 class Lawful(NamedTuple):
     """Contact of a problem beside the loop: `places`, `velocities` [m, m/s] and `supported` [N] (N, 3) are scratch.
 
-    `before` (N, 3) [m/s] are velocities before the kick, in the problem's numbering.
     `taken` (4,) [J] is what contact took since time zero.
     """
 
@@ -42,14 +41,13 @@ class Lawful(NamedTuple):
     places: Array
     velocities: Array
     supported: Array
-    before: Array
     taken: Array
 
 
 def lawful(contact: Contact, nodes: int) -> Lawful:
     """Return contact with its scratch for a loop over so many nodes."""
-    places, velocities, supported, before = (np.zeros((nodes, 3)) for _ in range(4))
-    return Lawful(contact, places, velocities, supported, before, np.zeros(4))
+    places, velocities, supported = (np.zeros((nodes, 3)) for _ in range(3))
+    return Lawful(contact, places, velocities, supported, np.zeros(4))
 
 
 def independent(item: Any) -> Any:
@@ -67,7 +65,7 @@ def look_back(laws: Any, dimension: int, v: Array) -> None:
     if laws is not None:
         for i in laws.contact.near:
             for c in range(dimension):
-                laws.before[i, c] = v[laws.contact.places[i] * dimension + c]
+                laws.contact.before_kick[i, c] = v[laws.contact.places[i] * dimension + c]
 
 
 @njit(cache=True)
@@ -95,7 +93,7 @@ def settle_laws(
             v[q] = laws.velocities[place, c]
             outside.exerted[q] += nodes.free[q] * force[i, c]
             outside.reaction[q] += laws.supported[place, c]
-    _book(contact.contacts, laws.before, contact.velocity, laws.taken)
+    _book(contact.contacts, contact.before_kick, contact.velocity, laws.taken)
 
 
 @njit(cache=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.loose import warn_of_loose_contacts
+from rheotwin.constraints.contact.lumped import look_back
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.boundary_report import contact_forces, reactions, tool_poses
@@ -83,6 +84,7 @@ class ShearVolumeSimulation:
         return self._state.velocities[:, : self._problem.dimension]
 
     def _take(self, count: int) -> int:
+        look_back(self._boundary.contact, self.velocities)
         return int(
             advance(
                 self.step_count,

@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.lumped import Contact, keep_apart, keep_apart_fast
+from rheotwin.constraints.contact.lumped import Contact, keep_apart, keep_apart_fast, look_back
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.contact.setup import ContactSetup
@@ -64,6 +64,7 @@ def run(law: ContactLaw, how: str) -> tuple[Array, Array, Contact, int]:
     v, reaction, contact = random.normal(0.0, 0.3, x.shape), np.zeros_like(x), packed(law, x.copy())
     total, pushed = np.zeros((2, 3)), 0
     for step in range(STEPS):
+        look_back(contact, v)
         v[:, 2] -= STEP * 9.81
         end = (step + 1) * STEP
         if how == "pairs":
