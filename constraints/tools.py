@@ -52,6 +52,20 @@ class RigidTool:
     """What moves it where its motion does not."""
 
 
+def bounding_radius(tool: RigidTool, dimension: int) -> float:
+    """Return the radius [m] of a ball about the tool's centre that holds it; infinite for what has no end."""
+    geometry = tool.geometry
+    if tool.shape == SPHERE or (tool.shape == CYLINDER and dimension == 2):
+        return float(geometry[RADIUS])
+    if tool.shape == PRISM and dimension == 2:
+        return float(geometry[RADIUS] / np.cos(np.pi / geometry[SIDES]))
+    if tool.shape == BOX:
+        return float(np.linalg.norm(geometry[HALF : HALF + dimension]))
+    if tool.shape == MESH and tool.surface is not None:
+        return float(np.linalg.norm(tool.surface.corner.reshape(-1, 3)[:, :dimension], axis=1).max())
+    return np.inf
+
+
 def pack_geometry(
     *,
     center: Array,

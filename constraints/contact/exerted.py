@@ -12,6 +12,7 @@ from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, note_slot
 from rheotwin.constraints.contact.impact import is_impact
 from rheotwin.constraints.contact.mobility import (
+    ARM,
     PRESSED,
     RATE,
     SLIDES,
@@ -149,7 +150,11 @@ def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: floa
             on_node[i, 1] += w * fy
             on_node[i, 2] += w * fz
         if tool != NO_TOOL:
-            rx, ry, rz = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
+            if pushed[p] != NO_TOOL:
+                rx, ry, rz = rows[p, ARM], rows[p, ARM + 1], rows[p, ARM + 2]
+            else:
+                px, py, pz = point[p, 0] + gap * nx, point[p, 1] + gap * ny, point[p, 2] + gap * nz
+                rx, ry, rz = arm_of(geometry, pose, tool, px, py, pz)
             add_to_tool(tool, rx, ry, rz, fx, fy, fz, exerted.tool_force, exerted.tool_moment)
     history.filled[LISTED], history.filled[RENEWED] = filled, renewed
     exerted.filled[0], exerted.active[0] = nodes, pushing

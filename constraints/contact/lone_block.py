@@ -206,10 +206,16 @@ def _move(numbers: Array, count: int) -> None:
 
 @summing
 def block_wrench(numbers: Array, count: int) -> tuple[Vector, Vector]:
-    """Return the impulse [N s] of the first `count` contacts and its moment [N m s] about the tool's centre."""
+    """Return the impulse [N s] of the first `count` contacts and its moment [N m s] about the tool's centre.
+
+    That of forces at the nodes, which a spring holds a little inside of the surface.
+    """
     jx, jy, jz, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(np.uintp(count)):
-        rx, ry, rz = numbers[ARM_X + k], numbers[ARM_Y + k], numbers[ARM_Z + k]
+        end = numbers[END + k]
+        rx = numbers[ARM_X + k] + end * numbers[NORMAL_X + k]
+        ry = numbers[ARM_Y + k] + end * numbers[NORMAL_Y + k]
+        rz = numbers[ARM_Z + k] + end * numbers[NORMAL_Z + k]
         px, py, pz = numbers[IMPULSE_X + k], numbers[IMPULSE_Y + k], numbers[IMPULSE_Z + k]
         jx += px
         jy += py

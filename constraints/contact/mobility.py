@@ -27,8 +27,8 @@ SLOPE, CONSTANT, COMPLIANCE, NORMAL_RESPONSE, SLIP_RESPONSE, RATE, PRESSED, SLID
 """Columns of `rows`: the law of the step (3), W along the normal and a bound of it along the tangents [1/kg], the
 closing rate without impulses [m/s], the normal impulse [N s], 1 where the contact slides; then the tangential impulse
 (3) [N s], the velocity (3) [m/s] of a surface that does not give way, and the turn (3) [m] of one that does, limits of
-friction and the slip speed."""
-TANGENT, SURFACE, TURN, STATIC, KINETIC, SLIP, ROW = 8, 11, 14, 17, 18, 19, 20
+friction and the slip speed, and the arm (3) [m] of a tool that gives way."""
+TANGENT, SURFACE, TURN, STATIC, KINETIC, SLIP, ARM, ROW = 8, 11, 14, 17, 18, 19, 20, 23
 MOST = 4
 """Rounds of impulses that `rounds` remembers."""
 BEFORE, REACHED, CHANGE, MIXED, WAYS, TURNS, MEMORY = 0, 3, 6, 9, 12, 12 + 3 * MOST, 12 + 6 * MOST
@@ -36,9 +36,9 @@ BEFORE, REACHED, CHANGE, MIXED, WAYS, TURNS, MEMORY = 0, 3, 6, 9, 12, 12 + 3 * M
 
 
 @borrowing
-def turn_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float) -> Vector:
-    """Return a x r [m] of the point (x, y, z) [m] on a tool in its pose (T, 4): its motion per radian."""
-    rx, ry, rz = arm_of(geometry, pose, tool, x, y, z)
+def turn_of(geometry: Array, tool: int, arm: Vector) -> Vector:
+    """Return a x r [m] of the arm r [m] of a tool: the motion of that point per radian."""
+    rx, ry, rz = arm
     ax, ay, az = geometry[tool, 3], geometry[tool, 4], geometry[tool, 5]
     return ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
+from rheotwin.constraints.contact.friction import Vector
 from rheotwin.constraints.contact.mobility import (
+    ARM,
     COMPLIANCE,
     CONSTANT,
     KINETIC,
@@ -24,6 +26,7 @@ from rheotwin.constraints.contact.mobility import (
     SURFACE,
     TANGENT,
     TURN,
+    arm_of,
     find_responses,
     motion_of,
     push,
@@ -47,6 +50,27 @@ Flags = NDArray[np.bool_]
 
 
 @borrowing
+def _arm_before(
+    p: int, tool: int, node: Indices, normal: Array, gap: Array, point: Array, geometry: Array, pose: Array, v: Array,
+    h: float,
+) -> Vector:  # fmt: skip
+    """Return the arm [m] from a tool's centre to the node of pair `p`, both where the step begins.
+
+    A step changes the angular momentum sum x x m v of its end by x x J with the places it began with, for it moves
+    places along the velocities it ends with: so node and tool take and give the same.
+    """
+    i, g = node[p, 0], gap[p]
+    return arm_of(
+        geometry,
+        pose,
+        tool,
+        point[p, 0] + g * normal[p, 0] - h * v[i, 0],
+        point[p, 1] + g * normal[p, 1] - h * v[i, 1],
+        point[p, 2] + g * normal[p, 2] - h * v[i, 2],
+    )
+
+
+@borrowing
 def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float) -> None:
     """Write the rows of all pairs, before any impulse has acted."""
     pairs, history, rows, pushed = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.impulses.pushed
@@ -54,11 +78,8 @@ def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float)
     gap, point, laws, ease, law = pairs.gap, pairs.point, contacts.laws, contacts.lumped.ease, NO_TOOL
     integral, active, sliding = history.integral, history.active, history.sliding
     geometry, tool_ease = contacts.tools.geometry, contacts.tools.drives.inverse_mass
-    tool_v, pose, tool_before = (
-        contacts.tools.motion.velocity,
-        contacts.tools.motion.end,
-        contacts.tools.motion.before_kick,
-    )
+    motion = contacts.tools.motion
+    tool_v, pose, before_pose, tool_before = motion.velocity, motion.end, motion.pose, motion.before_kick
     for p in range(pairs.count[0]):
         tool, slot = tools[p], slots[p]
         pushed[p], law = NO_TOOL, laws.shape[0] - 1
@@ -66,9 +87,13 @@ def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float)
         if tool != NO_TOOL:
             law = tool
             light = tool_ease[tool, 0] + tool_ease[tool, 1] + tool_ease[tool, 2] + tool_ease[tool, 3]
-            tx, ty, tz = turn_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
+            arm = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
             if light > 0.0:
                 pushed[p] = tool
+                arm = _arm_before(p, tool, node, normal, gap, point, geometry, before_pose, v, h)
+                rows[p, ARM], rows[p, ARM + 1], rows[p, ARM + 2] = arm
+            tx, ty, tz = turn_of(geometry, tool, arm)
+            if light > 0.0:
                 rows[p, TURN], rows[p, TURN + 1], rows[p, TURN + 2] = tx, ty, tz
             else:
                 rows[p, SURFACE] = tool_v[tool, 0] + tool_v[tool, 3] * tx

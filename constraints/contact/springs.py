@@ -1,11 +1,17 @@
-"""Stiffness that the springs of contact laws add to nodes, for the bounds of explicit steps."""
+"""Stiffness that the springs of contact laws add to nodes, for the bounds of explicit steps.
+
+A tool that forces drive gives way, too: n springs K between nodes of mass m and its mass M have the frequency
+om^2 = K (1/m + n/M) at most, that of nodes whose springs have K (1 + n m/M). If it may turn, 1/M + r^2/I is for 1/M.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.tools import RigidTool, bounding_radius
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem
 
@@ -20,6 +26,31 @@ def _stiffness(law: ContactLaw) -> float:
     return law.stiffness if law.law in ("penalty", "integrated") else 0.0
 
 
+def _ease(tool: RigidTool, dimension: int) -> float:
+    """Return a bound of 1/M + r^2/I [1/kg] of a tool, 0 where its motion decides.
+
+    Normals of what is round, and of bars and cylinders without an end, point to the axis: they have no arm that counts.
+    """
+    if tool.drive is None:
+        return 0.0
+    inverse, radius = tool.drive.inverse_masses, bounding_radius(tool, dimension)
+    return float(inverse[:3].max() + inverse[3] * (radius if np.isfinite(radius) else 0.0) ** 2)
+
+
+def _most_at_once(tool: RigidTool, points: Array) -> int:
+    """Return how many of its candidates a tool can touch at the same time: no more than lie within its diameter."""
+    places, radius = points[tool.candidates], bounding_radius(tool, points.shape[1])
+    if not np.isfinite(radius):
+        return len(places)
+    return int(cKDTree(places).query_ball_point(places, 2.0 * radius, return_length=True).max())
+
+
+def _give(tool: RigidTool, problem: Problem) -> float:
+    """Return n m/M of a tool, 0 where its motion decides."""
+    ease = _ease(tool, problem.dimension)
+    return ease * problem.masses[tool.candidates].min() * _most_at_once(tool, problem.points) if ease > 0.0 else 0.0
+
+
 def contact_stiffness(problem: Problem) -> Array:
     """Return the stiffness [N/m] of contact at each node (N,), were it touched; zero without springs in the laws.
 
@@ -29,7 +60,10 @@ def contact_stiffness(problem: Problem) -> Array:
     if setup is None:
         return found
     for tool, law in zip(problem.tools, setup.tool_laws, strict=True):
-        found[tool.candidates] = np.maximum(found[tool.candidates], _stiffness(law))
+        stiffness = _stiffness(law)
+        if stiffness > 0.0 and len(tool.candidates) > 0:
+            stiffness *= 1.0 + _give(tool, problem)
+        found[tool.candidates] = np.maximum(found[tool.candidates], stiffness)
     if setup.between_bodies:
         for body in problem.bodies:
             found[body.first_node + boundary_nodes(body.mesh)] += BETWEEN_BODIES * _stiffness(setup.law)
