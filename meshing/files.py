@@ -164,7 +164,7 @@ class _EndingText(io.TextIOWrapper):
 
     ends = 0
 
-    def readline(self, size: int = -1, /) -> str:
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as the class it is derived from
         return _not_for_ever(self, super().readline(size))
 
     def read(self, size: int | None = -1, /) -> str:
