@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, AnyStr
 
 import meshio
 import numpy as np
@@ -37,6 +37,10 @@ GROUP_FORMATS = (".inp",)
 PREFERRED_READER = {".msh": "gmsh"}
 """The reader to try first where several formats share a suffix."""
 UNSUPPORTED = (".xdmf", ".xmf")
+ENDLESS_READERS = {"ansys": "rb", "mdpa": "rb", "nastran": "r", "off": "r", "ply": "rb", "tecplot": "r"}
+"""Formats, and how they are opened, whose readers wait for ever for what a file that was cut off does not have."""
+MOST_ENDS = 100
+"""Readings of nothing at the end of a file after which its reader would never stop."""
 FLAT = 1e-9
 """A coordinate that varies by less than this fraction of the size of the mesh counts as constant."""
 NAMED_POINTS = 5
@@ -128,10 +132,51 @@ def load_file(path: Path) -> Any:
         # a malformed file makes meshio's readers print, exit or raise anything at all
         try:
             with _quietly():
-                return meshio.read(path, file_format=name)
+                return _read(path, name)
         except (Exception, SystemExit) as error:
             reasons.append(_reason(error))
     raise RheotwinError(f"{path}: cannot be read as {' or '.join(formats)}{reasons[0]}: check or export it again")
+
+
+def _read(path: Path, name: str) -> Any:
+    """Return what meshio reads from a file in one of its formats."""
+    mode = ENDLESS_READERS.get(name)
+    if mode is None:
+        return meshio.read(path, file_format=name)
+    with _Ending(io.FileIO(path)) as raw, raw if mode == "rb" else _EndingText(raw) as file:
+        return meshio.read(file, file_format=name)
+
+
+class _Ending(io.BufferedReader):
+    """A binary file that cannot be read beyond its end for ever."""
+
+    ends = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        return _not_for_ever(self, super().readline(size))
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return _not_for_ever(self, super().read(size))
+
+
+class _EndingText(io.TextIOWrapper):
+    """A text file that cannot be read beyond its end for ever."""
+
+    ends = 0
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as the class it is derived from
+        return _not_for_ever(self, super().readline(size))
+
+    def read(self, size: int | None = -1, /) -> str:
+        return _not_for_ever(self, super().read(size))
+
+
+def _not_for_ever(file: _Ending | _EndingText, found: AnyStr) -> AnyStr:
+    """Return what was read, but raise where nothing was for the hundredth time."""
+    file.ends += not found
+    if file.ends >= MOST_ENDS:
+        raise EOFError("the file ends too early")
+    return found
 
 
 @contextlib.contextmanager

@@ -24,10 +24,17 @@ def read_surface(path: str | Path) -> tuple[FloatArray, Indices]:
     parts += [cells["quad"][:, half] for half in QUAD_HALVES if "quad" in cells]
     if not parts or points.shape[1] != 3:
         raise RheotwinError(f"{path}: holds no triangles in space; export the surface of the tool as triangles")
+    faces = np.concatenate(parts).astype(np.int64)
+    outside = (faces < 0) | (faces >= len(points))
+    if outside.any():
+        raise RheotwinError(
+            f"{path}: a triangle refers to point {faces[outside][0]} (counted from 0), but the file has {len(points)} "
+            "points; export it again"
+        )
     if not np.all(np.isfinite(points)):
         raise RheotwinError(f"{path}: has coordinates that are not finite numbers; export it again")
     vertices, renumber = np.unique(points, axis=0, return_inverse=True)
-    triangles = renumber.reshape(-1)[np.concatenate(parts).astype(np.int64)]
+    triangles = renumber.reshape(-1)[faces]
     corners = vertices[triangles]
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     triangles = triangles[areas > 0.0]

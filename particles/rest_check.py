@@ -1,4 +1,4 @@
-"""What a body must be like at rest for its particles to move: elements, edges, neighbours, masses, constants."""
+"""What a body must be like at rest for its particles to move: elements, edges, neighbours, constants."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ def check_rest_shape(problem: Problem) -> None:
 
 
 def check_network(problem: Problem, network: TrussNetwork) -> None:
-    """Refuse particles without mass or neighbours and elements whose constants would feed energy into them."""
-    light = np.flatnonzero(~(problem.masses > 0.0))
-    if len(light):
-        raise RheotwinError(f"{_node(problem, light[0])} has no mass; give the body a density or total mass")
+    """Refuse particles without neighbours and elements whose constants would feed energy into them."""
     bound = np.zeros(len(problem.points), dtype=bool)
     bound[network.edges.ravel()] = True
     bound[network.cells.ravel()] = True

@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.motion import Motion
+from rheotwin.errors import RheotwinError
 
 Array = NDArray[np.float64]
 
 POSE_SIZE = 4
 """Components of a tool's pose: dx, dy, dz [m] and the angle [rad] about its axis."""
+
+ANGLE = 3
+"""Place of the angle in a pose."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,19 @@ class ToolDrive:
     """Table (n, 4) of what acts beside contact [N, N, N, N m], the weight included."""
     velocity: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """Rate of the free components at time zero [m/s, m/s, m/s, rad/s]."""
+
+    def __post_init__(self) -> None:
+        """Refuse what does not resist the forces that move it, and tables that are not numbers."""
+        if any(self.free[:ANGLE]) and not 0.0 < self.mass < np.inf:
+            raise RheotwinError(f"tool drive: mass is {self.mass} kg, but forces move the tool; give one above 0")
+        if self.free[ANGLE] and not 0.0 < self.inertia < np.inf:
+            raise RheotwinError(
+                f"tool drive: inertia is {self.inertia} kg m2, but moments turn the tool; give one above 0"
+            )
+        if self.force.values.shape[1:] != (POSE_SIZE,):
+            raise RheotwinError(f"tool drive: force has the shape {self.force.values.shape}; give (times, {POSE_SIZE})")
+        if not (np.isfinite(self.force.values).all() and np.isfinite(self.velocity).all()):
+            raise RheotwinError("tool drive: force and velocity need finite numbers")
 
     @property
     def inverse_masses(self) -> Array:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.lumped import look_back
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
-from rheotwin.errors import RheotwinError
 from rheotwin.particles.boundary_report import contact_forces, reactions, tool_poses
 from rheotwin.particles.chosen_step import chosen_step
 from rheotwin.particles.contact_report import contact_statistics
@@ -45,7 +44,6 @@ class ShearVolumeSimulation:
         self._problem, self._options = problem, options
         rest = padded(problem.points)
         check_rest_shape(problem)
-        _check_masses(problem)
         require_plane_strain(problem, options)
         self._elements = elements = find_elements(problem, options)
         bound = stable_step(problem, elements, seed_matrices(elements, rest))
@@ -197,14 +195,3 @@ class ShearVolumeSimulation:
             if contact is not self._boundary.contact:
                 self._boundary = self._boundary._replace(contact=contact)
         self.step_count = int(state["step_count"])
-
-
-def _check_masses(problem: Problem) -> None:
-    """Refuse particles without mass."""
-    light = np.flatnonzero(~(problem.masses > 0.0))
-    if len(light):
-        body = problem.body_of(int(light[0]))
-        raise RheotwinError(
-            f"bodies.{body.name}: node {int(light[0]) - body.first_node} has no mass; "
-            "give the body a density or total mass"
-        )

@@ -26,7 +26,7 @@ from rheotwin.meshing import (
     refined,
     with_finer_cells,
 )
-from rheotwin.overlap import without_overlaps
+from rheotwin.overlap import moved_apart
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
@@ -191,47 +191,77 @@ def _loads(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[NodalLoad, ...
 
 
 def build_problem(scene: Scene, case: str | None = None) -> Problem:
-    """Make a scene concrete; `case` picks one of its variants (default: the first, if there are any)."""
+    """Make a scene concrete; `case` picks one of its variants (default: the first, if there are any).
+
+    Nodes are selected on the bodies as given, and whatever holds, loads or probes them goes with the body where it is
+    moved out of another one. Everything else is made of the bodies where they then are.
+    """
     scene = scene.with_case(case)
+    given, totals = _bodies_as_given(scene)
+    by_name = {body.name: body for body in given}
+    prescribed, loads = _prescribed(scene, by_name), _loads(scene, by_name)
+    links = build_links(scene, by_name, _points(given), prescribed)
+    probes = {name: _probe_node(probe, by_name[probe.body]) for name, probe in scene.probes.items()}
+    bodies = _apart(scene, given, {scene.supports[item.name].body for item in prescribed} | _linked(scene))
+    points = _points(bodies)
+    masses = np.concatenate([_masses(scene, body, total) for body, total in zip(bodies, totals, strict=True)])
+    tools = tuple(build_tool(name, scene, bodies, points) for name in scene.tools)
+    warn_of_buried_tools(tools, bodies, points)
+    return Problem(
+        scene=scene,
+        dimension=scene.dimension,
+        plane=scene.plane,
+        thickness=scene.cross_section,
+        bodies=bodies,
+        points=points,
+        masses=masses,
+        gravity=np.asarray(scene.gravity, float),
+        prescribed=prescribed,
+        loads=loads,
+        tools=tools,
+        probes=probes,
+        tick=common_tick([stop.time for stop in plan(scene)], scene.duration),
+        contact=contact_setup(scene, bodies, tools, masses),
+        links=links,
+    )
+
+
+def _bodies_as_given(scene: Scene) -> tuple[tuple[ProblemBody, ...], list[float]]:
+    """Return the bodies where the scene places them, and the mass of each [kg]."""
     bodies: list[ProblemBody] = []
-    masses: list[Array] = []
+    totals: list[float] = []
     first = 0
     for name, body in scene.bodies.items():
         mesh, regions = body_mesh(scene, name)
         volume = body_volume(mesh, scene)
         hanging = hanging_nodes(mesh) if body.has_hanging_nodes else NO_HANGING_NODES
-        total = body.total_mass(volume)
-        masses.append(_nodal_masses(mesh, total, body.mass_sharing, axisymmetric=scene.axisymmetric))
-        law, density = scene.law_for(name), total / volume
+        totals.append(body.total_mass(volume))
+        law, density = scene.law_for(name), totals[-1] / volume
         bodies.append(ProblemBody(name, mesh, cell_kind(mesh), law, first, density, regions, hanging))
         first += mesh.p.shape[1]
     _require_one_cell_kind(bodies)
-    by_name = {body.name: body for body in bodies}
-    points = np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
-    tools = tuple(build_tool(name, scene, tuple(bodies), points) for name in scene.tools)
-    warn_of_buried_tools(tools, tuple(bodies), points)
-    nodal_masses = np.concatenate(masses)
-    prescribed = _prescribed(scene, by_name)
-    problem = Problem(
-        scene=scene,
-        dimension=scene.dimension,
-        plane=scene.plane,
-        thickness=scene.cross_section,
-        bodies=tuple(bodies),
-        points=points,
-        masses=nodal_masses,
-        gravity=np.asarray(scene.gravity, float),
-        prescribed=prescribed,
-        loads=_loads(scene, by_name),
-        tools=tools,
-        probes={name: _probe_node(probe, by_name[probe.body]) for name, probe in scene.probes.items()},
-        tick=common_tick([stop.time for stop in plan(scene)], scene.duration),
-        contact=contact_setup(scene, tuple(bodies), tools, nodal_masses),
-        links=build_links(scene, by_name, points, prescribed),
-    )
-    if scene.contact is None or problem.contact is None or not problem.contact.bodies:
-        return problem
-    return without_overlaps(problem, resolve=scene.contact.overlap == "resolve")
+    return tuple(bodies), totals
+
+
+def _points(bodies: tuple[ProblemBody, ...]) -> Array:
+    return np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
+
+
+def _linked(scene: Scene) -> set[str]:
+    return {end.body for link in scene.links.values() for end in link.between}
+
+
+def _apart(scene: Scene, bodies: tuple[ProblemBody, ...], held: set[str]) -> tuple[ProblemBody, ...]:
+    """Return bodies that do not start inside each other, if they touch each other at all."""
+    if scene.contact is None or not scene.contact.bodies or len(bodies) == 1:
+        return bodies
+    resolve = scene.contact.overlap == "resolve"
+    return moved_apart(bodies, held, resolve=resolve, axisymmetric=scene.axisymmetric)
+
+
+def _masses(scene: Scene, body: ProblemBody, total: float) -> Array:
+    """Return the masses [kg] of the nodes of a body."""
+    return _nodal_masses(body.mesh, total, scene.bodies[body.name].mass_sharing, axisymmetric=scene.axisymmetric)
 
 
 def _require_one_cell_kind(bodies: list[ProblemBody]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.contact.setup import ANGLE, ContactSetup
 from rheotwin.constraints.tools import BOX, MESH, RigidTool
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes, smallest_surface_edge
@@ -51,7 +51,10 @@ def _check_laws(
         spec = scene.tools[tool.name]
         touched = tuple(body for body in bodies if spec.bodies is None or body.name in spec.bodies)
         own: ContactKeys = spec.contact or ContactKeys()
-        _check_law(law, f"tools.{tool.name}.contact" if own.given() else "contact", touched, masses)
+        place = f"tools.{tool.name}.contact" if own.given() else "contact"
+        _check_law(law, place, touched, masses)
+        if law.law == "integrated":
+            _check_gain_of_tool(law, place, tool)
 
 
 def _check_law(law: ContactLaw, place: str, bodies: tuple[ProblemBody, ...], masses: Array) -> None:
@@ -91,6 +94,32 @@ def _check_gain(law: ContactLaw, place: str, body: ProblemBody, masses: Array) -
         warnings.warn(
             f"{place}.integral: {law.integral:.6g} N/(m s) settles only while body '{body.name}' rests on several "
             f"nodes; below {law.damping * law.stiffness / whole:.6g} one bears all its {whole:.4g} kg",
+            stacklevel=2,
+        )
+
+
+def _check_gain_of_tool(law: ContactLaw, place: str, tool: RigidTool) -> None:
+    """Refuse a gain under which a tool that forces drive never settles, warn of one that a single node cannot bear.
+
+    On n nodes M g'' + n (C g' + K g + I int g dt) is stable for I < n C K/M only. A tool that only turns is left out:
+    what it resists with depends on where it is touched.
+    """
+    if tool.drive is None or not any(tool.drive.free[:ANGLE]):
+        return
+    mass, nodes = tool.drive.mass, len(tool.candidates)
+    single = law.damping * law.stiffness / mass
+    largest = nodes * single
+    if law.integral >= largest:
+        raise RheotwinError(
+            f"{place}.integral: {law.integral:.6g} N/(m s) never settles: tool '{tool.name}' has {mass:.4g} kg and on "
+            f"all {nodes} nodes it can touch bears less than nodes * damping * stiffness / mass = {largest:.6g}; "
+            "lower it, or raise `damping` or `stiffness`"
+        )
+    if law.integral >= single:
+        needed = int(law.integral / single) + 1
+        warnings.warn(
+            f"{place}.integral: {law.integral:.6g} N/(m s) settles only while tool '{tool.name}' rests on at least "
+            f"{needed} nodes; below {single:.6g} one bears all its {mass:.4g} kg",
             stacklevel=2,
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.setup import POSE_SIZE, ToolDrive
+from rheotwin.constraints.contact.setup import ANGLE, POSE_SIZE, ToolDrive
 from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.constraints.tools import BOX, CYLINDER, MESH, PLANE, PRISM, SPHERE, RigidTool, pack_geometry
 from rheotwin.errors import RheotwinError
@@ -20,8 +20,6 @@ from rheotwin.tool_files import tool_surface_mesh
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-ANGLE = 3
-"""Place of the angle in a pose."""
 _SHAPES = {
     "bar": PLANE,
     "plane": PLANE,

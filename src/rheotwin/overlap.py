@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -25,6 +26,8 @@ TOUCHING = 1e-6
 """Bodies that are deeper in each other than this share of the smaller one's size overlap."""
 ROUNDS = 50
 """Most moves apart: one frees a flat face, several a corner or a row of bodies."""
+ACROSS = 1e-9
+"""Share of a way across the axis of rings that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -41,30 +44,36 @@ class Overlap:
         return float(np.linalg.norm(self.way))
 
 
-def without_overlaps(problem: Problem, *, resolve: bool) -> Problem:
-    """Return the problem with its bodies apart: refuse an overlap, or `resolve` it by moving bodies that are free.
+def moved_apart(
+    bodies: tuple[ProblemBody, ...], held: Collection[str], *, resolve: bool, axisymmetric: bool
+) -> tuple[ProblemBody, ...]:
+    """Return the bodies apart: refuse an overlap, or `resolve` it by moving bodies that are free, as they are.
 
-    Of two bodies the one that no support or link holds is moved, of two free ones the later; its loads and probes
-    stay with its nodes.
+    Of two bodies the one that is not `held` by a support or link is moved, of two free ones the later. Rings only move
+    along their axis: across it they would have to stretch.
     """
-    nodes = [item.nodes.ravel() for item in problem.prescribed] + [link.nodes.ravel() for link in problem.links]
-    problem_now, held = problem, {problem.body_of(int(node)).name for some in nodes for node in some}
+    apart_now = bodies
     for _ in range(ROUNDS):
-        overlap = deepest_overlap(problem_now)
+        overlap = _deepest_between(apart_now)
         if overlap is None:
-            return problem_now
-        inner, outer = problem.bodies[overlap.inner], problem.bodies[overlap.outer]
-        free = [k for k in sorted((overlap.inner, overlap.outer)) if problem.bodies[k].name not in held]
+            return apart_now
+        inner, outer = bodies[overlap.inner], bodies[overlap.outer]
+        free = [k for k in sorted((overlap.inner, overlap.outer)) if bodies[k].name not in held]
+        found = f"bodies.{inner.name}: it starts inside body '{outer.name}' by {overlap.depth:.4g} m"
         if not resolve or not free:
             remedy = "both are held by supports or links" if resolve else 'write overlap = "resolve" in [contact]'
+            raise RheotwinError(f"{found}; move one of them ({remedy})")
+        if axisymmetric and abs(overlap.way[0]) > ACROSS * overlap.depth:
             raise RheotwinError(
-                f"bodies.{inner.name}: it starts inside body '{outer.name}' by {overlap.depth:.4g} m; "
-                f"move one of them ({remedy})"
+                f"{found}, and the shortest way out leads across the axis, which would stretch rings; "
+                "place one of them elsewhere"
             )
-        moved = free[-1]
-        way = overlap.way if moved == overlap.inner else -overlap.way
         # a share further, so that rounding does not leave it inside
-        problem_now = _shifted(problem_now, moved, way * (1.0 + TOUCHING))
+        way = overlap.way * (1.0 + TOUCHING)
+        if axisymmetric:
+            way[0] = 0.0
+        moved = free[-1]
+        apart_now = _shifted(apart_now, moved, way if moved == overlap.inner else -way)
     raise RheotwinError(
         f"bodies.{inner.name}: it still overlaps body '{outer.name}' after {ROUNDS} moves; place them further apart"
     )
@@ -72,10 +81,14 @@ def without_overlaps(problem: Problem, *, resolve: bool) -> Problem:
 
 def deepest_overlap(problem: Problem) -> Overlap | None:
     """Return the deepest place where a surface node, an edge or a cell's centre of one body lies inside another."""
+    return _deepest_between(problem.bodies)
+
+
+def _deepest_between(bodies: tuple[ProblemBody, ...]) -> Overlap | None:
     found: list[Overlap] = []
-    for first, second in combinations(range(len(problem.bodies)), 2):
+    for first, second in combinations(range(len(bodies)), 2):
         for inner, outer in ((first, second), (second, first)):
-            found += _overlap(problem.bodies, inner, outer)
+            found += _overlap(bodies, inner, outer)
     return max(found, key=lambda overlap: overlap.depth, default=None)
 
 
@@ -200,11 +213,8 @@ def _deepest(points: Array, x: Array, face: Indices, dimension: int) -> tuple[in
     return found, depth, out
 
 
-def _shifted(problem: Problem, number: int, way: Array) -> Problem:
-    """Return the problem with one body moved by `way` (d,) [m]."""
-    body = problem.bodies[number]
-    points = problem.points.copy()
-    points[body.nodes] += way
-    mesh = replace(body.mesh, doflocs=np.ascontiguousarray(points[body.nodes].T))
-    bodies = (*problem.bodies[:number], replace(body, mesh=mesh), *problem.bodies[number + 1 :])
-    return replace(problem, bodies=bodies, points=points)
+def _shifted(bodies: tuple[ProblemBody, ...], number: int, way: Array) -> tuple[ProblemBody, ...]:
+    """Return the bodies with one of them moved by `way` (d,) [m]."""
+    body = bodies[number]
+    mesh = replace(body.mesh, doflocs=np.ascontiguousarray(body.mesh.p + way[:, None]))
+    return (*bodies[:number], replace(body, mesh=mesh), *bodies[number + 1 :])

@@ -98,13 +98,65 @@ class Problem:
     """Pairs of nodes that keep their distance."""
 
     def __post_init__(self) -> None:
-        """Refuse bodies with common nodes: what shares nodes is one body, and cannot touch or pass itself."""
-        for body, following in pairwise(sorted(self.bodies, key=lambda body: body.first_node)):
+        """Refuse what does not fit together: scenes are checked with their places, other problems here."""
+        self._check_nodes()
+        self._check_numbers()
+        if self.contact is not None:
+            self._check_contact(self.contact)
+
+    def _check_nodes(self) -> None:
+        """Refuse bodies with common nodes (they could not touch or pass each other) and nodes without a body."""
+        ordered = sorted(self.bodies, key=lambda body: body.first_node)
+        for body, following in pairwise(ordered):
             if following.first_node < body.nodes.stop:
                 raise RheotwinError(
                     f"bodies.{following.name}: it shares node {following.first_node} with body '{body.name}'; number "
                     "the nodes of each body after those of the one before, or make one body of both"
                 )
+        expected = 0
+        for body in ordered:
+            if body.first_node != expected:
+                raise RheotwinError(
+                    f"bodies.{body.name}: its nodes begin at {body.first_node}, those before it end at {expected}; "
+                    "number the nodes of all bodies without a gap"
+                )
+            expected = body.nodes.stop
+        if expected != len(self.points):
+            raise RheotwinError(
+                f"points: there are {len(self.points)} for {expected} nodes of bodies; give one for each"
+            )
+
+    def _check_numbers(self) -> None:
+        """Refuse places and masses no node can have."""
+        if self.points.shape[1:] != (self.dimension,):
+            raise RheotwinError(f"points: each needs {self.dimension} coordinates, got the shape {self.points.shape}")
+        if self.masses.shape != self.points.shape[:1]:
+            raise RheotwinError(f"masses: there are {self.masses.size} for {len(self.points)} nodes; give one for each")
+        lost = np.flatnonzero(~np.isfinite(self.points).all(axis=1))
+        if len(lost):
+            raise RheotwinError(f"{self._place(lost[0])} is at {self.points[lost[0]]}; give it finite coordinates")
+        light = np.flatnonzero(~((self.masses > 0.0) & np.isfinite(self.masses)))
+        if len(light):
+            raise RheotwinError(
+                f"{self._place(light[0])} has no mass that is a positive number ({self.masses[light[0]]} kg); give the "
+                "body a density or total mass"
+            )
+
+    def _check_contact(self, contact: ContactSetup) -> None:
+        """Refuse laws for other tools than there are, and bodies that are not there."""
+        if len(contact.tool_laws) != len(self.tools):
+            raise RheotwinError(
+                f"contact.tool_laws: there are {len(contact.tool_laws)} for {len(self.tools)} tools; give one for each"
+            )
+        for number in contact.self_bodies:
+            if not 0 <= number < len(self.bodies):
+                raise RheotwinError(
+                    f"contact.self_bodies: there is no body {number}; their numbers go from 0 to {len(self.bodies) - 1}"
+                )
+
+    def _place(self, node: int) -> str:
+        body = self.body_of(node)
+        return f"bodies.{body.name}: node {node - body.first_node}"
 
     def body_of(self, node: int) -> ProblemBody:
         """Return the body a global node belongs to."""

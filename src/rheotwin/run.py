@@ -39,7 +39,7 @@ from rheotwin.record import (
     open_record,
 )
 from rheotwin.registry import find_solver, solver_names
-from rheotwin.scene import FileBody, Scene, scene_from_data
+from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
 from rheotwin.schedule import plan
 from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options
 from rheotwin.start_check import warn_of_fast_tools
@@ -90,11 +90,14 @@ def _solver_version(solver: Solver) -> str:
 
 
 def scene_as_run(scene: Scene) -> dict[str, Any]:
-    """Return the scene's data with mesh files named absolutely, so that a record can be resumed from anywhere."""
+    """Return the scene's data with its files named absolutely, so that a record can be resumed from anywhere."""
     data: dict[str, Any] = scene.model_dump(mode="json")
     for name, body in scene.bodies.items():
         if isinstance(body, FileBody):
             data["bodies"][name]["path"] = str(scene.resolve(body.path).absolute())
+    for name, tool in scene.tools.items():
+        if isinstance(tool, MeshTool) and tool.path is not None:
+            data["tools"][name]["path"] = str(scene.resolve(tool.path).absolute())
     return data
 
 

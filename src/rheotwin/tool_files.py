@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+FLAT = 1e-12
+"""A surface that encloses less than this share of its extent squared, in 3D cubed, has no inside."""
+
 
 def tool_surface_mesh(name: str, scene: Scene) -> ToolMesh:
     """Return the packed surface of a mesh tool, relative to its centre; in 2D its outline reaching along z."""
@@ -40,6 +43,12 @@ def surface_triangles(name: str, scene: Scene) -> tuple[Array, Indices]:
     turned = tool.scale * vertices @ rotation_matrix(tool.rotation, 3).T
     corners = turned[triangles]
     volume = float(np.sum(corners[:, 0] * np.cross(corners[:, 1], corners[:, 2])))
+    extent = float(np.linalg.norm(np.ptp(turned, axis=0)))
+    # from the middle: far from the origin rounding alone has a volume
+    around = corners - turned.mean(axis=0)
+    enclosed = abs(float(np.sum(around[:, 0] * np.cross(around[:, 1], around[:, 2]))))
+    if enclosed <= FLAT * extent**3:
+        raise RheotwinError(f"{tool.path}: its surface encloses no volume; give the tool a thickness")
     return np.ascontiguousarray(turned), triangles if volume > 0.0 else np.ascontiguousarray(triangles[:, ::-1])
 
 
@@ -48,12 +57,19 @@ def polygon_corners(name: str, scene: Scene) -> Array:
     tool = _spec(name, scene)
     corners = tool.scale * np.array(tool.points, dtype=float) @ rotation_matrix(tool.rotation, 2).T
     following = np.roll(corners, -1, axis=0)
+    if repeated := _first_repeated(corners):
+        raise RheotwinError(
+            f"tools.{name}.points: corners {repeated[0]} and {repeated[1]} are the same point; name each corner once, "
+            "the polygon is closed by itself"
+        )
     if crossing := _first_crossing(corners, following):
         raise RheotwinError(
             f"tools.{name}.points: edges {crossing[0]} and {crossing[1]} meet each other; "
             "give the corners one after the other around the polygon"
         )
     area = np.sum(corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0])
+    if abs(area) <= FLAT * float(np.sum(np.ptp(corners, axis=0) ** 2)):
+        raise RheotwinError(f"tools.{name}.points: all corners lie on a line; the tool needs an area")
     return corners if area > 0.0 else np.ascontiguousarray(corners[::-1])
 
 
@@ -65,6 +81,15 @@ def _spec(name: str, scene: Scene) -> MeshTool:
 
 def _cross(a: Array, b: Array) -> Array:
     return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+def _first_repeated(corners: Array) -> tuple[int, int] | None:
+    """Return the numbers of two corners (n, 2) that are one point, if there are any."""
+    _, first = np.unique(corners, axis=0, return_index=True)
+    again = np.setdiff1d(np.arange(len(corners)), first)
+    if not len(again):
+        return None
+    return int(np.flatnonzero(np.all(corners == corners[again[0]], axis=1))[0]), int(again[0])
 
 
 def _first_crossing(start: Array, end: Array) -> tuple[int, int] | None:

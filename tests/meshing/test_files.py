@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from rheotwin.meshing import (
     read_mesh,
     write_mesh,
 )
+from rheotwin.meshing.files import load_file
 
 SPECS = {
     "line": BoxShape((1.1,), (3,)),
@@ -220,6 +222,36 @@ def test_files_that_cannot_be_read(
         read_mesh(path)
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("suffix", [".ply", ".off", ".nas", ".mdpa", ".dat"])
+def test_a_file_that_was_cut_off_is_read_to_its_end_only(tmp_path: Path, suffix: str) -> None:
+    """Readers of these formats wait for lines that never come: whatever is missing, there is an answer."""
+
+    def give_up(*_: Any) -> None:
+        raise TimeoutError("the reader hangs")
+
+    whole = save(tmp_path, [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [("triangle", [[0, 1, 2]])], f"whole{suffix}")
+    assert len(load_file(whole).points) == 3
+    text = whole.read_bytes()
+    before = signal.signal(signal.SIGALRM, give_up)
+    try:
+        for length in range(len(text)):
+            (tmp_path / f"cut{suffix}").write_bytes(text[:length])
+            signal.setitimer(signal.ITIMER_REAL, 5.0)
+            try:
+                load_file(tmp_path / f"cut{suffix}")
+            except RheotwinError as error:
+                assert "hangs" not in str(error), length
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_header_without_an_end_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tool.ply").write_text("ply\nformat ascii 1.0\n")
+    with pytest.raises(RheotwinError, match=r"tool\.ply: cannot be read as ply \(the file ends too early\): check"):
+        load_file(tmp_path / "tool.ply")
 
 
 def test_refused_writes_leave_nothing_behind(tmp_path: Path) -> None:

@@ -77,11 +77,10 @@ def test_held_particle_needs_no_neighbours(with_mesh: Callable[..., Any]) -> Non
     check_network(problem, build_network(problem, volume_term=False))
 
 
-@pytest.mark.parametrize("mass", [0.0, -1.0, np.nan])
+@pytest.mark.parametrize("mass", [0.0, -1.0, np.nan, np.inf])
 def test_particle_without_mass(mass: float, with_mesh: Callable[..., Any], start: Callable[..., Any]) -> None:
-    problem = with_mesh(SQUARE, HALVES)
-    problem = replace(problem, masses=np.array([1.0, 1.0, mass, 1.0]))
-    refusal(lambda: start(problem), "bodies.block", "node 2 has no mass", "density")
+    problem, masses = with_mesh(SQUARE, HALVES), np.array([1.0, 1.0, mass, 1.0])
+    refusal(lambda: start(replace(problem, masses=masses)), "bodies.block", "node 2 has no mass", "density")
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,40 @@ def test_the_gain_of_a_tool_is_named_at_the_tool(problem_with: Build) -> None:
         problem_with({"tools.bar.contact": law})
 
 
+def driven(integral: float, mass: float, free: list[str], **more: Any) -> dict[str, Any]:
+    """The bar, over three nodes on top of the block and three at its bottom, with a law of its own and a mass."""
+    drive = {"mass": mass, "free": free, **more}
+    own = {"law": "integrated", "stiffness": 1e4, "damping": 50.0, "integral": integral, "region": 0.01}
+    return {"tools.bar.drive": drive, "tools.bar.motion": ..., "tools.bar.contact": own}
+
+
+def test_a_driven_tool_must_settle_on_the_nodes_it_can_touch(problem_with: Build) -> None:
+    """200 kg on n nodes: I < n C K/M = n 2500 N/(m s)."""
+    place, single = r"tools\.bar\.contact\.integral", 1e4 * 50.0 / 200.0
+    with pytest.raises(RheotwinError, match=rf"{place}: .*never settles: tool 'bar' has 200 kg .* 6 nodes .* = 15000;"):
+        problem_with(driven(6.0 * single, 200.0, ["y"]))
+    for share, needed in ((1.0, 2), (1.999, 2), (2.0, 3), (5.999, 6)):
+        with pytest.warns(
+            UserWarning, match=rf"{place}: .* tool 'bar' rests on at least {needed} nodes; below 2500 one"
+        ):
+            problem_with(driven(share * single, 200.0, ["y"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        problem_with(driven(0.999 * single, 200.0, ["y"]))
+        # a tool that only turns resists with its moment of inertia and an arm that is not known
+        problem_with(driven(6.0 * single, 200.0, ["angle"], moment_of_inertia=1.0))
+
+
+def test_the_gain_of_a_driven_tool_is_that_of_its_own_law(problem_with: Build) -> None:
+    changes = driven(1e3, 130.0, ["y"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        problem_with({**changes, **integrated(2.4e4, region=0.01)})
+    del changes["tools.bar.contact"]
+    with pytest.raises(RheotwinError, match=r"^contact\.integral: .*tool 'bar'"):
+        problem_with({**changes, **integrated(2.4e4, region=0.01)})
+
+
 def test_the_region_is_not_wider_than_an_edge(problem_with: Build) -> None:
     gain = 1e4
     problem_with(integrated(gain, region=0.049))

@@ -11,6 +11,7 @@ from typing import Any
 import meshio
 import numpy as np
 import pytest
+import pyvista
 
 from rheotwin.build import build_problem
 from rheotwin.errors import InputFaults, RheotwinError
@@ -110,6 +111,34 @@ def test_a_record_with_a_mesh_file_is_resumed_from_anywhere(
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     shutil.move(tmp_path / "run", elsewhere / "moved")
+    assert resume_run(Path("moved")).status == "complete"
+    assert Path("moved/probes.csv").read_bytes() == whole
+
+
+@pytest.mark.parametrize("where", ["beside", "elsewhere"])
+def test_a_record_with_the_file_of_a_tool_is_resumed(
+    scene_with: SceneWith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ball = pyvista.Sphere(radius=0.04, theta_resolution=8, phi_resolution=8)
+    meshio.Mesh(np.asarray(ball.points, float), [("triangle", ball.regular_faces)]).write("tool.stl")
+    motion = {"times": [0.0, 0.4], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.02]]}
+    tool = {"shape": "mesh", "path": "tool.stl", "center": [0.1, 0.05, 0.145], "motion": motion}
+    solid = {"dimension": 3, "gravity": [0.0, 0.0, 0.0], "bodies.block.size": [0.2, 0.1, 0.1]}
+    changes = {**solid, "bodies.block.cells": [4, 2, 2], "probes.tip.at": [0.1, 0.05, 0.1], "tools": {"ball": tool}}
+    run_scene(RunRequest(scene_with(changes, base=Path()), "truss", Path("run")))
+    stored = load_manifest(Path("run")).scene["tools"]["ball"]["path"]
+    assert os.path.isabs(stored) and Path(stored).samefile("tool.stl")  # noqa: PTH117
+    whole = Path("run/probes.csv").read_bytes()
+    newest = open_record(Path("run")).checkpoint_path
+    assert newest is not None
+    newest.unlink()
+    manifest = Path("run/manifest.json")
+    manifest.write_text(manifest.read_text().replace('"status": "complete"', '"status": "interrupted"'))
+    folder = tmp_path / where / "moved"
+    folder.parent.mkdir()
+    shutil.move("run", folder)
+    monkeypatch.chdir(folder.parent)
     assert resume_run(Path("moved")).status == "complete"
     assert Path("moved/probes.csv").read_bytes() == whole
 

@@ -14,6 +14,7 @@ import pyvista
 from rheotwin.constraints import tool_gaps
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
+from rheotwin.tensors import padded
 from rheotwin.tool_surface import drawn_tools
 
 Build = Callable[..., Problem]
@@ -110,7 +111,8 @@ def test_a_polygon_is_a_tool_in_2d(problem_with: Build, order: int) -> None:
     np.testing.assert_allclose(gaps, [0.02, 0.01, -0.01], atol=1e-15)
     np.testing.assert_allclose(normals, [[0, -1, 0], [0, 1, 0], [0, 1, 0]], atol=1e-12)
     (drawn,) = drawn_tools(problem)
-    np.testing.assert_allclose(np.abs(tool_gaps(tool, 0.0, drawn.at(0.0).points)[0]), 0.0, atol=1e-15)
+    surface = drawn.posed(np.zeros(4), padded(problem.points)).points
+    np.testing.assert_allclose(np.abs(tool_gaps(tool, 0.0, surface)[0]), 0.0, atol=1e-15)
 
 
 def test_a_polygon_may_be_concave_and_turned(problem_with: Build) -> None:
@@ -126,6 +128,22 @@ def test_a_polygon_that_crosses_itself_is_refused(problem_with: Build) -> None:
     crossing = [[0.0, 0.0], [0.1, 0.1], [0.1, 0.0], [0.0, 0.1]]
     with pytest.raises(RheotwinError, match=r"tools\.it\.points: edges 0 and 2 meet"):
         problem_with({"tools": {"it": {"shape": "mesh", "center": [0.1, 0.3], "points": crossing}}})
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ([[0.0, 0.0], [0.1, 0.0], [0.2, 0.0]], "all corners lie on a line"),
+        ([[0.1, 0.1], [0.2, 0.3], [0.4, 0.7]], "all corners lie on a line"),
+        ([[0.1, 0.1], [0.1, 0.1], [0.1, 0.1]], "corners 0 and 1 are the same point"),
+        ([*WEDGE, WEDGE[0]], "corners 0 and 3 are the same point; name each corner once"),
+        ([[0.0, 0.0], [0.2, 0.0], [0.1, 0.0], [0.1, 0.1]], r"edges \d and \d meet"),
+        ([[0.0, 0.0], [0.2, 0.0], [0.1, 0.0], [0.3, 0.0]], r"edges \d and \d meet"),
+    ],
+)
+def test_a_polygon_without_an_inside_is_refused(problem_with: Build, points: list[list[float]], words: str) -> None:
+    with pytest.raises(RheotwinError, match=rf"tools\.it\.points: {words}"):
+        problem_with({"tools": {"it": {"shape": "mesh", "center": [0.1, 0.3], "points": points}}})
 
 
 @pytest.fixture
@@ -147,7 +165,8 @@ def test_a_surface_file_is_a_tool_in_3d(problem_with: Build, ball_file: Path, su
     np.testing.assert_allclose(gaps, [0.06, -0.04 * (1 - 0.0055), 0.02], atol=0.04 * 0.0055)
     np.testing.assert_allclose(normals[[0, 2]], [[0, 0, -1], [0, 0, 1]], atol=1e-5)
     (drawn,) = drawn_tools(problem)
-    assert np.abs(tool_gaps(problem.tools[0], 0.0, drawn.at(0.0).points)[0]).max() < 1e-12
+    surface = drawn.posed(np.zeros(4), padded(problem.points)).points
+    assert np.abs(tool_gaps(problem.tools[0], 0.0, surface)[0]).max() < 1e-12
 
 
 def test_a_surface_with_a_hole_is_refused(problem_with: Build, ball_file: Path) -> None:
@@ -156,3 +175,28 @@ def test_a_surface_with_a_hole_is_refused(problem_with: Build, ball_file: Path) 
     spec = {"shape": "mesh", "center": [0.1, 0.05, 0.2], "path": "open.stl", "scale": 1e-3}
     with pytest.raises(RheotwinError, match=r"tools\.it\.path: .*not closed"):
         problem_with({**SOLID, "tools": {"it": spec}}, base=ball_file)
+
+
+def test_a_surface_without_an_inside_is_refused(problem_with: Build, tmp_path: Path) -> None:
+    """Two triangles back to back: closed, and as flat as it gets, far from the origin."""
+    corners = np.array([[100.0, 0.0, 0.0], [100.1, 0.0, 0.0], [100.0, 0.1, 0.03]])
+    meshio.Mesh(corners, [("triangle", np.array([[0, 1, 2], [2, 1, 0]]))]).write(tmp_path / "flat.vtk")
+    spec = {"shape": "mesh", "center": [-100.0, 0.05, 0.2], "path": "flat.vtk"}
+    with pytest.raises(RheotwinError, match=r"tools\.it\.path: flat\.vtk: its surface encloses no volume"):
+        problem_with({**SOLID, "tools": {"it": spec}}, base=tmp_path)
+
+
+OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 {last}\n"
+
+
+@pytest.mark.parametrize(("last", "point"), [("9", 8), ("0", -1), ("-9", -10)])
+def test_a_triangle_of_points_that_are_not_there_is_refused(
+    problem_with: Build, tmp_path: Path, last: str, point: int
+) -> None:
+    (tmp_path / "tool.obj").write_text(OBJ.format(last=last))
+    spec = {"shape": "mesh", "center": [0.1, 0.05, 0.2], "path": "tool.obj", "scale": 0.02}
+    place = rf"tools\.it\.path: .*tool\.obj: a triangle refers to point {point} "
+    with pytest.raises(RheotwinError, match=place):
+        problem_with({**SOLID, "tools": {"it": spec}}, base=tmp_path)
+    (tmp_path / "tool.obj").write_text(OBJ.format(last="4"))
+    assert problem_with({**SOLID, "tools": {"it": spec}}, base=tmp_path).tools[0].surface is not None

@@ -112,6 +112,47 @@ def test_of_two_free_bodies_the_later_is_moved(problem_with: Build) -> None:
     assert problem.bodies[1].mesh.p.T.min(axis=0) == pytest.approx([0.05, 0.1], abs=1e-8)
 
 
+PRESSED = {"shape": "bar", "center": [0.1, 0.145], "normal": [0.0, -1.0], "width": 0.2, "bodies": ["second"]}
+WALL = {"shape": "plane", "center": [0.1, 0.145], "normal": [0.0, -1.0]}
+
+
+def test_tools_meet_bodies_where_they_were_moved_to(problem_with: Build) -> None:
+    """The second block's top goes from 0.14 to 0.15 m, past a bar and into a wall at 0.145 m."""
+    with pytest.warns(UserWarning, match=r"tools\.wall: 4 surface nodes start inside it, by up to 0\.005 m"):
+        problem = problem_with(two_blocks([0.05, 0.09], overlap="resolve", tools={"bar": PRESSED, "wall": WALL}))
+    assert problem.points[problem.bodies[1].nodes, 1].max() == pytest.approx(0.15, abs=1e-7)
+    assert problem.points[problem.tools[0].candidates, 1].max() < 0.145
+
+
+def test_nodes_are_selected_on_bodies_as_given(problem_with: Build) -> None:
+    """A probe at the place where the second block starts, and a force on its top: they go with its nodes."""
+    with_nodes = {
+        "probes": {"tip": {"body": "second", "at": [0.05, 0.09]}},
+        "forces": {"push": {"body": "second", "where": {"box": {"y": [0.139, 0.141]}}, "total": [0.0, -1.0]}},
+    }
+    problem = problem_with({**two_blocks([0.05, 0.09], overlap="resolve"), **with_nodes})
+    assert problem.points[problem.probes["tip"]] == pytest.approx([0.05, 0.1], abs=1e-7)
+    np.testing.assert_allclose(problem.points[problem.loads[0].nodes, 1], 0.15, atol=1e-7)
+
+
+def two_rings(origin: list[float], **more: Any) -> dict[str, Any]:
+    """A disc of radius 0.1 m on one of 0.2 m, both around the axis, or a ring."""
+    return {**two_blocks(origin, overlap="resolve"), "plane": "axisymmetric", **more}
+
+
+def test_rings_move_along_the_axis_with_their_masses(problem_with: Build) -> None:
+    moved, placed = problem_with(two_rings([0.0, 0.09])), problem_with(two_rings([0.0, 0.1]))
+    np.testing.assert_array_equal(moved.points[:, 0], placed.points[:, 0])
+    np.testing.assert_allclose(moved.points[:, 1], placed.points[:, 1], atol=2e-8)
+    np.testing.assert_allclose(moved.masses, placed.masses, rtol=1e-12)
+    assert moved.masses[moved.bodies[1].nodes].sum() == pytest.approx(1000.0 * np.pi * 0.1**2 * 0.05, rel=1e-9)
+
+
+def test_rings_do_not_move_across_the_axis(problem_with: Build) -> None:
+    with pytest.raises(RheotwinError, match=r"bodies\.(second|block): .* leads across the axis, which would stretch"):
+        problem_with(two_rings([0.19, 0.02]))
+
+
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_bars_that_cross_overlap(problem_with: Build, dimension: int) -> None:
     """One cell each: no node and no centre of either lies inside the other, only edges do."""
