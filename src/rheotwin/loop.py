@@ -15,7 +15,7 @@ from types import FrameType
 
 import numpy as np
 
-from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged
+from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Stopped
 from rheotwin.observers.protocol import Observer, Watched
 from rheotwin.schedule import Stop
 from rheotwin.solver import RUNAWAY
@@ -143,8 +143,10 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
                     break
                 for observer in observers:
                     observer.stop(run, stop)
-        except Diverged as error:
+        except Stopped as error:
             status, message, code = "diverged", str(error), EXIT_DIVERGED
+            if error.time is None:
+                message = f"the run stopped after t = {run.simulation.time:.6g} s: {message}"
         except BaseException as error:
             for observer in observers:
                 observer.finish(run, status="failed", message=str(error))
