@@ -17,6 +17,7 @@ import numpy as np
 
 from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Stopped
 from rheotwin.observers.protocol import Observer, Watched
+from rheotwin.runaway import check_tools
 from rheotwin.schedule import Stop
 from rheotwin.solver import RUNAWAY
 from rheotwin.squeeze import check_squeezed
@@ -134,6 +135,7 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
                     if not clock.advance(run, stop.time):
                         break
                     check_finite(run)
+                    check_tools(run)
                     check_squeezed(run)
                     for observer in observers:
                         observer.tick(run)
