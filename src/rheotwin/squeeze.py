@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.motion import Motion
-from rheotwin.constraints.tools import CENTER, RigidTool, tool_gaps
+from rheotwin.constraints.tools import CENTER, RigidTool, gaps_in_pose, tool_gaps
 from rheotwin.errors import Squeezed
 from rheotwin.observers.protocol import Watched
 from rheotwin.problem import Problem
@@ -60,7 +57,7 @@ def _inside(tool: RigidTool, pose: Array, x: Array, depth: float) -> tuple[Indic
         reach = float(np.linalg.norm(tool.surface.corner.reshape(-1, 3), axis=1).max())
         center = tool.geometry[CENTER : CENTER + 3] + pose[:3]
         nodes = nodes[np.linalg.norm(x[nodes] - center, axis=1) < reach]
-    gaps = _gaps(tool, pose, x[nodes])
+    gaps = gaps_in_pose(tool, pose, x[nodes])
     deep = gaps < -depth
     return nodes[deep], gaps[deep]
 
@@ -85,7 +82,9 @@ def _squeezed(
         problem.tools[row].name
         for row in hard
         # A tool that touches what is deep in another one is in its way.
-        if np.any(_gaps(problem.tools[row], poses[row], x[np.intersect1d(mine, problem.tools[row].candidates)]) < depth)
+        if np.any(
+            gaps_in_pose(problem.tools[row], poses[row], x[np.intersect1d(mine, problem.tools[row].candidates)]) < depth
+        )
     ]
     owners = problem.owners[mine]
     return Squeezed(
@@ -97,8 +96,3 @@ def _squeezed(
         nodes=len(mine),
         depth=-float(gaps[deepest]),
     )
-
-
-def _gaps(tool: RigidTool, pose: Array, points: Array) -> Array:
-    """Return gaps (n,) [m] of points (n, 3) to a tool in its pose, wherever forces have moved it."""
-    return tool_gaps(replace(tool, motion=Motion(np.zeros(1), pose[None, :])), 0.0, points)[0]
