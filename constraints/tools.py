@@ -9,7 +9,7 @@ contact force of size lambda >= 0 acts on the body as +lambda n and on the tool 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -186,6 +186,11 @@ def _gaps(shape: int, geometry: Array, pose: Array, points: Array, gaps: Array, 
         gap, nx, ny, nz = gap_and_normal(shape, geometry, pose, points[k, 0], points[k, 1], points[k, 2])
         gaps[k] = gap
         normals[k, 0], normals[k, 1], normals[k, 2] = nx, ny, nz
+
+
+def gaps_in_pose(tool: RigidTool, pose: Array, points: Array) -> Array:
+    """Return gaps (n,) [m] of points (n, 3) to a tool in a pose (4,), wherever forces have moved it."""
+    return tool_gaps(replace(tool, motion=Motion(np.zeros(1), pose[None, :])), 0.0, points)[0]
 
 
 def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array]:

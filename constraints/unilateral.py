@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import nnls
 
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import NoRoom, Stopped
 
 Array = NDArray[np.float64]
 
@@ -40,12 +40,12 @@ def solve_contact(compliance: Array, gap: Array) -> Array:
     try:
         multipliers, _ = nnls(factor.T, -solve_triangular(factor, gap, lower=True))
     except RuntimeError:  # scipy's word for too many iterations
-        raise RheotwinError(
-            f"contact: that of {gap.size} nodes could not be solved in one step; reduce the step"
-        ) from None
-    if float((gap + compliance @ multipliers).min()) < -CLOSED * float(np.abs(gap).max()):
-        raise RheotwinError(
+        raise Stopped(f"contact: that of {gap.size} nodes could not be solved in one step; reduce the step") from None
+    least = float((gap + compliance @ multipliers).min())
+    if least < -CLOSED * float(np.abs(gap).max()):
+        raise NoRoom(
             "contact: what is pressed from several sides has no room left; keep the tools further apart, or restrict "
-            "one with `bodies`"
+            "one with `bodies`",
+            -least,
         )
     return np.asarray(multipliers)

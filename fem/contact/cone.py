@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.unilateral import softened, solve_contact
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import Stopped
 from rheotwin.fem.contact.coulomb import OPEN, STICKING, Cone
 from rheotwin.fem.contact.law_force import HARD, Instant, Springs
 from rheotwin.fem.contact.newton import newton_step, newton_steps
@@ -100,7 +100,7 @@ def solve_cone(
     if force.shape[1] == 1 and np.all(springs.kind == HARD):
         try:
             return _frictionless(problem)
-        except RheotwinError:  # nothing holds all gaps: the best there is
+        except Stopped:  # nothing holds all gaps: the best there is
             pass
     return _by_proximal_points(problem, guess, enough)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.tools import RigidTool, tool_gaps
 from rheotwin.constraints.unilateral import solve_contact
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import NoRoom, Stopped
 from rheotwin.fem.contact.columns import NodeColumns
 from rheotwin.tensors import padded
 
@@ -86,8 +86,9 @@ class ContactSolver:
         for tool in self.tools:
             gaps, _ = tool_gaps(tool, end, positions[tool.candidates])
             if gaps.min(initial=0.0) < -1e-6 * float(np.ptp(positions, axis=0).max()):
-                raise RheotwinError(
-                    f"tools.{tool.name}: its contact did not settle at t = {end:.6g} s; reduce solvers.fem.step"
+                raise Stopped(
+                    f"tools.{tool.name}: its contact did not settle at t = {end:.6g} s; reduce solvers.fem.step",
+                    time=end,
                 )
 
     def _in_space(self, du: Array) -> Array:
@@ -123,7 +124,15 @@ class ContactSolver:
         own = np.diag(compliance)
         movable = np.flatnonzero((own > HELD * own.max()) & _foremost(node, normals, free_gaps))
         square = compliance[np.ix_(movable, movable)]
-        multipliers = solve_contact(0.5 * (square + square.T), free_gaps[movable])
+        try:
+            multipliers = solve_contact(0.5 * (square + square.T), free_gaps[movable])
+        except NoRoom as fault:
+            pressing = " and ".join(f"tools.{self.tools[index].name}" for index in np.unique(tool[movable]))
+            raise Stopped(
+                f"contact: what {pressing} press has no room left at t = {end:.6g} s, {fault.missing:.2g} m are "
+                "missing; keep the tools further apart, or restrict one with `bodies`",
+                time=end,
+            ) from None
         contacts = Contacts(tool[movable], node[movable], normals[movable], multipliers)
         return du_free + columns[:, movable] @ multipliers, contacts
 

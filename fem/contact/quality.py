@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import Stopped
 
 ENOUGH = 1e-10
 """Share of the size of the bodies to which contact laws hold where redundant contacts leave no more accuracy."""
@@ -28,7 +28,7 @@ class Quality:
     """Steps that missed more than `TIGHT`."""
 
     def enter(self, missed: float, closed: float, end: float, pressing: Sequence[str] = ()) -> None:
-        """Count what a step that ends at `end` [s] missed [m]; warn of the first loose one, refuse what is worse.
+        """Count what a step that ends at `end` [s] missed [m]; warn of the first loose one, stop at what is worse.
 
         `pressing` are the names of the tools that press.
         """
@@ -36,9 +36,10 @@ class Quality:
         off = max(missed, closed)
         if not off <= LOOSE * self.extent:
             tools = " and ".join(f"tools.{name}" for name in pressing)
-            raise RheotwinError(
+            raise Stopped(
                 f"contact: its forces were not found at t = {end:.6g} s, {off:.2g} m were missing; reduce "
-                "solvers.fem.step" + (f", or give what {tools} press more room" if tools else "")
+                "solvers.fem.step" + (f", or give what {tools} press more room" if tools else ""),
+                time=end,
             )
         if off > TIGHT * self.extent:
             self.loose += 1

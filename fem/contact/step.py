@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from rheotwin.constraints.contact.pairs import NO_TOOL
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.tool_motion import pack_drives
+from rheotwin.constraints.tools import PLANE, gaps_in_pose
 from rheotwin.fem.contact.columns import NodeColumns
 from rheotwin.fem.contact.cone import solve_cone
 from rheotwin.fem.contact.coulomb import Cone
@@ -86,7 +87,7 @@ class ContactStep:
                 # What touched in one round stays for all: contacts that took turns would never settle.
                 known = np.union1d(known, found.rows.slot[chosen])
                 if chosen.any():
-                    motion, touched = self._solve(found.kept(chosen), start, motion, free, memory, touched)
+                    motion, touched = self._solve(found.kept(chosen), begin, start, motion, free, memory, touched)
                 elif touched is not None:  # what the last round found is nowhere after it
                     motion, touched = free, replace(touched.kept(known[:0]), defect=0.0)
         assert best is not None
@@ -130,7 +131,23 @@ class ContactStep:
         """Return how far exact contacts are closed [m]."""
         return float(np.maximum(-rows.gap, 0.0)[~self.laws.soft[rows.law]].max(initial=0.0))
 
-    def _springs(self, found: Found, memory: Memory) -> Springs:
+    def _started(self, found: Found, memory: Memory, begin: Array) -> Array:
+        """Return the gaps (n,) [m] at the beginning as springs know them, of nodes at `begin` (N, 3).
+
+        Along the normal at the end a node at an edge or a curved face seems to have been deeper than it was (gaps of
+        convex tools are convex), and a spring would give back what it never took.
+        """
+        rows, start = found.rows, found.begin.copy()
+        pressed = self.laws.soft[rows.law] & (start < self.laws.shift[rows.law])
+        for index in np.unique(rows.tool[pressed & (rows.tool != NO_TOOL)]):
+            tool = self._model.tools[index]
+            if tool.shape == PLANE:
+                continue
+            mine = np.flatnonzero(pressed & (rows.tool == index))
+            start[mine] = np.maximum(start[mine], gaps_in_pose(tool, memory.pose[index], begin[rows.node[mine, 0]]))
+        return start
+
+    def _springs(self, found: Found, memory: Memory, begin: Array) -> Springs:
         rows, laws = found.rows, self.laws
         law, history = rows.law, memory.history
         return Springs(
@@ -141,7 +158,7 @@ class ContactStep:
             past=history.integral[rows.slot],
             level=laws.shift[law],
             cut=self._cuts(rows, memory),
-            start=found.begin,
+            start=self._started(found, memory, begin),
         )
 
     def _cone(self, law: Indices) -> Cone:
@@ -161,9 +178,16 @@ class ContactStep:
         return np.ascontiguousarray(0.5 * (square + square.T))
 
     def _solve(
-        self, found: Found, start: Motion, motion: Motion, free: Motion, memory: Memory, last: Touched | None
+        self,
+        found: Found,
+        begin: Array,
+        start: Motion,
+        motion: Motion,
+        free: Motion,
+        memory: Memory,
+        last: Touched | None,
     ) -> tuple[Motion, Touched]:
-        """Solve the contact problem linearised where `motion` ends."""
+        """Solve the contact problem of a step from positions `begin` (N, 3), linearised where `motion` ends."""
         rows, d = found.rows, self._model.dimension
         shape = rows.frame.shape[:2]
         matrix = rows.matrix(motion.du.size, d)
@@ -183,7 +207,7 @@ class ContactStep:
         rest[:, 0] -= np.where(parting > 0.0, back, 0.0)
         square = self._compliance(rows, matrix, on_tools)
         slid = memory.history.sliding[rows.slot] & memory.history.active[rows.slot]
-        springs, cone = self._springs(found, memory), self._cone(rows.law)
+        springs, cone = self._springs(found, memory, begin), self._cone(rows.law)
         guess, enough = _guess(rows, shape, last), ENOUGH * self._model.problem.extent
         solved = solve_cone(square, rest.ravel(), guess, springs, cone, self.instant, slid, enough)
         flat = solved.force.ravel()

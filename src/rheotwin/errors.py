@@ -45,30 +45,68 @@ class InputFaults(RheotwinError):
         super().__init__("\n".join([f"{source}: {count}", *(f"  {fault}" for fault in self.faults)]))
 
 
-class Diverged(RheotwinError):
-    """A simulation left the range of sensible numbers."""
+class Stopped(RheotwinError):
+    """A run that cannot go on; its record keeps what it had.
+
+    The run loop says after which time, unless `time` [s] is known and in the sentence.
+    """
 
     exit_code = EXIT_DIVERGED
 
+    def __init__(self, message: str, *, time: float | None = None) -> None:
+        self.time = time
+        super().__init__(message)
+
+
+class Diverged(Stopped):
+    """A simulation left the range of sensible numbers."""
+
     def __init__(self, *, time: float, body: str, node: int, position: tuple[float, ...], advice: str) -> None:
-        self.time, self.body, self.node, self.position, self.advice = time, body, node, position, advice
+        self.body, self.node, self.position, self.advice = body, node, position, advice
         where = ", ".join(f"{coordinate:.4g}" for coordinate in position)
         super().__init__(
-            f"the run diverged at t = {time:.6g} s in body '{body}' at node {node} (rest position {where}): {advice}"
+            f"the run diverged at t = {time:.6g} s in body '{body}' at node {node} (rest position {where}): {advice}",
+            time=time,
         )
 
 
-class Squeezed(Diverged):
-    """Tools leave nodes no place to be."""
+class NoRoom(Stopped):
+    """Contacts of one step that no forces can keep open together: `missing` in the unit of their gaps."""
 
-    def __init__(self, *, time: float, tools: tuple[str, str], body: str, nodes: int) -> None:
-        self.time, self.tools, self.body, self.nodes = time, tools, body, nodes
-        first, second = tools
-        RheotwinError.__init__(
-            self,
-            f"the contact cannot be satisfied at t = {time:.6g} s: {nodes} nodes of body '{body}' are between "
-            f"tools.{first} and tools.{second}, which leave them no place; keep these tools apart, end their motion "
-            'earlier, or give one of them a force (`drive`) or law = "penalty"',
+    def __init__(self, message: str, missing: float) -> None:
+        self.missing = missing
+        super().__init__(message)
+
+
+class Squeezed(Stopped):
+    """Tools leave nodes no place to be.
+
+    `nodes` of a body are inside of `tools`, the deepest of them, `node`, by `depth` [m]; `supports` hold some of them.
+    """
+
+    def __init__(
+        self,
+        *,
+        time: float,
+        tools: tuple[str, ...],
+        supports: tuple[str, ...],
+        body: str,
+        node: int,
+        nodes: int,
+        depth: float,
+    ) -> None:
+        self.tools, self.supports, self.body, self.node, self.nodes, self.depth = (
+            tools, supports, body, node, nodes, depth)  # fmt: skip
+        partners = [f"tools.{name}" for name in tools] + [f"supports.{name}" for name in supports]
+        many, one = nodes > 1, len(partners) == 1
+        where = f"inside of {partners[0]}" if one else f"between {', '.join(partners[:-1])} and {partners[-1]}"
+        super().__init__(
+            f"the contact cannot be satisfied at t = {time:.6g} s: {nodes} node{'s' if many else ''} of body '{body}' "
+            f"{'are' if many else 'is'} {where}, which {'leaves' if one else 'leave'} {'them' if many else 'it'} no "
+            f"place, node {node} lacks {depth:.3g} m; keep {'it away' if one else 'these apart'}, end "
+            f"{'its' if one else 'their'} motion earlier, or give {'it' if one else 'a tool'} a force (`drive`) or "
+            'law = "penalty"',
+            time=time,
         )
 
 

@@ -15,8 +15,9 @@ from types import FrameType
 
 import numpy as np
 
-from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged
+from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Stopped
 from rheotwin.observers.protocol import Observer, Watched
+from rheotwin.runaway import check_tools
 from rheotwin.schedule import Stop
 from rheotwin.solver import RUNAWAY
 from rheotwin.squeeze import check_squeezed
@@ -134,6 +135,7 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
                     if not clock.advance(run, stop.time):
                         break
                     check_finite(run)
+                    check_tools(run)
                     check_squeezed(run)
                     for observer in observers:
                         observer.tick(run)
@@ -143,8 +145,10 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
                     break
                 for observer in observers:
                     observer.stop(run, stop)
-        except Diverged as error:
+        except Stopped as error:
             status, message, code = "diverged", str(error), EXIT_DIVERGED
+            if error.time is None:
+                message = f"the run stopped after t = {run.simulation.time:.6g} s: {message}"
         except BaseException as error:
             for observer in observers:
                 observer.finish(run, status="failed", message=str(error))

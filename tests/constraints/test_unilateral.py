@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheotwin.constraints import solve_contact
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import Stopped
 
 Array = np.ndarray
 
@@ -71,5 +71,5 @@ def test_contacts_that_ask_for_the_same_share_the_force() -> None:
 
 
 def test_contacts_without_room_are_refused_in_words() -> None:
-    with pytest.raises(RheotwinError, match=r"contact: what is pressed from several sides has no room left; keep the"):
+    with pytest.raises(Stopped, match=r"contact: what is pressed from several sides has no room left; keep the"):
         solve_contact(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([-1.0, -1.0]))

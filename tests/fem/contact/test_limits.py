@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import Stopped
 from rheotwin.fem.contact.quality import Quality
 from rheotwin.solver import Simulation
 
@@ -32,12 +32,12 @@ def test_what_has_no_room_names_the_tools(two_blocks: Callable[..., Data], start
         },
     )
     simulation = start(data, step=2e-3)
-    with pytest.raises(RheotwinError, match=r"give what tools\.left and tools\.right press more room"):
+    with pytest.raises(Stopped, match=r"give what tools\.left and tools\.right press more room"):
         simulation.advance(0.1, 1000)
 
 
 def test_without_tools_only_the_step_is_named() -> None:
-    with pytest.raises(RheotwinError, match=r"reduce solvers\.fem\.step$"):
+    with pytest.raises(Stopped, match=r"reduce solvers\.fem\.step$"):
         Quality(1.0).enter(0.0, 2e-4, 0.1)
 
 
