@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.tools import CENTER, RigidTool, gaps_in_pose, tool_gaps
+from rheotwin.constraints.tools import CENTER, RigidTool, bounding_radius, gaps_in_pose, tool_gaps
 from rheotwin.errors import Squeezed
 from rheotwin.observers.protocol import Watched
 from rheotwin.problem import Problem
@@ -34,7 +34,7 @@ def check_squeezed(run: Watched) -> None:
     found: dict[int, tuple[Indices, Array]] = {}
     for row in hard:
         tool = problem.tools[row]
-        nodes, gaps = _inside(tool, poses[row], x, depth)
+        nodes, gaps = _inside(tool, poses[row], x, depth, problem.dimension)
         if len(nodes):
             chosen = gaps < -depth - _held_at_start(problem, tool, nodes)
             if chosen.any():
@@ -50,13 +50,12 @@ def _hard_tools(problem: Problem) -> list[int]:
     return [row for row, law in enumerate(problem.contact.tool_laws) if law.law in ("exact", "impulse")]
 
 
-def _inside(tool: RigidTool, pose: Array, x: Array, depth: float) -> tuple[Indices, Array]:
+def _inside(tool: RigidTool, pose: Array, x: Array, depth: float, dimension: int) -> tuple[Indices, Array]:
     """Return the candidates more than `depth` [m] inside of a tool, and their gaps [m]."""
     nodes = tool.candidates
     if tool.surface is not None:  # distances to triangles cost most, and a body is mostly elsewhere
-        reach = float(np.linalg.norm(tool.surface.corner.reshape(-1, 3), axis=1).max())
         center = tool.geometry[CENTER : CENTER + 3] + pose[:3]
-        nodes = nodes[np.linalg.norm(x[nodes] - center, axis=1) < reach]
+        nodes = nodes[np.linalg.norm(x[nodes] - center, axis=1) < bounding_radius(tool, dimension)]
     gaps = gaps_in_pose(tool, pose, x[nodes])
     deep = gaps < -depth
     return nodes[deep], gaps[deep]
