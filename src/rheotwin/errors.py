@@ -13,7 +13,7 @@ EXIT_FALLS_SHORT = 1
 EXIT_BAD_INPUT = 2
 """The request cannot be carried out as stated: the sentence names the place and the remedy."""
 EXIT_DIVERGED = 3
-"""A run stopped because its numbers blew up; the record keeps every frame before that."""
+"""A run stopped because its numbers blew up or nothing meets its contact; the record keeps every frame before that."""
 EXIT_INTERRUPTED = 130
 """The user pressed ctrl-C; the record is valid and can be resumed."""
 
@@ -95,8 +95,8 @@ class Squeezed(Stopped):
         nodes: int,
         depth: float,
     ) -> None:
-        self.tools, self.supports, self.body, self.node, self.nodes, self.depth = (
-            tools, supports, body, node, nodes, depth)  # fmt: skip
+        self.tools, self.supports = tools, supports
+        self.body, self.node, self.nodes, self.depth = body, node, nodes, depth
         partners = [f"tools.{name}" for name in tools] + [f"supports.{name}" for name in supports]
         many, one = nodes > 1, len(partners) == 1
         where = f"inside of {partners[0]}" if one else f"between {', '.join(partners[:-1])} and {partners[-1]}"
