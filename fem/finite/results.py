@@ -7,6 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.setup import POSE_SIZE
+from rheotwin.fem.contact.memory import Pushes
+from rheotwin.fem.contact.results import tool_reactions
 from rheotwin.fem.finite.body import BodyState, FiniteBody
 from rheotwin.fem.finite.model import FiniteModel
 from rheotwin.fem.finite.state import State
@@ -33,14 +36,17 @@ def contact_forces(model: FiniteModel, state: State, time: float) -> tuple[Indic
 
 
 def reactions(model: FiniteModel, state: State, time: float) -> dict[str, Array]:
-    """Return the force (d,) [N] the bodies exert on each tool and support at `time` [s]."""
-    problem, found = model.problem, {}
+    """Return the force (d,) [N] on each tool and support at `time` [s]; with `contact` moments on tools, too."""
+    problem = model.problem
     tools, nodes, forces = contact_forces(model, state, time)
-    forces = forces[:, : problem.dimension]
     held = residual(model, state, time).reshape(problem.points.shape)
-    np.subtract.at(held, nodes, forces)
-    for index, tool in enumerate(problem.tools):
-        found[f"tool.{tool.name}"] = -forces[tools == index].sum(axis=0)
+    np.subtract.at(held, nodes, forces[:, : problem.dimension])
+    places = padded(problem.points + state.u.reshape(problem.points.shape))
+    pushes = Pushes(nodes[:, None], forces[:, None], tools, places[nodes], forces)
+    poses = np.array([tool.motion.at(time) for tool in problem.tools]).reshape(-1, POSE_SIZE)
+    found = tool_reactions(problem.tools, pushes, poses, problem.dimension)
+    if problem.contact is None:
+        found = {f"tool.{tool.name}": found[f"tool.{tool.name}"] for tool in problem.tools}
     for index, item in enumerate(problem.prescribed):
         found[f"support.{item.name}"] = -np.where(problem.owners == index, held, 0.0).sum(axis=0)
     return found

@@ -132,3 +132,35 @@ def test_it_is_a_simulation(
     assert set(fields) == set(NODE_FIELDS)
     for name, spec in NODE_FIELDS.items():
         assert fields[name].reshape(len(simulation.positions), -1).shape[1] == spec.components
+
+
+@pytest.mark.parametrize("lawful", [True, False])
+def test_moments_on_tools_are_told_where_there_is_contact(
+    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any], lawful: bool
+) -> None:
+    """A plane presses a block evenly, about whose middle x = 0.5 its force acts: 0.3 F_y about a centre at x = 0.2."""
+    data = scene(
+        laws["elastic"],
+        size=[1.0, 1.0],
+        cells=[4, 4],
+        pattern="alternating",
+        duration=1.0,
+        supports=FLOOR,
+        tools={
+            "plate": {
+                "shape": "plane",
+                "center": [0.2, 1.0],
+                "normal": [0.0, -1.0],
+                "motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.05]]},
+            }
+        },
+    )
+    if lawful:
+        data["contact"] = {"law": "exact", "bodies": False}
+    simulation = begin(data, description, step=0.25)
+    simulation.advance(1.0, 10**9)
+    reactions = simulation.reactions()
+    if lawful:
+        assert reactions["tool.plate"][1] > 0.0
+        np.testing.assert_allclose(reactions["tool.plate.moment"], [0.3 * reactions["tool.plate"][1]], rtol=1e-6)
+    assert ("tool.plate.moment" in reactions) is lawful
