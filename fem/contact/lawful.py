@@ -125,4 +125,5 @@ def _pushes(touched: Touched | None, impulse: Array | None, h: float) -> Pushes:
     pushing = np.any(impulse != 0.0, axis=1)
     rows = touched.rows.kept(pushing)
     force = impulse[pushing] / h
-    return Pushes(rows.node, rows.on_nodes(force), rows.tool, rows.point, rows.forces(force))
+    places = rows.point + rows.gap[:, None] * rows.frame[:, 0]  # moments are those of forces at nodes
+    return Pushes(rows.node, rows.on_nodes(force), rows.tool, places, rows.forces(force))

@@ -30,7 +30,7 @@ class Pushes:
     """(n, 4, 3) [N] on each node: the impulse of the step over its length."""
     tool: Indices
     point: Array
-    """(n, 3) [m]"""
+    """(n, 3) [m] where the force acts: the weighted sum of the nodes."""
     force: Array
     """(n, 3) [N], normal and friction, on the weighted sum of the nodes."""
 

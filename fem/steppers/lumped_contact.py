@@ -29,7 +29,7 @@ def pushes_of(contact: Contact, kick: float) -> Pushes:
         node=np.where(there, contact.places[node], 0),
         push=weight[:, :, None] * (impulse / kick)[:, None, :],
         tool=pairs.tool[chosen],
-        point=pairs.point[chosen],
+        point=pairs.point[chosen] + pairs.gap[chosen, None] * pairs.normal[chosen],
         force=impulse / kick,
     )
 

@@ -10,8 +10,10 @@ import meshio
 import numpy as np
 import pytest
 
+from rheotwin.build import build_problem
 from rheotwin.particles import TrussSolver
 from rheotwin.problem import Problem
+from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options
 
 Data = dict[str, Any]
@@ -195,3 +197,37 @@ def test_a_light_tool_never_bounces_higher(center: float, step: float, scene: Sc
     # It is seen at steps only, within which it falls g h^2/8 from a turning point.
     assert -1e-7 < max(heights[round(0.007 / step) :]) < 1e-9
     assert min(heights) > -1.1e-4
+
+
+@pytest.mark.parametrize("who", ["midpoint", "quasi-static", "central-difference", "truss"])
+def test_moments_on_tools_are_those_of_forces_at_nodes(who: str, scene: Scene, start: Start) -> None:
+    """A roller turns 5 % of its radius deep in soft springs: its moment is -sum (x - c) x f of the nodes' forces.
+
+    With the arms of its surface it would be up to a twentieth larger.
+    """
+    roller = {
+        "shape": "cylinder",
+        "center": [0.5, 0.61],
+        "radius": 0.1,
+        "motion": {"times": [0.0, 0.4], "displacement": [[0.0, 0.0], [0.0, -0.04]], "angle": [0.0, -1.0]},
+    }
+    law = {"law": "penalty", "stiffness": 2e5, "friction": 0.4, "bodies": False}
+    data = scene(DAMPED, size=[1.0, 0.5], cells=[10, 5], density=1000.0, supports=FLOOR, tools={"roller": roller},
+                 contact=law, duration=0.4)  # fmt: skip
+    if who == "truss":
+        solver = TrussSolver()
+        problem = build_problem(scene_from_data(data, base=None))
+        simulation: Any = solver.start(problem, checked_options(solver, {}))
+    else:
+        simulation = start(data, stepper=who, **({} if who == "central-difference" else {"step": 0.01}))
+    simulation.advance(0.4, 10**9)
+    force, x = simulation.fields()["contact_force"][:, :2], simulation.positions
+    touched = np.flatnonzero(np.any(force != 0.0, axis=1))
+    center = np.array([0.5, 0.57])
+    depth = 0.1 - np.linalg.norm(x[touched] - center, axis=1)
+    assert 0.002 < depth.max() < 0.01
+    arm = x[touched] - center
+    moment = -np.sum(arm[:, 0] * force[touched, 1] - arm[:, 1] * force[touched, 0])
+    assert abs(moment) > 0.1
+    # between the middle of a step, whose forces these are, and its end nodes move a little
+    assert simulation.reactions()["tool.roller.moment"][0] == pytest.approx(moment, rel=5e-3)
