@@ -41,8 +41,9 @@ class ProblemBody:
 
     @property
     def nodes(self) -> slice:
-        """Global node numbers of the body."""
-        return slice(self.first_node, self.first_node + self.mesh.p.shape[1])
+        """Global node numbers of the body: points between the vertices of curved cells have none."""
+        curved = len(self.mesh.elem.doflocs) > len(self.mesh.t)
+        return slice(self.first_node, self.first_node + (self.mesh.nvertices if curved else self.mesh.p.shape[1]))
 
 
 @dataclass(frozen=True)
