@@ -60,14 +60,11 @@ def _arm_before(
     places along the velocities it ends with: so node and tool take and give the same.
     """
     i, g = node[p, 0], gap[p]
-    return arm_of(
-        geometry,
-        pose,
-        tool,
-        point[p, 0] + g * normal[p, 0] - h * v[i, 0],
-        point[p, 1] + g * normal[p, 1] - h * v[i, 1],
-        point[p, 2] + g * normal[p, 2] - h * v[i, 2],
-    )
+    x = point[p, 0] + g * normal[p, 0] - h * v[i, 0]
+    y = point[p, 1] + g * normal[p, 1] - h * v[i, 1]
+    z = point[p, 2] + g * normal[p, 2] - h * v[i, 2]
+    rx, ry, rz = arm_of(geometry, pose, tool, x, y, z)
+    return rx, ry, rz
 
 
 @borrowing
