@@ -44,7 +44,7 @@ Flags = NDArray[np.bool_]
 class Shifts(NamedTuple):
     """Scratch: shifts of nodes (N, 3) [m] and of tools (T, 4), zero between steps.
 
-    `rows` (P, 20) are those of `mobility`, but of places: in PRESSED the lift [N s2]. `others` (P,) are the pairs that
+    `rows` (P, ROW) are those of `mobility`, but of places: in PRESSED the lift [N s2]. `others` (P,) are the pairs that
     are no impacts.
     """
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.tools import RigidTool, bounding_radius
+from rheotwin.constraints.tools import CYLINDER, PLANE, PRISM, RADIUS, SIDES, SPHERE, RigidTool, bounding_radius
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem
 
@@ -26,15 +26,27 @@ def _stiffness(law: ContactLaw) -> float:
     return law.stiffness if law.law in ("penalty", "integrated") else 0.0
 
 
-def _ease(tool: RigidTool, dimension: int) -> float:
-    """Return a bound of 1/M + r^2/I [1/kg] of a tool, 0 where its motion decides.
+def _lever(tool: RigidTool, points: Array) -> float:
+    """Return the largest arm [m] a normal force on a tool can have about its axis.
 
-    Normals of what is round, and of bars and cylinders without an end, point to the axis: they have no arm that counts.
+    Normals of what is round point to the axis, and planes in space turn about their own normal.
     """
+    if tool.shape in (SPHERE, CYLINDER):
+        return 0.0
+    if tool.shape == PRISM:
+        return float(tool.geometry[RADIUS] / np.cos(np.pi / tool.geometry[SIDES]))
+    if tool.shape == PLANE:
+        flat, centre = points.shape[1] == 2, tool.geometry[: points.shape[1]]
+        return float(np.linalg.norm(points[tool.candidates] - centre, axis=1).max()) if flat else 0.0
+    return bounding_radius(tool, points.shape[1])
+
+
+def _ease(tool: RigidTool, points: Array) -> float:
+    """Return a bound of 1/M + r^2/I [1/kg] of a tool, 0 where its motion decides."""
     if tool.drive is None:
         return 0.0
-    inverse, radius = tool.drive.inverse_masses, bounding_radius(tool, dimension)
-    return float(inverse[:3].max() + inverse[3] * (radius if np.isfinite(radius) else 0.0) ** 2)
+    inverse = tool.drive.inverse_masses
+    return float(inverse[:3].max() + inverse[3] * _lever(tool, points) ** 2)
 
 
 def _most_at_once(tool: RigidTool, points: Array) -> int:
@@ -47,7 +59,7 @@ def _most_at_once(tool: RigidTool, points: Array) -> int:
 
 def _give(tool: RigidTool, problem: Problem) -> float:
     """Return n m/M of a tool, 0 where its motion decides."""
-    ease = _ease(tool, problem.dimension)
+    ease = _ease(tool, problem.points)
     return ease * problem.masses[tool.candidates].min() * _most_at_once(tool, problem.points) if ease > 0.0 else 0.0
 
 

@@ -128,3 +128,19 @@ def test_bounces_of_a_block_give_no_energy(
     gained, fall = np.array(energies) - energies[0], 8.5
     assert gained.max() < most * fall
     assert np.abs(gained[-300:].mean()) < 0.12 * fall
+
+
+def test_a_tool_that_turns_easily_bounds_the_step(make_problem: Build, start: Build) -> None:
+    """1/M + r^2/I: a plane of 1 kg m2 and one of 1e-6 kg m2 about its middle, 0.1 m from the nodes furthest out."""
+    bounds = []
+    for inertia in (1.0, 1e-6):
+        drive = {"mass": 10.0, "moment_of_inertia": inertia, "free": ["y", "angle"]}
+        problem = make_problem(
+            2,
+            SOFT,
+            body={"size": [0.2, 0.1], "cells": [4, 2], "density": 200.0},
+            tools={"lid": {"shape": "plane", "center": [0.1, 0.1001], "normal": [0.0, -1.0], "drive": drive}},
+            contact={"law": "penalty", "stiffness": 1e5},
+        )
+        bounds.append(start(problem).stable_step)
+    assert bounds[1] < 2.0 / np.sqrt(1e5 * 2 * 0.1**2 / 1e-6) < bounds[0], "two nodes at the ends turn it"
