@@ -58,11 +58,29 @@ def bounding_radius(tool: RigidTool, dimension: int) -> float:
     if tool.shape == SPHERE or (tool.shape == CYLINDER and dimension == 2):
         return float(geometry[RADIUS])
     if tool.shape == PRISM and dimension == 2:
-        return float(geometry[RADIUS] / np.cos(np.pi / geometry[SIDES]))
+        return turning_reach(tool)
     if tool.shape == BOX:
         return float(np.linalg.norm(geometry[HALF : HALF + dimension]))
     if tool.shape == MESH and tool.surface is not None:
         return float(np.linalg.norm(tool.surface.corner.reshape(-1, 3)[:, :dimension], axis=1).max())
+    return np.inf
+
+
+def turning_reach(tool: RigidTool) -> float:
+    """Return how far [m] from its axis a tool has surface that moves across itself when it turns; infinite for planes.
+
+    Normals of what is round point to the axis.
+    """
+    geometry = tool.geometry
+    if tool.shape in (SPHERE, CYLINDER):
+        return 0.0
+    if tool.shape == PRISM:
+        return float(geometry[RADIUS] / np.cos(np.pi / geometry[SIDES]))
+    if tool.shape == BOX:
+        return float(np.hypot(geometry[HALF], geometry[HALF + 1]))
+    if tool.shape == MESH and tool.surface is not None:
+        corners = tool.surface.corner.reshape(-1, 3)
+        return float(np.linalg.norm(np.cross(geometry[AXIS : AXIS + 3], corners), axis=1).max())
     return np.inf
 
 

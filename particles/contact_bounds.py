@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from rheotwin.constraints.contact.springs import contact_stiffness
+from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steppers.choose import StepperName
@@ -16,16 +16,16 @@ Others = list[tuple[csr_matrix, float]]
 
 def with_contact(others: Others, problem: Problem) -> Others:
     """Add the springs of contact to the stiffness and viscosity beside the elements, each a matrix and a bound."""
-    stiffness = contact_stiffness(problem)
-    if not stiffness.any():
+    if not has_contact_springs(problem):
         return others
+    stiffness = contact_stiffness(problem)
     (stiff, bound), viscous = others
     return [(csr_matrix(stiff + diags(np.repeat(stiffness, problem.dimension))), bound), viscous]
 
 
 def with_contact_reason(bound: StepBound, problem: Problem) -> StepBound:
     """Say that the springs of contact are in a bound."""
-    if not contact_stiffness(problem).any():
+    if not has_contact_springs(problem):
         return bound
     return StepBound(bound.step, f"{bound.reason}, with the contact stiffness (K h^2/m < 4) in it")
 
@@ -44,7 +44,7 @@ def check_contact(problem: Problem, stepper: StepperName) -> None:
             'and `drive` of tools out, or use stepper = "semi-implicit"'
         )
     laws = (problem.contact.law, *problem.contact.tool_laws)
-    if contact_stiffness(problem).any() or any(law.static_friction > 0.0 for law in laws):
+    if has_contact_springs(problem) or any(law.static_friction > 0.0 for law in laws):
         raise RheotwinError(
             f"solvers.truss.stepper: {stepper!r} knows the contact laws exact and impulse only, without friction; "
             'choose one of them, or stepper = "semi-implicit"'

@@ -84,15 +84,15 @@ def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float)
         if tool != NO_TOOL:
             law = tool
             light = tool_ease[tool, 0] + tool_ease[tool, 1] + tool_ease[tool, 2] + tool_ease[tool, 3]
-            arm = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
             if light > 0.0:
                 pushed[p] = tool
                 arm = _arm_before(p, tool, node, normal, gap, point, geometry, before_pose, v, h)
+                tx, ty, tz = turn_of(geometry, tool, arm)
                 rows[p, ARM], rows[p, ARM + 1], rows[p, ARM + 2] = arm
-            tx, ty, tz = turn_of(geometry, tool, arm)
-            if light > 0.0:
                 rows[p, TURN], rows[p, TURN + 1], rows[p, TURN + 2] = tx, ty, tz
             else:
+                arm = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
+                tx, ty, tz = turn_of(geometry, tool, arm)
                 rows[p, SURFACE] = tool_v[tool, 0] + tool_v[tool, 3] * tx
                 rows[p, SURFACE + 1] = tool_v[tool, 1] + tool_v[tool, 3] * ty
                 rows[p, SURFACE + 2] = tool_v[tool, 2] + tool_v[tool, 3] * tz

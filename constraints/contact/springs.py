@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.tools import CYLINDER, PLANE, PRISM, RADIUS, SIDES, SPHERE, RigidTool, bounding_radius
+from rheotwin.constraints.tools import BOX, MESH, PLANE, RigidTool, bounding_radius, turning_reach
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem
 
@@ -27,18 +27,11 @@ def _stiffness(law: ContactLaw) -> float:
 
 
 def _lever(tool: RigidTool, points: Array) -> float:
-    """Return the largest arm [m] a normal force on a tool can have about its axis.
-
-    Normals of what is round point to the axis, and planes in space turn about their own normal.
-    """
-    if tool.shape in (SPHERE, CYLINDER):
-        return 0.0
-    if tool.shape == PRISM:
-        return float(tool.geometry[RADIUS] / np.cos(np.pi / tool.geometry[SIDES]))
+    """Return a bound of the arm [m] a normal force on a tool has about its axis; planes in space have it for normal."""
     if tool.shape == PLANE:
         flat, centre = points.shape[1] == 2, tool.geometry[: points.shape[1]]
         return float(np.linalg.norm(points[tool.candidates] - centre, axis=1).max()) if flat else 0.0
-    return bounding_radius(tool, points.shape[1])
+    return bounding_radius(tool, points.shape[1]) if tool.shape in (BOX, MESH) else turning_reach(tool)
 
 
 def _ease(tool: RigidTool, points: Array) -> float:
@@ -52,7 +45,7 @@ def _ease(tool: RigidTool, points: Array) -> float:
 def _most_at_once(tool: RigidTool, points: Array) -> int:
     """Return how many of its candidates a tool can touch at the same time: no more than lie within its diameter."""
     places, radius = points[tool.candidates], bounding_radius(tool, points.shape[1])
-    if not np.isfinite(radius):
+    if 2.0 * radius >= np.linalg.norm(np.ptp(places, axis=0)):
         return len(places)
     return int(cKDTree(places).query_ball_point(places, 2.0 * radius, return_length=True).max())
 
@@ -61,6 +54,17 @@ def _give(tool: RigidTool, problem: Problem) -> float:
     """Return n m/M of a tool, 0 where its motion decides."""
     ease = _ease(tool, problem.points)
     return ease * problem.masses[tool.candidates].min() * _most_at_once(tool, problem.points) if ease > 0.0 else 0.0
+
+
+def has_contact_springs(problem: Problem) -> bool:
+    """Tell whether contact adds stiffness to any node."""
+    setup = problem.contact
+    if setup is None:
+        return False
+    at_tools = zip(problem.tools, setup.tool_laws, strict=True)
+    return (setup.between_bodies and _stiffness(setup.law) > 0.0) or any(
+        _stiffness(law) > 0.0 and len(tool.candidates) > 0 for tool, law in at_tools
+    )
 
 
 def contact_stiffness(problem: Problem) -> Array:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.lumped import Contact
 from rheotwin.constraints.contact.mobility import PRESSED, TANGENT
 from rheotwin.constraints.contact.pack import pack_contact
-from rheotwin.constraints.contact.springs import contact_stiffness
+from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact.memory import Pushes
 from rheotwin.fem.model import FREE, Model
@@ -54,9 +54,9 @@ def pack_model_contact(model: Model) -> Contact | None:
 
 def contact_springs(model: Model) -> Array | None:
     """Return the stiffness (N d,) [N/m] that contact adds to components; None without springs."""
-    stiffness = contact_stiffness(model.problem)
-    if not stiffness.any():
+    if not has_contact_springs(model.problem):
         return None
+    stiffness = contact_stiffness(model.problem)
     found = np.zeros(model.points.shape)
     found[model.vertex_rows] = stiffness[:, None]
     return found.ravel()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -107,21 +106,19 @@ class Problem:
 
     def _check_nodes(self) -> None:
         """Refuse bodies with common nodes (they could not touch or pass each other) and nodes without a body."""
-        ordered = sorted(self.bodies, key=lambda body: body.first_node)
-        for body, following in pairwise(ordered):
-            if following.first_node < body.nodes.stop:
+        expected, before = 0, ""
+        for body in sorted(self.bodies, key=lambda body: body.first_node):
+            if before and body.first_node < expected:
                 raise RheotwinError(
-                    f"bodies.{following.name}: it shares node {following.first_node} with body '{body.name}'; number "
-                    "the nodes of each body after those of the one before, or make one body of both"
+                    f"bodies.{body.name}: it shares node {body.first_node} with body '{before}'; number the nodes of "
+                    "each body after those of the one before, or make one body of both"
                 )
-        expected = 0
-        for body in ordered:
             if body.first_node != expected:
                 raise RheotwinError(
                     f"bodies.{body.name}: its nodes begin at {body.first_node}, those before it end at {expected}; "
                     "number the nodes of all bodies without a gap"
                 )
-            expected = body.nodes.stop
+            expected, before = body.nodes.stop, body.name
         if expected != len(self.points):
             raise RheotwinError(
                 f"points: there are {len(self.points)} for {expected} nodes of bodies; give one for each"

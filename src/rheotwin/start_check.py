@@ -9,20 +9,12 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 
 from rheotwin.constraints.tools import (
-    AXIS,
-    BOX,
     CENTER,
-    CYLINDER,
-    HALF,
-    MESH,
     PLANE,
-    PRISM,
-    RADIUS,
     REFERENCE,
-    SIDES,
-    SPHERE,
     RigidTool,
     tool_gaps,
+    turning_reach,
 )
 from rheotwin.meshing import smallest_surface_edge
 from rheotwin.problem import Problem, ProblemBody
@@ -158,14 +150,5 @@ def _driven_speed(tool: RigidTool, problem: Problem) -> float:
 
 def _reach(tool: RigidTool, extent: float) -> float:
     """Return how far [m] from its axis a tool has surface that moves across itself when it turns."""
-    geometry = tool.geometry
-    if tool.shape in (SPHERE, CYLINDER):
-        return 0.0
-    if tool.shape == PRISM:
-        return float(geometry[RADIUS] / np.cos(np.pi / geometry[SIDES]))
-    if tool.shape == BOX:
-        return float(np.hypot(geometry[HALF], geometry[HALF + 1]))
-    if tool.shape == MESH and tool.surface is not None:
-        corners = tool.surface.corner.reshape(-1, 3)
-        return float(np.linalg.norm(np.cross(geometry[AXIS : AXIS + 3], corners), axis=1).max())
-    return extent
+    reach = turning_reach(tool)
+    return reach if np.isfinite(reach) else extent
