@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.driven import Driven, DrivenPoints, fill_driven, pack_driven
@@ -22,6 +21,7 @@ from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.constraints.measure_rows import Measures, fill_measures, pack_measures
 from rheotwin.constraints.rows import Rows, along, fill_diagonal, joined, room_for_rows, solve_rows
 from rheotwin.constraints.stabilisation import INDEPENDENT
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -83,7 +83,7 @@ def pack_constraints(
     )
 
 
-@njit(cache=True)
+@compiled
 def _look(constraints: ConstraintSet, x: Array, v: Array, time: float, after: bool, slack: float) -> None:
     """Fill gradients, values, curvatures and speeds of the motions in the present shape."""
     links, measures, rows = constraints.links.length.shape[0], constraints.measures.rest.shape[0], constraints.rows
@@ -95,7 +95,7 @@ def _look(constraints: ConstraintSet, x: Array, v: Array, time: float, after: bo
     fill_driven(constraints.driven, time, after, slack, x, rows.gradient[entry:], drift, known)
 
 
-@njit(cache=True)
+@compiled
 def solve_constraints(
     constraints: ConstraintSet, x: Array, v: Array, time: float, after: bool, slack: float, multipliers: Array
 ) -> None:

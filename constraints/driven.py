@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.constraints.motion import Motion, interpolate_rates, motion_rates
 from rheotwin.constraints.packed import Tables, pack_tables, table_value
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -73,7 +73,7 @@ def pack_driven(points: DrivenPoints) -> Driven:
     return Driven(node, component, points.motion[order], points.rest[node, component], pack_tables(points.motions, 3))
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def fill_driven(
     driven: Driven, time: float, after: bool, slack: float, x: Array, gradient: Array, drift: Array, rows: Array
 ) -> None:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -92,7 +93,7 @@ class Links(NamedTuple):
     length: Array
 
 
-@njit(cache=True)
+@compiled
 def fill_links(links: Links, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
     """Put gradients (2 n, 3), two entries a link, R and Q at positions and velocities (N, 3) into the last three."""
     for k in range(links.node.shape[0]):

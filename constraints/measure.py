@@ -17,12 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.constraints.patches import Patches
 from rheotwin.errors import RheotwinError
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -155,7 +155,7 @@ def _slots(patches: Patches, touched: csr_matrix) -> Indices:
     return np.asarray(np.searchsorted(keys, rows * touched.shape[1] + nodes), dtype=np.int64)
 
 
-@njit(cache=True)
+@compiled
 def _triangle_gradients(simplices: Indices, x: Array, out: Array) -> None:
     """dS/dx_i is half the opposite edge, turned by -90 degrees."""
     for e in range(len(simplices)):
@@ -165,7 +165,7 @@ def _triangle_gradients(simplices: Indices, x: Array, out: Array) -> None:
             out[e, corner, 1] = 0.5 * (x[k, 0] - x[j, 0])
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _tet_gradients(simplices: Indices, x: Array, out: Array) -> None:
     """dV/dx of corners 1, 2, 3 is a sixth of the cross product of the other two edges; corner 0 balances them."""
     edge = np.empty((3, 3))
@@ -184,7 +184,7 @@ def _tet_gradients(simplices: Indices, x: Array, out: Array) -> None:
             out[e, 0, axis] = balance
 
 
-@njit(cache=True)
+@compiled
 def simplex_gradients_into(simplices: Indices, x: Array, out: Array) -> None:
     """Put dS/dx or dV/dx (elements, corners, d) [m^(d-1)] into `out`; of triangles the first two components only."""
     if simplices.shape[1] == 3:
@@ -193,7 +193,7 @@ def simplex_gradients_into(simplices: Indices, x: Array, out: Array) -> None:
         _tet_gradients(simplices, x, out)
 
 
-@njit(cache=True)
+@compiled
 def _scatter(elements: Indices, shares: Array, gradients: Array, slots: Indices, data: Array) -> None:
     """Add share times element gradient to the entries of each constraint's row."""
     _, corners, dimension = gradients.shape

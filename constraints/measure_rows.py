@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.measure import MeasureConstraints
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.uint32]  # see `rows`
@@ -58,7 +58,7 @@ def pack_measures(constraints: MeasureConstraints | None, corners: int = 3) -> M
     )
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _fill_triangles(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
     """Add the shares of every triangle to what its constraints have."""
     simplices, start, patch = measures.simplices, measures.start, measures.patch
@@ -84,7 +84,7 @@ def _fill_triangles(measures: Measures, x: Array, v: Array, gradient: Array, val
             gradient[at, 1] += share * ky
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _fill_tets(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
     """Add the shares of every tet to what its constraints have."""
     simplices, start, patch = measures.simplices, measures.start, measures.patch
@@ -126,7 +126,7 @@ def _fill_tets(measures: Measures, x: Array, v: Array, gradient: Array, value: A
             gradient[at, 2] += share * oz
 
 
-@njit(cache=True)
+@compiled
 def fill_measures(measures: Measures, x: Array, v: Array, gradient: Array, value: Array, curvature: Array) -> None:
     """Put the entries of gradients, R and Q at positions and velocities (N, 3) into the last three."""
     gradient[:] = 0.0
@@ -139,7 +139,7 @@ def fill_measures(measures: Measures, x: Array, v: Array, gradient: Array, value
         _fill_tets(measures, x, v, gradient, value, curvature)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def fill_values(measures: Measures, x: Array, value: Array) -> None:
     """Put R (C,) [m^d] at positions (N, 3) [m] into `value`, and nothing else anywhere."""
     simplices, flat = measures.simplices, measures.simplices.shape[1] == 3

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True)
+@compiled
 def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Array) -> None:
     """Write the value of a piecewise motion at `time` [s] into `out`.
 
@@ -33,7 +34,7 @@ def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Arr
         out[component] = start + share * (values[piece + 1, component] - start)
 
 
-@njit(cache=True)
+@compiled
 def interpolate_rates(
     times: Array, values: Array, smooth: bool, time: float, after: bool, slack: float, speed: Array, acceleration: Array
 ) -> None:

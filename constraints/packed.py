@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.triangulated import NO_SURFACE, ToolMesh, joined
 from rheotwin.constraints.motion import Motion, interpolate
 from rheotwin.constraints.tools import GEOMETRY_SIZE, RigidTool
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -47,7 +47,7 @@ class Tools(NamedTuple):
     """Triangulated surfaces of all tools, with no triangles for tools of other shapes."""
 
 
-@njit(cache=True)
+@compiled
 def table_value(tables: Tables, which: int, time: float, out: Array) -> None:
     """Write the value of one motion at `time` [s] into `out`."""
     rows = slice(tables.offset[which], tables.offset[which + 1])

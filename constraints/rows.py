@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.uint32]
@@ -101,7 +102,7 @@ def joined(patterns: Sequence[tuple[Places, Places]]) -> tuple[Places, Places]:
     return np.concatenate(starts), np.concatenate(nodes)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def add_along(rows: Rows, multipliers: Array, out: Array) -> None:
     """Add A L of the first rows, one for each of the `multipliers`, to vectors (N, 3)."""
     start, nodes, gradient = rows.start, rows.node, rows.gradient
@@ -114,7 +115,7 @@ def add_along(rows: Rows, multipliers: Array, out: Array) -> None:
             out[node, 2] += gradient[k, 2] * pull
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def along(rows: Rows, i: int, vectors: Array) -> float:
     """Return row i of A^T times vectors (N, 3)."""
     nodes, gradient, x, y, z = rows.node, rows.gradient, 0.0, 0.0, 0.0
@@ -126,7 +127,7 @@ def along(rows: Rows, i: int, vectors: Array) -> float:
     return x + y + z
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def fill_diagonal(rows: Rows) -> None:
     """Put the diagonal of A^T M^-1 A into `diagonal`."""
     nodes, gradient, inverse_mass = rows.node, rows.gradient, rows.inverse_mass
@@ -140,7 +141,7 @@ def fill_diagonal(rows: Rows) -> None:
         rows.diagonal[i] = x + y + z
 
 
-@njit(cache=True)
+@compiled
 def turn_rows(rows: Rows) -> None:
     """Copy gradients to where `accelerate` reads them node by node; to be called when they have changed."""
     turned, gradient = rows.turned, rows.gradient
@@ -150,7 +151,7 @@ def turn_rows(rows: Rows) -> None:
             turned.gradient[k, c] = gradient[entry, c]
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _pull_at(turned: Turned, n: int, multipliers: Array) -> tuple[float, float, float]:
     """Return A L at node `touched[n]`."""
     row, gradient, x, y, z = turned.row, turned.gradient, 0.0, 0.0, 0.0
@@ -162,7 +163,7 @@ def _pull_at(turned: Turned, n: int, multipliers: Array) -> tuple[float, float, 
     return x, y, z
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def accelerate(rows: Rows, multipliers: Array) -> None:
     """Put M^-1 A L into `push`; `turn_rows` must have been called for the gradients at hand."""
     push, inverse_mass = rows.push, rows.inverse_mass
@@ -174,7 +175,7 @@ def accelerate(rows: Rows, multipliers: Array) -> None:
         push[node, 2] = inverse_mass[node, 2] * z
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def add_by_node(rows: Rows, multipliers: Array, out: Array) -> None:
     """Do what `add_along` does for all rows, node by node; `turn_rows` must have been called for these gradients."""
     for n in range(rows.touched.shape[0]):
@@ -185,14 +186,14 @@ def add_by_node(rows: Rows, multipliers: Array, out: Array) -> None:
         out[node, 2] += z
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def collect(rows: Rows, multipliers: Array, out: Array) -> None:
     """Put A^T of `push` plus eps L into `out`; rows that nothing can follow stay zero."""
     for i in range(multipliers.shape[0]):
         out[i] = along(rows, i, rows.push) + rows.share[i] * rows.diagonal[i] * multipliers[i]
 
 
-@njit(cache=True)
+@compiled
 def solve_rows(rows: Rows, right: Array, scale: Array, multipliers: Array) -> None:
     """Improve `multipliers` (C,) until they solve the system, to EXACT times `scale` (C,), the terms of `right`."""
     count, diagonal = multipliers.shape[0], rows.diagonal

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.setup import ToolDrive
 from rheotwin.constraints.motion import Motion
+from rheotwin.kernels.compiled import compiled
 
 if TYPE_CHECKING:
     from rheotwin.constraints.contact.triangulated import ToolMesh
@@ -106,7 +106,7 @@ def pack_geometry(
     return geometry
 
 
-@njit(cache=True)
+@compiled
 def _rotated_reference(geometry: Array, angle: float) -> tuple[float, float, float]:
     """Rotate the reference direction r about the axis a: r cos + (a x r) sin + a (a.r)(1 - cos)."""
     ax, ay, az = geometry[3], geometry[4], geometry[5]
@@ -122,7 +122,7 @@ def _rotated_reference(geometry: Array, angle: float) -> tuple[float, float, flo
     )
 
 
-@njit(cache=True)
+@compiled
 def _prism_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> tuple[float, float, float, float]:
     """Return the largest side distance of an infinite regular prism, gap = max_k n_k.y - inradius."""
     ax, ay, az = geometry[3], geometry[4], geometry[5]
@@ -139,7 +139,7 @@ def _prism_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -
     return best - geometry[RADIUS], c * ex + s * fx, c * ey + s * fy, c * ez + s * fz
 
 
-@njit(cache=True)
+@compiled
 def _box_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> tuple[float, float, float, float]:
     """Return the distance to a block: outside |max(q, 0)|, inside max q, with q = |y| - half along its edges.
 
@@ -166,7 +166,7 @@ def _box_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> 
     return gap, u * ex + v * fx + w * ax, u * ey + v * fy + w * ay, u * ez + v * fz + w * az
 
 
-@njit(cache=True)
+@compiled
 def gap_and_normal(
     shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float
 ) -> tuple[float, float, float, float]:
@@ -189,7 +189,7 @@ def gap_and_normal(
     return distance - geometry[RADIUS], yx / distance, yy / distance, yz / distance
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def is_clear(shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float) -> bool:
     """Tell at the cost of a few products that a point is outside a sphere; of other tools, and near it, nothing."""
     if shape != SPHERE:
@@ -198,7 +198,7 @@ def is_clear(shape: int, geometry: Array, pose: Array, px: float, py: float, pz:
     return bool(yx * yx + yy * yy + yz * yz > CLEAR * geometry[RADIUS] * geometry[RADIUS])
 
 
-@njit(cache=True)
+@compiled
 def _gaps(shape: int, geometry: Array, pose: Array, points: Array, gaps: Array, normals: Array) -> None:
     for k in range(points.shape[0]):
         gap, nx, ny, nz = gap_and_normal(shape, geometry, pose, points[k, 0], points[k, 1], points[k, 2])

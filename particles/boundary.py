@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, inner, merged, offered_counting, woven
 from rheotwin.constraints.contact.lumped import keep_apart_fast
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.constraints.packed import Tables, Tools, table_value
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.exact_tools import Push, keep_outside, push_again, room_for_pushes
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
@@ -52,20 +51,20 @@ class Boundary(NamedTuple):
     contact: Any = None
 
 
-@offered_counting
+@compiled(allocates=True)
 def room_for_contact(boundary: Boundary) -> Push:
     """Return the scratch arrays of contact for some steps; what moved before them has to be looked at again."""
     _look_again(boundary.contact)
     return room_for_pushes(boundary.tools, boundary.nodes.mass.shape[0])
 
 
-@inner
+@compiled(inside=True)
 def _look_again(contact: Any) -> None:
     if contact is not None:
         forget_list(contact.close)
 
 
-@njit(cache=True)
+@compiled
 def apply_loads(loads: Loads, time: float, force: Array) -> None:
     """Add the loads [N] at `time` [s]."""
     factor, current = loads.tables.current, -1
@@ -77,7 +76,7 @@ def apply_loads(loads: Loads, time: float, force: Array) -> None:
             force[loads.node[k], c] += factor[0] * loads.share[k, c]
 
 
-@inner
+@compiled(inside=True)
 def hold(held: Held, nodes: Nodes, state: State, end: float, h: float) -> None:
     """Put held components where their motion wants them at the end of the step; keep the force that took."""
     target, current = held.tables.current, -1
@@ -91,7 +90,7 @@ def hold(held: Held, nodes: Nodes, state: State, end: float, h: float) -> None:
         state.velocities[node, c] = wanted
 
 
-@borrowing
+@compiled(inside=True)
 def settle_again(boundary: Boundary, push: Push, state: State, h: float) -> float:
     """Correct the pushes of exact tools for velocities that have changed in the same step since `settle_contact`.
 
@@ -100,13 +99,13 @@ def settle_again(boundary: Boundary, push: Push, state: State, h: float) -> floa
     return float(push_again(boundary.tools, push, boundary.nodes, state, h))
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def touches(boundary: Boundary) -> bool:
     """Tell whether there is anything to settle."""
     return boundary.contact is not None or boundary.tools.shape.shape[0] > 0
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float) -> None:
     """Change velocities by the contact of a step of `h` [s] that ends at `end` [s], before positions move by h v.
 
@@ -116,7 +115,7 @@ def settle_contact(boundary: Boundary, push: Push, state: State, fastest: float,
     _settle(boundary.contact, boundary, push, state, fastest, end, h)
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _settle(
     contact: Any, boundary: Boundary, push: Push, state: State, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip

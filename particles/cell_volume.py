@@ -6,15 +6,16 @@ A pressure p acts on corner a with p dV/dx_a. V is signed, so an inverted cell i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@njit(cache=True)
+@compiled
 def triangle_frame(x: Array, i: int, j: int, k: int) -> tuple[float, float, float, float, float]:
     """Return the signed area A = (b - a) x (c - a)/2 in the xy plane and its gradients at the corners j and k.
 
@@ -24,7 +25,7 @@ def triangle_frame(x: Array, i: int, j: int, k: int) -> tuple[float, float, floa
     return 0.5 * (bx * cy - by * cx), 0.5 * cy, -0.5 * cx, -0.5 * by, 0.5 * bx
 
 
-@njit(cache=True)
+@compiled
 def tet_frame(
     x: Array, i: int, j: int, k: int, m: int
 ) -> tuple[float, float, float, float, float, float, float, float, float, float]:
@@ -41,7 +42,7 @@ def tet_frame(
     return ax * jx + ay * jy + az * jz, jx, jy, jz, kx, ky, kz, mx, my, mz
 
 
-@njit(cache=True)
+@compiled
 def fill_volumes(x: Array, cells: Indices, volumes: Array, gradients: Array) -> None:
     """Put signed volumes and gradients, zero on entry, into arrays that are there already (see `cell_volumes`)."""
     for cell in range(cells.shape[0]):
@@ -73,7 +74,7 @@ def cell_volumes(x: Array, cells: Indices) -> tuple[Array, Array]:
     return volumes, gradients
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def volume_rates(gradients: Array, velocities: Array, cells: Indices) -> Array:
     """Return dV/dt (nC,) [m^d/s] of cells from their gradients (nC, corners, 3) and nodes' velocities (N, 3) [m/s]."""
     rates = np.zeros(len(cells))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, counting
 from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_constraints
 from rheotwin.constraints.packed import table_value
 from rheotwin.constraints.rows import add_along
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
@@ -17,7 +16,7 @@ from rheotwin.particles.state import State
 Array = NDArray[np.float64]
 
 
-@borrowing
+@compiled(inside=True)
 def add_constraint_forces(
     constraints: ConstraintSet, boundary: Boundary, state: State, time: float, after: bool, h: float, force: Array
 ) -> None:
@@ -29,7 +28,7 @@ def add_constraint_forces(
         _add_constraint_forces(constraints, boundary.nodes, state, time, after, h, force)
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _add_constraint_forces(
     constraints: ConstraintSet, nodes: Nodes, state: State, time: float, after: bool, h: float, force: Array
 ) -> None:
@@ -43,7 +42,7 @@ def _add_constraint_forces(
     note_reactions(constraints, state)
 
 
-@njit(cache=True)
+@compiled
 def note_reactions(constraints: ConstraintSet, state: State) -> None:
     """Put the multipliers of stabilised supports among the reactions [N]."""
     driven = constraints.driven
@@ -52,7 +51,7 @@ def note_reactions(constraints: ConstraintSet, state: State) -> None:
         state.reaction[driven.node[k], driven.component[k]] = state.multipliers[first + k]
 
 
-@borrowing
+@compiled(inside=True)
 def note_held_accelerations(constraints: ConstraintSet, boundary: Boundary, state: State, end: float, h: float) -> None:
     """Note the accelerations [m/s2] with which `hold` will take held components to their place at `end` [s]."""
     if state.multipliers.shape[0] == 0:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(vectors=True, allocates=True)
 def edge_motion(x: Array, v: Array, edges: Indices) -> tuple[Array, Array, Array]:
     """Return vectors d (M, 3) [m] from start to end, lengths l = |d| [m] and rates d . d'/l [m/s] of edges (M, 2).
 

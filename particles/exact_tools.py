@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, inner, merged, straight
 from rheotwin.constraints.contact.near_tools import NearTools, near_tools, note_way, renew, slack
 from rheotwin.constraints.contact.vectors import Vector
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, Tools, table_value
 from rheotwin.constraints.tools import PLANE, gap_and_normal, is_clear
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
@@ -43,7 +43,7 @@ class Push(NamedTuple):
     near: NearTools
 
 
-@inner
+@compiled(inside=True, allocates=True)
 def room_for_pushes(tools: Tools, nodes: int) -> Push:
     """Return the scratch arrays for some steps."""
     return Push(
@@ -58,7 +58,7 @@ def room_for_pushes(tools: Tools, nodes: int) -> Push:
     )
 
 
-@borrowing
+@compiled(inside=True)
 def _push(node: int, k: int, change: float, normal: tuple[float, ...], nodes: Nodes, state: State, h: float) -> None:
     """Change the velocity of a node's free components by `change` n [m/s]; its supports take the rest of the force."""
     for c in range(3):
@@ -68,7 +68,7 @@ def _push(node: int, k: int, change: float, normal: tuple[float, ...], nodes: No
         state.reaction[node, c] -= (1.0 - nodes.free[node, c]) * force
 
 
-@borrowing
+@compiled(inside=True)
 def _press(
     tool: int, k: int, pose: Array, push: Push, tools: Tools, nodes: Nodes, state: State, h: float
 ) -> float:  # fmt: skip
@@ -89,7 +89,7 @@ def _press(
     return float(h * abs(change))
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float) -> tuple[float, bool]:
     """Push the near candidates that would end inside a tool, but for those that another one has already pushed.
 
@@ -107,7 +107,7 @@ def _first_sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State
     return found
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _find_behind_plane(
     first: int, last: int, center: Vector, normal: Vector, push: Push, candidate: Indices, free: Array, state: State,
     h: float,
@@ -128,7 +128,7 @@ def _find_behind_plane(
     push.hits[0] = hits
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _push_all(
     before: int, normal: Vector, push: Push, candidate: Indices, nodes: Nodes, state: State, h: float
 ) -> float:
@@ -157,7 +157,7 @@ def _push_all(
     return largest
 
 
-@borrowing
+@compiled(inside=True)
 def _push_out(
     tool: int, geometry: Array, pose: Array, push: Push, tools: Tools, nodes: Nodes, state: State, h: float
 ) -> tuple[float, bool]:
@@ -184,7 +184,7 @@ def _push_out(
     return largest, again
 
 
-@borrowing
+@compiled(inside=True)
 def _note_hit(push: Push, k: int, node: int) -> None:
     """Note that a candidate and its node have been pushed."""
     push.touched[node] = True
@@ -194,7 +194,7 @@ def _note_hit(push: Push, k: int, node: int) -> None:
         push.hits[0] += 1
 
 
-@borrowing
+@compiled(inside=True)
 def _sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: float, listed: bool) -> float:
     """Correct the pushes of one tool on the nodes that have been pushed; return the largest correction [m].
 
@@ -209,7 +209,7 @@ def _sweep(tool: int, push: Push, tools: Tools, nodes: Nodes, state: State, h: f
     return largest
 
 
-@borrowing
+@compiled(inside=True)
 def push_again(tools: Tools, push: Push, nodes: Nodes, state: State, h: float) -> float:
     """Correct the pushes for velocities that have changed in the same step since `keep_outside`.
 
@@ -222,7 +222,7 @@ def push_again(tools: Tools, push: Push, nodes: Nodes, state: State, h: float) -
     return largest
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _clear(push: Push, tools: Tools, force: Array, all_of_it: bool) -> None:
     """Clear the pushes and forces [N] of the last step."""
     for row in range(push.hits[0]):
@@ -234,7 +234,7 @@ def _clear(push: Push, tools: Tools, force: Array, all_of_it: bool) -> None:
     push.hits[0] = 0
 
 
-@merged
+@compiled(inside=True, merged=True)
 def keep_outside(
     tools: Tools, push: Push, nodes: Nodes, state: State, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip

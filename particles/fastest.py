@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,13 +50,13 @@ _number_of: Any = intrinsic(_number)
 """`_number_of(bits)`: the number that `magnitude` came from, without its sign."""
 
 
-@njit(cache=True)
+@compiled
 def speed(largest: Any) -> float:
     """Return a bound of the speed [m/s] from the largest `magnitude` of all components; NaN if one is NaN."""
     return ROOT_3 * float(_number_of(largest))
 
 
-@njit(cache=True)
+@compiled
 def fastest(velocities: Reals) -> float:
     """Return a bound of the speed [m/s] of particles whose components lie one after the other; NaN if one is NaN."""
     numbers = velocities.reshape(-1)
@@ -64,13 +66,13 @@ def fastest(velocities: Reals) -> float:
     return speed(largest)
 
 
-@njit(cache=True)
+@compiled
 def larger(first: float, second: float) -> float:
     """Return the larger of two speeds; NaN if one is NaN."""
     return second if second > first or np.isnan(second) else first
 
 
-@njit(cache=True)
+@compiled
 def fastest_of(nodes: Indices, velocities: Array, bound: float) -> float:
     """Return the largest of `bound` and the speeds of some nodes, velocities (N, 3) [m/s]; NaN if one is NaN."""
     for node in nodes:

@@ -15,7 +15,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
-from rheotwin.constraints.compiled import Compiled
 from rheotwin.particles.lanes import INDEX, Lanes, whole
 
 _tools: Any = cgutils
@@ -30,9 +29,7 @@ NOTHING = None
 _CONTRACT = ("contract",)
 """Products and sums may be fused, nothing else."""
 _overloaded: Any = overload
-_inlined: Any = register_jitable(error_model="numpy", fastmath={"contract"})
-
-formula: Compiled = _inlined
+formula: Any = register_jitable(error_model="numpy", fastmath={"contract"}, _nrt=False, forceinline=False)
 """Decorator of functions that compiled code and formulas both may call."""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, entered, inner
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.constrained import add_constraint_forces, note_held_accelerations
 from rheotwin.particles.exact_tools import Push
@@ -29,7 +29,7 @@ CHECK_EVERY = 64
 """Steps between two looks at whether the numbers are still sensible."""
 
 
-@inner
+@compiled(inside=True)
 def runs_away(nodes: Nodes, x: Array) -> bool:
     """Return whether a node is further from its rest position than any sensible motion takes it."""
     for node in range(x.shape[0]):
@@ -39,7 +39,7 @@ def runs_away(nodes: Nodes, x: Array) -> bool:
     return False
 
 
-@borrowing
+@compiled(inside=True)
 def move(push: Push, state: State, boundary: Boundary, end: float, h: float) -> None:
     """Close a step of `h` [s] at `end` [s] from the forces in `state`: velocities, supports and contact, positions."""
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
@@ -55,7 +55,7 @@ def advance(first: int, count: int, h: float, forces: Forces, state: State, boun
     return int(_take_steps(first, count, h, forces, state, boundary, room_for_contact(boundary)))
 
 
-@entered
+@compiled(nogil=True)
 def _take_steps(first: int, count: int, h: float, forces: Forces, state: State, boundary: Boundary, push: Push) -> int:
     nodes, force = boundary.nodes, state.force
     for step in range(first, first + count):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import straight
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def begin_forces(weight: Array, force: Array) -> None:
     """Put weights (N, 3) [N] where forces are summed."""
     start, sums = weight.reshape(-1), force.reshape(-1)
@@ -22,7 +22,7 @@ def begin_forces(weight: Array, force: Array) -> None:
         sums[k] = start[k]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def kick(mass: Array, force: Array, h: float, velocities: Array) -> None:
     """v += h F/m [m/s] with forces (N, 3) [N] and masses (N,) [kg]."""
     pull, speed = force.reshape(-1), velocities.reshape(-1)
@@ -33,7 +33,7 @@ def kick(mass: Array, force: Array, h: float, velocities: Array) -> None:
         speed[3 * node + 2] += rate * pull[3 * node + 2]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def drift(velocities: Array, h: float, positions: Array) -> None:
     """x += h v [m]."""
     speed, place = velocities.reshape(-1), positions.reshape(-1)

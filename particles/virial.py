@@ -9,10 +9,10 @@ node of a uniformly stressed body, and the same average the finite elements repo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import element_measures
 from rheotwin.particles.network import first_poisson
 from rheotwin.problem import Problem, ProblemBody
@@ -40,7 +40,7 @@ def averaging(elements: Indices, weights: Array, volumes: Array) -> csr_matrix:
     return csr_matrix((values, (rows, columns)), shape=(len(volumes), len(elements)))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(vectors=True, allocates=True)
 def edge_virial(vectors: Array, rest_length: Array, tension: Array) -> Array:
     """Return f l0 (e (x) e) of each edge, (M, 6) [N m]; edge vectors are (M, 3) [m]."""
     virial = np.empty((len(vectors), 6))

@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.vectors import Vector
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -58,7 +58,7 @@ def build_tree(corners: Indices, points: Array, first_face: Indices) -> Tree:
     return tree
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _split(centres: Array, begin: int, end: int) -> tuple[Indices, Indices, Indices, Indices]:
     """Halve the faces begin:end at the median of their longest extent until LEAF are left."""
     order = np.arange(begin, end)
@@ -96,26 +96,26 @@ def _split(centres: Array, begin: int, end: int) -> tuple[Indices, Indices, Indi
     return order, first[:nodes], last[:nodes], skip[:nodes]
 
 
-@njit(cache=True)
+@compiled
 def refit(tree: Tree, corners: Indices, x: Array) -> None:
     """Fit the boxes to corners (F, k) at positions x (N, 3) [m]; corners below zero are none."""
     _bound(tree, tree.box, corners, x)
 
 
-@njit(cache=True)
+@compiled
 def bound_normals(tree: Tree, normals: Array) -> None:
     """Fit the boxes of normals to the unit normals (F, 3) of the faces."""
     _bound(tree, tree.normals, None, normals)
 
 
-@njit(cache=True)
+@compiled
 def _widen(box: Array, node: int, value: Array) -> None:
     """Let the box of a node hold a value (3,), too."""
     for c in range(3):
         box[node, c], box[node, 3 + c] = min(box[node, c], value[c]), max(box[node, 3 + c], value[c])
 
 
-@njit(cache=True)
+@compiled
 def _bound(tree: Tree, box: Array, rows: Indices | None, values: Array) -> None:
     """Let the boxes of leaves hold the given rows of their faces, and those of other nodes their children.
 
@@ -140,7 +140,7 @@ def _bound(tree: Tree, box: Array, rows: Indices | None, values: Array) -> None:
                 box[node, 3 + c] = max(box[left, 3 + c], box[right, 3 + c])
 
 
-@njit(cache=True)
+@compiled
 def apart(tree: Tree, node: int, low: Vector, high: Vector) -> bool:
     """Tell whether the box of a node has nothing in common with that from low to high [m]."""
     box = tree.box
@@ -155,7 +155,7 @@ def apart(tree: Tree, node: int, low: Vector, high: Vector) -> bool:
     return separate
 
 
-@njit(cache=True)
+@compiled
 def all_along(tree: Tree, node: int, first: Vector, last: Vector, most: float) -> bool:
     """Tell whether all normals in a node have more than `most` along all directions in the box first to last."""
     box = tree.normals
@@ -168,13 +168,13 @@ def all_along(tree: Tree, node: int, first: Vector, last: Vector, most: float) -
     return along
 
 
-@njit(cache=True)
+@compiled
 def _least(a: float, b: float, c: float, d: float) -> float:
     """Return the smallest product of a number in [a, b] and one in [c, d]."""
     return min(a * c, a * d, b * c, b * d)
 
 
-@njit(cache=True)
+@compiled
 def bound_flags(tree: Tree, rows: Indices, flags: NDArray[np.bool_], found: NDArray[np.bool_]) -> None:
     """Set `found` (nodes,) where a face in a node has a row whose flag is set; rows (F, k) below zero are none."""
     for node in range(tree.skip.shape[0] - 1, -1, -1):

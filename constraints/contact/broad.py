@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.bounds import all_along, apart, bound_normals, refit
 from rheotwin.constraints.contact.broad_edges import list_edges
 from rheotwin.constraints.contact.search import (
@@ -28,6 +27,7 @@ from rheotwin.constraints.contact.search import (
 )
 from rheotwin.constraints.contact.surface import ContactSurface, face_normal, first_edge_slot
 from rheotwin.constraints.contact.vectors import ONES, Vector, dot, lower, minus, plus, row, unit, upper
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -37,7 +37,7 @@ WIDEST = 64.0
 """The margin grows to no more than this times the usual one: 16 mean sides, passed at 8 sides a step."""
 
 
-@inner
+@compiled(inside=True, allocates=True)
 def make_lists(surface: ContactSurface, search: Search, look: Look) -> bool:
     """Fill the lists for the motions of a step; False when they are too short.
 
@@ -73,7 +73,7 @@ def make_lists(surface: ContactSurface, search: Search, look: Look) -> bool:
     return True
 
 
-@inner
+@compiled(inside=True)
 def _list_faces(surface: ContactSurface, search: Search, x: Array, first_slot: int, held: Flags) -> bool:
     bodies, groups, count = surface.partner.shape[0], 0, 0
     order, most = search.vertex_order, search.candidate.shape[0]
@@ -115,7 +115,7 @@ def _list_faces(surface: ContactSurface, search: Search, x: Array, first_slot: i
     return True
 
 
-@inner
+@compiled(inside=True)
 def _reach_faces(
     search: Search, body: int, low: Vector, high: Vector, first: Vector, last: Vector, same_way: float
 ) -> int:
@@ -134,7 +134,7 @@ def _reach_faces(
     return reached
 
 
-@inner
+@compiled(inside=True)
 def _may_touch(
     surface: ContactSurface,
     search: Search,

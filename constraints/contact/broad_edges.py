@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.bounds import apart, bound_flags
 from rheotwin.constraints.contact.search import (
     EDGE_CANDIDATES,
@@ -33,6 +32,7 @@ from rheotwin.constraints.contact.vectors import (
     unit,
     upper,
 )
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -40,7 +40,7 @@ Flags = NDArray[np.bool_]
 FLAT = np.sin(np.pi / 180)
 
 
-@inner
+@compiled(inside=True)
 def _find_sharp(surface: ContactSurface, search: Search, x: Array) -> None:
     """Mark edges whose faces fall away from each other, and keep the mean of their normals."""
     for e in range(surface.edge.shape[0]):
@@ -53,7 +53,7 @@ def _find_sharp(surface: ContactSurface, search: Search, x: Array) -> None:
         search.edge_normal[e, 0], search.edge_normal[e, 1], search.edge_normal[e, 2] = mean
 
 
-@inner
+@compiled(inside=True)
 def list_edges(surface: ContactSurface, search: Search, x: Array, first_slot: int, held: Flags) -> bool:
     """Fill the lists of edges at positions x (N, 3) [m]; False when they are too short. Lasting ones are `held`."""
     bodies, groups, count = surface.partner.shape[0], 0, 0
@@ -99,7 +99,7 @@ def list_edges(surface: ContactSurface, search: Search, x: Array, first_slot: in
     return True
 
 
-@inner
+@compiled(inside=True)
 def _reach_edges(surface: ContactSurface, search: Search, body: int, low: Vector, high: Vector) -> int:
     """Collect the sharp edges of a body kept by faces in leaves near a box."""
     tree, reached = search.tree, 0
@@ -119,13 +119,13 @@ def _reach_edges(surface: ContactSurface, search: Search, body: int, low: Vector
     return reached
 
 
-@inner
+@compiled(inside=True)
 def _edge_box(surface: ContactSurface, x: Array, e: int) -> tuple[Vector, Vector]:
     a, b = row(x, surface.edge[e, 0]), row(x, surface.edge[e, 1])
     return lower(a, b), upper(a, b)
 
 
-@inner
+@compiled(inside=True)
 def _edges_may_touch(
     surface: ContactSurface, search: Search, x: Array, e: int, other: int, low: Vector, high: Vector
 ) -> bool:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, offered
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.exerted import Exerted
 from rheotwin.constraints.contact.friction import Vector
@@ -29,6 +28,7 @@ from rheotwin.constraints.contact.impact import Shifts, is_impact
 from rheotwin.constraints.contact.mobility import PRESSED, TANGENT
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
 from rheotwin.constraints.contact.vectors import cross, dot, plus, times
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -38,7 +38,7 @@ FLAT = 1e-12
 """Nodes on one line cannot turn about it: that is where det I is below this share of (trace I)^3."""
 
 
-@offered
+@compiled
 def take_couples_back(
     contacts: Contacts, shifts: Shifts, x: Array, v: Array, exerted: Exerted, dimension: int, kick: float
 ) -> None:
@@ -60,7 +60,7 @@ def take_couples_back(
             _turn(p, node, contacts.lumped.ease, shifts.nodes, x, v, exerted.node_force, (cx, cy, cz), dimension, kick)
 
 
-@borrowing
+@compiled(inside=True)
 def _free(p: int, node: Indices, loose: Flags) -> bool:
     free = True
     for k in range(NODES):
@@ -69,7 +69,7 @@ def _free(p: int, node: Indices, loose: Flags) -> bool:
     return free
 
 
-@borrowing
+@compiled(inside=True)
 def _couple(p: int, contacts: Contacts, shifts: Shifts, x: Array, v: Array) -> Vector:
     """Return C [N m s] of pair `p`."""
     pairs, normal = contacts.pairs, contacts.pairs.normal
@@ -87,19 +87,19 @@ def _couple(p: int, contacts: Contacts, shifts: Shifts, x: Array, v: Array) -> V
     return couple
 
 
-@borrowing
+@compiled(inside=True)
 def _impulse(p: int, rows: Array, n: Vector) -> Vector:
     """Return J [N s], or of the rows of shifts j [N s2]."""
     return plus((rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2]), rows[p, PRESSED], n)
 
 
-@borrowing
+@compiled(inside=True)
 def _place(i: int, shift: Array, x: Array, origin: Vector) -> Vector:
     """Return where node i is after its shift, from `origin` [m]."""
     return x[i, 0] + shift[i, 0] - origin[0], x[i, 1] + shift[i, 1] - origin[1], x[i, 2] + shift[i, 2] - origin[2]
 
 
-@borrowing
+@compiled(inside=True)
 def _turn(
     p: int, node: Indices, ease: Array, shift: Array, x: Array, v: Array, force: Array, couple: Vector, dimension: int,
     kick: float,
@@ -131,7 +131,7 @@ def _turn(
             force[i, c] += pull * change[c]
 
 
-@borrowing
+@compiled(inside=True)
 def _spin(squares: Vector, products: Vector, couple: Vector, dimension: int) -> Vector:
     """Return omega [rad/s] of I omega = -C, zero where I is singular.
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.broad import make_lists
 from rheotwin.constraints.contact.edge_edge import crossing, touched_edge
 from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs, more_pairs
@@ -12,11 +9,12 @@ from rheotwin.constraints.contact.search import EDGE_GROUPS, GROUPS, Look, Searc
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface, first_edge_slot
 from rheotwin.constraints.contact.vectors import Vector, plus, row, times
 from rheotwin.constraints.contact.vertex_face import on_face, touched_face
+from rheotwin.kernels.compiled import compiled
 
 FINE, PAIRS_FULL, SEARCH_FULL = 0, 1, 2
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def find_body_pairs(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
     """Append the contacts with gap <= look.region at look.end.
 
@@ -34,7 +32,7 @@ def find_body_pairs(surface: ContactSurface, search: Search, look: Look, pairs: 
     return done
 
 
-@inner
+@compiled(inside=True)
 def _vertices(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
     bodies = surface.partner.shape[0]
     for group in range(search.counter[GROUPS]):
@@ -58,7 +56,7 @@ def _vertices(surface: ContactSurface, search: Search, look: Look, pairs: Pairs)
     return FINE
 
 
-@inner
+@compiled(inside=True)
 def _edges(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
     """Let each edge choose its partner on each body; where two choose each other, one of them reports it.
 
@@ -104,7 +102,7 @@ def _edges(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) ->
     return done
 
 
-@inner
+@compiled(inside=True)
 def _close(pairs: Pairs, row_of: int, gap: float, normal: Vector, point: Vector, slot: int) -> None:
     """Write what vertices and edges have in common, and count the contact."""
     for c in range(3):

@@ -15,12 +15,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.flush import vertices_hold
 from rheotwin.constraints.contact.search import Search
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
 from rheotwin.constraints.contact.vertex_face import AT_SURFACE
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,7 +35,7 @@ Crossing: TypeAlias = tuple[bool, float, Vector, float, float]
 """Whether the edges touch, gap [m], unit normal from the second to the first, shares a and b."""
 
 
-@inner
+@compiled(inside=True)
 def crossing(surface: ContactSurface, x: Array, first: int, second: int, even: bool) -> Crossing:
     """Return how two edges without a common node cross; `even` leaves out those that vertices hold, see `flush`."""
     nothing = (False, np.inf, (0.0, 0.0, 0.0), 0.0, 0.0)
@@ -58,7 +58,7 @@ def crossing(surface: ContactSurface, x: Array, first: int, second: int, even: b
     return True, -dot(apart, n), n, a, b
 
 
-@inner
+@compiled(inside=True)
 def _looks(surface: ContactSurface, x: Array, edge: int) -> Vector:
     """Return the sum of the unit normals of the two faces at an edge."""
     a = row(x, surface.edge[edge, 0])
@@ -68,7 +68,7 @@ def _looks(surface: ContactSurface, x: Array, edge: int) -> Vector:
     return plus(unit(first), 1.0, unit(second))
 
 
-@inner
+@compiled(inside=True)
 def _outermost(surface: ContactSurface, x: Array, first: int, second: int, i: Vector, k: Vector, n: Vector) -> bool:
     """Tell whether the bodies lie on opposite sides of the edges, the first along n."""
     for side in range(2):
@@ -79,7 +79,7 @@ def _outermost(surface: ContactSurface, x: Array, first: int, second: int, i: Ve
     return True
 
 
-@inner
+@compiled(inside=True)
 def touched_edge(
     surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int,
     even: bool,
@@ -106,7 +106,7 @@ def touched_edge(
     return best
 
 
-@inner
+@compiled(inside=True)
 def _height(surface: ContactSurface, x: Array, first: int, second: int, n: Vector, a: float, b: float) -> float:
     """Return how far apart, along n, the points with the shares a and b of two edges are."""
     p = plus(times(1.0 - a, row(x, surface.edge[first, 0])), a, row(x, surface.edge[first, 1]))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, note_slot
 from rheotwin.constraints.contact.impact import is_impact
@@ -22,6 +21,7 @@ from rheotwin.constraints.contact.mobility import (
 )
 from rheotwin.constraints.contact.packed_law import law_of, next_integral, stays_active
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -73,7 +73,7 @@ def lone_forces(contacts: Contacts, exerted: Exerted, candidate: Indices) -> tup
     return candidate[slots], history.impulse[slots] / exerted.duration[0]
 
 
-@borrowing
+@compiled(inside=True)
 def nothing_yet(exerted: Exerted) -> None:
     """Clear the forces of the last step."""
     touched, marked, force = exerted.touched, exerted.marked, exerted.node_force
@@ -86,7 +86,7 @@ def nothing_yet(exerted: Exerted) -> None:
     exerted.filled[0], exerted.active[0] = 0, 0
 
 
-@borrowing
+@compiled(inside=True)
 def add_to_tool(
     tool: int, rx: float, ry: float, rz: float, fx: float, fy: float, fz: float, on_tool: Array, moment: Array
 ) -> None:
@@ -99,7 +99,7 @@ def add_to_tool(
     moment[tool, 2] -= rx * fy - ry * fx
 
 
-@borrowing
+@compiled(inside=True)
 def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: float) -> None:
     """Enter forces and history of the pairs that `settle` has solved for velocities (N, 3) [m/s], in a step of `h` [s].
 

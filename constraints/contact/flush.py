@@ -22,10 +22,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.nearest import at_shares
 from rheotwin.constraints.contact.surface import ContactSurface, face_normal
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ SAME = 0.7
 """Faces around a corner whose normals have more than this along each other are one side: within 45 degrees."""
 
 
-@inner
+@compiled(inside=True)
 def plane_shares(surface: ContactSurface, x: Array, face: int, p: Vector) -> Vector:
     """Return the shares of the foot of p on the plane of a face; they sum to one."""
     a = row(x, surface.face[face, 0])
@@ -59,7 +59,7 @@ def plane_shares(surface: ContactSurface, x: Array, face: int, p: Vector) -> Vec
     return 1.0 - s - t, s, t
 
 
-@inner
+@compiled(inside=True)
 def lies_flush(surface: ContactSurface, x: Array, vertex: int, normal: Vector) -> bool:
     """Tell whether one of the faces around a vertex looks against a unit normal."""
     for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
@@ -69,7 +69,7 @@ def lies_flush(surface: ContactSurface, x: Array, vertex: int, normal: Vector) -
     return False
 
 
-@inner
+@compiled(inside=True)
 def _even_normal(surface: ContactSurface, x: Array, face: int, shares: Vector) -> Vector:
     """Return the unit normal that goes from corner to corner of a face with the shares of a point."""
     own, total = unit(face_normal(surface, x, face)), (0.0, 0.0, 0.0)
@@ -83,7 +83,7 @@ def _even_normal(surface: ContactSurface, x: Array, face: int, shares: Vector) -
     return unit(total)
 
 
-@inner
+@compiled(inside=True)
 def flush_touch(
     surface: ContactSurface, x: Array, vertex: int, face: int, shares: Vector, lasts: bool
 ) -> tuple[bool, float, Vector, Vector]:
@@ -109,7 +109,7 @@ def flush_touch(
     return True, gap, even, plane_shares(surface, x, face, plus(p, -gap, even))
 
 
-@inner
+@compiled(inside=True)
 def _faces_along(surface: ContactSurface, x: Array, edge: int, normal: Vector) -> float:
     """Return the most that the unit normal of a face at an edge has along a unit normal."""
     a = row(x, surface.edge[edge, 0])
@@ -119,7 +119,7 @@ def _faces_along(surface: ContactSurface, x: Array, edge: int, normal: Vector) -
     return max(dot(first, normal), dot(second, normal))
 
 
-@inner
+@compiled(inside=True)
 def vertices_hold(
     surface: ContactSurface, x: Array, first: int, second: int, normal: Vector, a: float, b: float
 ) -> bool:

@@ -10,12 +10,13 @@ last step stops within mu_k P, any other holds within mu_s P. Neither rule can t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rheotwin.kernels.compiled import compiled
 
 Vector = tuple[float, float, float]
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def exact_friction(free: Vector, mobility: float, static_limit: float, kinetic_limit: float) -> tuple[Vector, bool]:
     """Return the impulse [N s] and whether the contact slides; `free` is the slip [m/s] without it, limits in N s."""
     size = np.sqrt(free[0] * free[0] + free[1] * free[1] + free[2] * free[2])
@@ -26,7 +27,7 @@ def exact_friction(free: Vector, mobility: float, static_limit: float, kinetic_l
     return (scale * free[0], scale * free[1], scale * free[2]), slides
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def regularised_friction(free: Vector, mobility: float, limit: float, slip_speed: float) -> tuple[Vector, bool]:
     """Return the impulse [N s] and whether the slip is above `slip_speed` [m/s]; implicit, so any step is stable.
 

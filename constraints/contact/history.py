@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, straight
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -57,7 +57,7 @@ def no_history(slots: int) -> History:
     )
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def note_slot(slot: int, mark: Marks, listed: Indices, stamp: int, filled: int, renewed: int) -> tuple[int, int]:
     """Mark a slot as written in this step, list it if it held nothing; return how many are listed and renewed now."""
     before, mark[slot] = mark[slot], stamp
@@ -67,7 +67,7 @@ def note_slot(slot: int, mark: Marks, listed: Indices, stamp: int, filled: int, 
     return filled, renewed + (before != stamp)
 
 
-@borrowing
+@compiled(inside=True)
 def forget_others(history: History) -> None:
     """Clear what no step but the one before has written, but for features: they mean nothing without `active`."""
     active, sliding, integral, mark, filled = (

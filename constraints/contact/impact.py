@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.mobility import (
     CONSTANT,
@@ -36,6 +35,7 @@ from rheotwin.constraints.contact.mobility import (
 from rheotwin.constraints.contact.packed_law import IMPULSE, KIND
 from rheotwin.constraints.contact.pairs import NO_TOOL
 from rheotwin.constraints.contact.rounds import VISITS, visit_until_still
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -59,13 +59,13 @@ def no_shifts(nodes: int, tools: int, pairs: int) -> Shifts:
     return Shifts(np.zeros((nodes, 3)), np.zeros((tools, 4)), np.zeros((pairs, ROW)), np.zeros(pairs, np.bool_))
 
 
-@borrowing
+@compiled(inside=True)
 def is_impact(laws: Array, tool: int, gap: float) -> bool:
     """Tell whether a pair has run into each other in this step and obeys the law of impacts."""
     return gap < 0.0 and laws[tool if tool != NO_TOOL else laws.shape[0] - 1, KIND] == IMPULSE
 
 
-@borrowing
+@compiled(inside=True)
 def _find_impacts(contacts: Contacts, shifts: Shifts) -> bool:
     """Prepare the rows of the shifts; False if there are no impacts."""
     pairs, rows, laws, mine, found = contacts.pairs, contacts.impulses.rows, contacts.laws, shifts.rows, False
@@ -81,7 +81,7 @@ def _find_impacts(contacts: Contacts, shifts: Shifts) -> bool:
     return found
 
 
-@borrowing
+@compiled(inside=True)
 def _prepare_lifts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> None:
     """Write the rows gap >= 0 of the lifts, of the gap at the end of the step."""
     pairs, rows, pushed = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed
@@ -96,7 +96,7 @@ def _prepare_lifts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> No
         mine[p, NORMAL_RESPONSE] = rows[p, NORMAL_RESPONSE]
 
 
-@borrowing
+@compiled(inside=True)
 def place_impacts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> None:
     """Find by what places have to be lifted after impacts before they move by h v; poses are; after `settle`."""
     if not _find_impacts(contacts, shifts):

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, merged, straight
 from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, History, note_slot
 from rheotwin.constraints.contact.lone_block import (
     BLOCK,
@@ -46,11 +45,12 @@ from rheotwin.constraints.contact.packed_law import (
 from rheotwin.constraints.contact.pairs import NODES
 from rheotwin.constraints.contact.tool_pairs import tool_gap
 from rheotwin.constraints.tools import AXIS
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
 
-@borrowing
+@compiled(inside=True)
 def _count_uses(contact: Any, x: Array, v: Array, h: float) -> None:
     """Count the pairs between bodies that each node is in and the tools within reach of which it is."""
     uses, pairs, near, tools = contact.contacts.impulses.uses, contact.contacts.pairs, contact.close, contact.tools
@@ -69,7 +69,7 @@ def _count_uses(contact: Any, x: Array, v: Array, h: float) -> None:
             uses[candidate[k]] += 1 if gap <= reach else 0
 
 
-@merged
+@compiled(inside=True, merged=True)
 def meet_tools(contact: Any, x: Array, v: Array, h: float, kick: float, may_be_lone: bool) -> float:
     """Settle lone contacts in velocities v (n, 3) [m/s] and places x (n, 3) [m], and list all others as pairs.
 
@@ -92,7 +92,7 @@ def meet_tools(contact: Any, x: Array, v: Array, h: float, kick: float, may_be_l
     return largest
 
 
-@borrowing
+@compiled(inside=True)
 def _zero_uses(contact: Any) -> None:
     uses, pairs, near, tools = contact.contacts.impulses.uses, contact.contacts.pairs, contact.close, contact.tools
     for p in range(pairs.count[0]):
@@ -105,7 +105,7 @@ def _zero_uses(contact: Any) -> None:
             uses[tools.candidate[near.rows[row]]] = 0
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _meet_tool(
     contact: Any, tool: int, x: Array, v: Array, h: float, may_be_lone: bool, shared: bool, counted: bool
 ) -> float:
@@ -138,7 +138,7 @@ def _meet_tool(
     return largest
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _settled(contact: Any, count: int) -> None:
     """End the uses of what a block has settled, but for contacts without a force that do not go on."""
     slot, candidate, uses = contact.block.slot, contact.tools.candidate, contact.contacts.impulses.uses
@@ -147,7 +147,7 @@ def _settled(contact: Any, count: int) -> None:
             uses[candidate[slot[at]]] = 0
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _write_back(contact: Any, tool: int, count: int, law: Law, x: Array, v: Array, h: float) -> float:
     """Enter what a block has found: velocities, shifts of impacts, forces and history.
 
@@ -166,7 +166,7 @@ def _write_back(contact: Any, tool: int, count: int, law: Law, x: Array, v: Arra
     return float(largest)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _give_velocities(block: Block, count: int, v: Array) -> tuple[float, int]:
     """Take the velocities of contacts with a force to the loop; return their largest square [m2/s2], and how many."""
     numbers, there, largest, pushing = block.numbers, block.there, 0.0, 0
@@ -180,7 +180,7 @@ def _give_velocities(block: Block, count: int, v: Array) -> tuple[float, int]:
     return largest, pushing
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _remember(block: Block, count: int, law: Law, h: float, history: History) -> None:
     """Enter the history of contacts that have a force or go on: one quantity after the other, as registers are few."""
     numbers, slot, active, impulse = block.numbers, block.slot, history.active, history.impulse
@@ -204,7 +204,7 @@ def _remember(block: Block, count: int, law: Law, h: float, history: History) ->
     _list(block, count, history)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _list(block: Block, count: int, history: History) -> None:
     """Mark the slots of contacts that have a force or go on as written in this step, and list new ones."""
     numbers, slot, mark, listed, filled = block.numbers, block.slot, history.mark, history.listed, history.filled
@@ -215,7 +215,7 @@ def _list(block: Block, count: int, history: History) -> None:
     filled[LISTED], filled[RENEWED] = last, renewed
 
 
-@borrowing
+@compiled(inside=True)
 def _lift(block: Block, count: int, x: Array, h: float) -> float:
     """Lift nodes that end inside the tool after an impact; return a bound of the squared speed [m2/s2] of that."""
     numbers, largest = block.numbers, 0.0

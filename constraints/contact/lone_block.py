@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import straight, summing
 from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
 from rheotwin.constraints.contact.packed_law import (
     EXACT,
@@ -33,6 +32,7 @@ from rheotwin.constraints.contact.packed_law import (
     step_row,
 )
 from rheotwin.constraints.contact.vectors import Vector
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -69,25 +69,25 @@ def room_for_block(response: Array) -> Block:
     return Block(np.zeros(ROWS * BLOCK), np.zeros(BLOCK, np.int64), np.zeros(BLOCK, np.int64), response)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def rubs(law: Law) -> bool:
     """Tell whether there is friction: without it no contact of the law slides."""
     return law[STATIC_FRICTION] > 0.0
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def bounces(law: Law) -> bool:
     """Tell whether anything leaves a contact as an impact does."""
     return law[KIND] == IMPULSE and law[RESTITUTION] > 0.0
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def goes_on(numbers: Array, at: int) -> bool:
     """Tell whether a contact has to be remembered: it has a force, or is active without."""
     return bool(numbers[PRESSED + at] > 0.0 or numbers[STAYS + at] > 0.0)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def solve_block(
     numbers: Array, count: int, law: Law, surface: tuple[float, ...], axis: Vector, center: Vector, h: float
 ) -> None:
@@ -112,7 +112,7 @@ def solve_block(
     _move(numbers, count)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _find_slip(
     numbers: Array, count: int, surface: tuple[float, ...], axis: Vector, center: Vector, slips: bool
 ) -> None:
@@ -135,7 +135,7 @@ def _find_slip(
             numbers[SLIP_Z + k] = uz - rate * nz
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _find_closing(numbers: Array, count: int, surface: tuple[float, ...], axis: Vector, wanted: bool) -> None:
     """Find the rates of the gaps before the forces of the step have acted, zero where nobody asks for them."""
     spin = surface[3]
@@ -148,7 +148,7 @@ def _find_closing(numbers: Array, count: int, surface: tuple[float, ...], axis: 
         numbers[CLOSING + k] = rate if wanted else 0.0
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _press(numbers: Array, count: int, law: Law, h: float) -> None:
     """Find the impulses along the normals, and where the gaps end."""
     for k in range(np.uintp(count)):
@@ -168,7 +168,7 @@ def _press(numbers: Array, count: int, law: Law, h: float) -> None:
         numbers[IMPULSE_Z + k] = pressed * numbers[NORMAL_Z + k]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _rub(numbers: Array, count: int, static: float, kinetic: float) -> None:
     """Add friction that sticks up to `static` and slides with `kinetic`; what slid has to be stopped first."""
     for k in range(np.uintp(count)):
@@ -182,7 +182,7 @@ def _rub(numbers: Array, count: int, static: float, kinetic: float) -> None:
         numbers[IMPULSE_Z + k] += rub[2]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _rub_regularised(numbers: Array, count: int, kinetic: float, slip_speed: float) -> None:
     """Add friction that grows with the slip up to `slip_speed` [m/s]."""
     for k in range(np.uintp(count)):
@@ -194,7 +194,7 @@ def _rub_regularised(numbers: Array, count: int, kinetic: float, slip_speed: flo
         numbers[IMPULSE_Z + k] += rub[2]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _move(numbers: Array, count: int) -> None:
     """Change velocities by the impulses."""
     for k in range(np.uintp(count)):
@@ -204,7 +204,7 @@ def _move(numbers: Array, count: int) -> None:
         numbers[VELOCITY_Z + k] += response * numbers[IMPULSE_Z + k]
 
 
-@summing
+@compiled(inside=True, any_order=True)
 def block_wrench(numbers: Array, count: int) -> tuple[Vector, Vector]:
     """Return the impulse [N s] of the first `count` contacts and its moment [N m s] about the tool's centre.
 

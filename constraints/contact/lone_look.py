@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, merged, straight
 from rheotwin.constraints.contact.lone_block import (
     ACTIVE,
     BLOCK,
@@ -39,13 +38,14 @@ from rheotwin.constraints.contact.pairs import NO_NODE, NODES
 from rheotwin.constraints.contact.tool_pairs import tool_gap
 from rheotwin.constraints.contact.vectors import Vector
 from rheotwin.constraints.tools import PLANE, gap_and_normal
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-@merged
+@compiled(inside=True, merged=True)
 def look(
     contact: Any, tool: int, row: int, last: int, x: Array, v: Array, h: float, center: Vector
 ) -> tuple[int, int, bool]:
@@ -66,7 +66,7 @@ def look(
     return found
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _look_at_plane(
     block: Block, rows: Indices, place: Indices, x: Array, v: Array, h: float, center: Vector, normal: Vector,
     reach: float, first: int, count: int,
@@ -92,7 +92,7 @@ def _look_at_plane(
     return (count if beyond == 0 else _keep_near(block, count, reach)), held > 0
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _fetch(values: Array, there: Indices, count: int, numbers: Array, first: int) -> None:
     """Put rows of values (n, 3) into three rows of a block, the `first` of which begins there."""
     for at in range(np.uintp(count)):
@@ -102,7 +102,7 @@ def _fetch(values: Array, there: Indices, count: int, numbers: Array, first: int
         numbers[np.uintp(first + 2 * BLOCK) + at] = values[i, 2]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _keep_near(block: Block, count: int, reach: float) -> int:
     """Close the gaps that those out of reach leave in the block; return how many are left."""
     near = 0
@@ -114,7 +114,7 @@ def _keep_near(block: Block, count: int, reach: float) -> int:
     return near
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _move_entry(block: Block, source: int, target: int) -> None:
     """Copy what is known of one contact of the block to another place in it."""
     block.slot[target], block.there[target] = block.slot[source], block.there[source]
@@ -122,7 +122,7 @@ def _move_entry(block: Block, source: int, target: int) -> None:
         block.numbers[quantity * BLOCK + target] = block.numbers[quantity * BLOCK + source]
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _look_at_any(
     contact: Any, tool: int, row: int, last: int, x: Array, v: Array, h: float, pose: Array, reach: float
 ) -> tuple[int, int, bool]:
@@ -152,7 +152,7 @@ def _look_at_any(
     return row, at, held
 
 
-@merged
+@compiled(inside=True, merged=True)
 def list_others(contact: Any, tool: int, count: int, may_be_lone: bool, shared: bool, counted: bool) -> int:
     """Leave only lone contacts in the block, and list the others as pairs; return how many are left.
 
@@ -174,7 +174,7 @@ def list_others(contact: Any, tool: int, count: int, may_be_lone: bool, shared: 
     return lone
 
 
-@borrowing
+@compiled(inside=True)
 def _list_pair(contact: Any, tool: int, slot: int, node: int, at: int) -> None:
     """Add a node at a tool, entry `at` of the block, to the pairs that are settled together."""
     pairs, numbers = contact.contacts.pairs, contact.block.numbers
@@ -191,7 +191,7 @@ def _list_pair(contact: Any, tool: int, slot: int, node: int, at: int) -> None:
     pairs.count[0] = p + 1
 
 
-@borrowing
+@compiled(inside=True)
 def recall(contact: Any, count: int, law: Law) -> None:
     """Fetch what the law has to know of the last step."""
     block, history = contact.block, contact.contacts.history
@@ -205,7 +205,7 @@ def recall(contact: Any, count: int, law: Law) -> None:
         _recall(block, count, history.sliding, SLIDING)
 
 
-@borrowing
+@compiled(inside=True)
 def _recall_velocities(contact: Any, block: Block, count: int) -> None:
     """Fetch the velocities before the kick."""
     candidate, before = contact.tools.candidate, contact.before_kick
@@ -215,7 +215,7 @@ def _recall_velocities(contact: Any, block: Block, count: int) -> None:
             block.numbers[EARLIER_X + c * BLOCK + at] = before[i, c]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _recall(block: Block, count: int, kept: Any, row: int) -> None:
     numbers, slot = block.numbers, block.slot
     for at in range(np.uintp(count)):

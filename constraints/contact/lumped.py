@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, counting, merged, offered, woven
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.couple import take_couples_back
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs
@@ -31,6 +30,7 @@ from rheotwin.constraints.contact.settle import look_ahead, settle
 from rheotwin.constraints.contact.surface import ContactSurface
 from rheotwin.constraints.contact.tool_motion import finish_tools, predict_tools
 from rheotwin.constraints.packed import Tools
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -80,7 +80,7 @@ class BodyContact(NamedTuple):
     soft: bool
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
     if bodies is not None:
         _list_body_pairs(bodies, contact)
@@ -88,7 +88,7 @@ def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
             look_ahead(contact.contacts, contact.velocity, h)
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _list_body_pairs(bodies: Any, contact: Contact) -> None:
     """List the pairs of bodies; new lists of neighbours allocate."""
     history = contact.contacts.history
@@ -105,7 +105,7 @@ def _list_body_pairs(bodies: Any, contact: Contact) -> None:
         contact.full[0] = 1
 
 
-@offered
+@compiled
 def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float, h: float, kick: float) -> None:
     """Change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N] by the contact of a step.
 
@@ -117,7 +117,7 @@ def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float
     _finish(contact, x, v, reaction, np.inf, h, kick, False)
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def keep_apart_fast(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip
@@ -133,7 +133,7 @@ def keep_apart_fast(
         _look_back(contact, v)
 
 
-@borrowing
+@compiled(inside=True)
 def _look_back(contact: Contact, v: Array) -> None:
     """Keep the velocities (n, 3) [m/s] with which the next step begins."""
     before, places = contact.before_kick, contact.places
@@ -148,7 +148,7 @@ def look_back(contact: Contact | None, velocities: Array) -> None:
         contact.before_kick[:, : velocities.shape[1]] = velocities
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _begin(contact: Contact, x: Array, v: Array, fastest: float, end: float, h: float, kick: float) -> None:
     """Move the tools and look at where the step would take everything."""
     contacts, close = contact.contacts, contact.close
@@ -162,7 +162,7 @@ def _begin(contact: Contact, x: Array, v: Array, fastest: float, end: float, h: 
         _fetch(contact, x, v, h)
 
 
-@merged
+@compiled(inside=True, merged=True)
 def _finish(
     contact: Contact,
     x: Array,
@@ -188,14 +188,14 @@ def _finish(
     note_way(contact.close, h * max(fastest, np.sqrt(square)))
 
 
-@borrowing
+@compiled(inside=True)
 def _take_couples_back(bodies: Any, contact: Contact, kick: float) -> None:
     if bodies is not None:
         dimension, speed = bodies.surface.dimension, contact.velocity
         take_couples_back(contact.contacts, contact.shifts, contact.begin, speed, contact.exerted, dimension, kick)
 
 
-@borrowing
+@compiled(inside=True)
 def _fetch(contact: Contact, x: Array, v: Array, h: float) -> None:
     """Copy places and velocities of the near nodes, and where the step would take them."""
     places, before, begin, end, u = contact.places, contact.before, contact.begin, contact.end, contact.velocity
@@ -208,7 +208,7 @@ def _fetch(contact: Contact, x: Array, v: Array, h: float) -> None:
             end[i, c] = begin[i, c] + h * u[i, c]
 
 
-@borrowing
+@compiled(inside=True)
 def _give_back(contact: Contact, x: Array, v: Array, reaction: Array, h: float) -> float:
     """Take velocities, shifts and forces of the touched nodes to the loop; what supports hold, they bear.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.tool_pairs import tool_gap
@@ -11,6 +10,7 @@ from rheotwin.constraints.contact.triangulated import DEPTH
 from rheotwin.constraints.contact.vectors import row
 from rheotwin.constraints.packed import Tools, pack_tools
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ def mesh_gaps(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array
     return gaps, normals
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _mesh_gaps(tools: Tools, pose: Array, points: Array, gaps: Array, normals: Array) -> None:
     waiting, squares = np.empty(DEPTH, np.int64), np.empty(DEPTH)
     for k in range(points.shape[0]):

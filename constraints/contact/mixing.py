@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.mobility import (
     BEFORE,
@@ -30,6 +29,7 @@ from rheotwin.constraints.contact.mobility import (
     WAYS,
     push,
 )
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -40,7 +40,7 @@ FURTHEST = 1e8
 """A mixture with larger shares than this is left out: rounding would be all that is left of it."""
 
 
-@borrowing
+@compiled(inside=True)
 def note(count: int, normal: Array, rows: Array, memory: Array, alone: Flags) -> None:
     """Keep the impulses of the contacts that are not alone."""
     for p in range(count):
@@ -49,7 +49,7 @@ def note(count: int, normal: Array, rows: Array, memory: Array, alone: Flags) ->
                 memory[p, BEFORE + c] = rows[p, PRESSED] * normal[p, c] + rows[p, TANGENT + c]
 
 
-@borrowing
+@compiled(inside=True)
 def size_of_change(count: int, normal: Array, rows: Array, memory: Array, alone: Flags) -> float:
     """Return |f|^2 [J] of the last round."""
     size = 0.0
@@ -63,7 +63,7 @@ def size_of_change(count: int, normal: Array, rows: Array, memory: Array, alone:
     return size
 
 
-@borrowing
+@compiled(inside=True)
 def remember(count: int, normal: Array, rows: Array, memory: Array, alone: Flags, slot: int) -> None:
     """Write impulses and their change in this round, and in `slot` the differences to the last."""
     way, turn = WAYS + 3 * slot, TURNS + 3 * slot
@@ -77,14 +77,14 @@ def remember(count: int, normal: Array, rows: Array, memory: Array, alone: Flags
             memory[p, REACHED + c], memory[p, CHANGE + c] = reached, change
 
 
-@borrowing
+@compiled(inside=True)
 def _metric(rows: Array, p: int) -> float:
     """Return W + compliance/slope of a row [1/kg]; rows without a slope depend on no other."""
     slope = float(rows[p, SLOPE])
     return float(rows[p, NORMAL_RESPONSE] + rows[p, COMPLIANCE] / slope) if slope > 0.0 else 0.0
 
 
-@borrowing
+@compiled(inside=True)
 def find_shares(count: int, rows: Array, memory: Array, alone: Flags, filled: int, system: Array) -> bool:
     """Write the a_k of the `filled` differences into the last column of `system`; False if none fit."""
     for i in range(filled):
@@ -120,7 +120,7 @@ def find_shares(count: int, rows: Array, memory: Array, alone: Flags, filled: in
     return fit
 
 
-@borrowing
+@compiled(inside=True)
 def length_of_mixture(count: int, rows: Array, memory: Array, alone: Flags, filled: int, system: Array) -> float:
     """Write the mixture of the last ways to the memory; return its length, the root of its energy [J^0.5]."""
     square = 0.0
@@ -138,7 +138,7 @@ def length_of_mixture(count: int, rows: Array, memory: Array, alone: Flags, fill
     return float(np.sqrt(square))
 
 
-@borrowing
+@compiled(inside=True)
 def mix(contacts: Contacts, rows: Array, alone: Flags, share: float, v: Array, tool_v: Array) -> None:
     """Add a share of the mixture to the impulses."""
     memory = contacts.impulses.memory
@@ -148,7 +148,7 @@ def mix(contacts: Contacts, rows: Array, alone: Flags, share: float, v: Array, t
             _add(p, share * jx, share * jy, share * jz, contacts, rows, v, tool_v)
 
 
-@borrowing
+@compiled(inside=True)
 def go_back(contacts: Contacts, rows: Array, alone: Flags, v: Array, tool_v: Array) -> None:
     """Take the impulses that the last mixture began with."""
     normal, memory = contacts.pairs.normal, contacts.impulses.memory
@@ -162,7 +162,7 @@ def go_back(contacts: Contacts, rows: Array, alone: Flags, v: Array, tool_v: Arr
         _add(p, jx, jy, jz, contacts, rows, v, tool_v)
 
 
-@borrowing
+@compiled(inside=True)
 def _add(
     p: int, jx: float, jy: float, jz: float, contacts: Contacts, rows: Array, v: Array, tool_v: Array
 ) -> None:  # fmt: skip

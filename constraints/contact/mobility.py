@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.friction import Vector
 from rheotwin.constraints.contact.pairs import NODES
 from rheotwin.constraints.packed import IMMOVABLE
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,7 +35,7 @@ BEFORE, REACHED, CHANGE, MIXED, WAYS, TURNS, MEMORY = 0, 3, 6, 9, 12, 12 + 3 * M
 """Columns of its memory [N s]: impulse before the round, after it, its change, what is added, differences of both."""
 
 
-@borrowing
+@compiled(inside=True)
 def turn_of(geometry: Array, tool: int, arm: Vector) -> Vector:
     """Return a x r [m] of the arm r [m] of a tool: the motion of that point per radian."""
     rx, ry, rz = arm
@@ -43,7 +43,7 @@ def turn_of(geometry: Array, tool: int, arm: Vector) -> Vector:
     return ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
 
 
-@borrowing
+@compiled(inside=True)
 def arm_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float) -> Vector:
     """Return r [m] from the centre of a tool in its pose (T, 4) to the point (x, y, z) [m]."""
     return (
@@ -53,7 +53,7 @@ def arm_of(geometry: Array, pose: Array, tool: int, x: float, y: float, z: float
     )
 
 
-@borrowing
+@compiled(inside=True)
 def motion_of(
     p: int, node: Indices, weight: Array, rows: Array, pushed: Indices, y: Array, poses: Array, surface: float
 ) -> Vector:
@@ -75,7 +75,7 @@ def motion_of(
     return mx, my, mz
 
 
-@borrowing
+@compiled(inside=True)
 def push(
     p: int, jx: float, jy: float, jz: float, node: Indices, weight: Array, rows: Array, pushed: Indices, ease: Array,
     tool_ease: Array, y: Array, poses: Array,
@@ -97,7 +97,7 @@ def push(
         poses[tool, 3] -= tool_ease[tool, 3] * (rows[p, TURN] * jx + rows[p, TURN + 1] * jy + rows[p, TURN + 2] * jz)
 
 
-@borrowing
+@compiled(inside=True)
 def find_responses(
     p: int, node: Indices, weight: Array, normal: Array, rows: Array, pushed: Indices, ease: Array, tool_ease: Array
 ) -> None:

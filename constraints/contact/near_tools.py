@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, offered
 from rheotwin.constraints.contact.tool_pairs import tool_gap
 from rheotwin.constraints.contact.triangulated import DEPTH
 from rheotwin.constraints.packed import Tools
 from rheotwin.constraints.tools import BOX, CYLINDER, HALF, MESH, PLANE, PRISM, RADIUS, SIDES, SPHERE, gap_and_normal
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -47,7 +46,7 @@ class NearTools(NamedTuple):
     squares: Array
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def near_tools(tools: Tools) -> NearTools:
     """Return an empty list, to be made by the first step."""
     count = tools.shape.shape[0]
@@ -66,7 +65,7 @@ def near_tools(tools: Tools) -> NearTools:
     )
 
 
-@njit(cache=True)
+@compiled
 def _outer(tools: Tools, tool: int) -> float:
     """Return the radius [m] about the centre, or about the axis of a cylinder or prism, that nothing of it exceeds."""
     shape, geometry, square = tools.shape[tool], tools.geometry[tool], 0.0
@@ -84,19 +83,19 @@ def _outer(tools: Tools, tool: int) -> float:
     return float(geometry[RADIUS])
 
 
-@offered
+@compiled
 def forget_list(near: NearTools) -> None:
     """Have the next step make the list anew, because something may have moved that nobody told."""
     near.way[MOVED] = np.inf
 
 
-@borrowing
+@compiled(inside=True)
 def note_way(near: NearTools, way: float) -> None:
     """Note that no candidate has moved further than `way` [m] in a step."""
     near.way[MOVED] += way
 
 
-@borrowing
+@compiled(inside=True)
 def slack(near: NearTools, tools: Tools, poses: Array, ahead: float) -> float:
     """Return what is left of the margin [m] once candidates have moved by `ahead` [m] and tools into `poses` (T, 4)."""
     moved = 0.0
@@ -110,7 +109,7 @@ def slack(near: NearTools, tools: Tools, poses: Array, ahead: float) -> float:
     return float(near.way[MARGIN] - near.way[MOVED] - ahead - moved)
 
 
-@borrowing
+@compiled(inside=True)
 def _look(
     tools: Tools, tool: int, pose: Array, bound: float, near: NearTools, x: Array, v: Array, h: float
 ) -> int:  # fmt: skip
@@ -138,7 +137,7 @@ def _look(
     return found
 
 
-@borrowing
+@compiled(inside=True)
 def _pick(
     tools: Tools, tool: int, pose: Array, bound: float, near: NearTools, count: int, x: Array, v: Array, h: float
 ) -> int:  # fmt: skip
@@ -154,7 +153,7 @@ def _pick(
     return found
 
 
-@borrowing
+@compiled(inside=True)
 def renew(
     near: NearTools, tools: Tools, poses: Array, reach: Array, x: Array, v: Array, h: float, fastest: float,
     rounding: float,

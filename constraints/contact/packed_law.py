@@ -21,9 +21,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, offered, straight
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Law: TypeAlias = tuple[float, float, float, float, float, float, float, float, float, float]
@@ -56,14 +56,14 @@ def _row(law: ContactLaw) -> list[float]:
     ]
 
 
-@offered
+@compiled
 def law_of(laws: Array, which: int) -> Law:
     """Return one row of a table of laws: loops hand numbers on, because counting references to arrays costs more."""
     row = laws[which]
     return row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9]
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def step_row(
     law: Law, gap: float, rate: float, before: float, integral: float, active: bool, h: float, kick: float
 ) -> tuple[float, float, float]:
@@ -88,7 +88,7 @@ def step_row(
     return kick * law[DAMPING], kick * force, 1.0
 
 
-@offered
+@compiled
 def stays_active(law: Law, gap: float, impulse: float, active: bool) -> bool:
     """Tell whether a contact counts as active after a step that ended at `gap` [m] with `impulse` [N s].
 
@@ -101,7 +101,7 @@ def stays_active(law: Law, gap: float, impulse: float, active: bool) -> bool:
     return inside or (kind == INTEGRATED and active and gap <= law[REGION])
 
 
-@borrowing
+@compiled(inside=True)
 def next_integral(law: Law, gap: float, integral: float, active: bool, h: float) -> float:
     """Return J [m s] after a step of `h` [s] that ended at `gap` [m]; zero where nothing goes on."""
     return min(0.0, integral + h * gap) if active and law[KIND] == INTEGRATED else 0.0

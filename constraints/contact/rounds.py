@@ -19,7 +19,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
 from rheotwin.constraints.contact.mixing import (
@@ -47,6 +46,7 @@ from rheotwin.constraints.contact.mobility import (
     motion_of,
     push,
 )
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -61,7 +61,7 @@ SHORTER = 0.25
 """Share of a mixture that failed which is tried next."""
 
 
-@borrowing
+@compiled(inside=True)
 def _drag(p: int, rows: Array, sx: float, sy: float, sz: float) -> tuple[float, float, float]:
     """Renew the tangential impulse of a pair that slips by s [m/s] with the old one; return its change [N s]."""
     response, pressed = rows[p, SLIP_RESPONSE], rows[p, PRESSED]
@@ -76,7 +76,7 @@ def _drag(p: int, rows: Array, sx: float, sy: float, sz: float) -> tuple[float, 
     return new[0] - tx, new[1] - ty, new[2] - tz
 
 
-@borrowing
+@compiled(inside=True)
 def _visit(
     p: int, node: Indices, weight: Array, normal: Array, rows: Array, pushed: Indices, ease: Array, tool_ease: Array,
     v: Array, tool_v: Array,
@@ -103,7 +103,7 @@ def _visit(
     return float(moved)
 
 
-@borrowing
+@compiled(inside=True)
 def visit_all(contacts: Contacts, rows: Array, alone: Flags, which: bool, v: Array, tool_v: Array) -> float:
     """Visit the contacts that are alone, or those that are not; return the largest change [m/s].
 
@@ -118,7 +118,7 @@ def visit_all(contacts: Contacts, rows: Array, alone: Flags, which: bool, v: Arr
     return largest
 
 
-@borrowing
+@compiled(inside=True)
 def visit_until_still(contacts: Contacts, rows: Array, alone: Flags, v: Array, tool_v: Array, still: float) -> int:
     """Visit the contacts that are not alone until none changes by more than `still` [m/s]; return the rounds.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foot_on_triangle
 from rheotwin.constraints.contact.vectors import cross, dot, length, minus, row, times
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -24,7 +24,7 @@ def without_seams(faces: Indices, points: Array) -> Indices:
     return faces[~_seams(faces, points)]
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _seams(faces: Indices, x: Array) -> NDArray[np.bool_]:
     """Look at all pairs: graded bodies are few and their surfaces small."""
     count, corners = faces.shape

@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.bounds import Tree, build_tree
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface
 from rheotwin.constraints.contact.vectors import Vector, plus, row, unit
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -157,7 +156,7 @@ def restore_search(search: Search, saved: Mapping[str, Array | Indices]) -> Sear
     return search._replace(**lists)
 
 
-@njit(cache=True)
+@compiled
 def vertex_normal(surface: ContactSurface, normals: Array, vertex: int) -> Vector:
     """Return the unit normal of a vertex, the mean of its faces' unit normals (F, 3)."""
     total = (0.0, 0.0, 0.0)
@@ -166,7 +165,7 @@ def vertex_normal(surface: ContactSurface, normals: Array, vertex: int) -> Vecto
     return unit(total)
 
 
-@inner
+@compiled(inside=True)
 def lists_hold(surface: ContactSurface, search: Search, look: Look) -> bool:
     """Tell whether the lists are complete for the motions of a step."""
     if search.counter[BUILT] == 0 or look.region > search.now[LIST_REGION]:
@@ -184,7 +183,7 @@ def lists_hold(surface: ContactSurface, search: Search, look: Look) -> bool:
     return True
 
 
-@inner
+@compiled(inside=True)
 def list_radius(search: Search, itself: bool) -> float:
     """Return how far away candidates may be [m]; nothing reaches into its own body unless it crossed a face."""
     region = search.now[LIST_REGION]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.friction import Vector
 from rheotwin.constraints.contact.mobility import (
@@ -43,13 +42,14 @@ from rheotwin.constraints.contact.packed_law import (
 )
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
 from rheotwin.constraints.contact.rounds import VISITS, visit_all, visit_until_still
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-@borrowing
+@compiled(inside=True)
 def _arm_before(
     p: int, tool: int, node: Indices, normal: Array, gap: Array, point: Array, geometry: Array, pose: Array, v: Array,
     h: float,
@@ -67,7 +67,7 @@ def _arm_before(
     return rx, ry, rz
 
 
-@borrowing
+@compiled(inside=True)
 def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float) -> None:
     """Write the rows of all pairs, before any impulse has acted."""
     pairs, history, rows, pushed = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.impulses.pushed
@@ -113,7 +113,7 @@ def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float)
         find_responses(p, node, weight, normal, rows, pushed, ease, tool_ease)
 
 
-@borrowing
+@compiled(inside=True)
 def _find_alone(count: int, node: Indices, pushed: Indices, loose: Flags, uses: Indices, alone: Flags) -> bool:
     """Mark pairs that share no node, hold nothing and touch no tool that gives way; True if all are."""
     for p in range(count):
@@ -134,7 +134,7 @@ def _find_alone(count: int, node: Indices, pushed: Indices, loose: Flags, uses: 
     return all_alone
 
 
-@borrowing
+@compiled(inside=True)
 def _begin_with_last(contacts: Contacts, v: Array) -> None:
     """Apply the impulses of the last step to the contacts that depend on each other; impacts do not repeat."""
     pairs, laws, last, alone = contacts.pairs, contacts.laws, contacts.history.impulse, contacts.impulses.alone
@@ -157,7 +157,7 @@ def _begin_with_last(contacts: Contacts, v: Array) -> None:
         push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, v, tool_v)
 
 
-@borrowing
+@compiled(inside=True)
 def look_ahead(contacts: Contacts, v: Array, h: float) -> None:
     """Turn the gaps of contacts between bodies, found where a step of `h` [s] begins, into those of its free end."""
     pairs, rows, pushed = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed
@@ -170,7 +170,7 @@ def look_ahead(contacts: Contacts, v: Array, h: float) -> None:
             gap[p] += h * (mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2])
 
 
-@borrowing
+@compiled(inside=True)
 def settle(contacts: Contacts, v: Array, before: Array, h: float, kick: float) -> None:
     """Change velocities (N, 3) [m/s] so that all contacts obey their laws at the end of a step of `h` [s].
 

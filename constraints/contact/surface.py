@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pairs import NO_NODE
 from rheotwin.constraints.contact.seams import without_seams
 from rheotwin.constraints.contact.vectors import Vector, cross, minus, row
+from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing.topology import boundary_faces
 
 Array = NDArray[np.float64]
@@ -173,7 +173,7 @@ def _sides(face: Indices) -> _Sides:
     )
 
 
-@njit(cache=True)
+@compiled
 def face_normal(surface: ContactSurface, x: Array, face: int) -> Vector:
     """Return the outward normal of a face at positions x (N, 3), of the length of the edge or twice the area."""
     a, b = row(x, surface.face[face, 0]), row(x, surface.face[face, 1])
@@ -183,7 +183,7 @@ def face_normal(surface: ContactSurface, x: Array, face: int) -> Vector:
     return cross(along, minus(row(x, surface.face[face, 2]), a))
 
 
-@njit(cache=True)
+@compiled
 def first_edge_slot(surface: ContactSurface, first_slot: int) -> int:
     """Return the slot of edge 0 at body 0; `first_slot` is that of vertex 0."""
     slot: int = first_slot + surface.vertex.shape[0] * surface.partner.shape[0]

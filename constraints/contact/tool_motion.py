@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.constraints.motion import at_rest
 from rheotwin.constraints.packed import Tables, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def tools_at_start(tools: Sequence[RigidTool]) -> ToolMotion:
     return ToolMotion(pose, velocity, pose.copy(), velocity.copy())
 
 
-@borrowing
+@compiled(inside=True)
 def predict_tools(motions: Tables, drives: Drives, tools: ToolMotion, end: float, h: float, kick: float) -> None:
     """Put the poses at `end` [s] into `tools.end`, free components as they would be without contact."""
     for tool in range(tools.pose.shape[0]):
@@ -83,7 +83,7 @@ def predict_tools(motions: Tables, drives: Drives, tools: ToolMotion, end: float
                 tools.before_kick[tool, c] = tools.velocity[tool, c]
 
 
-@borrowing
+@compiled(inside=True)
 def finish_tools(drives: Drives, tools: ToolMotion, h: float) -> None:
     """Bring the poses to the end of the step, with what contact made of the velocities."""
     for tool in range(tools.pose.shape[0]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs
@@ -11,12 +10,13 @@ from rheotwin.constraints.contact.triangulated import DEPTH, beyond, nearest
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, minus, plus, row, times
 from rheotwin.constraints.packed import Tools
 from rheotwin.constraints.tools import AXIS, MESH, gap_and_normal
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def find_tool_pairs(tools: Tools, poses: Array, x: Array, region: Array, pairs: Pairs) -> int:
     """Write the contacts of candidate nodes with gap <= region (T,) [m] at tools in poses (T, 4); x is (N, 3) [m].
 
@@ -45,7 +45,7 @@ def find_tool_pairs(tools: Tools, poses: Array, x: Array, region: Array, pairs: 
     return 0
 
 
-@njit(cache=True)
+@compiled
 def tool_gap(
     tools: Tools, tool: int, pose: Array, p: Vector, within: float, waiting: Indices, squares: Array
 ) -> tuple[float, Vector]:
@@ -66,7 +66,7 @@ def tool_gap(
     return gap, _turned(normal, axis, pose[3])
 
 
-@njit(cache=True)
+@compiled
 def _turned(a: Vector, axis: Vector, angle: float) -> Vector:
     """Return a vector turned about a unit axis (Rodrigues)."""
     if angle == 0.0:

@@ -17,7 +17,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner
 from rheotwin.constraints.contact.flush import flush_touch
 from rheotwin.constraints.contact.nearest import (
     CORNER,
@@ -31,6 +30,7 @@ from rheotwin.constraints.contact.nearest import (
 from rheotwin.constraints.contact.search import Search
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface, face_normal
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -61,7 +61,7 @@ STEPS_ACROSS = 8
 """Most neighbours a contact slides over in one step."""
 
 
-@inner
+@compiled(inside=True)
 def face_foot(surface: ContactSurface, x: Array, face: int, p: Vector) -> Foot:
     """Return the shares of the point of a face nearest to p, and where on the face it lies."""
     a, b = row(x, surface.face[face, 0]), row(x, surface.face[face, 1])
@@ -70,14 +70,14 @@ def face_foot(surface: ContactSurface, x: Array, face: int, p: Vector) -> Foot:
     return foot_on_triangle(p, a, b, row(x, surface.face[face, 2]))
 
 
-@inner
+@compiled(inside=True)
 def on_face(surface: ContactSurface, x: Array, face: int, shares: Vector) -> Vector:
     """Return the point of a face with the given shares."""
     last = surface.face[face, surface.dimension - 1]
     return at_shares(shares, row(x, surface.face[face, 0]), row(x, surface.face[face, 1]), row(x, last))
 
 
-@inner
+@compiled(inside=True)
 def _outward(surface: ContactSurface, x: Array, face: int, place: int) -> Vector:
     """Return the direction that tells outside from inside where the foot lies: face, side or corner."""
     own = unit(face_normal(surface, x, face))
@@ -102,7 +102,7 @@ def _outward(surface: ContactSurface, x: Array, face: int, place: int) -> Vector
     return total
 
 
-@inner
+@compiled(inside=True)
 def measure(surface: ContactSurface, x: Array, face: int, p: Vector) -> tuple[Touch, int]:
     """Return the contact of a point p with one face, and where on the face the foot lies."""
     shares, place = face_foot(surface, x, face, p)
@@ -118,7 +118,7 @@ def measure(surface: ContactSurface, x: Array, face: int, p: Vector) -> tuple[To
     return (face, sign * distance, times(sign / distance, away), shares), place
 
 
-@inner
+@compiled(inside=True)
 def slide(surface: ContactSurface, x: Array, face: int, p: Vector) -> Touch:
     """Return the contact of p with `face`, or with the neighbour over which its foot has slid."""
     touch, place = measure(surface, x, face, p)
@@ -143,7 +143,7 @@ def slide(surface: ContactSurface, x: Array, face: int, p: Vector) -> Touch:
     return touch
 
 
-@inner
+@compiled(inside=True)
 def _signed(
     surface: ContactSurface, x_begin: Array, x_end: Array, face: int, node: int, t: float
 ) -> tuple[float, Foot]:
@@ -165,13 +165,13 @@ def _signed(
     return dot(y, n), ((1.0 - r1 - r2, r1, r2), INSIDE)
 
 
-@inner
+@compiled(inside=True)
 def _between(x_begin: Array, x_end: Array, node: int, t: float) -> Vector:
     a, b = row(x_begin, node), row(x_end, node)
     return plus(times(1.0 - t, a), t, b)
 
 
-@inner
+@compiled(inside=True)
 def entry_time(
     surface: ContactSurface, x_begin: Array, x_end: Array, face: int, node: int, least: float = -FOOT_MARGIN
 ) -> float:
@@ -208,7 +208,7 @@ def entry_time(
     return t if min(r[0], r[1]) >= least and r[2] >= least_third else 2.0
 
 
-@inner
+@compiled(inside=True)
 def _vertex_normal(surface: ContactSurface, x: Array, vertex: int) -> Vector:
     """Return the unit normal of a vertex at positions x (N, 3), the mean of its faces' weighted by their size."""
     total = (0.0, 0.0, 0.0)
@@ -217,7 +217,7 @@ def _vertex_normal(surface: ContactSurface, x: Array, vertex: int) -> Vector:
     return unit(total)
 
 
-@inner
+@compiled(inside=True)
 def touched_face(
     surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int,
     even: bool,
@@ -235,7 +235,7 @@ def touched_face(
     return (touch[0], gap, normal, shares) if flush else touch
 
 
-@inner
+@compiled(inside=True)
 def _nearest_face(
     surface: ContactSurface, search: Search, group: int, x_begin: Array, x_end: Array, region: float, held: int
 ) -> Touch:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ class Cone(NamedTuple):
     """v_eps h [m], the slip of a step at which the regularised rule reaches mu lambda_n; 0: exact."""
 
 
-@njit(cache=True)
+@compiled
 def friction_on_line(rest: float, own: float, limit: float, slide: float) -> tuple[float, bool]:
     """Return t of (own) t + rest = 0, or of its sign and size `slide` beyond `limit`, and whether it slides."""
     if own <= 0.0:
@@ -43,7 +44,7 @@ def friction_on_line(rest: float, own: float, limit: float, slide: float) -> tup
     return np.copysign(slide, stick), True
 
 
-@njit(cache=True)
+@compiled
 def friction_in_plane(
     rx: float, ry: float, a: float, b: float, c: float, limit: float, slide: float
 ) -> tuple[float, float, bool]:
@@ -72,7 +73,7 @@ def friction_in_plane(
     return tx, ty, True
 
 
-@njit(cache=True)
+@compiled
 def _friction_along(
     rx: float, ry: float, a: float, b: float, c: float, limit: float, slide: float
 ) -> tuple[float, float, bool]:

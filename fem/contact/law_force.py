@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -54,7 +55,7 @@ class Springs(NamedTuple):
     """g0 [m]."""
 
 
-@njit(cache=True)
+@compiled
 def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> float:
     """Return the force [N] of contact k in a step that ends at the gap `end` [m]."""
     start, stiffness = springs.start[k], springs.stiffness[k]
@@ -76,7 +77,7 @@ def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> floa
     return stiffness * (zero - gap) if gap < top else 0.0
 
 
-@njit(cache=True)
+@compiled
 def balanced_force(springs: Springs, k: int, free: float, compliance: float, instant: Instant) -> float:
     """Return f [N] of f = F(free + compliance f): F falls with the gap, so there is one (false position, Illinois)."""
     low, high = 0.0, normal_force(springs, k, free, instant)
@@ -104,7 +105,7 @@ def balanced_force(springs: Springs, k: int, free: float, compliance: float, ins
     return 0.5 * (low + high)
 
 
-@njit(cache=True)
+@compiled
 def force_slope(springs: Springs, k: int, end: float, force: float, instant: Instant) -> float:
     """Return about dF/dg1 [N/m], by a difference that takes F to its next 1e-6."""
     change = 1e-6 * max(force / springs.stiffness[k], abs(end - springs.start[k]))

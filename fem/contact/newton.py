@@ -7,11 +7,11 @@ After a step every contact has either no force or the gap its law gives it, so s
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.fem.contact.coulomb import OPEN, SLIDING, STICKING, Cone
 from rheotwin.fem.contact.law_force import GIVEN, HARD, Instant, Springs, force_slope, normal_force
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -20,7 +20,7 @@ STEPS = 12
 """Most Newton steps in a row."""
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _newton_system(
     w: Array, free: Array, force: Array, state: Indices, springs: Springs, cone: Cone, instant: Instant
 ) -> tuple[Array, Array]:
@@ -64,7 +64,7 @@ def _newton_system(
     return tangent, residual
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _sliding_rows(
     tangent: Array, residual: Array, w: Array, gaps: Array, flat: Array, n: int, k: int, mu: float, slide: float
 ) -> None:
@@ -84,7 +84,7 @@ def _sliding_rows(
                 tangent[n + c, :] += slide / size * across * w[n + e, :]
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def states_after(
     w: Array, free: Array, force: Array, state: Indices, springs: Springs, cone: Cone, instant: Instant
 ) -> Indices:

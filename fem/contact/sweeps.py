@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.fem.contact.coulomb import OPEN, SLIDING, STICKING, STIFF, Cone, friction_in_plane, friction_on_line
 from rheotwin.fem.contact.law_force import HARD, SPRING, Instant, Springs, balanced_force, normal_force
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -17,7 +17,7 @@ HELD = 1e-12
 """Share of the largest compliance below which supports hold a contact: there they win over it."""
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def sweep(
     w: Array, free: Array, force: Array, state: Indices, slid: Flags, springs: Springs, cone: Cone, instant: Instant
 ) -> float:
@@ -46,7 +46,7 @@ def sweep(
     return largest
 
 
-@njit(cache=True)
+@compiled
 def _rub(w: Array, free: Array, flat: Array, i: int, k: int, state: Indices, slid: Flags, cone: Cone) -> float:
     """Solve the friction of contact i; return its largest change [N]."""
     n = i * k
@@ -77,7 +77,7 @@ def _rub(w: Array, free: Array, flat: Array, i: int, k: int, state: Indices, sli
     return change
 
 
-@njit(cache=True)
+@compiled
 def defects(
     w: Array, free: Array, force: Array, state: Indices, springs: Springs, cone: Cone, instant: Instant, out: Array
 ) -> None:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -62,7 +62,7 @@ def tet_geometry(points: Array, corners: NDArray[Any]) -> TetGeometry:
     return TetGeometry(gradients, volumes, corners)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _gradients(points: Array, corners: Integers, gradients: Array, volumes: Array) -> None:
     for e in range(len(corners)):
         o, p, q, r = corners[e, 0], corners[e, 1], corners[e, 2], corners[e, 3]
@@ -97,7 +97,7 @@ def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
     return BlockPattern(indptr, indices, places)
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _elements_around(corners: Integers, rows: int) -> tuple[Integers, Integers]:
     """Return the elements around every node in compressed rows."""
     first = np.zeros(rows + 1, dtype=np.int32)
@@ -118,7 +118,7 @@ def _elements_around(corners: Integers, rows: int) -> tuple[Integers, Integers]:
     return first, around
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _neighbours(corners: Integers, rows: int, first: Integers, around: Integers) -> tuple[Integers, Integers]:
     """Return the sorted nodes that share an element with every node, itself included, in compressed rows."""
     indptr = np.zeros(rows + 1, dtype=np.int32)
@@ -146,7 +146,7 @@ def _neighbours(corners: Integers, rows: int, first: Integers, around: Integers)
     return indptr, indices[:count].copy()
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _find_places(
     corners: Integers, first: Integers, around: Integers, indptr: Integers, indices: Integers, places: Integers
 ) -> None:
@@ -170,7 +170,7 @@ def stiffness(pattern: BlockPattern, tets: TetGeometry, lame: Array, shear: Arra
     return BlockRows(3, pattern.indptr, pattern.indices, values)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _add_stiffness(
     places: Integers, gradients: Array, volumes: Array, lame: Array, shear: Array, values: Array
 ) -> None:
@@ -196,7 +196,7 @@ def hold(matrix: BlockRows, held: NDArray[np.bool_]) -> None:
         _clear(matrix.dimension, matrix.indptr, matrix.indices, matrix.values, held)
 
 
-@njit(cache=True)
+@compiled
 def _clear(d: int, indptr: Integers, indices: Integers, values: Array, held: NDArray[np.bool_]) -> None:
     for i in range(len(indptr) - 1):
         for k in range(indptr[i], indptr[i + 1]):

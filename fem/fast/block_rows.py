@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix
 
 from rheotwin.fem.fast.vector_row import block_row_product
+from rheotwin.kernels.compiled import compiled
 
 Reals = NDArray[Any]
 Integers = NDArray[np.int32]
@@ -90,7 +91,7 @@ class BlockRows:
         return self.product(np.ascontiguousarray(x, dtype=self.values.dtype))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def multiply_rows(
     dimension: int, indptr: Integers, indices: Integers, values: Reals, x: Reals, y: Reals, first: int, last: int
 ) -> None:
@@ -115,7 +116,7 @@ def multiply_rows(
             y[i] = y0
 
 
-@njit(cache=True, parallel=True, fastmath={"contract"})
+@compiled(contract=True, parallel=True)
 def _multiply_in_parts(
     dimension: int, indptr: Integers, indices: Integers, values: Reals, x: Reals, y: Reals, parts: int
 ) -> None:

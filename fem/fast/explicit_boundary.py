@@ -14,18 +14,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, table_value
 from rheotwin.constraints.tools import gap_and_normal
 from rheotwin.fem.fast.explicit_contact import settle_laws
 from rheotwin.fem.fast.explicit_packing import Boundary, Nodes, Outside
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def load_nodes(boundary: Boundary, outside: Outside, time: float) -> None:
     """Write weight and loads at `time` [s] into `external`; only loaded components ever change."""
     loads, weight, external = boundary.loads, boundary.nodes.weight, outside.external
@@ -39,7 +39,7 @@ def load_nodes(boundary: Boundary, outside: Outside, time: float) -> None:
         external[loads.component[k]] += factor[0] * loads.share[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def hold(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
     """Put held components where their motion wants them at the end of the step; keep the force that took."""
     held, mass, current = boundary.held, boundary.nodes.mass, -1
@@ -54,13 +54,13 @@ def hold(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h
         v[q] = wanted
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def touch(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
     """Change the motion and the forces of a step of `h` [s] that ends at `end` [s] by contact."""
     _touch(outside.laws, boundary, outside, u, v, end, h, kick)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _touch(
     laws: Any, boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float
 ) -> None:
@@ -71,7 +71,7 @@ def _touch(
         settle_laws(laws, boundary.nodes, outside, u, v, end, h, kick)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def keep_outside(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
     """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals.
 
@@ -98,7 +98,7 @@ def keep_outside(boundary: Boundary, outside: Outside, u: Array, v: Array, end: 
         outside.unsettled[:] = outside.touched
 
 
-@njit(cache=True)
+@compiled
 def _coordinate(nodes: Nodes, u: Array, v: Array, h: float, node: int, c: int) -> float:
     """Coordinate of a node at the end of the step; zero beyond the dimension."""
     if c >= nodes.dimension:
@@ -108,7 +108,7 @@ def _coordinate(nodes: Nodes, u: Array, v: Array, h: float, node: int, c: int) -
     return coordinate
 
 
-@njit(cache=True)
+@compiled
 def _sweep(tool: int, boundary: Boundary, outside: Outside, u: Array, v: Array, h: float, kick: float) -> float:
     """Correct the pushes of one tool once, at nodes that may have moved; return the largest correction [m]."""
     nodes, tools, largest = boundary.nodes, boundary.tools, 0.0

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.contacts import Contacts
@@ -23,6 +22,7 @@ from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, motion
 from rheotwin.constraints.contact.packed_law import EXACT, IMPULSE, KIND, SHIFT, STIFFNESS
 from rheotwin.constraints.contact.pairs import NO_TOOL
 from rheotwin.fem.fast.explicit_packing import Nodes, Outside
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def independent(item: Any) -> Any:
     return item
 
 
-@njit(cache=True)
+@compiled
 def look_back(laws: Any, dimension: int, v: Array) -> None:
     """Keep the velocities (N d,) [m/s] before the kick of a step, of the nodes that can touch anything."""
     if laws is not None:
@@ -68,7 +68,7 @@ def look_back(laws: Any, dimension: int, v: Array) -> None:
                 laws.contact.before_kick[i, c] = v[laws.contact.places[i] * dimension + c]
 
 
-@njit(cache=True)
+@compiled
 def settle_laws(
     laws: Lawful, nodes: Nodes, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float
 ) -> None:
@@ -96,7 +96,7 @@ def settle_laws(
     _book(contact.contacts, contact.before_kick, contact.velocity, laws.taken)
 
 
-@njit(cache=True)
+@compiled
 def _book(contacts: Contacts, before: Array, after: Array, taken: Array) -> None:
     """Add the energy that the contacts of the step took, with velocities (N, 3) [m/s] before and after its kick."""
     pairs, rows, pushed, laws = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed, contacts.laws

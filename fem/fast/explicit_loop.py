@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import multiply_rows
@@ -24,6 +24,7 @@ from rheotwin.fem.fast.explicit_boundary import hold, load_nodes, touch
 from rheotwin.fem.fast.explicit_contact import look_back
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside
 from rheotwin.fem.fast.explicit_terms import Segments
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -60,13 +61,13 @@ class MotionArrays(NamedTuple):
     work: Array
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _kick(v: Array, external: Array, force: Array, inverse_mass: Array, kick: float) -> None:
     for q in range(v.size):
         v[q] += kick * inverse_mass[q] * (external[q] - force[q])
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def kick_rows(operator: Operator, motion: MotionArrays, external: Array, kick: float, first: int, last: int) -> None:
     """v <- v + kick M^-1 (f - K s) for the block rows first <= i < last."""
     d, s, force = operator.dimension, motion.stress_state, motion.force
@@ -78,26 +79,26 @@ def kick_rows(operator: Operator, motion: MotionArrays, external: Array, kick: f
         _kick(motion.velocity[part], external[part], force[part], operator.inverse_mass[part], kick)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _drift(u: Array, v: Array, h: float) -> None:
     for q in range(u.size):
         u[q] += h * v[q]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _direct_stress(s: Array, u: Array, v: Array, equilibrium: float, viscosity: float) -> None:
     for q in range(s.size):
         s[q] = equilibrium * u[q] + viscosity * v[q]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _arm_stress(s: Array, w: Array, v: Array, decay: float, gain: float) -> None:
     for q in range(s.size):
         w[q] = decay * w[q] + gain * v[q]
         s[q] += w[q]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def update_stress(segments: Segments, motion: MotionArrays, h: float, first: int, last: int) -> None:
     """Advance w by h v and write s = g_inf u + sum w + eta v, for the stacked states first <= q < last."""
     for k in range(segments.start.size):
@@ -111,7 +112,7 @@ def update_stress(segments: Segments, motion: MotionArrays, h: float, first: int
             _arm_stress(s, motion.memory[arm, low:high], v, segments.decay[k, arm], h * segments.gain[k, arm])
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def move(segments: Segments, motion: MotionArrays, h: float, first: int, last: int) -> None:
     """Drift and new stress states of the components first <= q < last, piece by piece within the nearest cache."""
     size = motion.displacement.size
@@ -122,21 +123,21 @@ def move(segments: Segments, motion: MotionArrays, h: float, first: int, last: i
             update_stress(segments, motion, h, term * size + low, term * size + high)
 
 
-@njit(cache=True, parallel=True)
+@compiled(parallel=True)
 def _kick_in_parts(operator: Operator, motion: MotionArrays, external: Array, kick: float, parts: int) -> None:
     rows = operator.indptr.size - 1
     for part in prange(parts):
         kick_rows(operator, motion, external, kick, part * rows // parts, (part + 1) * rows // parts)
 
 
-@njit(cache=True, parallel=True)
+@compiled(parallel=True)
 def _move_in_parts(segments: Segments, motion: MotionArrays, h: float, parts: int) -> None:
     size = motion.displacement.size
     for part in prange(parts):
         move(segments, motion, h, part * size // parts, (part + 1) * size // parts)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def runs_away(boundary: Boundary, u: Array) -> bool:
     """Tell whether a component has left the runaway distance or is no number."""
     within = True
@@ -145,7 +146,7 @@ def runs_away(boundary: Boundary, u: Array) -> bool:
     return not within
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def enter_work(
     motion: MotionArrays, operator: Operator, outside: Outside, half: float, before: bool, after: bool
 ) -> None:
@@ -171,7 +172,7 @@ def enter_work(
         motion.work[1] += half * taken_after
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def strike(step: int, h: float, operator: Operator, motion: MotionArrays, boundary: Boundary, outside: Outside) -> None:
     """Bring v from half a step before t to half a step after it."""
     u, v, end, kick = motion.displacement, motion.velocity, (step + 1) * h, h if step > 0 else 0.5 * h
@@ -182,7 +183,7 @@ def strike(step: int, h: float, operator: Operator, motion: MotionArrays, bounda
     touch(boundary, outside, u, v, end, h, kick)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def advance(
     first: int,
     count: int,
@@ -209,7 +210,7 @@ def advance(
     return count
 
 
-@njit(cache=True)
+@compiled
 def advance_in_parts(
     first: int,
     count: int,

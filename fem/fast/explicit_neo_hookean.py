@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
@@ -22,6 +21,7 @@ from rheotwin.fem.fast.explicit_boundary import hold, keep_outside, load_nodes
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside, no_outside
 from rheotwin.fem.fast.explicit_stability import largest_eigenvalue, stable_step_of
 from rheotwin.fem.fast.neo_hookean import CHUNK, NeoHookeanTets, add_forces, add_forces_in_parts
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -48,13 +48,13 @@ class Flight(NamedTuple):
     private: Array
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _kick(v: Array, external: Array, force: Array, inverse_mass: Array, kick: float) -> None:
     for q in range(v.size):
         v[q] += kick * inverse_mass[q] * (external[q] + force[q])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _drift(u: Array, v: Array, h: float, runaway: float) -> bool:
     """u <- u + h v; tell whether every component is still within the runaway distance."""
     within = True
@@ -64,7 +64,7 @@ def _drift(u: Array, v: Array, h: float, runaway: float) -> bool:
     return within
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def advance(
     first: int, count: int, h: float, body: Body, flight: Flight, boundary: Boundary, outside: Outside
 ) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def advance(
     return count, 0
 
 
-@njit(cache=True)
+@compiled
 def advance_in_parts(
     first: int, count: int, h: float, body: Body, flight: Flight, boundary: Boundary, outside: Outside
 ) -> tuple[int, int]:

@@ -15,11 +15,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
 from rheotwin.errors import RheotwinError
 from rheotwin.inverse_cube_root import inverse_cube_root
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -111,7 +112,7 @@ def _edges(points: Array, corners: NDArray[Any]) -> Array:
     return edges.transpose(0, 2, 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _gather(corners: Integers, first: int, u: Array, edges: Array) -> None:
     """Write the displacement differences of CHUNK elements from `first`, component c of edge a in row 3 c + a."""
     for lane in range(CHUNK):
@@ -124,7 +125,7 @@ def _gather(corners: Integers, first: int, u: Array, edges: Array) -> None:
             edges[(3 * c + 2) * CHUNK + lane] = u[r + c] - base
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _scatter(corners: Integers, first: int, pulls: Array, force: Array) -> None:
     """Add the corner forces of CHUNK elements; those of an element sum to zero."""
     for lane in range(CHUNK):
@@ -142,7 +143,7 @@ def _scatter(corners: Integers, first: int, pulls: Array, force: Array) -> None:
             force[o + c] -= fp + fq + fr
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _compute(a: Array, b: Array, pulls: Array) -> int:
     """Turn edge differences into corner forces -V P g; return how many elements are inverted.
 
@@ -196,7 +197,7 @@ def _compute(a: Array, b: Array, pulls: Array) -> int:
     return inverted
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _add_chunks(
     corners: Integers, constants: Array, u: Array, scratch: Array, force: Array, first: int, last: int
 ) -> int:
@@ -208,13 +209,13 @@ def _add_chunks(
     return inverted
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add_forces(corners: Integers, constants: Array, u: Array, scratch: Array, force: Array) -> int:
     """Add the forces of all elements to `force` (N 3,) [N]; return how many elements are inverted."""
     return _add_chunks(corners, constants, u, scratch, force, 0, constants.shape[0])
 
 
-@njit(cache=True, parallel=True)
+@compiled(parallel=True)
 def add_forces_in_parts(
     corners: Integers, constants: Array, u: Array, scratch: Array, private: Array, force: Array
 ) -> int:

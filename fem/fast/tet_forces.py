@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.assembly import TetGeometry
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ def add_tet_forces(tets: TetGeometry, volumetric: Array, deviatoric: Array, out:
     _add_forces(tets.corners, tets.gradients, tets.volumes, volumetric, deviatoric, out)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _add_forces(
     corners: NDArray[Any], gradients: Array, volumes: Array, volumetric: Array, deviatoric: Array, out: Array
 ) -> None:

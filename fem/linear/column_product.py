@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.kernels.compiled import compiled
 
 Reals = NDArray[Any]
 
@@ -88,13 +89,13 @@ def multiply_columns(matrix: BlockRows, x: Reals, y: Reals) -> None:
         _multiply_any(d, matrix.indptr, matrix.indices, matrix.values, x, y)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _multiply_blocks(indptr: Reals, indices: Reals, values: Reals, x: Reals, y: Reals) -> None:
     for i in range(len(indptr) - 1):
         block_row_columns(values, indices, x, y, i, indptr[i], indptr[i + 1])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _multiply_any(d: int, indptr: Reals, indices: Reals, values: Reals, x: Reals, y: Reals) -> None:
     y[:] = 0.0
     for i in range(len(indptr) - 1):

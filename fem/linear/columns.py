@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.linear.column_product import COLUMNS, multiply_columns
 from rheotwin.fem.linear.conjugate_gradient import Outcome
 from rheotwin.fem.linear.vcycle import Level, chebyshev_factors
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -81,7 +81,7 @@ def _smooth(level: Level, load: Single, solution: Single, *, from_zero: bool) ->
         _advance(level.inverse_diagonal, load, product, change, solution, keep, gain)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _advance(
     inverse_diagonal: Single,
     load: Single,
@@ -100,7 +100,7 @@ def _advance(
             solution[i, k] += change[i, k]
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True, allocates=True)
 def _dots(a: Array | Single, b: Array) -> Array:
     """Return the products a_k . b_k of all columns."""
     sums = np.zeros(COLUMNS)
@@ -110,7 +110,7 @@ def _dots(a: Array | Single, b: Array) -> Array:
     return sums
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True, allocates=True)
 def _scaled(r: Array, factors: Array) -> Single:
     """Return every column times its factor, in single precision."""
     out = np.empty(r.shape, dtype=np.float32)
@@ -120,7 +120,7 @@ def _scaled(r: Array, factors: Array) -> Single:
     return out
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _extend(p: Array, z: Single, size: Array, share: Array) -> None:
     """Set p = size z + share p."""
     for i in range(len(p)):
@@ -128,7 +128,7 @@ def _extend(p: Array, z: Single, size: Array, share: Array) -> None:
             p[i, k] = size[k] * z[i, k] + share[k] * p[i, k]
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _move(x: Array, r: Array, p: Array, q: Array, step: Array) -> None:
     """Set x += step p and r -= step q."""
     for i in range(len(p)):

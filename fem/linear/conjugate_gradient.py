@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.linear.vcycle import Level, v_cycle
 from rheotwin.fem.linear.vectors import dot
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -60,14 +60,14 @@ def _norm(vector: Array) -> float:
     return float(np.sqrt(dot(vector, vector)))
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _extend(p: Array, z: Single, size: float, share: float) -> None:
     """Set p = size z + share p."""
     for i in range(p.size):
         p[i] = size * z[i] + share * p[i]
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _move(x: Array, r: Array, p: Array, q: Array, step: float) -> float:
     """Set x += step p and r -= step q; return r . r."""
     for i in range(p.size):

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import BlockRows, multiply_rows
+from rheotwin.kernels.compiled import compiled
 
 Single = NDArray[np.float32]
 
@@ -97,7 +97,7 @@ def _subtract_product(level: Level) -> None:
     np.subtract(level.load, level.residual, out=level.residual)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _advance(
     inverse_diagonal: Single, residual: Single, change: Single, solution: Single, keep: float, gain: float
 ) -> None:

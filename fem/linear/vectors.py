@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Reals = NDArray[Any]
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def dot(a: Reals, b: Reals) -> float:
     """Return a . b in double precision, summed in four strands that a processor can add side by side."""
     s0 = s1 = s2 = s3 = 0.0
@@ -25,7 +26,7 @@ def dot(a: Reals, b: Reals) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def add_scaled(y: Reals, factor: float, x: Reals) -> None:
     """Set y += factor x."""
     for i in range(y.size):

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.fem.linear.vectors import add_scaled, dot
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class WarmStart:
         self._products = [self.matrix @ solution for solution in self._solutions]
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True, allocates=True)
 def _combine(solutions: Array, products: Array, right: Array) -> Array:
     """Orthonormalise the products one after the other, the solutions alongside, and project on them.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.fixed_point.run_words import data_of, own_constants
 from rheotwin.particles.fixed_point.word_lanes import COUNT, WordLanes, Words
 from rheotwin.particles.lanes import INDEX, whole
@@ -80,7 +81,7 @@ _one_law, _one_law_rounded = _batches(True, False), _batches(True, True)
 _own_laws, _own_laws_rounded = _batches(False, False), _batches(False, True)
 
 
-@njit(cache=True)
+@compiled
 def add_word_batches(form: int, ends: Any, motion: Any, force: Any, edges: Any, table: Any, counters: Any) -> None:
     """Advance lambda of all edges and add their forces to the sums `force`, rows of four words per point.
 

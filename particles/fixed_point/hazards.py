@@ -7,10 +7,10 @@ same end index (which has RAMs of its own), came again within R edges: a read-af
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
+from rheotwin.kernels.compiled import compiled
 
 Indices = NDArray[np.int64]
 
@@ -42,7 +42,7 @@ def check_hazards(edges: Indices, latency: int) -> None:
             )
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _scheduled(edges: Indices, latency: int, points: int, slots: Indices) -> int:
     """Fill `slots` greedily: the first edge left, from where the last search ended, whose points are rested."""
     count = edges.shape[0]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.packed import table_value
 from rheotwin.errors import RheotwinError
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Held, Loads, apply_loads
 from rheotwin.particles.fixed_point.arithmetic import Format
 from rheotwin.particles.fixed_point.body import CircuitBody
@@ -65,7 +65,7 @@ def writes_every_step(model: CircuitModel) -> bool:
     return model.moves_supports or any(np.ptp(load.factor.values) > 0.0 for load in model.problem.loads)
 
 
-@njit(cache=True)
+@compiled
 def _word(value: float, host: Host) -> int:
     """Round half up, and stay in range."""
     raw = np.floor(value + 0.5)
@@ -93,7 +93,7 @@ def memories_of(body: CircuitBody) -> Memories:
     return Memories(places, body.position.reshape(-1), body.velocity.reshape(-1), body.force.reshape(-1))
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def write_before(host: Host, there: Memories, time: float, h: float) -> None:
     """Write the forces at `time` [s] and the velocities that take held components to where they belong after `h`."""
     host.external[:] = host.weight
@@ -112,7 +112,7 @@ def write_before(host: Host, there: Memories, time: float, h: float) -> None:
         there.velocity[there.places[node, c]] = _word((target[c] - host.left[c]) / h * host.words_per_speed, host)
 
 
-@njit(cache=True)
+@compiled
 def write_after(host: Host, there: Memories, time: float) -> None:
     """Put held components where their motion is at `time` [s], to the word."""
     held, target, current = host.held, host.held.tables.current, -1

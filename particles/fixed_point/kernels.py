@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.fixed_point.arithmetic import half_unit
 from rheotwin.particles.fixed_point.batch_words import add_word_batches
 from rheotwin.particles.fixed_point.body import CircuitBody
@@ -59,7 +59,7 @@ def scalar_table(constants: CircuitConstants) -> Words:
     return np.array([found[name] for name in TABLE], dtype=np.int32)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def _run_grid(
     count: int,
     form: int,
@@ -80,7 +80,7 @@ def _run_grid(
         move_words(motion, force, minv, table, counters, force.size, own)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _run_batches(
     count: int,
     form: int,

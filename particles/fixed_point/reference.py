@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.packed import table_value
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Held, Loads, apply_loads
 from rheotwin.particles.fixed_point.model import CircuitModel
 
@@ -69,7 +69,7 @@ def float_body(model: CircuitModel) -> FloatBody:
     return FloatBody(model.points.copy(), np.zeros(shape), np.zeros(len(model.edges)), np.zeros(len(SIGNALS)))
 
 
-@njit(cache=True)
+@compiled
 def _add_edges(parts: FloatParts, body: FloatBody, force: Array, h: float) -> None:
     x, v, lam, peaks = body
     for e in range(parts.edges.shape[0]):
@@ -95,7 +95,7 @@ def _add_edges(parts: FloatParts, body: FloatBody, force: Array, h: float) -> No
         peaks[6] = max(peaks[6], abs(f))
 
 
-@njit(cache=True)
+@compiled
 def _move_points(parts: FloatParts, body: FloatBody, external: Array, force: Array, h: float) -> None:
     x, v, _, peaks = body
     for node in range(x.shape[0]):
@@ -110,7 +110,7 @@ def _move_points(parts: FloatParts, body: FloatBody, external: Array, force: Arr
             peaks[9] = max(peaks[9], abs(a))
 
 
-@njit(cache=True)
+@compiled
 def drive_held(held: Held, rest: Array, x: Array, v: Array, end: float, h: float) -> None:
     """Give held components the velocity that takes them to where their motion is at `end` [s]."""
     target, current = held.tables.current, -1
@@ -122,7 +122,7 @@ def drive_held(held: Held, rest: Array, x: Array, v: Array, end: float, h: float
         v[node, c] = (rest[node, c] + target[c] - x[node, c]) / h
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def run_reference(parts: FloatParts, body: FloatBody, first: int, count: int, h: float) -> None:
     """Take `count` steps of `h` [s] from step number `first`; peaks grow with every step."""
     external, force = np.empty_like(body.position), np.empty_like(body.position)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.fixed_point.word_lanes import COUNT, EdgeConstants, Words
 from rheotwin.particles.lanes import INDEX, whole
 
@@ -90,7 +91,7 @@ _one_law, _one_law_rounded = _runs(True, False), _runs(True, True)
 _own_laws, _own_laws_rounded = _runs(False, False), _runs(False, True)
 
 
-@njit(cache=True)
+@compiled
 def add_word_runs(form: int, runs: Any, motion: Any, force: Any, edges: Any, table: Any, counters: Any) -> None:
     """Advance lambda of all edges and add their forces, + at the end and - at the start, to the sums `force`.
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import counting
 from rheotwin.constraints.constraint_set import ConstraintSet
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.edges import add_edge_forces
 from rheotwin.particles.forces.element_pressure import add_element_pressure
@@ -38,7 +38,7 @@ class Forces(NamedTuple):
     """Not among what `add_forces` adds: they need to know the sum of all the others."""
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def add_forces(forces: Forces, state: State, h: float, force: Array) -> None:
     """Advance all internal variables by a step of `h` [s] with the current velocities, and add all forces [N]."""
     x, v = state.positions, state.velocities

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.elements import Elements
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _tension(cells: Elements, cell: int, volume: float, flow: float, z: Array) -> float:
     """Advance the arms of one cell with its volume rate `flow` [m^d/s] and return minus its pressure."""
     rest = cells.rest[cell]
@@ -27,7 +27,7 @@ def _tension(cells: Elements, cell: int, volume: float, flow: float, z: Array) -
     return tension
 
 
-@njit(cache=True)
+@compiled
 def add_triangle_forces(cells: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
     """Push the corners of each triangle by its pressure: (a) and (b). The gradients of A sum to zero.
 
@@ -49,7 +49,7 @@ def add_triangle_forces(cells: Elements, x: Array, v: Array, z: Array, force: Ar
         force[k, 1] -= t * ky
 
 
-@njit(cache=True)
+@compiled
 def add_tet_forces(cells: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
     """Push the corners of each tetrahedron by its pressure: (a) and (b). The gradients of V sum to zero."""
     for cell in range(cells.corners.shape[0]):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def edge_frame(x: Array, v: Array, i: int, j: int) -> tuple[float, float, float, float, float]:
     """Return length l [m], rate (v_j - v_i) . e [m/s] and unit vector e from i to j."""
     dx, dy, dz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
@@ -20,7 +21,7 @@ def edge_frame(x: Array, v: Array, i: int, j: int) -> tuple[float, float, float,
     return length, rate, ex, ey, ez
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def pull_together(force: Array, i: int, j: int, fx: float, fy: float, fz: float) -> None:
     """Add +f to the start and -f to the end of an edge [N]."""
     force[i, 0] += fx

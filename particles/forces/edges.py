@@ -6,15 +6,15 @@ z <- exp(-A h) z + (1 - exp(-A h))/A  ldot,      f = k (l - l0) + sum_a kappa_a 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.elements import Elements
 
 Array = NDArray[np.float64]
 
 
-@njit(cache=True)
+@compiled
 def add_edge_forces(edges: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
     """Advance the arms with the current velocities and scatter f e to both ends: (a) and (b)."""
     arms = z.shape[0]

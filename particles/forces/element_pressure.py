@@ -9,10 +9,10 @@ In the words of cells with networks: tension = K S0 (S/S0 - 1) + C S0 (Sdot/S0),
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.cell_volume import cell_volumes, volume_matrix
 from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
@@ -43,7 +43,7 @@ def no_element_pressure(dimension: int) -> Elements:
     )
 
 
-@njit(cache=True)
+@compiled
 def add_element_pressure(cells: Elements, x: Array, v: Array, force: Array) -> None:
     """Push the corners of each cell by its pressure."""
     no_arms = cells.arm_gain

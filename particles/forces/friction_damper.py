@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.materials import FrictionThreeElement
 from rheotwin.particles.forces.edge_frame import edge_frame, pull_together
 from rheotwin.particles.forces.edge_group import EdgeGroup, column, joined_corners
@@ -35,7 +35,7 @@ class FrictionEdges(NamedTuple):
     friction: Array
 
 
-@njit(cache=True)
+@compiled
 def sliding(g: float, c: float, series: float, friction: float) -> tuple[float, float]:
     """Return the force f [N] and the rate w [m/s] of the series part for the force g [N] if it were stuck."""
     if abs(g) <= friction:
@@ -46,7 +46,7 @@ def sliding(g: float, c: float, series: float, friction: float) -> tuple[float, 
     return f, (f - limit) / series
 
 
-@njit(cache=True)
+@compiled
 def add_friction_forces(edges: FrictionEdges, x: Array, v: Array, h: float, state: Array, force: Array) -> None:
     """Advance the Voigt parts by a step of `h` [s] and scatter f e to both ends."""
     for edge in range(edges.corners.shape[0]):

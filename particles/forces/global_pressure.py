@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.surface_vectors import add_triangle_gradients
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ def no_global_pressure(dimension: int) -> GlobalPressure:
     return GlobalPressure(faces, none, offset, nodes, offset, none, 0.0, 0.0, scratch, scratch)
 
 
-@njit(cache=True)
+@compiled
 def _add_edge_gradients(faces: Indices, weight: Array, low: int, high: int, place: Array, gradient: Array) -> None:
     """Give each end of plane edges half of their outward normal of their own length."""
     for face in range(low, high):
@@ -90,7 +90,7 @@ def _add_edge_gradients(faces: Indices, weight: Array, low: int, high: int, plac
             gradient[node, 1] += sy
 
 
-@njit(cache=True)
+@compiled
 def _volume_and_flow(pressure: GlobalPressure, body: int, x: Array, v: Array) -> tuple[float, float]:
     """Return V [m^d] and Vdot [m^d/s] of a body and leave dV/dx in `gradient`; V = x . dV/dx/d is homogeneous."""
     faces, nodes, place, gradient = pressure.faces, pressure.nodes, pressure.place, pressure.gradient
@@ -114,7 +114,7 @@ def _volume_and_flow(pressure: GlobalPressure, body: int, x: Array, v: Array) ->
     return volume / faces.shape[1], flow
 
 
-@njit(cache=True)
+@compiled
 def add_global_pressure(pressure: GlobalPressure, x: Array, v: Array, force: Array) -> None:
     """Push the surface of each body by its pressure."""
     nodes, gradient = pressure.nodes, pressure.gradient
@@ -128,7 +128,7 @@ def add_global_pressure(pressure: GlobalPressure, x: Array, v: Array, force: Arr
             force[node, 2] += p * gradient[n, 2]
 
 
-@njit(cache=True)
+@compiled
 def _fill(pressure: GlobalPressure, x: Array, v: Array, volumes: Array, flows: Array) -> None:
     for body in range(volumes.shape[0]):
         volumes[body], flows[body] = _volume_and_flow(pressure, body, x, v)

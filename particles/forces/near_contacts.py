@@ -8,15 +8,16 @@ s = q.m by 2 r |m| + (L + 2 r) b.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Vector = tuple[float, float, float]
 
 
-@njit(cache=True)
+@compiled
 def has_moved(seen: Array, reach: float, x: Array) -> bool:
     """Tell whether a particle is further than `reach` [m] from where it was `seen` (N, 3) [m]."""
     limit = reach**2
@@ -27,7 +28,7 @@ def has_moved(seen: Array, reach: float, x: Array) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def rows_have_moved(seen: Array, reach: float, positions: Array) -> bool:
     """Tell the same of rows x, y, z one after the other (3 N,), without a stop on the way: in vectors."""
     size, limit, far = seen.size // 3, reach**2, 0
@@ -39,32 +40,32 @@ def rows_have_moved(seen: Array, reach: float, positions: Array) -> bool:
     return far > 0
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _side(x: Array, i: int, j: int) -> Vector:
     return x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _cross(a: Vector, b: Vector) -> Vector:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _dot(a: Vector, b: Vector) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _square(a: Vector) -> float:
     return _dot(a, a)
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _less(a: Vector, b: Vector) -> Vector:
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@njit(cache=True)
+@compiled
 def _near_edges(vertex: Indices, feature: Indices, distance: Array, r: float, x: Array, near: Indices) -> int:
     count = 0
     for contact in range(vertex.shape[0]):
@@ -77,7 +78,7 @@ def _near_edges(vertex: Indices, feature: Indices, distance: Array, r: float, x:
     return count
 
 
-@njit(cache=True)
+@compiled
 def _near_faces(vertex: Indices, feature: Indices, distance: Array, r: float, x: Array, near: Indices) -> int:
     count = 0
     for contact in range(vertex.shape[0]):
@@ -94,7 +95,7 @@ def _near_faces(vertex: Indices, feature: Indices, distance: Array, r: float, x:
     return count
 
 
-@njit(cache=True)
+@compiled
 def near_contacts(vertex: Indices, feature: Indices, distance: Array, reach: float, x: Array, near: Indices) -> int:
     """Write the contacts that can reach `distance` (n,) [m] to `near`, which has room for all and one; return how many.
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles.forces.edge_frame import edge_frame, pull_together
 from rheotwin.particles.forces.edge_group import EdgeGroup, column, joined_corners
@@ -52,7 +52,7 @@ class SofteningEdges(NamedTuple):
     most: Array
 
 
-@njit(cache=True)
+@compiled
 def _between(size: float, c: float, stiff: float, start: float, end: float, exponent: float, guess: float) -> float:
     """Solve |f| (1 + c/c2(|f|)) = `size` [N] between f1 and f2: Newton in log f, kept in its bracket.
 
@@ -83,7 +83,7 @@ def _between(size: float, c: float, stiff: float, start: float, end: float, expo
     return f
 
 
-@njit(cache=True)
+@compiled
 def softened(
     g: float, c: float, stiff: float, soft: float, start: float, end: float, exponent: float, guess: float
 ) -> tuple[float, float]:
@@ -98,7 +98,7 @@ def softened(
     return (f, flow) if g > 0.0 else (-f, -flow)
 
 
-@njit(cache=True)
+@compiled
 def add_softening_forces(edges: SofteningEdges, x: Array, v: Array, h: float, state: Array, force: Array) -> None:
     """Advance the Voigt parts by a step of `h` [s] and scatter f e to both ends."""
     for edge in range(edges.corners.shape[0]):

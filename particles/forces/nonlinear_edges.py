@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.materials import (
     FrictionThreeElement,
     Law,
@@ -56,7 +56,7 @@ def kind_of(law: Law) -> int:
     return KINDS.index(type(law)) + 1 if isinstance(law, NonlinearThreeElement) else 0
 
 
-@njit(cache=True)
+@compiled
 def add_nonlinear_edge_forces(edges: NonlinearEdges, x: Array, v: Array, h: float, state: Array, force: Array) -> None:
     """Advance the Voigt parts by a step of `h` [s] and scatter f e to both ends."""
     first = edges.sliders.corners.shape[0]

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags, kron
 
 from rheotwin.errors import RheotwinError
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.network import TrussNetwork
 from rheotwin.problem import Problem
 
@@ -36,7 +36,7 @@ class ParticlesOnEdges(NamedTuple):
     damping: Array
 
 
-@njit(cache=True)
+@compiled
 def add_particle_on_edge_forces(ties: ParticlesOnEdges, x: Array, v: Array, force: Array) -> None:
     """Draw every hanging particle to its point on the edge."""
     for n in range(ties.particle.shape[0]):

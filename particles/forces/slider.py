@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.materials import Slider, SliderThreeElement
 from rheotwin.particles.forces.edge_frame import edge_frame, pull_together
 from rheotwin.particles.forces.edge_group import EdgeGroup, column, joined_corners
@@ -42,7 +42,7 @@ class SliderEdges(NamedTuple):
     growth: Array
 
 
-@njit(cache=True)
+@compiled
 def add_slider_forces(edges: SliderEdges, x: Array, v: Array, h: float, state: Array, force: Array) -> None:
     """Advance the Voigt parts by a step of `h` [s] and scatter f e to both ends."""
     for edge in range(edges.corners.shape[0]):

@@ -17,10 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.near_contacts import has_moved, near_contacts
 
 Array = NDArray[np.float64]
@@ -97,7 +97,7 @@ def make_topology(
     )
 
 
-@njit(cache=True)
+@compiled
 def _edge_foot(x: Array, p: int, i: int, j: int) -> Foot:
     """Return d, n and the shares of i and j (and 0) for vertex p to the left of the edge from i to j."""
     tx, ty = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1]
@@ -111,7 +111,7 @@ def _edge_foot(x: Array, p: int, i: int, j: int) -> Foot:
     return qx * nx + qy * ny, nx, ny, 0.0, 1.0 - share, share, 0.0
 
 
-@njit(cache=True)
+@compiled
 def _face_foot(x: Array, p: int, i: int, j: int, k: int) -> Foot:
     """Return d, n and the shares of i, j and k for vertex p behind the triangle whose outside shows i, j, k."""
     ux, uy, uz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
@@ -131,7 +131,7 @@ def _face_foot(x: Array, p: int, i: int, j: int, k: int) -> Foot:
     return qx * nx + qy * ny + qz * nz, nx, ny, nz, first / total, second / total, third / total
 
 
-@njit(cache=True)
+@compiled
 def _push(
     topology: Topology, contact: int, x: Array, v: Array
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -152,7 +152,7 @@ def _push(
     return max(0.0, topology.stiffness * depth - topology.damping * rate), d, nx, ny, nz, ri, rj, rk
 
 
-@njit(cache=True)
+@compiled
 def add_topology_forces(topology: Topology, x: Array, v: Array, force: Array) -> None:
     """Push vertices off the features they have come too near to, and the features back."""
     if topology.vertex.shape[0] == 0:
@@ -163,7 +163,7 @@ def add_topology_forces(topology: Topology, x: Array, v: Array, force: Array) ->
     push_near(topology, x, v, force)
 
 
-@njit(cache=True)
+@compiled
 def look(topology: Topology, x: Array) -> None:
     """List the contacts that can reach eps before a particle has moved by `reach`."""
     topology.near_count[0] = near_contacts(
@@ -171,7 +171,7 @@ def look(topology: Topology, x: Array) -> None:
     )
 
 
-@njit(cache=True)
+@compiled
 def push_near(topology: Topology, x: Array, v: Array, force: Array) -> None:
     """Add the forces of the contacts listed."""
     feature = topology.feature
@@ -189,7 +189,7 @@ def push_near(topology: Topology, x: Array, v: Array, force: Array) -> None:
             force[k, c] -= rk * f * n
 
 
-@njit(cache=True)
+@compiled
 def _fill_heights(x: Array, vertex: Indices, feature: Indices, heights: Array) -> None:
     for contact in range(vertex.shape[0]):
         p, i, j = vertex[contact], feature[contact, 0], feature[contact, 1]
@@ -199,7 +199,7 @@ def _fill_heights(x: Array, vertex: Indices, feature: Indices, heights: Array) -
             heights[contact] = _face_foot(x, p, i, j, feature[contact, 2])[0]
 
 
-@njit(cache=True)
+@compiled
 def _fill_contacts(
     topology: Topology, x: Array, v: Array, push: Array, distance: Array, normal: Array, share: Array
 ) -> None:

@@ -9,17 +9,17 @@ no particle: it moves with the mean velocity and passes the sum of its forces on
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.elements import Elements
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@njit(cache=True)
+@compiled
 def add_centre_forces(halves: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
     """Advance the arms with the current velocities and pull corners towards their centres: (a) and (b).
 

@@ -7,9 +7,9 @@ as far as strains are small: the energy S0 mu sum om_i gamma_i^2/2 of springs is
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.lanes import CHUNK
 from rheotwin.particles.shear_volume.softening_group import drive_group, settle_group
@@ -20,7 +20,7 @@ SCRATCH = 11
 """Rows of scratch: two viscosities, sizes, rates and g of four strains."""
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def soften_corners(
     group: Group, memory: Memory, chunk: int, part: float, weights: Array, strain: Array, tension: Array, scratch: Array
 ) -> None:

@@ -20,10 +20,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, counting, straight
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.formulas import Real, Rows, formula
 from rheotwin.particles.shear_volume.corner_softening import SCRATCH, soften_corners
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
@@ -75,7 +74,7 @@ def _stiffer(psi: Real, size: Real, strain: Real) -> Real:
     return 0.5 * size * (1.0 + psi * psi * (1.0 + 6.0 * strain))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _measure(e: Array, c: Array, strain: Array) -> None:
     """Write the strains gamma_i and Gamma: four rows."""
     for k in range(CHUNK):
@@ -89,7 +88,7 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
         strain[3 * CHUNK + k] = ratio - 1.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, tension: Array) -> None:
     """Add eta times the strain rates of edge rates `u` to the tensions: four rows."""
     for k in range(CHUNK):
@@ -133,7 +132,7 @@ def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Row
 _pull, _pull_by_springs = pulls_in_vectors(_pulls, ROWS)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _stiffest(e: Array, c: Array, strain: Array) -> float:
     """Return the largest s^2."""
     _measure(e, c, strain)
@@ -147,7 +146,7 @@ def _stiffest(e: Array, c: Array, strain: Array) -> float:
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def _soften(
     group: Group,
     memory: Memory,
@@ -171,7 +170,7 @@ def _soften(
     soften_corners(group, memory, chunk, part, c[WEIGHT * CHUNK : (WEIGHT + 3) * CHUNK], strain, tension, scratch)
 
 
-@borrowing
+@compiled(inside=True)
 def add_cotangent_forces(
     group: Group, memory: Memory, x: Array, v: Array, part: float, room: Room, force: Array
 ) -> float:  # fmt: skip
@@ -191,7 +190,7 @@ def add_cotangent_forces(
     return parts_of(group, stiffer)
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _add_with_networks(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
     """The same for elements that have more than springs."""
     stiffer = 0.0
@@ -236,7 +235,7 @@ def _add_with_networks(group: Group, memory: Memory, x: Array, v: Array, part: f
     return parts_of(group, stiffer)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def cotangent_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs, S0 (mu sum om gamma^2 + K Gamma^2)/2, and arms, the same with kappa z^2 [J]."""
     edges, strain, total = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), 0.0

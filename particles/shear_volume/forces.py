@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import counting, offered, offered_counting
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces import cells
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
@@ -53,7 +53,7 @@ class Forces(NamedTuple):
     room: Room
 
 
-@offered
+@compiled
 def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: float, force: Array) -> float:
     """Advance arms to positions `x` (N, 3) [m], add all forces at velocities `v` [m/s].
 
@@ -72,7 +72,7 @@ def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: f
     return max(parts, add_recovery_forces(forces, x, v, force)) if parts > 0.0 else parts
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def add_recovery_forces(forces: Forces, x: Array, v: Array, force: Array) -> float:
     """Damp bodies with inverted elements; return into how many parts the step has to be divided for that."""
     parts, inverted = 0.0, forces.inverted
@@ -85,7 +85,7 @@ def add_recovery_forces(forces: Forces, x: Array, v: Array, force: Array) -> flo
     return parts
 
 
-@offered_counting
+@compiled(allocates=True)
 def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
     """Add the forces of the papers' elements, a corner of which has two neighbours in the plane and three in space."""
     plane = forces.seed.corners.shape[1] == 3

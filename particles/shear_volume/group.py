@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.lanes import Corners
 from rheotwin.particles.shear_volume.memory import Network
 from rheotwin.particles.shear_volume.recovery import Recovery
@@ -63,7 +63,7 @@ class Room(NamedTuple):
     strain: Array
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def parts_of(group: Group, stiffer: float) -> float:
     """Return into how many parts a step has to be divided for elements `stiffer` times as stiff and viscous as at rest.
 

@@ -14,8 +14,7 @@ elements are stiffer than at rest, by a factor s^2 that each kind of element est
 
 from __future__ import annotations
 
-from numba import njit
-
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.formulas import Real, formula, select
 
 FLAT = 0.2
@@ -38,7 +37,7 @@ def slope_of(ratio: Real, psi: Real) -> Real:
     return -r * r
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(vectors=True, spliced=True)
 def guarded_inverse(ratio: float) -> float:
     """Return 1/J, or J/THIN^2 where J is smaller than THIN."""
     return ratio / max(ratio * ratio, THIN * THIN)

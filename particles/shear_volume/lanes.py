@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.in_lanes import aligned_copy
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ def corners_in_chunks(corners: NDArray[Any]) -> Corners:
     return np.concatenate([corners, np.repeat(corners[-1:], padding, axis=0)]).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def gather_tets(corners: Corners, first: int, x: Array, edges: Array) -> None:
     """Write the edges from corner 0 of CHUNK tetrahedra: rows e1x, e1y, e1z, e2x, ..."""
     for lane in range(CHUNK):
@@ -60,7 +60,7 @@ def gather_tets(corners: Corners, first: int, x: Array, edges: Array) -> None:
             edges[(6 + c) * CHUNK + lane] = x[r, c] - base
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def scatter_tets(corners: Corners, first: int, pulls: Array, force: Array) -> None:
     """Add the forces on corners 1, 2 and 3 of the tetrahedra of a chunk; corner 0 takes the reaction."""
     for lane in range(CHUNK):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, counting, entered, woven
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, apply_loads, room_for_contact
 from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
@@ -34,7 +34,7 @@ LONGEST = 4.0
 """How many times as long as this part the last one counts at most: after a shock it tells nothing."""
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def _step(
     step: int, h: float, viscous: bool, forces: Forces, pressure: Any, push: Push, state: State, boundary: Boundary
 ) -> None:  # fmt: skip
@@ -55,7 +55,7 @@ def _step(
         state.divided[0] += 1 if done == FINEST and size < FINEST else 0
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def _stagger(mass: Array, state: State, before: float, part: float) -> None:
     """Bring velocities from the middle of the last part [s] to where the next one expects them.
 
@@ -69,7 +69,7 @@ def _stagger(mass: Array, state: State, before: float, part: float) -> None:
                 state.velocities[node, c] += lag / mass[node] * state.force[node, c]
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def _part(parts: float, done: int) -> int:
     """Return the largest power of two, in FINEST parts, that is short enough and that what is left divides into."""
     size = FINEST
@@ -78,14 +78,14 @@ def _part(parts: float, done: int) -> int:
     return size
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _close_keeping_volumes(
     pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
 ) -> None:  # fmt: skip
     close_step(pressure, push, state, boundary, end, before, h)
 
 
-@borrowing
+@compiled(inside=True)
 def _close(
     pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
 ) -> None:  # fmt: skip
@@ -103,7 +103,7 @@ def advance(
     return int(_take_steps(first, count, h, forces, pressure, state, boundary, room_for_contact(boundary)))
 
 
-@entered
+@compiled(nogil=True)
 def _take_steps(
     first: int, count: int, h: float, forces: Forces, pressure: Any, state: State, boundary: Boundary, push: Push
 ) -> int:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.lanes import CHUNK, in_chunks
 
@@ -49,7 +49,7 @@ def pack_network(constants: Constants, h: float) -> Network:
     )
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _advance_arm(stiffness: Array, decay: Array, gain: Array, now: Array, before: Array, z: Array, out: Array) -> None:
     for k in range(CHUNK):
         state = decay[k] * z[k] + gain[k] * (now[k] - before[k])
@@ -57,7 +57,7 @@ def _advance_arm(stiffness: Array, decay: Array, gain: Array, now: Array, before
         out[k] += stiffness[k] * state
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _advance_for(part: float, stiffness: Array, rate: Array, now: Array, before: Array, z: Array, out: Array) -> None:
     """As `_advance_arm` for a step of `part` [s]."""
     for k in range(CHUNK):
@@ -67,7 +67,7 @@ def _advance_for(part: float, stiffness: Array, rate: Array, now: Array, before:
         out[k] += stiffness[k] * state
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def advance_arms(
     network: Network, chunk: int, part: float, arms: Array, before: Array, now: Array, tension: Array
 ) -> None:

@@ -18,10 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import borrowing, counting, straight
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.formulas import Real, Rows, formula, select
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, slope_of
@@ -64,7 +63,7 @@ def _stiffer(ratio: Real, psi: Real, slope: Real, half: Real) -> Real:
     return select(ratio >= FLAT, _upright(ratio, psi, half), select(shear > area, shear, area))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _measure(e: Array, c: Array, strain: Array) -> None:
     """Write s_11, s_12, s_22 and J - 1."""
     for k in range(CHUNK):
@@ -98,7 +97,7 @@ def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Row
 _pull, _pull_by_springs = pulls_in_vectors(_pulls, ROWS)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def _stiffest(e: Array, c: Array) -> float:
     """Return the largest s^2."""
     worst = 0.0
@@ -111,7 +110,7 @@ def _stiffest(e: Array, c: Array) -> float:
     return worst
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, pulls: Array) -> None:
     """Add the forces of the dashpots at edge rates `u`: -(2 eta S0 psi scale^2 dev sym(L) + eta_v S0 J' scale) c_a.
 
@@ -132,7 +131,7 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, pulls
         pulls[3 * CHUNK + k] -= yy * ax - xy * ay
 
 
-@borrowing
+@compiled(inside=True)
 def add_neo_hooke_forces(
     group: Group, memory: Memory, x: Array, v: Array, part: float, room: Room, force: Array
 ) -> float:  # fmt: skip
@@ -152,7 +151,7 @@ def add_neo_hooke_forces(
     return parts_of(group, stiffer)
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _add_with_networks(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
     """The same for elements that have more than springs."""
     stiffer = 0.0
@@ -191,7 +190,7 @@ def _add_with_networks(group: Group, memory: Memory, x: Array, v: Array, part: f
     return parts_of(group, stiffer)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def mark_inverted_triangles(group: Group, x: Array, inverted: NDArray[np.bool_]) -> None:
     """Mark the bodies (B,) that have an inverted element at positions x (N, 3) [m]."""
     edges = np.empty(SHAPE * CHUNK)
@@ -203,7 +202,7 @@ def mark_inverted_triangles(group: Group, x: Array, inverted: NDArray[np.bool_])
                 inverted[group.recovery.body[chunk, k]] = True
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Array, force: Array) -> float:
     """Add the dashpots of bodies with `inverted` elements; return into how many parts the step has to be divided."""
     stiffer, eta = 0.0, np.empty(CHUNK)
@@ -220,7 +219,7 @@ def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v
     return group.recovery.haste * stiffer
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def neo_hooke_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs and arms [J]."""
     e, total = np.empty(SHAPE * CHUNK), 0.0

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_row
 
@@ -22,7 +22,7 @@ def quadrilateral_areas(points: Array, cells: Indices) -> Array:
     return np.asarray(0.5 * (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
 
 
-@njit(cache=True)
+@compiled
 def add_quadrilateral_forces(cells: Elements, arms: Array, x: Array, v: Array, force: Array) -> None:
     """Advance the arms (arms, E) with the rates of area, then add the forces of the pressure [N] to (N, 3).
 
@@ -51,7 +51,7 @@ def add_quadrilateral_forces(cells: Elements, arms: Array, x: Array, v: Array, f
         force[j, 1] += half * ax
 
 
-@njit(cache=True)
+@compiled
 def soften_quadrilaterals(cells: Elements, rows: SofteningRows, x: Array, v: Array, d: Array, arms: Array) -> None:
     """Advance softening networks of areas with their rates; stresses become the last of the arms."""
     for cell in range(cells.corners.shape[0]):

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.lanes import CHUNK, in_chunks
 
 Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ def pack_recovery(viscosity: Array | None, body: NDArray[np.int64] | None, haste
     return Recovery(in_chunks(viscosity, forces=True), in_chunks(body).astype(np.int64), haste)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def viscosity_of_inverted(recovery: Recovery, chunk: int, inverted: NDArray[np.bool_], out: Array) -> bool:
     """Put viscosities [J s] of a chunk into `out`, zero in bodies not `inverted`; say if any is not zero."""
     some = False

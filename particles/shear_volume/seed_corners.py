@@ -15,9 +15,9 @@ repeat the papers' figures; the consistent elements beside it are for work.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_row
 
@@ -39,14 +39,14 @@ def _corners(cells: Indices) -> Indices:
     return np.stack([cells, np.roll(cells, -1, axis=1), np.roll(cells, 1, axis=1)], axis=2).reshape(-1, 3)
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _edges(x: Array, corners: Indices, row: int) -> tuple[float, float, float, float]:
     """Return the edges a and b that leave the corner of a row."""
     i, j, k = corners[row, 0], corners[row, 1], corners[row, 2]
     return x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[k, 0] - x[i, 0], x[k, 1] - x[i, 1]
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def corner_cotangents(x: Array, corners: Indices) -> Array:
     """Return cot(theta) (C,) of corner rows (C, 3) at positions (N, 3) [m]; angles beyond pi have negative areas."""
     found = np.empty(corners.shape[0])
@@ -56,7 +56,7 @@ def corner_cotangents(x: Array, corners: Indices) -> Array:
     return found
 
 
-@njit(cache=True)
+@compiled
 def add_corner_forces(elements: Elements, arms: Array, x: Array, v: Array, force: Array) -> None:
     """Advance the arms (arms, C) of corner rows (C, 3) with their strain rates, then add their forces [N] to (N, 3).
 
@@ -84,7 +84,7 @@ def add_corner_forces(elements: Elements, arms: Array, x: Array, v: Array, force
         force[k, 1] -= 0.5 * fy
 
 
-@njit(cache=True)
+@compiled
 def soften_corners(elements: Elements, rows: SofteningRows, x: Array, v: Array, d: Array, arms: Array) -> None:
     """Advance softening networks of corner rows with their strain rates; stresses become the last of the arms."""
     for row in range(elements.corners.shape[0]):

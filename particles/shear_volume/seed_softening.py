@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.cell_volume import tet_frame, triangle_frame
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.nonlinear_damper import softened
@@ -61,7 +61,7 @@ def with_room(elements: Elements, constants: SofteningConstants | None) -> Eleme
     )
 
 
-@njit(cache=True)
+@compiled
 def soften_row(rows: SofteningRows, row: int, rate: float, d: Array, arms: Array) -> None:
     """Advance the Voigt part `d` (n,) of one strain with its rate [1/s]; its stress [Pa] is the last of the arms."""
     if rows.size[row] == 0.0:
@@ -83,7 +83,7 @@ def soften_row(rows: SofteningRows, row: int, rate: float, d: Array, arms: Array
     stress[row] = f
 
 
-@njit(cache=True)
+@compiled
 def soften_simplices(cells: Elements, rows: SofteningRows, x: Array, v: Array, d: Array, arms: Array) -> None:
     """Do so with the rates of area or volume of triangles (E, 3) or tetrahedra (E, 4)."""
     for cell in range(cells.corners.shape[0]):

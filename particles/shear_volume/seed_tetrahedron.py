@@ -21,9 +21,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_row
 
@@ -54,13 +54,13 @@ class Corner(NamedTuple):
     """|c_m| [m2], twice the face of the other two edges."""
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _room() -> Corner:
     square = np.empty((4, 3, 3))
     return Corner(square[0], square[1], square[2], square[3], np.empty(3), np.empty(3))
 
 
-@njit(cache=True)
+@compiled
 def _measure(corner: Corner, nodes: Indices, x: Array, v: Array) -> tuple[float, float]:
     """Fill the scratch of a corner row (4,); return six times its signed volume [m3] and the rate of that."""
     a, c, b, d = corner.edges, corner.normals, corner.edge_rates, corner.normal_rates
@@ -78,19 +78,19 @@ def _measure(corner: Corner, nodes: Indices, x: Array, v: Array) -> tuple[float,
     return _dot(a[0], c[0]), _dot(b[0], c[0]) + _dot(a[0], d[0])
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _dot(a: Array, b: Array) -> float:
     found: float = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
     return found
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def _pair(s: int) -> tuple[int, int]:
     """Return m and p of strain s."""
     return s // 2, (s // 2 + 1 + s % 2) % 3
 
 
-@njit(cache=True)
+@compiled
 def _strain(corner: Corner, s: int, volume: float, flow: float) -> tuple[float, float]:
     """Return x_m . e_p/(x_m . n_m) = (x_m . x_p) |c_m|/(|x_p| volume) and its rate [1/s]."""
     m, p = _pair(s)
@@ -102,7 +102,7 @@ def _strain(corner: Corner, s: int, volume: float, flow: float) -> tuple[float, 
     return strain, (_dot(b[m], a[p]) + _dot(a[m], b[p])) * scale + strain * grown
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def shear_strains(x: Array, corners: Indices) -> Array:
     """Return the strains (6 C,) of corner rows (C, 4) at positions (N, 3) [m], to be taken off as those at rest."""
     corner, found, still = _room(), np.empty(STRAINS * corners.shape[0]), np.zeros_like(x)
@@ -113,7 +113,7 @@ def shear_strains(x: Array, corners: Indices) -> Array:
     return found
 
 
-@njit(cache=True)
+@compiled
 def _push(corner: Corner, nodes: Indices, s: int, stress: float, volume: float, force: Array) -> None:
     """Add the force of one strain on its corner and the reactions on the other three."""
     m, p = _pair(s)
@@ -138,7 +138,7 @@ def _push(corner: Corner, nodes: Indices, s: int, stress: float, volume: float, 
         force[nodes[0], axis] += pull[axis]
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def add_tetrahedron_shear_forces(elements: Elements, arms: Array, x: Array, v: Array, force: Array) -> None:
     """Advance the arms (arms, 6 C) of corner rows (C, 4) with their strain rates, then add forces [N] to (N, 3).
 
@@ -159,7 +159,7 @@ def add_tetrahedron_shear_forces(elements: Elements, arms: Array, x: Array, v: A
             _push(corner, nodes, s, stress, volume, force)
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def soften_tetrahedra(elements: Elements, rows: SofteningRows, x: Array, v: Array, d: Array, arms: Array) -> None:
     """Advance softening networks of corner rows with their strain rates; stresses become the last of the arms."""
     corner = _room()

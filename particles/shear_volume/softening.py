@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.nonlinear_damper import softened
 from rheotwin.particles.shear_volume.lanes import CHUNK, in_chunks
 from rheotwin.particles.shear_volume.softening_constants import SofteningConstants
@@ -54,13 +54,13 @@ def pack_softening(constants: SofteningConstants | None, h: float) -> Softening:
     return Softening(h, size, *(in_chunks(row) for row in constants.rows))
 
 
-@njit(cache=True, inline="always")
+@compiled(spliced=True)
 def step_of(softening: Softening, part: float) -> float:
     """Return the step that led here [s]: `part`, or a whole one where that is 0."""
     return part if part > 0.0 else softening.step
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def drive(
     softening: Softening, chunk: int, h: float, d: Array, now: Array, before: Array, rate: Array, g: Array
 ) -> None:
@@ -72,7 +72,7 @@ def drive(
             g[i] = spring[k] * (d[s, k] + moved * (now[i] - before[s, k])) + voigt[k] * rate[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def give_way(
     softening: Softening,
     chunk: int,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.lanes import CHUNK
 from rheotwin.particles.shear_volume.softening import drive, give_way, step_of
@@ -13,7 +13,7 @@ from rheotwin.particles.shear_volume.softening import drive, give_way, step_of
 Array = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def drive_group(
     group: Group, memory: Memory, chunk: int, part: float, strain: Array, rate: Array, g: Array
 ) -> None:  # fmt: skip
@@ -28,7 +28,7 @@ def drive_group(
         drive(group.soft_volume, chunk, h, d, strain[volume], before, rate[volume], g[volume])
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def settle_group(
     group: Group,
     memory: Memory,

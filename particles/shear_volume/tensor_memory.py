@@ -7,9 +7,9 @@ viscoelasticity of the second Piola stress has no energy to be exact about.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.lanes import CHUNK
 
@@ -21,7 +21,7 @@ SPACE = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])
 """Which of s_11, s_22, s_33, s_12, s_23, s_13 each entry is."""
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def voigt_volume_energy(group: Group, memory: Memory, chunk: int, k: int) -> float:
     """Return the energy k V0 d^2/2 [J] of the Voigt part of one element whose volume softens."""
     soft = group.soft_volume
@@ -31,7 +31,7 @@ def voigt_volume_energy(group: Group, memory: Memory, chunk: int, k: int) -> flo
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _with_square(total: float, factor: float, z: Array, metric: Array, product: Array, k: int) -> float:
     """Return `total` and `factor` times z:z of one tensor, rows of components (rows, CHUNK)."""
     size = metric.shape[0]
@@ -47,7 +47,7 @@ def _with_square(total: float, factor: float, z: Array, metric: Array, product: 
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def arm_energy(group: Group, memory: Memory, chunk: int, k: int, edges: Array) -> float:
     """Return the energy [J] of all arms of one element, whose edges are rows of the gathered ones."""
     total = 0.0

@@ -10,9 +10,9 @@ which is singular at J = 0, but from the element's own, with what softening leav
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.group import Group, Memory
 from rheotwin.particles.shear_volume.inversion import guarded_inverse
 from rheotwin.particles.shear_volume.lanes import CHUNK
@@ -27,7 +27,7 @@ SPACE_SCRATCH = 17 + 4 * 9
 """Rows in space: the same of seven strains, four 3 x 3 matrices."""
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _dots(e: Array, u: Array, size: int, found: Array) -> None:
     """Write e_a.u_b of edges and others (size * size rows)."""
     for a in range(size):
@@ -39,7 +39,7 @@ def _dots(e: Array, u: Array, size: int, found: Array) -> None:
                     found[a, b, k] += e[first + k] * u[second + k]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True)
 def _product(a: Array, b: Array, size: int, found: Array) -> None:
     """Write the matrix product of every lane."""
     for i in range(size):
@@ -50,7 +50,7 @@ def _product(a: Array, b: Array, size: int, found: Array) -> None:
                     found[i, j, k] += a[i, m, k] * b[m, j, k]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(contract=True, nogil=True, allocates=True)
 def _adjugate(m: Array, size: int, found: Array) -> None:
     """Write det(m) m^-1 of symmetric matrices."""
     if size == 2:
@@ -64,7 +64,7 @@ def _adjugate(m: Array, size: int, found: Array) -> None:
                 found[a, b, k] = m[p, r, k] * m[q, s, k] - m[p, s, k] * m[q, r, k]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True, allocates=True)
 def _rates(e: Array, u: Array, c: Array, ratio: Array, size: int, place: Array, room: Array, rate: Array) -> None:
     """Write r and J' of edges changing with `u`; `room` holds M (0) and has three more matrices, J - 1 is `ratio`."""
     metric, other, adjugate, product = room[0], room[1], room[2], room[3]
@@ -87,7 +87,7 @@ def _rates(e: Array, u: Array, c: Array, ratio: Array, size: int, place: Array, 
         rate[rows * CHUNK + k] = 0.5 * scale * trace
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _shear_sizes(w: Array, size: int, place: Array, room: Array, sizes: Array) -> None:
     """Write the sizes t (CHUNK,) of tensors w (rows * CHUNK) with the metric in `room`."""
     tensor, product = room[1], room[3]
@@ -106,7 +106,7 @@ def _shear_sizes(w: Array, size: int, place: Array, room: Array, sizes: Array) -
         sizes[k] = np.sqrt(max(0.5 * (square - trace * trace / size), 0.0))
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def soften_tensors(
     group: Group,
     memory: Memory,

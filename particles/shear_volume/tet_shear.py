@@ -17,11 +17,10 @@ Newtonian, 2 eta J dev D, with psi for 1/J in D.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import counting
 from rheotwin.inverse_cube_root import inverse_cube_root
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.group import Group, Memory, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK, gather_tets, scatter_tets
@@ -37,7 +36,7 @@ ROWS = 9
 """Rows of constants: 1/(6 V0) [1/m3], G_11, G_22, G_33, G_12, G_23, G_13 [1/m2], V0 mu and V0 K [J]."""
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(vectors=True, spliced=True)
 def _stiffer(ratio: float, psi: float, third: float, y: float, root: float) -> float:
     """Return s^2 t, by how much an element is stiffer than at rest, root = y^(-1/3): (t^3 + 3 y^(4/3))/4.
 
@@ -47,7 +46,7 @@ def _stiffer(ratio: float, psi: float, third: float, y: float, root: float) -> f
     return 0.25 * cube + 0.75 * inner * inner + (psi * psi * root * root * cube if ratio < FLAT else 0.0)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _measure(e: Array, c: Array, strain: Array) -> None:
     """Write s_11, s_22, s_33, s_12, s_23, s_13 and J - 1."""
     for k in range(CHUNK):
@@ -79,7 +78,7 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
         strain[6 * CHUNK + k] = ratio - 1.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int:
     """Write the forces on corners 1, 2 and 3 by springs and arms; return how many are inverted or beyond `limit`."""
     severe = 0
@@ -125,7 +124,7 @@ def _pull(e: Array, c: Array, tension: Array, limit: float, pulls: Array) -> int
     return severe
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _stiffest(e: Array, c: Array) -> float:
     """Return the largest s^2."""
     worst = 0.0
@@ -136,7 +135,7 @@ def _stiffest(e: Array, c: Array) -> float:
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _shape(e: Array, c: Array, k: int) -> tuple[float, float, float]:
     """Return t, J and y of one element."""
     third, ratio = 0.0, 0.0
@@ -154,7 +153,7 @@ def _shape(e: Array, c: Array, k: int) -> tuple[float, float, float]:
     return third, ratio, 1.0 + (third**3 - ratio**2) * psi * psi
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(vectors=True, nogil=True)
 def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, volume: Array, pulls: Array) -> None:
     """Add the forces of the dashpots at edge rates `u`: -(2 eta V0 psi scale^2 dev sym(L) + eta_v V0 J' scale) c_a.
 
@@ -191,7 +190,7 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, volume: Array, pul
         pulls[8 * CHUNK + k] -= xz * rx + yz * ry + zz * rz
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
     """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
 
@@ -233,7 +232,7 @@ def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float
     return parts_of(group, stiffer)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def mark_inverted_tets(group: Group, x: Array, inverted: NDArray[np.bool_]) -> None:
     """Mark the bodies (B,) that have an inverted element at positions x (N, 3) [m]."""
     edges = np.empty(9 * CHUNK)
@@ -246,7 +245,7 @@ def mark_inverted_tets(group: Group, x: Array, inverted: NDArray[np.bool_]) -> N
                 inverted[group.recovery.body[chunk, k]] = True
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def add_tet_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Array, force: Array) -> float:
     """Add the dashpots of bodies with `inverted` elements; return into how many parts the step has to be divided."""
     stiffer, eta = 0.0, np.empty(CHUNK)
@@ -263,7 +262,7 @@ def add_tet_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Arr
     return group.recovery.haste * stiffer
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def tet_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs and arms [J]."""
     e, total = np.empty(9 * CHUNK), 0.0

@@ -5,8 +5,7 @@ y <- y + h y'(t, y),      y = (x, v, z)
 
 from __future__ import annotations
 
-from numba import njit
-
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, hold, room_for_contact
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
 from rheotwin.particles.state import State
@@ -21,7 +20,7 @@ from rheotwin.particles.steppers.first_order import (
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def advance_euler(first: int, count: int, h: float, system: System, state: State, boundary: Boundary) -> int:
     """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken."""
     x, v = state.positions, state.velocities

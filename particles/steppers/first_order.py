@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner, woven
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, apply_loads, settle_contact, touches
 from rheotwin.particles.constrained import add_constraint_forces
 from rheotwin.particles.exact_tools import Push
@@ -71,7 +70,7 @@ def _as_rates(elements: Elements, h: float) -> Elements:
     )
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def empty_slopes(state: State) -> Slopes:
     """Return room for the slopes of a state, all zero."""
     return Slopes(
@@ -82,7 +81,7 @@ def empty_slopes(state: State) -> Slopes:
     )
 
 
-@njit(cache=True)
+@compiled
 def clear(slopes: Slopes) -> None:
     """Set all slopes to zero."""
     slopes.force[:] = 0.0
@@ -91,7 +90,7 @@ def clear(slopes: Slopes) -> None:
     slopes.centre_arms[:] = 0.0
 
 
-@njit(cache=True)
+@compiled
 def add_slopes(slopes: Slopes, weight: float, total: Slopes) -> None:
     """Add `weight` times the slopes to `total`."""
     total.force[:] += weight * slopes.force
@@ -100,7 +99,7 @@ def add_slopes(slopes: Slopes, weight: float, total: Slopes) -> None:
     total.centre_arms[:] += weight * slopes.centre_arms
 
 
-@njit(cache=True)
+@compiled
 def keep_arms(state: State, start: Slopes) -> None:
     """Remember the internal variables of a state."""
     start.edge_arms[:] = state.edge_arms
@@ -108,7 +107,7 @@ def keep_arms(state: State, start: Slopes) -> None:
     start.centre_arms[:] = state.centre_arms
 
 
-@njit(cache=True)
+@compiled
 def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
     """Put start + h z' into the internal variables of the state."""
     state.edge_arms[:] = start.edge_arms + h * slopes.edge_arms
@@ -116,7 +115,7 @@ def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
     state.centre_arms[:] = start.centre_arms + h * slopes.centre_arms
 
 
-@inner
+@compiled(inside=True)
 def evaluate(system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes, after: bool) -> None:
     """Put the forces and the rates of the internal variables at a state and `time` [s] into `out`.
 
@@ -143,7 +142,7 @@ def evaluate(system: System, state: State, boundary: Boundary, time: float, h: f
     add_constraint_forces(system.forces.constraints, boundary, state, time, after, h, out.force)
 
 
-@inner
+@compiled(inside=True)
 def accelerate(velocities: Array, start: Array, force: Array, nodes: Nodes, h: float) -> None:
     """Put v = start + h F/m [m/s] into `velocities`; held components keep the speed of their support."""
     for node in range(force.shape[0]):
@@ -152,7 +151,7 @@ def accelerate(velocities: Array, start: Array, force: Array, nodes: Nodes, h: f
             velocities[node, c] = start[node, c] + rate * nodes.free[node, c] * force[node, c]
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def finish(boundary: Boundary, push: Push, state: State, force: Array, end: float, h: float) -> None:
     """Close a step: reactions of supports from the mean `force` (N, 3) [N], then contact moves what has entered a tool.
 

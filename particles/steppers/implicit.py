@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact
 from rheotwin.particles.forces.all_forces import Forces, add_forces
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
@@ -56,7 +56,7 @@ class Solve(NamedTuple):
     image: Array
 
 
-@njit(cache=True)
+@compiled
 def _residual(forces: Forces, tangent: Tangent, mass: Array, solve: Solve, v: Array, h: float) -> None:
     """Put b - A v into `solve.residual`."""
     for node in range(v.shape[0]):
@@ -65,7 +65,7 @@ def _residual(forces: Forces, tangent: Tangent, mass: Array, solve: Solve, v: Ar
     add_rate_forces(forces.edges, forces.cells, tangent, v, h, solve.residual)
 
 
-@njit(cache=True)
+@compiled
 def _norm(vectors: Array, mass: Array) -> float:
     """Return r . M^-1 r."""
     total = 0.0
@@ -75,7 +75,7 @@ def _norm(vectors: Array, mass: Array) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled
 def _conjugate_gradients(
     forces: Forces, tangent: Tangent, boundary: Boundary, stops: Stops, solve: Solve, v: Array, h: float, floor: float
 ) -> int:
@@ -116,7 +116,7 @@ def _conjugate_gradients(
     return most
 
 
-@njit(cache=True)
+@compiled
 def _start(
     forces: Forces, others: Forces, tangent: Tangent, state: State, boundary: Boundary, end: float, h: float
 ) -> None:
@@ -129,7 +129,7 @@ def _start(
     start_cells(forces.cells, tangent, state, force)
 
 
-@njit(cache=True)
+@compiled
 def _floor(tangent: Tangent, edges: int, state: State, mass: Array, h: float) -> float:
     """Return the square norm below which a residual is negligible beside momenta and tensions."""
     total = 0.0
@@ -144,7 +144,7 @@ def _floor(tangent: Tangent, edges: int, state: State, mass: Array, h: float) ->
     return NEGLIGIBLE * NEGLIGIBLE * total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def advance_implicit(
     first: int, count: int, h: float, forces: Forces, others: Forces, state: State, boundary: Boundary, work: Array
 ) -> int:

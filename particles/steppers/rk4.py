@@ -7,8 +7,8 @@ s1 = y'(t, y),   s2 = y'(t + h/2, y + h/2 s1),   s3 = y'(t + h/2, y + h/2 s2),  
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, hold, room_for_contact
 from rheotwin.particles.constrained import note_reactions
 from rheotwin.particles.kernel import CHECK_EVERY, runs_away
@@ -31,7 +31,7 @@ WEIGHT = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
 """What each slope counts."""
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def advance_rk4(first: int, count: int, h: float, system: System, state: State, boundary: Boundary) -> int:
     """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken."""
     nodes, x, v = boundary.nodes, state.positions, state.velocities

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.cell_volume import fill_volumes
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.nodes import Nodes
@@ -44,7 +44,7 @@ class Tangent(NamedTuple):
     pull_slope: Array
 
 
-@njit(cache=True)
+@compiled
 def _slopes(elements: Elements, h: float) -> Array:
     slope = elements.stiffness * h + elements.viscosity
     for arm in range(elements.arm_gain.shape[0]):
@@ -52,7 +52,7 @@ def _slopes(elements: Elements, h: float) -> Array:
     return slope
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def new_tangent(edges: Elements, cells: Elements, h: float) -> Tangent:
     """Return the tangent of a body before its first step."""
     count, simplices = edges.rest.shape[0], cells.rest.shape[0]
@@ -68,7 +68,7 @@ def new_tangent(edges: Elements, cells: Elements, h: float) -> Tangent:
     )
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _turning(edges: Elements, tangent: Tangent, nodes: Nodes, h: float) -> bool:
     """Tell whether edges under tension turn too fast for directions of the step's start (Gershgorin's bound)."""
     share = np.zeros(nodes.mass.shape[0])
@@ -79,7 +79,7 @@ def _turning(edges: Elements, tangent: Tangent, nodes: Nodes, h: float) -> bool:
     return bool(share.max() > 4.0 * TURNING_LIMIT)
 
 
-@njit(cache=True)
+@compiled
 def start_edges(edges: Elements, tangent: Tangent, nodes: Nodes, state: State, h: float, force: Array) -> None:
     """Renew directions and tensions at the start of a step of `h` [s] and add f0 e to `force` [N]."""
     x, v, z = state.positions, state.velocities, state.edge_arms
@@ -103,7 +103,7 @@ def start_edges(edges: Elements, tangent: Tangent, nodes: Nodes, state: State, h
         tangent.turn[:] = 0.0
 
 
-@njit(cache=True)
+@compiled
 def start_cells(cells: Elements, tangent: Tangent, state: State, force: Array) -> None:
     """Renew gradients and pressures at the start of a step and add them to `force` [N]."""
     z = state.cell_arms
@@ -119,7 +119,7 @@ def start_cells(cells: Elements, tangent: Tangent, state: State, force: Array) -
                 force[cells.corners[cell, corner], c] -= pull * tangent.gradient[cell, corner, c]
 
 
-@njit(cache=True)
+@compiled
 def add_rate_forces(edges: Elements, cells: Elements, tangent: Tangent, v: Array, factor: float, out: Array) -> None:
     """Add to `out` (N, 3) `factor` times the forces [N] that velocities `v` (N, 3) [m/s] of the step's end cause."""
     for edge in range(edges.rest.shape[0]):
@@ -151,7 +151,7 @@ def add_rate_forces(edges: Elements, cells: Elements, tangent: Tangent, v: Array
                 out[node, c] -= pull * tangent.gradient[cell, corner, c]
 
 
-@njit(cache=True)
+@compiled
 def end_arms(edges: Elements, cells: Elements, tangent: Tangent, state: State) -> None:
     """Advance the internal variables with the velocities of the end of the step: z <- decay z + gain rate."""
     v, corners = state.velocities, cells.corners.shape[1]

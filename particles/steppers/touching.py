@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.motion import interpolate
 from rheotwin.constraints.packed import IMMOVABLE
 from rheotwin.constraints.tools import gap_and_normal
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.state import State
 
@@ -39,7 +39,7 @@ class Stops(NamedTuple):
     poses: Array
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def no_stops(boundary: Boundary) -> Stops:
     """Return room for the stopped nodes, none of them stopped."""
     count = boundary.nodes.mass.shape[0]
@@ -52,7 +52,7 @@ def no_stops(boundary: Boundary) -> Stops:
     )
 
 
-@njit(cache=True)
+@compiled
 def project(stops: Stops, free: Array, vectors: Array) -> None:
     """Remove from `vectors` (N, 3) what supports hold and tools stop."""
     for node in range(vectors.shape[0]):
@@ -66,7 +66,7 @@ def project(stops: Stops, free: Array, vectors: Array) -> None:
                 vectors[node, c] -= along * stops.normal[node, c]
 
 
-@njit(cache=True)
+@compiled
 def _onto_surface(stops: Stops, boundary: Boundary, state: State, tool: int, k: int, h: float, stopped: bool) -> bool:
     """Look where candidate `k` ends; put a node that is or gets stopped on the surface. True if it had to move."""
     tools, nodes = boundary.tools, boundary.nodes
@@ -98,7 +98,7 @@ def _onto_surface(stops: Stops, boundary: Boundary, state: State, tool: int, k: 
     return True
 
 
-@njit(cache=True)
+@compiled
 def begin_stops(stops: Stops, boundary: Boundary, state: State, end: float, h: float) -> None:
     """Start a step with the nodes that were pushed in the last one; `end` [s] is its end."""
     tools = boundary.tools
@@ -118,7 +118,7 @@ def begin_stops(stops: Stops, boundary: Boundary, state: State, end: float, h: f
                 _onto_surface(stops, boundary, state, tool, k, h, True)
 
 
-@njit(cache=True)
+@compiled
 def update_stops(stops: Stops, boundary: Boundary, state: State, residual: Array, h: float, release: bool) -> bool:
     """Let go of pulled nodes, stop entering ones; `residual` (N, 3) [N s] is what no force explains. True if any."""
     tools, changed = boundary.tools, False
@@ -139,7 +139,7 @@ def update_stops(stops: Stops, boundary: Boundary, state: State, residual: Array
     return changed
 
 
-@njit(cache=True)
+@compiled
 def add_stop_forces(stops: Stops, boundary: Boundary, state: State, residual: Array, h: float) -> None:
     """Turn what no force explains, `residual` (N, 3) [N s], into forces of tools and reactions of supports [N]."""
     nodes, held = boundary.nodes, boundary.held

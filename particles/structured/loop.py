@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import counting, entered, straight
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest_of, larger, magnitude, speed
@@ -43,7 +42,7 @@ class Boxes(NamedTuple):
     tets: InLanes
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _kick_row(velocity: Reals, force: Reals, rate: Reals) -> float:
     largest = magnitude(velocity[0])
     for place in range(velocity.size):
@@ -53,13 +52,13 @@ def _kick_row(velocity: Reals, force: Reals, rate: Reals) -> float:
     return speed(largest)
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def _drift_rows(position: Reals, velocity: Reals, step: Any) -> None:
     for q in range(position.size):
         position[q] += step * velocity[q]
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def kick(motion: Reals, rate: Reals) -> float:
     """v += h F/m of all particles; returns a bound of their speed [m/s] then, NaN if one is NaN."""
     size, bound = rate.size, 0.0
@@ -69,14 +68,14 @@ def kick(motion: Reals, rate: Reals) -> float:
     return bound
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def drift(motion: Reals, step: Any) -> None:
     """x += h v of all particles."""
     rows = motion.size // 3
     _drift_rows(motion[:rows], motion[rows : 2 * rows], step)
 
 
-@straight
+@compiled(inside=True, vectors=True)
 def begin_forces(motion: Reals, weight: Reals, heavy: Flags) -> None:
     """Put the weights where forces are summed: zeros need not be read, which leaves the cache to edges."""
     size, forces = weight.size // 3, motion.size - weight.size
@@ -91,7 +90,7 @@ def begin_forces(motion: Reals, weight: Reals, heavy: Flags) -> None:
                 motion[first + place] = 0.0
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def add_element_forces(boxes: Boxes) -> None:
     """Advance the internal variables of edges and tetrahedra and add their forces."""
     edges, tets, motion, size = boxes.edges, boxes.tets, boxes.motion, boxes.rate.size
@@ -128,7 +127,7 @@ def advance_boxes(
     return int(_take_steps(first, count, h, boxes, triangles, state, boundary, room_for_contact(boundary)))
 
 
-@entered
+@compiled(nogil=True)
 def _take_steps(
     first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary, push: Push
 ) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import entered_counting, inner
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest_of
@@ -42,7 +42,7 @@ class Beside(NamedTuple):
     others: Forces
 
 
-@inner
+@compiled(inside=True)
 def _maintain_topology(beside: Beside, boxes: Boxes, state: State) -> None:
     topology, positions = beside.topology, boxes.motion[: beside.seen.size]
     if topology.vertex.shape[0] == 0:
@@ -60,7 +60,7 @@ def advance_mixed(
     return int(_take_steps(first, count, h, boxes, beside, state, boundary, room_for_contact(boundary)))
 
 
-@entered_counting
+@compiled(nogil=True, allocates=True)
 def _take_steps(
     first: int, count: int, h: float, boxes: Boxes, beside: Beside, state: State, boundary: Boundary, push: Push
 ) -> int:

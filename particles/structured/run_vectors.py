@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.lanes import (
     FORMS,
     INDEX,
@@ -115,7 +116,7 @@ def _run(form: Response) -> Any:
 _shared_spring, _shared_arm, _shared_any, _own_spring, _own_arm, _own_any = (_run(form) for form in FORMS)
 
 
-@njit(cache=True)
+@compiled
 def add_runs(
     form: int,
     runs: Any,

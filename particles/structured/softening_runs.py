@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.lanes import VECTOR_BYTES, Lanes, whole
 from rheotwin.particles.softening_lanes import LAW_COLUMNS, SofteningLanes, emit_softening
 from rheotwin.particles.structured.run_vectors import emit_run
@@ -59,7 +60,7 @@ def _run(bounded: bool) -> Any:
 _free_run, _bounded_run = _run(False), _run(True)
 
 
-@njit(cache=True)
+@compiled
 def add_softening_runs(softening: SofteningLanes, runs: Any, motion: Any, size: int, states: Any, first: int) -> None:
     """Advance the Voigt parts of all edges and add their forces to both ends.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.lanes import FORMS, INDEX, VECTOR_BYTES, Lanes, Pointers, Response, emit_response, whole
 from rheotwin.particles.tet_geometry import emit_dilation
 
@@ -91,7 +92,7 @@ def _run(form: Response) -> Any:
 _shared_tets, _own_tets = (_run(form) for form in FORMS if form.spring and form.arms is None)
 
 
-@njit(cache=True)
+@compiled
 def add_tet_runs(
     shared: bool,
     runs: Any,

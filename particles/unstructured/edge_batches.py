@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.lanes import FORMS, INDEX, Lanes, Pointers, Response, emit_force_factor, whole
 from rheotwin.particles.unstructured.transpose import BATCH, ROW, columns
 
@@ -81,7 +82,7 @@ def _batches(form: Response) -> Any:
 _shared_spring, _shared_arm, _shared_any, _own_spring, _own_arm, _own_any = (_batches(form) for form in FORMS)
 
 
-@njit(cache=True)
+@compiled
 def add_batches(
     form: int,
     rows: Any,

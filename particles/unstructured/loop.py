@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import counting, entered, woven
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
 from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest_of, larger, speed
@@ -61,7 +61,7 @@ class Sides(NamedTuple):
     pairs: NDArray[np.int32]
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _pull(sides: Sides, edges: InLanes, part: int) -> None:
     """Add weight and edge forces of one part, to its own particles and to its spill."""
     force, row = sides.force, sides.table[part]
@@ -85,7 +85,7 @@ def _pull(sides: Sides, edges: InLanes, part: int) -> None:
         )
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _kick(sides: Sides, rate: Reals, part: int) -> float:
     """Fetch the spill of the part before and change the velocities of a part's particles.
 
@@ -101,35 +101,35 @@ def _kick(sides: Sides, rate: Reals, part: int) -> float:
     return speed(kick_rows(sides.motion, force, rate, low, table[part, HIGH]))
 
 
-@counting
+@compiled(inside=True, allocates=True)
 def _drift(sides: Sides, step: Reals, part: int) -> None:
     drift_rows(sides.motion, step, sides.table[part, LOW], sides.table[part, HIGH])
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@compiled(nogil=True, parallel=True)
 def _pull_on_threads(sides: Sides, edges: InLanes) -> None:
     for part in prange(sides.table.shape[0]):
         _pull(sides, edges, part)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@compiled(nogil=True, parallel=True)
 def _kick_on_threads(sides: Sides, rate: Reals, speeds: Array) -> None:
     for part in prange(sides.table.shape[0]):
         speeds[part] = _kick(sides, rate, part)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@compiled(nogil=True, parallel=True)
 def _drift_on_threads(sides: Sides, step: Reals) -> None:
     for part in prange(sides.table.shape[0]):
         _drift(sides, step, part)
 
 
-@njit(cache=True)
+@compiled
 def _sides(rows: Rows) -> Sides:
     return Sides(rows.motion, rows.force, rows.weight, rows.table, rows.pairs)
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def _finish_forces(rows: Rows, time: float, triangles: Elements, state: State, boundary: Boundary) -> None:
     """Add what is not the edges': loads and the pressure of cells."""
     tets = rows.tets
@@ -150,7 +150,7 @@ def _finish_forces(rows: Rows, time: float, triangles: Elements, state: State, b
         add_triangle_forces(triangles, state.positions, state.velocities, state.cell_arms, state.force)
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def _settle(push: Push, bound: float, end: float, h: float, state: State, boundary: Boundary) -> None:
     """Hold supports and keep particles out of tools at the end of the step; nobody was kicked beyond `bound` [m/s]."""
     if boundary.held.node.shape[0] > 0:
@@ -168,7 +168,7 @@ def advance_rows(
     return int(_take_steps(first, count, h, rows, triangles, state, boundary, push, _sides(rows)))
 
 
-@entered
+@compiled(nogil=True)
 def _take_steps(
     first: int,
     count: int,
@@ -195,7 +195,7 @@ def _take_steps(
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True, allocates=True)
 def advance_rows_threaded(
     first: int, count: int, h: float, rows: Rows, triangles: Elements, state: State, boundary: Boundary
 ) -> int:

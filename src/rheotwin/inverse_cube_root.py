@@ -11,12 +11,13 @@ leaves a relative error of (35/243) r^4: 3.5e-2 -> 2e-5 -> below rounding.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rheotwin.kernels.compiled import compiled
 
 START = 6.14261e18
 
 
-@njit(cache=True, inline="always", fastmath={"contract"})
+@compiled(contract=True, spliced=True)
 def inverse_cube_root(x: float) -> float:
     """Return x^(-1/3) to a few units of the last place for normal x > 0; some number or NaN otherwise."""
     bits = np.float64(np.float64(x).view(np.int64))

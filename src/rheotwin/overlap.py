@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.bounds import Tree, apart, build_tree
@@ -15,6 +14,7 @@ from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foo
 from rheotwin.constraints.contact.surface import contact_surface
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, lower, minus, plus, row, times, upper
 from rheotwin.errors import RheotwinError
+from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
@@ -121,7 +121,7 @@ def _edges_near(body: ProblemBody, low: Array, high: Array) -> tuple[Array, Arra
     return padded(ends[near, 0]), padded(ends[near, 1])
 
 
-@njit(cache=True)
+@compiled(allocates=True)
 def _middles(begin: Array, end: Array, x: Array, face: Indices, tree: Tree, dimension: int) -> Array:
     """Return the middles (n, 3) [m] of the pieces into which faces cut edges; of edges no face cuts there is none.
 
@@ -156,7 +156,7 @@ def _middles(begin: Array, end: Array, x: Array, face: Indices, tree: Tree, dime
     return found[:filled]
 
 
-@njit(cache=True)
+@compiled
 def _cut(p: Vector, along: Vector, x: Array, corners: Indices, dimension: int) -> float:
     """Return the t at which p + t `along` goes through a face, -1 if it does not."""
     a = row(x, corners[0])
@@ -175,7 +175,7 @@ def _cut(p: Vector, along: Vector, x: Array, corners: Indices, dimension: int) -
     return t if inside else -1.0
 
 
-@njit(cache=True)
+@compiled
 def _turns(p: Vector, x: Array, face: Indices, dimension: int) -> float:
     """Return how often a closed surface goes around p: the sum of angles in 2D, of solid angles in 3D; 0 outside."""
     total = 0.0
@@ -192,7 +192,7 @@ def _turns(p: Vector, x: Array, face: Indices, dimension: int) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled
 def _deepest(points: Array, x: Array, face: Indices, dimension: int) -> tuple[int, float, Vector]:
     """Return which point (n, 3) lies deepest inside a closed surface, its depth [m] and the way out; -1: none does."""
     found, depth, out = -1, 0.0, (0.0, 0.0, 0.0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.constraints.measure_rows import Measures, fill_measures, fill_values, pack_measures
 from rheotwin.constraints.rows import Rows, along, fill_diagonal, room_for_rows, turn_rows
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.incompressible.touching import Touching, room_for_touching
 
 Array = NDArray[np.float64]
@@ -98,7 +98,7 @@ def pack_pressure(
     )
 
 
-@njit(cache=True, fastmath={"contract"})
+@compiled(contract=True)
 def look_at_volumes(pressure: Pressure, x: Array, v: Array, before: float, h: float) -> None:
     """Fill the rows at positions and velocities (N, 3).
 
@@ -125,7 +125,7 @@ def look_at_volumes(pressure: Pressure, x: Array, v: Array, before: float, h: fl
     log.error[0] = max(log.error[0], worst)
 
 
-@njit(cache=True)
+@compiled
 def curvature_changes(pressure: Pressure, v: Array, h: float) -> bool:
     """Tell whether velocities (N, 3) have changed so much in a step of `h` [s] that h^2 Q/2 is that of others.
 
@@ -141,7 +141,7 @@ def curvature_changes(pressure: Pressure, v: Array, h: float) -> bool:
     return bool(np.sqrt(speed * jump) * (h / pressure.length) ** 2 > pressure.tolerance)
 
 
-@njit(cache=True)
+@compiled
 def renew_demand(pressure: Pressure, x: Array, v: Array, h: float) -> bool:
     """Take from the rates demanded what R after the step, looked at exactly, is beside R + h demand + h^2 Q/2.
 

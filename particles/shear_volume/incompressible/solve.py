@@ -7,10 +7,10 @@ right, not at those that leave pressures right to the last digit: what a step mi
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.rows import Rows, accelerate, collect
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.shear_volume.incompressible.touching import Touching, reduce_mobility, take_out
 
 Array = NDArray[np.float64]
@@ -19,7 +19,7 @@ MOST = 500
 """Most iterations of one step; only constraints that contradict each other need them."""
 
 
-@njit(cache=True)
+@compiled
 def _precondition(diagonal: Array, residual: Array, out: Array) -> float:
     """Divide the residual by the diagonal; return the product of both."""
     total = 0.0
@@ -29,7 +29,7 @@ def _precondition(diagonal: Array, residual: Array, out: Array) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled
 def _enough(residual: Array, allowed: Array, diagonal: Array, h: float) -> bool:
     wrong = 0
     for i in range(residual.shape[0]):  # counted to the end: without a way out the loop runs in vectors
@@ -37,7 +37,7 @@ def _enough(residual: Array, allowed: Array, diagonal: Array, h: float) -> bool:
     return wrong == 0
 
 
-@njit(cache=True)
+@compiled
 def solve_pressures(
     rows: Rows,
     touching: Touching,

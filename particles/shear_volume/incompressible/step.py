@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.compiled import inner, woven
 from rheotwin.constraints.contact.history import LISTED
 from rheotwin.constraints.contact.near_tools import note_way
 from rheotwin.constraints.rows import Rows, add_by_node, along
+from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Boundary, hold, settle_again, settle_contact, touches
 from rheotwin.particles.exact_tools import Push
 from rheotwin.particles.fastest import fastest
@@ -43,7 +43,7 @@ LOOKS = 20
 """Most solutions of one step in which velocities jump or nodes come and go at tools."""
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def close_step(
     pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
 ) -> None:  # fmt: skip
@@ -69,7 +69,7 @@ def close_step(
     drift(v, h, x)
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any, h: float) -> bool:
     """Change velocities so that all patches have their rates, and contacts and held components keep theirs.
 
@@ -102,7 +102,7 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
     return smooth
 
 
-@woven
+@compiled(inside=True, spliced=True)
 def _list_contacts(pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
     """List contacts with tools that push; return how many there are."""
     found = _list(boundary.contact, pressure, push, boundary, state)
@@ -110,7 +110,7 @@ def _list_contacts(pressure: Pressure, push: Push, boundary: Boundary, state: An
     return found
 
 
-@inner
+@compiled(inside=True)
 def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
     # Compiled for either type of `contact`, with only that branch, as is `_exert`.
     candidate, found = boundary.tools.candidate, 0
@@ -128,7 +128,7 @@ def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, stat
     return found
 
 
-@inner
+@compiled(inside=True)
 def _exert(
     contact: Any, pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
 ) -> None:
@@ -150,7 +150,7 @@ def _exert(
                 contact.exerted.tool_force[tool, c] -= added / h
 
 
-@inner
+@compiled(inside=True)
 def _solve_and_push(
     pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
 ) -> tuple[int, float]:
@@ -170,7 +170,7 @@ def _solve_and_push(
     return work, _take_up(rows, boundary, state, h)
 
 
-@inner
+@compiled(inside=True)
 def _take_up(rows: Rows, boundary: Boundary, state: Any, h: float) -> float:
     """Change velocities by the impulses in `push`, of which supports bear their part; return the largest change."""
     v, largest = state.velocities, 0.0

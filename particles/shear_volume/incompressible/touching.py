@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rheotwin.constraints.rows import Rows
+from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -58,7 +58,7 @@ def room_for_touching(room: int, nodes: int) -> Touching:
     )
 
 
-@njit(cache=True)
+@compiled
 def list_contact(touching: Touching, found: int, k: int, node: int, force: Array, inverse_mass: Array) -> int:
     """Put candidate `k` behind `found` others, with the direction of its `force` (3,); return how many were added.
 
@@ -85,19 +85,19 @@ def list_contact(touching: Touching, found: int, k: int, node: int, force: Array
     return 1
 
 
-@njit(cache=True)
+@compiled
 def _product(a: Array, b: Array, inverse_mass: Array) -> float:
     return float(a[0] * b[0] * inverse_mass[0] + a[1] * b[1] * inverse_mass[1] + a[2] * b[2] * inverse_mass[2])
 
 
-@njit(cache=True)
+@compiled
 def forget_nodes(touching: Touching, count: int) -> None:
     """Make ready for another list: `last` is only for its making."""
     for j in range(count):
         touching.last[touching.node[j]] = 0
 
 
-@njit(cache=True)
+@compiled
 def take_out(touching: Touching, count: int, inverse_mass: Array, change: Array) -> None:
     """Take from changes of velocity (N, 3) what goes along the normals of the first `count` contacts."""
     for j in range(count):
@@ -107,7 +107,7 @@ def take_out(touching: Touching, count: int, inverse_mass: Array, change: Array)
             change[node, c] -= way * inverse_mass[node, c] * n[c]
 
 
-@njit(cache=True)
+@compiled
 def reduce_mobility(touching: Touching, count: int, rows: Rows, diagonal: Array) -> None:
     """Put the diagonal of A^T M^-1 A without the motion along normals into `diagonal`; zero where nothing is left."""
     turned = rows.turned
@@ -123,7 +123,7 @@ def reduce_mobility(touching: Touching, count: int, rows: Rows, diagonal: Array)
             diagonal[i] = 0.0
 
 
-@njit(cache=True)
+@compiled
 def answer(touching: Touching, count: int, inverse_mass: Array, push: Array) -> None:
     """Find the impulses of the first `count` contacts under impulses `push` (N, 3) [N s], and add them there."""
     for j in range(count):

@@ -1,0 +1,1 @@
+"""How anything compiled is written and kept: the decorator `compiled`, and the cache of kernels on disk."""

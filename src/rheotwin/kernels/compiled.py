@@ -1,0 +1,223 @@
+"""The decorator of compiled functions. What is written is what is compiled, whoever calls first.
+
+By default numba compiles a function like its first caller: whether it counts references to arrays, may fuse a product
+with a sum, checks divisions or is merged into its callers. Here each function says that itself, and its kernel is kept
+by what it is made of (`rheotwin.kernels.cache`).
+
+Counting references takes hundreds of atomic operations for nested tuples of arrays, more than a step of contact. So
+functions do not count unless they ask for memory: they read and write arrays of their caller, who keeps them alive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, overload
+
+import llvmlite
+import numba
+import numpy as np
+from numba import types
+from numba.core import config, ir
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+from numba.core.serialize import dumps
+
+from rheotwin.kernels import cache
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_njit: Any = numba.njit  # its types leave out some options
+_CONTRACT = {"contract"}
+_ANY_ORDER = {"contract", "reassoc", "nsz"}
+
+
+@overload
+def compiled(function: Function, /) -> Function: ...
+@overload
+def compiled(
+    *,
+    inside: bool = False,
+    allocates: bool = False,
+    contract: bool = False,
+    vectors: bool = False,
+    any_order: bool = False,
+    merged: bool = False,
+    spliced: bool = False,
+    nogil: bool = False,
+    parallel: bool = False,
+) -> Callable[[Function], Function]: ...
+def compiled(
+    function: Any = None,
+    /,
+    *,
+    inside: bool = False,
+    allocates: bool = False,
+    contract: bool = False,
+    vectors: bool = False,
+    any_order: bool = False,
+    merged: bool = False,
+    spliced: bool = False,
+    nogil: bool = False,
+    parallel: bool = False,
+) -> Any:
+    """Compile a function when it is first called with arguments of new types.
+
+    - `inside`: only compiled functions call it; Python crashes if it does. To unpack some hundred arrays for Python
+      takes ten times as long to compile as a small function.
+    - `allocates`: it, or Python code it calls, makes arrays, or returns one. All others must not.
+    - `contract`: a product may go into a sum unrounded (fused multiply-add).
+    - `vectors`: for loops that become vectors: `contract`, and a division by zero is infinity, not an exception.
+    - `any_order`: for sums that become vectors: `vectors`, and terms are added in any order.
+    - `merged`: the compiler always merges it into its callers; for few callers, and many arguments.
+    - `spliced`: compiled as if it stood in its caller's source. A chain of such functions is optimised once and not
+      once a level. It cannot choose a branch by the type of an argument (`is None`).
+    - `nogil`: other threads of Python go on meanwhile.
+    - `parallel`: `prange` shares out its turns to threads.
+    """
+    options: dict[str, Any] = {
+        "_nrt": allocates,
+        "error_model": "numpy" if vectors or any_order else "python",
+        "fastmath": _ANY_ORDER if any_order else _CONTRACT if contract or vectors else False,
+        "forceinline": merged,
+        "inline": "always" if spliced else "never",
+        "nogil": nogil,
+        "parallel": parallel,
+        "no_cpython_wrapper": inside,
+        "no_cfunc_wrapper": True,
+    }
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        made = _njit(**options)(function)
+        if isinstance(made, Dispatcher):  # a plain function where numba is switched off
+            made._cache = _Kernels(function, options)
+        return made
+
+    return decorate if function is None else decorate(function)
+
+
+class _Kernels:
+    """What numba asks of the cache of one function: to load and to save the code for one signature."""
+
+    cache_path = property(lambda self: str(cache.folder()))
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function, self.options = function, options
+
+    def enable(self) -> None:
+        """Leave the cache on: it is never stale."""
+
+    def disable(self) -> None:
+        """Leave the cache on."""
+
+    def flush(self) -> None:
+        """Keep all files: they belong to other processes, too."""
+
+    def load_overload(self, signature: Any, context: Any) -> CompileResult | None:
+        """Return the code for a signature, if it was compiled before."""
+        context.refresh()
+        name = self._name(signature, context.codegen())
+        data = None if name is None else cache.load(name)
+        return None if data is None else CompileResult._rebuild(context, *pickle.loads(data))
+
+    def save_overload(self, signature: Any, code: CompileResult) -> None:
+        """Keep the code for a signature."""
+        if not self.options["_nrt"]:
+            self._require_no_arrays_made(code)
+        if code.library.has_dynamic_globals:
+            raise RuntimeError(
+                f"{self.function.__qualname__}: its code holds addresses of this process and cannot be kept"
+            )
+        name = self._name(signature, code.library.codegen)
+        if name is not None:
+            cache.save(name, dumps(code._reduce()))
+
+    def _name(self, signature: Any, codegen: Any) -> str | None:
+        """Return a name of everything the code is made of; None if its sources are not known."""
+        made_of = _made_of(self.function, ())
+        if made_of is None:
+            return None
+        settings = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3], sys.platform)
+        switches = (
+            config.OPT,
+            config.BOUNDSCHECK,
+            config.LOOP_VECTORIZE,
+            config.SLP_VECTORIZE,
+            config.DEBUGINFO_DEFAULT,
+        )
+        options = sorted(
+            (key, sorted(value) if isinstance(value, set) else value) for key, value in self.options.items()
+        )
+        key = repr((settings, switches, codegen.magic_tuple(), made_of, options, str(signature)))
+        return f"{self.function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+
+    def _require_no_arrays_made(self, code: CompileResult) -> None:
+        """Refuse code that would lose arrays: nobody counts the references to what it returns or is given."""
+        where = f"{self.function.__module__}.{self.function.__qualname__}"
+        if _holds_array(code.signature.return_type):
+            raise TypeError(f"{where} returns an array: write @compiled(allocates=True)")
+        if _given_array(code):
+            raise TypeError(f"{where} calls what returns an array: write @compiled(allocates=True)")
+
+
+def _holds_array(kind: Any) -> bool:
+    """Tell whether values of a numba type own memory."""
+    if isinstance(kind, types.Array):
+        return True
+    return isinstance(kind, types.BaseTuple) and any(_holds_array(item) for item in kind.types)
+
+
+def _given_array(code: CompileResult) -> bool:
+    """Tell whether code calls a compiled function that returns an array."""
+    kinds, calls = code.type_annotation.typemap, code.type_annotation.calltypes
+    return any(
+        isinstance(expression, ir.Expr)
+        and expression.op == "call"
+        and isinstance(kinds.get(expression.func.name), types.Dispatcher)
+        and _holds_array(signature.return_type)
+        for expression, signature in calls.items()
+    )
+
+
+def _made_of(function: Any, above: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return where a function stands, the stamp of its sources and what it closes over; None without a stamp."""
+    if function in above:  # it calls itself
+        return (function.__qualname__,)
+    mark = cache.stamp(function.__module__)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    held = [_value(cell, (*above, function)) for cell in (*cells, *(function.__defaults__ or ()))]
+    if mark is None or None in held:
+        return None
+    return (function.__module__, function.__qualname__, function.__code__.co_firstlineno, mark, *held)
+
+
+def _value(value: Any, above: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return a description of what a function closes over that is equal in every process; None without a stamp."""
+    if isinstance(value, Dispatcher):
+        return _made_of(value.py_func, above)
+    if isinstance(value, _Intrinsic):
+        return _made_of(value._defn, above)
+    if callable(value) and hasattr(value, "__code__"):
+        return _made_of(value, above)
+    if isinstance(value, type):
+        mark = cache.stamp(value.__module__) if value.__module__.partition(".")[0] == cache.PACKAGE else "library"
+        return None if mark is None else ("class", value.__module__, value.__qualname__, mark)
+    if isinstance(value, np.ndarray):
+        return ("array", str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest())
+    if isinstance(value, bool | int | float | complex | str | bytes | None | np.generic | np.dtype | types.Type):
+        return (type(value).__name__, repr(value))
+    parts: list[Any]
+    if isinstance(value, tuple | list):
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = [item for pair in sorted(value.items(), key=lambda pair: repr(pair[0])) for item in pair]
+    elif is_dataclass(value):
+        parts = [getattr(value, field.name) for field in fields(value)]
+    else:
+        raise TypeError(f"a compiled function closes over {value!r}, which has no lasting name: close over constants")
+    held = [_value(part, above) for part in parts]
+    return None if None in held else (type(value).__name__, *held)
