@@ -17,6 +17,7 @@ from skfem import Basis
 
 from rheotwin.fem.elements import Order
 from rheotwin.fem.forms import vector_basis
+from rheotwin.problem import Cells
 from rheotwin.strain import averaging_operator, point_weights, strain_operator
 
 Array = NDArray[np.float64]
@@ -130,6 +131,22 @@ class Space:
         points = np.arange(self.inner)
         out_of_plane = csr_matrix((np.ones(self.inner), (6 * points + 2, points)), shape=(nodal.shape[0], behind))
         return hstack([nodal, out_of_plane], format="csr")
+
+    def places_in(self, cells: Cells) -> Cells:
+        """Return the numbers of the quadrature points of some cells."""
+        if cells is ...:
+            return cells
+        count = self.basis.dx.shape[1]
+        return np.asarray(cells[:, None] * count + np.arange(count)).ravel()
+
+    def strain_in(self, cells: Cells) -> csr_matrix:
+        """Return the rows of `strain` of some cells."""
+        places = self.places_in(cells)
+        return self.strain if places is ... else self.strain[(6 * places[:, None] + np.arange(6)).ravel()]
+
+    def basis_in(self, cells: Cells) -> Basis:
+        """Return the basis on some cells; its matrices have the size of the whole."""
+        return self.basis if cells is ... else self.basis.with_elements(cells)
 
     @cached_property
     def weights(self) -> Array:

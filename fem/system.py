@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +22,7 @@ from rheotwin.fem.mixed_terms import body_form, mixed_terms, require_volume, she
 from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.term import History, NodalTerm, QuadratureTerm, Term
 from rheotwin.materials import Channel, Law, equal_poisson, is_incompressible
-from rheotwin.problem import Problem, ProblemBody
+from rheotwin.problem import BodyPart, Cells, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
 
 Array = NDArray[np.float64]
@@ -54,19 +56,21 @@ class BodySystem:
     space: Space
     mass: csr_matrix
     terms: tuple[Term, ...]
-    out_of_plane: float = 0.0
-    """Strain ZZ per (XX + YY) where it has been eliminated: -nu/(1 - nu) in plane stress."""
+    out_of_plane: Array | float = 0.0
+    """Strain ZZ per (XX + YY) where it has been eliminated (points,): -nu/(1 - nu) in plane stress."""
 
     def vertex_stress(self, states: list[Array]) -> Array:
         """Return the stresses (vertices, 6) [Pa] of one state per term, averaged to the vertices."""
-        stress = sum(term.strain_of(state) @ term.stress_map.T for term, state in zip(self.terms, states, strict=True))
+        stress = np.zeros((self.space.weights.size, 6))
+        for term, state in zip(self.terms, states, strict=True):
+            stress[self.space.places_in(term.cells)] += term.strain_of(state) @ term.stress_map.T
         return np.asarray(self.space.averaging @ stress)
 
     def vertex_strain(self, u: Array) -> Array:
         """Return the strains (vertices, 6) of a displacement vector, averaged to the vertices."""
-        strain = np.asarray(self.space.averaging @ (self.space.strain @ u).reshape(-1, 6))
+        strain = (self.space.strain @ u).reshape(-1, 6)
         strain[:, 2] += self.out_of_plane * (strain[:, 0] + strain[:, 1])
-        return strain
+        return np.asarray(self.space.averaging @ strain)
 
 
 @dataclass(frozen=True)
@@ -123,45 +127,59 @@ def _combined(part: Part, lame: csr_matrix, shear: csr_matrix | None) -> csr_mat
     return (part.lame * lame + part.shear * shear).tocsr()
 
 
-def _point_matrix(space: Space, weights: Array, stress_map: Array) -> csr_matrix:
+def _point_matrix(strain: csr_matrix, weights: Array, stress_map: Array) -> csr_matrix:
     """Return J = B' W C B from the strains at the quadrature points; shears count twice."""
     point = stress_map.copy()
     point[3:] *= 2.0
-    return (space.strain.T @ kron(diags(weights), point) @ space.strain).tocsr()
+    return (strain.T @ kron(diags(weights), point) @ strain).tocsr()
 
 
 def _terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisation) -> tuple[Term, ...]:
-    flat, ring, thickness = is_flat(problem), is_ring(problem), problem.thickness
-    parts = parts_of(body.law, dimension=problem.dimension, flat=flat, split=choice.split)
+    return tuple(term for law in body.laws for term in _law_terms(law, body, problem, space, choice))
+
+
+def _law_terms(
+    own: BodyPart, body: ProblemBody, problem: Problem, space: Space, choice: Discretisation
+) -> Iterator[Term]:
+    """Yield the terms of one law on its cells."""
+    ring, thickness, cells = is_ring(problem), problem.thickness, own.cells
+    flat = is_flat(problem) and not space.inner  # with ZZ unknown every law takes its whole tensor
+    parts = parts_of(own.law, dimension=problem.dimension, flat=flat, split=choice.split)
     if space.inner:
-        matrices = [_point_matrix(space, thickness * space.weights, part.stress_map) for part in parts]
+        weights = thickness * space.weights[space.places_in(cells)]
+        matrices = [_point_matrix(space.strain_in(cells), weights, part.stress_map) for part in parts]
     elif body.cell == "tet" and space.order == 1:
-        matrices = tet_matrices(body.mesh, parts)
+        matrices = tet_matrices(body.mesh, parts, cells)
     else:
-        lame = thickness * lame_matrix(space.basis, axisymmetric=ring)
-        shear = thickness * shear_matrix(space.basis, axisymmetric=ring) if problem.dimension > 1 else None
+        basis = space.basis_in(cells)
+        lame = thickness * lame_matrix(basis, axisymmetric=ring)
+        shear = thickness * shear_matrix(basis, axisymmetric=ring) if problem.dimension > 1 else None
         matrices = [_combined(part, lame, shear) for part in parts]
-
-    def term(part: Part, matrix: csr_matrix) -> Term:
+    for part, matrix in zip(parts, matrices, strict=True):
+        if part.channel.is_zero:
+            continue
         if choice.history == "quadrature":
-            weights = thickness * space.weights
-            return QuadratureTerm(matrix, part.channel, part.stress_map, space.strain, weights)
-        return NodalTerm(matrix, part.channel, part.stress_map, lambda s: (space.strain @ s).reshape(-1, 6))
-
-    pairs = zip(parts, matrices, strict=True)
-    return tuple(term(part, matrix) for part, matrix in pairs if not part.channel.is_zero)
+            weights = thickness * space.weights[space.places_in(cells)]
+            yield QuadratureTerm(matrix, part.channel, part.stress_map, space.strain_in(cells), weights, cells)
+        else:
+            yield NodalTerm(matrix, part.channel, part.stress_map, partial(_strains, space, cells), cells)
 
 
-def tet_matrices(mesh: Any, parts: tuple[Part, ...]) -> list[csr_matrix]:
+def _strains(space: Space, cells: Cells, state: Array) -> Array:
+    """Return the strains (points, 6) of a displacement-like vector in some cells."""
+    return np.asarray((space.strain @ state).reshape(-1, 6)[space.places_in(cells)])
+
+
+def tet_matrices(mesh: Any, parts: tuple[Part, ...], cells: Cells = ...) -> list[csr_matrix]:
     """Return lambda J_lambda + mu J_mu of linear tetrahedra, whose gradients are constant, without a basis."""
-    tets = tet_geometry(mesh.p.T, mesh.t.T)
+    tets = tet_geometry(mesh.p.T, mesh.t.T[cells])
     pattern = block_pattern(tets.corners, mesh.p.shape[1])
     ones = np.ones(len(tets.corners))
     return [stiffness(pattern, tets, part.lame * ones, part.shear * ones).to_sparse().tocsr() for part in parts]
 
 
 def _space(body: ProblemBody, problem: Problem, choice: Discretisation) -> Space:
-    unequal = is_flat(problem) and equal_poisson(body.law) is None
+    unequal = is_flat(problem) and any(equal_poisson(law) is None for _, law, _ in body.laws)
     return body_space(body.mesh, body.cell, choice.order, axisymmetric=is_ring(problem), out_of_plane=unequal)
 
 
@@ -203,18 +221,19 @@ def warn_of_locking(body: ProblemBody, problem: Problem, choice: Discretisation)
     """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
     if problem.dimension == 1 or is_flat(problem):
         return  # neither has a volume to keep
-    at_once = settled = INCOMPRESSIBLE
-    if not is_incompressible(body.law):
-        bulk, shear = body.law.channel("bulk"), body.law.channel("shear")
-        at_once = _poisson(bulk.instantaneous, shear.instantaneous)
-        settled = _poisson(bulk.equilibrium, shear.equilibrium)
-    formulation, place = choice.formulation or "displacement", f"bodies.{body.name}.law"
-    warning = locking_check(body.cell, choice.order, formulation, at_once, place=place)
-    if warning is None:
-        late = min(settled, REFUSE_ABOVE)  # shear that relaxes makes a body incompressible only little by little
-        warning = locking_check(body.cell, choice.order, formulation, late, place=f"{place} in the long run")
-    if warning is not None:
-        warnings.warn(warning, stacklevel=2)
+    formulation = choice.formulation or "displacement"
+    for place, law, _ in body.laws:
+        at_once = settled = INCOMPRESSIBLE
+        if not is_incompressible(law):
+            bulk, shear = law.channel("bulk"), law.channel("shear")
+            at_once = _poisson(bulk.instantaneous, shear.instantaneous)
+            settled = _poisson(bulk.equilibrium, shear.equilibrium)
+        warning = locking_check(body.cell, choice.order, formulation, at_once, place=place)
+        if warning is None:
+            late = min(settled, REFUSE_ABOVE)  # shear that relaxes makes a body incompressible only little by little
+            warning = locking_check(body.cell, choice.order, formulation, late, place=f"{place} in the long run")
+        if warning is not None:
+            warnings.warn(warning, stacklevel=2)
 
 
 def _soft_terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisation) -> tuple[Term, ...]:
@@ -238,10 +257,17 @@ def body_system(body: ProblemBody, problem: Problem, choice: Discretisation) -> 
         terms = (*volume, *_soft_terms(body, problem, space, choice))
         return BodySystem(space, _mass(body, problem, space, choice.consistent_mass), terms)
     space = _space(body, problem, choice)
-    eliminated = is_flat(problem) and not space.inner
     return BodySystem(
         space,
         _mass(body, problem, space, choice.consistent_mass),
         _terms(body, problem, space, choice),
-        out_of_plane_ratio(body.law) if eliminated else 0.0,
+        _out_of_plane(body, space) if is_flat(problem) and not space.inner else 0.0,
     )
+
+
+def _out_of_plane(body: ProblemBody, space: Space) -> Array:
+    """Return the strain ZZ per (XX + YY) (points,) where it has been eliminated."""
+    ratios = np.empty(space.weights.size)
+    for _, law, cells in body.laws:
+        ratios[space.places_in(cells)] = out_of_plane_ratio(law)
+    return ratios

@@ -7,7 +7,7 @@ where e measures the deformation. Histories w live in one of two places:
 * nodal: e = u, the papers' nodal vectors. Legal at small strain where all cells of the term share its times.
 * quadrature: e = strain tensors at the quadrature points, force = B' W C e. Always legal.
 
-Both give the same forces on a body of one law.
+Both give the same forces. A body with laws by part has the terms of each law on its cells.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.materials import Channel
+from rheotwin.problem import Cells
 
 Array = NDArray[np.float64]
 History = Literal["nodal", "quadrature"]
@@ -64,6 +65,10 @@ class Term(Protocol):
         Taken at mid-step like a spring it would alternate about its value for ever, for want of mass and damping.
         """
 
+    @property
+    def cells(self) -> Cells:
+        """Cells of the body that the term acts in."""
+
     def measure(self, u: Array) -> Array:
         """Return the deformation e that belongs to a displacement-like vector."""
 
@@ -74,7 +79,7 @@ class Term(Protocol):
         """Return the energy product of two states (s1' J s2 for nodal ones)."""
 
     def strain_of(self, state: Array) -> Array:
-        """Return the strain-like tensors (points, 6) of a state at the quadrature points."""
+        """Return the strain-like tensors (points, 6) of a state at the quadrature points of the term's cells."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ class NodalTerm:
     channel: Channel
     stress_map: Array
     strain: Callable[[Array], Array]
+    cells: Cells = ...
     augmentation: None = None
     rigid: bool = False
 
@@ -121,6 +127,7 @@ class QuadratureTerm:
     """B: displacements -> strains, six rows per point."""
     weights: Array
     """Volume of every point [m^d], times thickness."""
+    cells: Cells = ...
     augmentation: None = None
     rigid: bool = False
 
@@ -168,6 +175,7 @@ class MixedTerm:
     """Displacements -> tensors at the quadrature points whose trace is the projected volume strain."""
     rigid: bool = False
     matrix: None = None
+    cells: Cells = ...
 
     @property
     def augmentation(self) -> Augmentation:

@@ -107,23 +107,24 @@ def _laws_of(
 ) -> BodyLaws:
     """Return the laws of a body: `core` in place of its own, one of `surfaces` (a table of the options), its parts."""
     count = body.mesh.p.shape[1]
-    law = body.law if core is None else _named_law(problem, body, core, f"voxel_laws.{body.name}")
+    law = body.law if core is None else _named_law(problem, body, core, f"{OPTIONS}.voxel_laws.{body.name}")
     laws, groups = [law, law], [np.zeros(count, dtype=np.bool_)]  # without a law of its own the surface has no nodes
     surface = surfaces.get(body.name)
     if surface is not None:
         key = "voxel_surface_laws" if surfaces is options.voxel_surface_laws else "surface_laws"
-        laws[1] = _named_law(problem, body, surface, f"{key}.{body.name}")
+        laws[1] = _named_law(problem, body, surface, f"{OPTIONS}.{key}.{body.name}")
         groups[0][surface_nodes(body)] = True
-    for name, part in options.part_laws.items():
-        if part.body == body.name:
-            laws.append(_named_law(problem, body, part.law, f"part_laws.{name}.law"))
-            groups.append(_part(problem, body, name, part.where))
+    parts = [
+        (f"bodies.{body.name}.parts.{name}", part) for name, part in problem.scene.bodies[body.name].parts.items()
+    ] + [(f"{OPTIONS}.part_laws.{name}", part) for name, part in options.part_laws.items() if part.body == body.name]
+    for place, part in parts:
+        laws.append(_named_law(problem, body, part.law, f"{place}.law"))
+        groups.append(_part(problem, body, part.where, f"{place}.where"))
     return BodyLaws(tuple(laws), tuple(groups))
 
 
-def _part(problem: Problem, body: ProblemBody, name: str, where: Where) -> NDArray[np.bool_]:
+def _part(problem: Problem, body: ProblemBody, where: Where, place: str) -> NDArray[np.bool_]:
     """Return the nodes of a part of a body; one without any element in it is a fault."""
-    place = f"{OPTIONS}.part_laws.{name}.where"
     for key, sentence in where.dimension_faults(problem.scene.dimension):
         raise RheotwinError(f"{place}.{key}: {sentence}")
     chosen = np.zeros(body.mesh.p.shape[1], dtype=np.bool_)
@@ -138,14 +139,13 @@ def _named_law(problem: Problem, body: ProblemBody, name: str, place: str) -> La
     known = problem.scene.laws
     if name not in known:
         raise RheotwinError(
-            f"{OPTIONS}.{place}: no law is named '{name}'{nearest_name(name, known)}; "
-            f"law names here: {', '.join(known)}"
+            f"{place}: no law is named '{name}'{nearest_name(name, known)}; law names here: {', '.join(known)}"
         )
     law = known[name].law()
     own, other = law_poisson(body.law), law_poisson(law)
     if not isclose(own, other, rel_tol=1e-9, abs_tol=1e-12):
         raise RheotwinError(
-            f"{OPTIONS}.{place}: law '{name}' has Poisson's ratio {other:.4g} and the body's own law "
+            f"{place}: law '{name}' has Poisson's ratio {other:.4g} and the body's own law "
             f"{own:.4g}, but the springs of a body are matched to one: give both the same"
         )
     return law

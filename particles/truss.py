@@ -24,6 +24,7 @@ class TrussSolver:
         tools=SOLID_TOOLS,
         hanging_nodes=True,
         links=True,
+        parts=True,
         contact=ALL_CONTACT,
     )
 

@@ -71,7 +71,7 @@ def _touch(
         settle_laws(laws, boundary.nodes, outside, u, v, end, h, kick)
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, allocates=True)
 def keep_outside(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
     """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals.
 

@@ -85,7 +85,7 @@ def _largest_eigenvalue(model: Model, term: Term, rows: slice, free: NDArray[np.
 
 def modal_limit(channels: list[Channel], largest: list[float], rule: ExplicitRule) -> float:
     """Return the largest stable step [s] for rho_X anywhere between 0 and `largest` [1/(Pa s2)]."""
-    count = 200 if len(channels) == 1 else 24
+    count = 200 if len(channels) == 1 else min(24, max(3, round(15_000 ** (1.0 / len(channels))) - 1))
     shares = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, count)])
     points = np.array(list(product(*(shares * value for value in largest))))
     roots = np.linalg.eigvals(_modal_matrices(channels, points[np.any(points > 0.0, axis=1)]))

@@ -45,13 +45,14 @@ def require_long_term_moduli(model: Model) -> None:
     """Refuse bodies that flow for ever."""
     faults = [
         Fault(
-            f"bodies.{body.name}.law",
-            f"a {body.law.name} law relaxes to nothing, so no static equilibrium exists; "
+            place,
+            f"a {law.name} law relaxes to nothing, so no static equilibrium exists; "
             'use stepper = "quasi-static", or a law with a long-term modulus (elastic, voigt, '
             "generalized-maxwell with `equilibrium`)",
         )
         for body in model.problem.bodies
-        if body.law.channel("shear").equilibrium <= 0.0
+        for place, law, _ in body.laws
+        if law.channel("shear").equilibrium <= 0.0
     ]
     if faults:
         raise InputFaults("the static analysis", faults)

@@ -27,7 +27,7 @@ from rheotwin.meshing import (
     with_finer_cells,
 )
 from rheotwin.overlap import moved_apart
-from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
+from rheotwin.problem import BodyPart, NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
 from rheotwin.schedule import common_tick, plan
@@ -237,10 +237,31 @@ def _bodies_as_given(scene: Scene) -> tuple[tuple[ProblemBody, ...], list[float]
         hanging = hanging_nodes(mesh) if body.has_hanging_nodes else NO_HANGING_NODES
         totals.append(body.total_mass(volume))
         law, density = scene.law_for(name), totals[-1] / volume
-        bodies.append(ProblemBody(name, mesh, cell_kind(mesh), law, first, density, regions, hanging))
+        parts = _parts(scene, name, mesh, regions)
+        bodies.append(ProblemBody(name, mesh, cell_kind(mesh), law, first, density, regions, hanging, parts))
         first += mesh.p.shape[1]
     _require_one_cell_kind(bodies)
     return tuple(bodies), totals
+
+
+def _parts(scene: Scene, name: str, mesh: Any, regions: dict[str, Indices]) -> tuple[BodyPart, ...]:
+    """Return the cells of each part of a body: those with all corners selected that no later part takes."""
+    found, owner = [], np.full(mesh.t.shape[1], -1)
+    for number, (part, spec) in enumerate(scene.bodies[name].parts.items()):
+        place = f"bodies.{name}.parts.{part}"
+        chosen = np.zeros(mesh.p.shape[1], dtype=bool)
+        chosen[select_nodes(spec.where, mesh.p.T, regions, f"{place}.where")] = True
+        cells = chosen[mesh.t].all(axis=0)
+        if not cells.any():
+            raise RheotwinError(f"{place}.where: no cell has all its corners in it; choose a larger box")
+        owner[cells] = number
+        found.append((place, scene.laws[spec.law].law()))
+    for number, (place, _) in enumerate(found):
+        if not np.any(owner == number):
+            raise RheotwinError(f"{place}.where: later parts take all its cells; leave it out or name it after them")
+    return tuple(
+        BodyPart(f"{place}.law", law, np.flatnonzero(owner == number)) for number, (place, law) in enumerate(found)
+    )
 
 
 def _points(bodies: tuple[ProblemBody, ...]) -> Array:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from types import EllipsisType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,18 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+Cells = Indices | EllipsisType
+"""Numbers of the cells that have something; `...` where all have it."""
+
+
+class BodyPart(NamedTuple):
+    """Cells of a body that are made of one law, and where the scene says so."""
+
+    place: str
+    law: Law
+    cells: Cells
+
+
 @dataclass(frozen=True)
 class ProblemBody:
     """One body: its scikit-fem mesh, its law and where its nodes sit in the global numbering."""
@@ -37,6 +50,20 @@ class ProblemBody:
     regions: dict[str, Indices]
     hanging: HangingNodes = NO_HANGING_NODES
     """Nodes of finer cells on the edges of coarser ones."""
+    parts: tuple[BodyPart, ...] = ()
+    """Cells of other laws than the body's own; no cell is in two of them."""
+
+    @property
+    def laws(self) -> tuple[BodyPart, ...]:
+        """Every law of the body with its cells: the body's own where there are no parts, then theirs."""
+        place = f"bodies.{self.name}.law"
+        if not self.parts:
+            return (BodyPart(place, self.law, ...),)
+        rest = np.ones(self.mesh.t.shape[1], dtype=bool)
+        for part in self.parts:
+            rest[part.cells] = False
+        own = (BodyPart(place, self.law, np.flatnonzero(rest)),) if rest.any() else ()
+        return (*own, *self.parts)
 
     @property
     def nodes(self) -> slice:

@@ -47,6 +47,8 @@ class Capabilities:
     """Whether laws may have a Poisson ratio of 0.5."""
     links: bool = False
     """Whether rigid links may join nodes (`links` of a scene)."""
+    parts: bool = False
+    """Whether parts of a body may have laws of their own (`parts` of a body)."""
     contact: frozenset[str] = frozenset()
     """What it does of a scene's `[contact]`, of `ALL_CONTACT`; without a word it refuses such scenes."""
 
@@ -59,6 +61,7 @@ class Capabilities:
         for body in problem.bodies:
             asked.append((f"bodies.{body.name}.cell", body.cell, self.cells))
             asked.append((f"laws of body {body.name}", body.law.name, self.laws))
+            asked.extend((part.place, part.law.name, self.laws) for part in body.parts)
         asked.extend((f"tools.{name}.shape", tool.shape, self.tools) for name, tool in scene.tools.items())
         asked.extend((place, value, self.contact) for place, value in asked_of_contact(problem))
         hanging = [
@@ -71,13 +74,18 @@ class Capabilities:
             if len(body.hanging) and not self.hanging_nodes
         ]
         hanging += [
+            Fault(f"bodies.{body.name}.parts", "laws by part are beyond this solver; leave them out")
+            for body in problem.bodies
+            if body.parts and not self.parts
+        ]
+        hanging += [
             Fault(
                 f"laws of body {body.name}",
                 "a Poisson ratio of 0.5 keeps the volume, which is beyond this solver; choose less, or the solver "
                 "shear-volume or fem with its option incompressible",
             )
             for body in problem.bodies
-            if is_incompressible(body.law) and not self.incompressible
+            if any(is_incompressible(law) for _, law, _ in body.laws) and not self.incompressible
         ]
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))

@@ -289,3 +289,16 @@ def test_a_seam_of_coarse_and_fine_cells_is_not_surface(
     outside = np.flatnonzero(np.any((points < 1e-9) | (points > 4.0 - 1e-9), axis=1))
     np.testing.assert_array_equal(surface_nodes(block), outside)
     assert len(outside) < len(points)
+
+
+def test_parts_of_the_scene_are_parts_of_the_truss(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+    laws = {name: {**ON, "poisson": 0.35, "young": young} for name, young in GROUPS.items()}
+    body = {"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]}
+    part = {"where": {"box": {"x": [1.0, 3.0]}}, "law": "surface-on"}
+    by_option = start(make_problem(2, ON, laws=laws, body=body), part_laws={"strip": {"body": "block", **part}})
+    by_scene = start(make_problem(2, ON, laws=laws, body={**body, "parts": {"strip": part}}))
+    assert part_stiffness(by_scene) == part_stiffness(by_option)
+    other = {**part, "law": "other"}
+    problem = make_problem(2, ON, laws={**laws, "other": {**ON, "poisson": 0.3}}, body={**body, "parts": {"a": other}})
+    with pytest.raises(RheotwinError, match=r"bodies\.block\.parts\.a\.law: law 'other' has Poisson's ratio 0\.3"):
+        start(problem)

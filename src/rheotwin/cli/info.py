@@ -71,7 +71,12 @@ def _scene(scene: Scene) -> dict[str, Any]:
         "title": scene.title,
         "dimension": scene.dimension,
         "duration_s": scene.duration,
-        "bodies": {name: f"{body.shape}, law {body.law}" for name, body in scene.bodies.items()},
+        "bodies": {
+            name: ", ".join(
+                [f"{body.shape}, law {body.law}", *(f"{part} {spec.law}" for part, spec in body.parts.items())]
+            )
+            for name, body in scene.bodies.items()
+        },
         "laws": {name: law.model for name, law in scene.laws.items()},
         "tools": {name: tool.shape for name, tool in scene.tools.items()},
         "contact": {} if scene.contact is None else scene.contact.model_dump(exclude_none=True),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import AXES, Count, Dimension, Name, SceneModel
 from rheotwin.scene.quantities import Point, PositiveDensity, PositiveLength, PositiveMass
 from rheotwin.scene.rotation import Rotation, RotationPart, rotation_matrix
-from rheotwin.scene.where import Ranges
+from rheotwin.scene.where import Ranges, Where
 
 if TYPE_CHECKING:
     from rheotwin.meshing import Refinement
@@ -42,6 +42,15 @@ class Finer(Ranges):
         return Refinement({number: limits for number, limits in given if limits is not None}, self.levels)
 
 
+class PartSpec(SceneModel):
+    """Cells of a body that are made of another law."""
+
+    where: Where
+    """The cells: those with all corners selected; a later part wins."""
+    law: Name
+    """Name of their law."""
+
+
 class BodyBase(SceneModel):
     """What every body has, whatever its shape."""
 
@@ -58,6 +67,8 @@ class BodyBase(SceneModel):
     """Edge length of equal squares or cubes that take the place of the mesh: those whose centre lies in it."""
     finer: tuple[Finer, ...] = ()
     """Boxes in which cells are halved; particles hang on the coarser edges there, which `fem` cannot do."""
+    parts: dict[Name, PartSpec] = Field(default_factory=dict)
+    """Parts of the body that are made of other laws, by name; `fem` and `truss` know them."""
     mass: PositiveMass | None = None
     """Total mass; exactly one of mass and density."""
     density: PositiveDensity | None = None
@@ -108,6 +119,9 @@ class BodyBase(SceneModel):
             for axis in AXES[dimension:]:
                 if getattr(box, axis) is not None:
                     yield f"finer.{number}.{axis}", f"there is no {axis} in a {dimension}D scene"
+        for name, part in self.parts.items():
+            for key, message in part.where.dimension_faults(dimension):
+                yield f"parts.{name}.where.{key}", message
         shape = getattr(self, "shape", "body")
         if dimension not in self.dimensions:
             possible = " or ".join(f"{d}D" for d in self.dimensions)

@@ -33,6 +33,9 @@ def reference_faults(draft: Draft) -> Iterator[Fault]:
     for section, kind in REFERRING.items():
         for name, referred in draft.references[section].items():
             yield from _missing(f"{section}.{name}.{kind}", kind, referred, known[kind])
+    for name, body in draft.bodies.items():
+        for part_name, part in body.parts.items():
+            yield from _missing(f"bodies.{name}.parts.{part_name}.law", "law", part.law, draft.law_names)
     for name, tool in draft.tools.items():
         for body_name in tool.bodies or ():
             yield from _missing(f"tools.{name}.bodies", "body", body_name, draft.body_names)
@@ -52,6 +55,9 @@ def _selections(draft: Draft) -> Iterator[tuple[str, str, Where]]:
     for section, entries in (("supports", draft.supports), ("forces", draft.forces)):
         for name, entry in entries.items():
             yield f"{section}.{name}.where", entry.body, entry.where
+    for name, body in draft.bodies.items():
+        for part_name, part in body.parts.items():
+            yield f"bodies.{name}.parts.{part_name}.where", name, part.where
 
 
 def region_faults(draft: Draft) -> Iterator[Fault]:
@@ -65,6 +71,11 @@ def region_faults(draft: Draft) -> Iterator[Fault]:
             )
 
 
+def _axis_faults(place: str, entry: SceneModel, dimension: Dimension) -> Iterator[Fault]:
+    found = ((".".join(str(key) for key in inner), message) for inner, message in axis_faults(entry, dimension))
+    yield from _placed(place, found)
+
+
 def dimension_faults(draft: Draft, dimension: Dimension) -> Iterator[Fault]:
     """Yield everything that does not fit the dimension of the scene."""
     tables: dict[str, dict[str, SceneModel]] = {
@@ -76,12 +87,11 @@ def dimension_faults(draft: Draft, dimension: Dimension) -> Iterator[Fault]:
     }
     for section, entries in tables.items():
         for name, entry in entries.items():
-            found = (
-                (".".join(str(part) for part in place), message) for place, message in axis_faults(entry, dimension)
-            )
-            yield from _placed(f"{section}.{name}", found)
+            yield from _axis_faults(f"{section}.{name}", entry, dimension)
     for name, body in draft.bodies.items():
         yield from _placed(f"bodies.{name}", body.shape_faults(dimension))
+        for part_name, part in body.parts.items():
+            yield from _axis_faults(f"bodies.{name}.parts.{part_name}", part, dimension)
     for section in ("supports", "tools", "forces", "links"):
         for name, entry in getattr(draft, section).items():
             yield from _placed(f"{section}.{name}", entry.dimension_faults(dimension))

@@ -1,0 +1,283 @@
+"""Bodies whose parts have laws of their own: two laws in series, against closed forms and against bodies of one law."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.build import build_problem
+from rheotwin.errors import InputFaults, RheotwinError
+from rheotwin.registry import find_solver
+from rheotwin.scene import scene_from_data
+from rheotwin.solver import check_capabilities
+
+Data = dict[str, Any]
+
+POISSON = 0.2
+ELASTIC: Data = {"model": "elastic", "young": 3.0, "poisson": POISSON}
+MAXWELL: Data = {"model": "maxwell", "young": 2.0, "poisson": POISSON, "viscosity": 1.0}
+THREE: Data = {"model": "three-element", "young": 2.0, "poisson": POISSON, "voigt_viscosity": 1.0} | {
+    "series_viscosity": 5.0
+}
+SLANTED: Data = {"model": "voigt", "young": 2.0, "poisson": POISSON, "viscosity": 0.5, "viscous_poisson": 0.0}
+CELLS = {"line": (1, "strain"), "triangle": (2, "strain"), "quad": (2, "stress"), "tet": (3, ""), "hex": (3, "")}
+
+Bar = Callable[..., Data]
+
+
+@pytest.fixture
+def bar(scene: Callable[..., Data]) -> Bar:
+    """Return a bar of length 2 along x whose half x > 1 is of another law; it is held sideways if `confined`."""
+
+    def build(own: Data, other: Data | None, *, cell: str = "triangle", confined: bool = True, **more: Any) -> Data:
+        dimension, plane = CELLS[cell]
+        plane = more.pop("plane", plane)
+        axes = "yz"[: dimension - 1]
+        everywhere = {"box": {"x": [0.0, 2.0]}}
+        sides = {"y": {"side": "bottom" if dimension == 2 else "front"}, "z": {"side": "bottom"}}
+        supports: Data = {"foot": {"body": "block", "where": {"side": "left"}, "fix": ["x"]}} | {
+            f"wall-{axis}": {"body": "block", "where": everywhere if confined else sides[axis], "fix": [axis]}
+            for axis in axes
+        }
+        data = scene(
+            own,
+            size=[2.0, 1.0, 1.0][:dimension],
+            cells=[4, 2, 2][:dimension],
+            cell=cell,
+            **({"plane": plane} if dimension == 2 else {}),
+            **{"duration": 2.0, "supports": supports | more.pop("supports", {}), **more},
+        )
+        if other is not None:
+            data["laws"]["other"] = other
+            half = {"where": {"box": {"x": [1.0, 2.0]}}, "law": "other"}
+            data["bodies"]["block"]["parts"] = {"half": half}
+        return data
+
+    return build
+
+
+def modulus(cell: str) -> float:
+    """Stress along x per unit strain and Young's modulus of a confined bar."""
+    dimension, plane = CELLS[cell]
+    if dimension == 1:
+        return 1.0
+    if plane == "stress":
+        return 1.0 / (1.0 - POISSON**2)
+    return (1.0 - POISSON) / ((1.0 + POISSON) * (1.0 - 2.0 * POISSON))
+
+
+def pull(dimension: int, total: float = 0.1) -> Data:
+    return {"pull": {"body": "block", "where": {"side": "right"}, "total": [total, 0.0, 0.0][:dimension]}}
+
+
+def drive(dimension: int, times: list[float], way: list[float]) -> Data:
+    displacement = [[x, 0.0, 0.0][:dimension] for x in way]
+    motion = {"times": times, "displacement": displacement}
+    return {"drive": {"body": "block", "where": {"side": "right"}, "fix": ["x"], "motion": motion}}
+
+
+@pytest.mark.parametrize("history", ["nodal", "quadrature"])
+@pytest.mark.parametrize(("cell", "order"), [*((cell, 1) for cell in CELLS), ("triangle", 2), ("tet", 2)])
+def test_elastic_and_maxwell_in_series_relax_as_one_maxwell_element(
+    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str, order: int, history: str
+) -> None:
+    """Per area 1/k = 1/k1 + 1/k2, tau = c/k: F = c d' (1 - exp(-t/tau)) on the ramp, then it decays."""
+    ramp, stretch, h = 0.5, 0.1, 0.02
+    dimension = CELLS[cell][0]
+    data = bar(ELASTIC, MAXWELL, cell=cell, supports=drive(dimension, [0.0, ramp, 2.0], [0.0, stretch, stretch]))
+    simulation = start(data, stepper="quasi-static", step=h, history=history, order=order)
+    unit = modulus(cell)
+    k = unit / (1.0 / ELASTIC["young"] + 1.0 / MAXWELL["young"])
+    viscosity = unit * MAXWELL["viscosity"]
+    rate, tau = stretch / ramp, viscosity / k
+    for time in (ramp, 1.0, 2.0):
+        run_to(simulation, time)
+        force = viscosity * rate * (1.0 - np.exp(-min(time, ramp) / tau)) * np.exp(-max(time - ramp, 0.0) / tau)
+        # of order 2: the seam moves by exponentials of time, within a step by (h/tau)^2/8 off a line
+        assert -simulation.reactions()["support.drive"][0] == pytest.approx(force, rel=(h / tau) ** 2)
+        stress = simulation.fields()["stress"]
+        np.testing.assert_allclose(stress[:, 0], stress[0, 0], rtol=1e-9)  # one force through both laws
+        assert stress[0, 0] == pytest.approx(force, rel=(h / tau) ** 2)
+        strain = simulation.fields()["strain"][:, 0]
+        x = build_problem(scene_from_data(data)).points[:, 0]
+        assert strain[x == 0.0] == pytest.approx(stress[0, 0] / (unit * ELASTIC["young"]), rel=1e-9)
+        assert strain[x == 0.0].mean() + strain[x == 2.0].mean() == pytest.approx(
+            rate * min(time, ramp), rel=1e-9
+        )  # each is one long
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_elastic_and_three_elements_in_series_creep_each_on_its_own(
+    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str
+) -> None:
+    """u = F [1/E1 + (1 - exp(-E2 t/eta1))/E2 + t/eta2] under a constant force."""
+    dimension, h = CELLS[cell][0], 1e-3
+    data = bar(ELASTIC, THREE, cell=cell, forces=pull(dimension))
+    problem = build_problem(scene_from_data(data))
+    simulation = start(problem, stepper="quasi-static", step=h)
+    run_to(simulation, 1.0)
+    moved = (simulation.positions - problem.points)[:, 0]
+    force, unit, x = 0.1, modulus(cell), problem.points[:, 0]
+    spring, inner, outer = THREE["young"], THREE["voigt_viscosity"], THREE["series_viscosity"]
+    creep = (1.0 - np.exp(-spring / inner)) / spring + 1.0 / outer
+    assert moved[x == 1.0] == pytest.approx(force / unit / ELASTIC["young"], rel=1e-9)
+    # of order 1 with a dashpot: a step lags by h/2 tau
+    tau = inner / spring
+    assert moved[x == 2.0] == pytest.approx(force / unit * (1.0 / ELASTIC["young"] + creep), rel=h / tau)
+    energy = simulation.energy()
+    assert energy["stored"] == pytest.approx(
+        0.5 * force**2 / unit / ELASTIC["young"] + stored_of_three_elements(force, unit), rel=5.0 * h / tau
+    )
+    assert abs(energy["defect"]) <= 0.1 * (h / tau) ** 2 * energy["external"]  # of the first step, where stress jumps
+
+
+def stored_of_three_elements(force: float, unit: float) -> float:
+    """Energy of the spring in the Voigt unit after one second of a constant force on a length of one."""
+    voigt = force / unit / THREE["young"] * (1.0 - np.exp(-THREE["young"] / THREE["voigt_viscosity"]))
+    return float(0.5 * unit * THREE["young"] * voigt**2)
+
+
+STEPPERS: dict[str, Data] = {
+    "midpoint": {},
+    "cayley": {},
+    "generalized-alpha": {},
+    "adaptive": {},
+    "quasi-static": {},
+    "central-difference": {"step": 1e-3},
+    "euler": {"step": 1e-4},
+    "rk4": {"step": 1e-3},
+}
+
+
+@pytest.mark.parametrize("history", ["nodal", "quadrature"])
+@pytest.mark.parametrize("stepper", STEPPERS)
+def test_a_part_of_the_same_law_changes_nothing(
+    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], stepper: str, history: str
+) -> None:
+    if stepper == "central-difference" and history == "quadrature":
+        pytest.skip("central differences keep histories at the nodes")
+    more: Data = {"confined": False, "forces": pull(2), "density": 10.0, "plane": "stress"}
+    options = {"step": 0.02, **STEPPERS[stepper], "stepper": stepper, "history": history}
+    whole, split = (start(bar(THREE, other, cell="triangle", **more), **options) for other in (None, THREE))
+    for simulation in (whole, split):
+        run_to(simulation, 0.2)
+    for name, field in whole.fields().items():
+        np.testing.assert_allclose(split.fields()[name], field, atol=1e-9 * max(1e-3, np.abs(field).max()))
+    assert np.abs(whole.fields()["displacement"]).max() > 1e-4
+    assert split.energy() == pytest.approx(whole.energy(), rel=1e-8, abs=1e-12)
+
+
+@pytest.mark.parametrize("cell", ["line", "triangle", "quad", "tet"])
+@pytest.mark.parametrize("law", [ELASTIC, SLANTED], ids=["one ratio", "two ratios"])
+def test_static_parts_of_the_same_law_change_nothing(
+    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str, law: Data
+) -> None:
+    forces = pull(CELLS[cell][0])
+    found = [
+        start(bar(law, other, cell=cell, confined=False, forces=forces), stepper="static") for other in (None, law)
+    ]
+    for simulation in found:
+        run_to(simulation, 0.1)
+    whole, split = (simulation.fields() for simulation in found)
+    for name in ("displacement", "stress", "strain"):
+        np.testing.assert_allclose(split[name], whole[name], atol=1e-12 * np.abs(whole[name]).max())
+
+
+def test_plane_stress_of_one_ratio_beside_two_ratios(
+    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None]
+) -> None:
+    """Where a law of two Poisson ratios adds the ZZ strain as an unknown, at rest it is the eliminated one."""
+    more: Data = {"cell": "quad", "confined": False, "plane": "stress", "forces": pull(2), "duration": 20.0}
+    settled = {key: SLANTED[key] for key in ("young", "poisson")} | {"model": "elastic"}
+    unknown, eliminated = (
+        start(bar(ELASTIC, SLANTED, **more), stepper="static"),
+        start(bar(ELASTIC, settled, **more), stepper="static"),
+    )
+    for simulation in (unknown, eliminated):
+        run_to(simulation, 20.0)
+    found, expected = unknown.fields(), eliminated.fields()
+    for name in ("displacement", "stress", "strain"):
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-12 * np.abs(expected[name]).max())
+    assert np.abs(expected["strain"][:, 2]).max() > 1e-3
+
+
+@pytest.mark.parametrize("options", [{"stepper": "quasi-static"}, {"history": "quadrature"}, {"stepper": "rk4"}])
+def test_a_continued_run_is_bitwise_the_uninterrupted_one(
+    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], options: Data
+) -> None:
+    data = bar(ELASTIC, THREE, cell="tet", forces=pull(3), density=10.0)
+    step = 0.01 if options.get("stepper") != "rk4" else 0.001
+    first, second = (start(data, step=step, **options) for _ in range(2))
+    run_to(first, 0.05)
+    second.restore(first.save())
+    for simulation in (first, second):
+        run_to(simulation, 0.1)
+    for name, field in first.fields().items():
+        np.testing.assert_array_equal(second.fields()[name], field)
+
+
+def test_later_parts_win_and_the_rest_is_the_bodys_own(bar: Bar) -> None:
+    data = bar(ELASTIC, MAXWELL, cell="quad")
+    data["bodies"]["block"]["parts"]["corner"] = {"where": {"box": {"x": [1.5, 2], "y": [0.5, 1]}}, "law": "stuff"}
+    body = build_problem(scene_from_data(data)).bodies[0]
+    places, _, cells = zip(*body.laws, strict=True)
+    assert places == ("bodies.block.law", "bodies.block.parts.half.law", "bodies.block.parts.corner.law")
+    middle = body.mesh.p[:, body.mesh.t].mean(axis=1)
+    assert [len(chosen) for chosen in cells] == [4, 3, 1]
+    assert np.all(middle[0, cells[0]] < 1.0) and np.all(middle[0, cells[1]] > 1.0)
+    np.testing.assert_allclose(middle[:, cells[2]].ravel(), [1.75, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"law": "othr"}, r"bodies\.block\.parts\.half\.law: no law is named 'othr' \(did you mean 'other'\?\)"),
+        ({"where": {"box": {"z": [0.0, 1.0]}}}, r"bodies\.block\.parts\.half\.where\.box\.z: there is no z in a 2D"),
+        ({"where": {"side": "back"}}, r"bodies\.block\.parts\.half\.where\.side: 'back' does not exist in 2D"),
+        ({"where": {"nearest": [0.0]}}, r"bodies\.block\.parts\.half\.where\.nearest: needs 2 component"),
+        ({"where": {"region": "rod"}}, r"bodies\.block\.parts\.half\.where\.region: only bodies from mesh files"),
+        ({"where": {"side": "left"}}, r"bodies\.block\.parts\.half\.where: no cell has all its corners in it"),
+        ({"where": {"box": {"x": [9.0, 10.0]}}}, r"bodies\.block\.parts\.half\.where: selects no node"),
+    ],
+)
+def test_faults_are_named(bar: Bar, part: Data, words: str) -> None:
+    data = bar(ELASTIC, MAXWELL)
+    data["bodies"]["block"]["parts"]["half"] |= part
+    with pytest.raises(RheotwinError, match=words):
+        build_problem(scene_from_data(data))
+
+
+def test_a_part_without_cells_of_its_own_is_a_fault(bar: Bar) -> None:
+    data = bar(ELASTIC, MAXWELL)
+    data["bodies"]["block"]["parts"]["all"] = {"where": {"box": {"x": [0.0, 2.0]}}, "law": "other"}
+    with pytest.raises(RheotwinError, match=r"parts\.half\.where: later parts take all its cells"):
+        build_problem(scene_from_data(data))
+
+
+@pytest.mark.parametrize(
+    "options", [{"kinematics": "total-lagrangian"}, {"kinematics": "corotational"}, {"formulation": "mini"}]
+)
+def test_what_knows_one_law_a_body_says_so(bar: Bar, start: Callable[..., Any], options: Data) -> None:
+    ((name, _),) = options.items()
+    with pytest.raises(RheotwinError, match=rf"bodies\.block\.parts: {name} = .* knows one law a body; use"):
+        start(bar(ELASTIC, MAXWELL), **options)
+
+
+@pytest.mark.parametrize("solver", ["shear-volume", "fixed-point"])
+def test_solvers_without_parts_say_so(bar: Bar, solver: str) -> None:
+    problem = build_problem(scene_from_data(bar(ELASTIC, ELASTIC)))
+    with pytest.raises(InputFaults, match=r"bodies\.block\.parts: laws by part are beyond this solver"):
+        check_capabilities(find_solver(solver), problem)
+
+
+def test_laws_of_parts_are_asked_for_too(bar: Bar, start: Callable[..., Any]) -> None:
+    gum = {**ELASTIC, "poisson": 0.47}
+    with pytest.warns(UserWarning, match=r"bodies\.block\.parts\.half\.law: linear triangle cells are too stiff"):
+        start(bar(ELASTIC, gum))
+    with pytest.raises(InputFaults, match=r"bodies\.block\.parts\.half\.law: a maxwell law relaxes to nothing"):
+        start(bar(ELASTIC, MAXWELL), stepper="static")
+    slider = {**THREE, "slider": {"natural": 0.5, "least": 0.3, "most": 0.7}}
+    problem = build_problem(scene_from_data(bar(ELASTIC, slider)))
+    with pytest.raises(InputFaults, match=r"parts\.half\.law: 'three-element with slider' is beyond this solver"):
+        check_capabilities(find_solver("fem"), problem)
