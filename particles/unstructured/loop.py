@@ -124,7 +124,7 @@ def _drift_on_threads(sides: Sides, step: Reals) -> None:
         _drift(sides, step, part)
 
 
-@compiled
+@compiled(allocates=True)
 def _sides(rows: Rows) -> Sides:
     return Sides(rows.motion, rows.force, rows.weight, rows.table, rows.pairs)
 

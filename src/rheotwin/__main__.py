@@ -18,7 +18,10 @@ from typing import Any
 from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
-VERBS = ("run", "compare", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment")
+VERBS = (
+    *("run", "compare", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment"),
+    "cache",
+)
 RENAMED = {"verify": "validate"}
 """Verbs of earlier versions and what they are called now."""
 

@@ -1,0 +1,168 @@
+"""Kernels follow the sources they are made of: an edit is seen at once, and nothing else is compiled anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rheotwin.__main__ import main
+from rheotwin.kernels import cache
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("constraints", "fem", "meshing", "particles", "validation")
+DISTANCE = """
+import numpy as np
+from rheotwin.constraints.contact.triangulated import nearest_points, tool_mesh
+corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+tool = tool_mesh(corners, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
+print(nearest_points(tool, np.array([[-0.3, -0.4, 0.0]]))[0][0])
+"""
+VECTORS, LENGTH, THREE_TIMES = "constraints/contact/vectors.py", "np.sqrt(dot(a, a))", "3.0 * np.sqrt(dot(a, a))"
+PLUG_IN = """
+from rheotwin.kernels.compiled import compiled
+from .factors import FACTOR
+
+def multiplied(by):
+    @compiled
+    def multiply(x):
+        return FACTOR * by * x
+    return multiply
+"""
+MULTIPLY = "from plug_in.forces import multiplied\nprint(multiplied(2.0)(1.0), multiplied(5.0)(1.0))"
+
+
+@dataclass(frozen=True)
+class Package:
+    """Sources in the ordinary layout, and the folder where their kernels go."""
+
+    home: Path
+    kernels: Path
+
+    def run(self, script: str) -> str:
+        """Return what a script prints in a fresh process that imports this copy."""
+        there = os.environ | {"PYTHONPATH": str(self.home), cache.PLACE: str(self.kernels)}
+        script = f"import rheotwin\nassert rheotwin.__file__.startswith({str(self.home)!r})\n{script}"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=there)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    def edit(self, module: str, old: str, new: str) -> None:
+        """Replace what stands once in the source of a module."""
+        place = self.home / module
+        text = place.read_text()
+        assert text.count(old) == 1
+        place.write_text(text.replace(old, new))
+
+    @property
+    def files(self) -> set[str]:
+        """Names of the kernels on disk."""
+        return {file.name for file in self.kernels.iterdir()}
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Callable[[str], Package]:
+    """Return a function that copies the package; all copies share one cache, which is empty at first."""
+
+    def copied(name: str) -> Package:
+        home, without = tmp_path / name, shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / "src" / "rheotwin", home / "rheotwin", ignore=without)
+        for room in ROOMS:
+            shutil.copytree(ROOT / room, home / "rheotwin" / room, ignore=without)
+        return Package(home, tmp_path / "kernels")
+
+    return copied
+
+
+def test_kernels_follow_their_sources(copied: Callable[[str], Package]) -> None:
+    package = copied("copy")
+    assert float(package.run(DISTANCE)) == pytest.approx(0.5)
+    first = package.files
+    package.edit(f"rheotwin/{VECTORS}", LENGTH, THREE_TIMES)  # two modules away from what is called
+    assert float(package.run(DISTANCE)) == pytest.approx(1.5)
+    both = package.files
+    assert first < both
+    package.edit(f"rheotwin/{VECTORS}", THREE_TIMES, LENGTH)
+    assert float(package.run(DISTANCE)) == pytest.approx(0.5)
+    package.edit("rheotwin/particles/truss.py", "class TrussSolver", "EDITED = True\n\n\nclass TrussSolver")
+    package.run(DISTANCE)
+    assert package.files == both  # the first kernels were found again, and an unrelated edit compiles nothing
+    other = copied("elsewhere")
+    assert float(other.run(DISTANCE)) == pytest.approx(0.5)
+    assert other.files == both  # so does another checkout of the same sources
+    for file in package.kernels.iterdir():
+        file.write_bytes(file.read_bytes()[:-1])
+    assert float(package.run(DISTANCE)) == pytest.approx(0.5)  # damaged files are noticed and written again
+    assert package.files == both
+    assert float(package.run(DISTANCE)) == pytest.approx(0.5)
+
+
+def test_kernels_of_a_plug_in_follow_its_sources_and_constants(copied: Callable[[str], Package]) -> None:
+    package = copied("copy")
+    (package.home / "plug_in").mkdir()
+    (package.home / "plug_in" / "__init__.py").write_text("")
+    (package.home / "plug_in" / "factors.py").write_text("FACTOR = 1.0\n")
+    (package.home / "plug_in" / "forces.py").write_text(PLUG_IN)
+    assert package.run(MULTIPLY).split() == ["2.0", "5.0"]
+    assert len(package.files) == 2
+    assert package.run(MULTIPLY).split() == ["2.0", "5.0"]
+    assert len(package.files) == 2
+    package.edit("plug_in/factors.py", "1.0", "7.0")
+    assert package.run(MULTIPLY).split() == ["14.0", "35.0"]
+
+
+def test_processes_share_a_folder(copied: Callable[[str], Package]) -> None:
+    package = copied("copy")
+    there = os.environ | {"PYTHONPATH": str(package.home), cache.PLACE: str(package.kernels)}
+    both = [subprocess.Popen([sys.executable, "-c", DISTANCE], env=there, stdout=subprocess.PIPE) for _ in range(2)]
+    assert [float(process.communicate()[0]) for process in both] == pytest.approx([0.5, 0.5])
+    assert {name.rpartition(".")[2] for name in package.files} == {"kernel"}  # nothing half-written is left
+
+
+def test_without_a_folder_kernels_serve_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cache.PLACE, str(tmp_path / "file" / "kernels"))
+    cache.save("kernel", b"code")
+    assert cache.load("kernel") is None
+
+
+def test_sources_written_while_the_process_runs_have_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "written_just_now.py").write_text("import math\n")
+    assert cache.stamp("written_just_now") is None
+    assert cache.stamp("rheotwin.kernels.cache") is not None
+
+
+def test_what_was_not_used_for_longest_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.PLACE, str(tmp_path))
+    monkeypatch.setattr(cache, "LARGEST", 4000)
+    for age, name in enumerate(("new", "used", "old", "older")):
+        cache.save(name, bytes(1000))
+        os.utime(tmp_path / f"{name}{cache.SUFFIX}", (1e9 - age, 1e9 - age))
+    assert cache.load("older") == bytes(1000)  # now the newest
+    cache._shrink_once.cache_clear()
+    cache.save("last", bytes(10))
+    assert {file.stem for file in tmp_path.iterdir()} == {"older", "last"}
+
+
+def test_the_verb_tells_place_and_size_and_clears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(cache.PLACE, str(tmp_path / "kernels"))
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'kernels'}\nkernels: 0 (0.0 MB)\n"
+    cache.save("kernel", bytes(2_000_000))
+    (tmp_path / "kernels" / "notes.txt").write_text("somebody's own")
+    assert main(["cache", "--clear"]) == 0
+    assert capsys.readouterr().out.endswith("deleted: 1 (2.0 MB)\n")
+    assert [file.name for file in (tmp_path / "kernels").iterdir()] == ["notes.txt"]
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cache.PLACE, str(tmp_path / "file"))
+    assert main(["cache"]) == 2
+    assert "RHEOTWIN_CACHE_DIR: the cache cannot be read" in capsys.readouterr().err

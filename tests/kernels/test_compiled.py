@@ -1,0 +1,133 @@
+"""What is compiled does not depend on what was compiled before it, nor on who calls."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+
+from rheotwin.kernels import cache
+from rheotwin.kernels.compiled import compiled
+from rheotwin.registry import solver_names
+
+SCENES = Path(__file__).parents[2] / "scenes"
+RUN = """
+import hashlib, sys
+import numpy as np
+from rheotwin.build import build_problem
+from rheotwin.errors import RheotwinError
+from rheotwin.registry import find_solver
+from rheotwin.scene import load_scene
+from rheotwin.solver import checked_options
+
+for words in sys.argv[1:]:
+    name, scene, steps = words.split(",")
+    solver = find_solver(name)
+    problem = build_problem(load_scene(scene))
+    try:
+        simulation = solver.start(problem, checked_options(solver, problem.scene.solvers.get(name, {})))
+    except RheotwinError:
+        print(words, "refused")
+        continue
+    simulation.advance(problem.scene.duration, int(steps))
+    state = simulation.save()
+    digest = hashlib.sha256()
+    for key in sorted(state):
+        digest.update(key.encode() + np.ascontiguousarray(state[key]).tobytes())
+    print(words, digest.hexdigest())
+"""
+
+
+def digests(folder: Path, *runs: str) -> dict[str, str]:
+    """Return the digest of the state after every run, one after the other in a fresh process with an empty cache."""
+    there = os.environ | {cache.PLACE: str(folder)}
+    done = subprocess.run([sys.executable, "-c", RUN, *runs], capture_output=True, text=True, check=False, env=there)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def test_scenes_give_the_same_bits_in_any_order(tmp_path: Path) -> None:
+    truss, continuum = (f"{name},{SCENES / 'bar-press-2d.toml'},500" for name in ("truss", "shear-volume"))
+    orders = {tmp_path / "first": (truss, continuum), tmp_path / "second": (continuum, truss)}
+    with ThreadPoolExecutor() as both:
+        first, second = both.map(lambda folder: digests(folder, *orders[folder]), orders)
+    assert first == second
+    assert set(first) == {truss, continuum}
+    assert "refused" not in first.values()
+
+
+@pytest.mark.exhaustive
+def test_the_gallery_gives_the_same_bits_alone_and_after_all_others(tmp_path: Path) -> None:
+    runs = [f"{name},{scene},20" for scene in sorted(SCENES.glob("*.toml")) for name in solver_names()]
+    together = digests(tmp_path / "together", *runs)
+    assert len([digest for digest in together.values() if digest != "refused"]) > len(list(SCENES.glob("*.toml")))
+    for run in reversed(runs):
+        if together[run] != "refused":
+            assert digests(tmp_path / "alone", run) == {run: together[run]}
+            shutil.rmtree(tmp_path / "alone")
+
+
+def instructions(function: object, *kinds: object) -> list[str]:
+    """Return the operations on real numbers that a function was compiled to."""
+    code = function.inspect_llvm(tuple(kinds))  # type: ignore[attr-defined]
+    return re.findall(r"\b(?:fadd|fmul|fdiv|call \w+ @llvm\.fma)\b[ a-z]*", code)
+
+
+def test_a_function_is_compiled_as_it_says_whoever_calls_first() -> None:
+    def formula(a: float, b: float, c: float) -> float:
+        return a * b + c / a
+
+    alone, called = compiled(formula), compiled(formula)
+
+    @njit(fastmath=True, error_model="numpy", forceinline=True)
+    def caller(a: float, b: float, c: float) -> float:
+        return called(a, b, c)
+
+    expected, found = alone(0.1, 0.2, 0.3), caller(0.1, 0.2, 0.3)
+    assert found == expected
+    kinds = tuple(called.signatures[0])
+    assert instructions(called, *kinds) == instructions(alone, *kinds)
+    with pytest.raises(ZeroDivisionError):
+        caller(0.0, 1.0, 1.0)
+
+
+def test_arrays_are_made_only_by_what_says_so() -> None:
+    @compiled
+    def returned(x: np.ndarray) -> np.ndarray:
+        return x
+
+    @compiled(allocates=True)
+    def made(n: int) -> np.ndarray:
+        return np.zeros(n)
+
+    @compiled
+    def lost(n: int) -> float:
+        return made(n)[0]
+
+    with pytest.raises(TypeError, match="returned returns an array: write @compiled"):
+        returned(np.zeros(2))
+    with pytest.raises(TypeError, match="lost calls what returns an array: write @compiled"):
+        lost(2)
+    assert made(2).tolist() == [0.0, 0.0]
+
+
+def test_what_has_no_lasting_name_cannot_be_closed_over() -> None:
+    class Odd:
+        pass
+
+    odd = Odd()
+
+    @compiled
+    def function(x: float) -> float:
+        return x if odd is None else -x
+
+    with pytest.raises(TypeError, match="no lasting name: close over constants"):
+        function(1.0)
