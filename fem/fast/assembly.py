@@ -22,9 +22,6 @@ from rheotwin.kernels.compiled import compiled
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
-DROPPED = -1
-"""Number of a node that has no row in the matrix because all its components are held."""
-
 
 @dataclass(frozen=True)
 class TetGeometry:
@@ -33,10 +30,6 @@ class TetGeometry:
     gradients: Array
     volumes: Array
     corners: Integers
-
-    def subset(self, chosen: NDArray[Any] | slice) -> TetGeometry:
-        """Return the chosen elements (a mask, numbers or a slice) with the same node numbers."""
-        return TetGeometry(self.gradients[chosen], self.volumes[chosen], self.corners[chosen])
 
 
 @dataclass(frozen=True)
@@ -85,14 +78,14 @@ def _gradients(points: Array, corners: Integers, gradients: Array, volumes: Arra
 
 
 def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
-    """Return the pattern of a matrix that couples the corners (M, c) of every element; `rows` nodes have a row.
+    """Return the pattern of a matrix of `rows` nodes that couples the corners (M, c) of every element.
 
-    A corner numbered `DROPPED` has neither row nor column. Columns of a row are sorted.
+    Columns of a row are sorted.
     """
     corners = np.ascontiguousarray(corners, dtype=np.int32)
     first, around = _elements_around(corners, rows)
     indptr, indices = _neighbours(corners, rows, first, around)
-    places = np.full((len(corners), corners.shape[1], corners.shape[1]), DROPPED, dtype=np.int32)
+    places = np.empty((len(corners), corners.shape[1], corners.shape[1]), dtype=np.int32)
     _find_places(corners, first, around, indptr, indices, places)
     return BlockPattern(indptr, indices, places)
 
@@ -103,8 +96,7 @@ def _elements_around(corners: Integers, rows: int) -> tuple[Integers, Integers]:
     first = np.zeros(rows + 1, dtype=np.int32)
     for e in range(corners.shape[0]):
         for a in range(corners.shape[1]):
-            if corners[e, a] >= 0:
-                first[corners[e, a] + 1] += 1
+            first[corners[e, a] + 1] += 1
     for i in range(rows):
         first[i + 1] += first[i]
     filled = first[:-1].copy()
@@ -112,9 +104,8 @@ def _elements_around(corners: Integers, rows: int) -> tuple[Integers, Integers]:
     for e in range(corners.shape[0]):
         for a in range(corners.shape[1]):
             i = corners[e, a]
-            if i >= 0:
-                around[filled[i]] = e
-                filled[i] += 1
+            around[filled[i]] = e
+            filled[i] += 1
     return first, around
 
 
@@ -130,7 +121,7 @@ def _neighbours(corners: Integers, rows: int, first: Integers, around: Integers)
         for k in range(first[i], first[i + 1]):
             for b in range(corners.shape[1]):
                 j = corners[around[k], b]
-                if j >= 0 and seen[j] != i:
+                if seen[j] != i:
                     seen[j] = i
                     if count == len(indices):
                         grown = np.empty(2 * len(indices), dtype=np.int32)
@@ -159,8 +150,7 @@ def _find_places(
             for a in range(corners.shape[1]):
                 if corners[e, a] == i:
                     for b in range(corners.shape[1]):
-                        if corners[e, b] >= 0:
-                            places[e, a, b] = place[corners[e, b]]
+                        places[e, a, b] = place[corners[e, b]]
 
 
 def stiffness(pattern: BlockPattern, tets: TetGeometry, lame: Array, shear: Array) -> BlockRows:
@@ -179,30 +169,8 @@ def _add_stiffness(
         for b in range(4):
             for a in range(4):
                 place = places[e, a, b]
-                if place >= 0:
-                    common = second * (g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2])
-                    for j in range(3):
-                        for i in range(3):
-                            values[9 * place + 3 * j + i] += first * g[a, i] * g[b, j] + second * g[b, i] * g[a, j]
-                        values[9 * place + 4 * j] += common
-
-
-def hold(matrix: BlockRows, held: NDArray[np.bool_]) -> None:
-    """Clear the rows and columns of held components (N, d) in place, but for their diagonal.
-
-    Keeping the diagonal keeps the scale of the spectrum, which smoothers depend on.
-    """
-    if held.any():
-        _clear(matrix.dimension, matrix.indptr, matrix.indices, matrix.values, held)
-
-
-@compiled
-def _clear(d: int, indptr: Integers, indices: Integers, values: Array, held: NDArray[np.bool_]) -> None:
-    for i in range(len(indptr) - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            for column in range(d):
-                for row in range(d):
-                    kept = i == j and row == column
-                    if (held[i, row] or held[j, column]) and not kept:
-                        values[d * d * k + d * column + row] = 0.0
+                common = second * (g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2])
+                for j in range(3):
+                    for i in range(3):
+                        values[9 * place + 3 * j + i] += first * g[a, i] * g[b, j] + second * g[b, i] * g[a, j]
+                    values[9 * place + 4 * j] += common

@@ -1,4 +1,4 @@
-"""Block-row assembly and element forces of linear tetrahedra against scikit-fem."""
+"""Block-row assembly of linear tetrahedra against scikit-fem."""
 
 from typing import Any
 
@@ -8,9 +8,7 @@ from skfem import Basis, BilinearForm, ElementTetP1, ElementVector, MeshTet
 from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.fast.assembly import DROPPED, block_pattern, hold, stiffness, tet_geometry
-from rheotwin.fem.fast.tet_forces import add_tet_forces
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
 
 
 @pytest.fixture(scope="module")
@@ -52,40 +50,7 @@ def test_orientation_does_not_matter(mesh: MeshTet, moduli: Any, reference: Any)
     assert abs(matrix.to_sparse().tocsr() - reference).max() <= 1e-12 * abs(reference).max()
 
 
-def test_dropped_nodes_have_no_row(mesh: MeshTet, moduli: Any, reference: Any) -> None:
-    kept = np.flatnonzero(mesh.p[2] > 0.0)
-    row = np.full(mesh.p.shape[1], DROPPED)
-    row[kept] = np.arange(len(kept))
-    matrix = stiffness(block_pattern(row[mesh.t.T], len(kept)), tet_geometry(mesh.p.T, mesh.t.T), *moduli)
-    components = (3 * kept[:, None] + np.arange(3)).ravel()
-    wanted = reference[components][:, components]
-    assert abs(matrix.to_sparse().tocsr() - wanted).max() <= 1e-12 * abs(reference).max()
-
-
-def test_held_components_are_cut_off(mesh: MeshTet, moduli: Any, reference: Any) -> None:
-    held = np.random.default_rng(2).random((mesh.p.shape[1], 3)) < 0.2
-    matrix = stiffness(block_pattern(mesh.t.T, mesh.p.shape[1]), tet_geometry(mesh.p.T, mesh.t.T), *moduli)
-    hold(matrix, held)
-    wanted = reference.toarray()
-    diagonal = np.diag(wanted).copy()
-    wanted[held.ravel()] = 0.0
-    wanted[:, held.ravel()] = 0.0
-    np.fill_diagonal(wanted, diagonal)
-    np.testing.assert_allclose(matrix.to_sparse().toarray(), wanted, atol=1e-12 * diagonal.max())
-
-
 def test_a_flat_tetrahedron_is_named() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
     with pytest.raises(RheotwinError, match="tetrahedron 1 has no volume"):
         tet_geometry(points, np.array([[0, 1, 2, 4], [0, 1, 2, 3]]))
-
-
-def test_element_forces(mesh: MeshTet) -> None:
-    """J_vol = J_lambda and J_dev = J_mu - (2/3) J_lambda, added to what is there."""
-    basis = vector_basis(mesh, "tet")
-    lame, shear = lame_matrix(basis), shear_matrix(basis)
-    rng = np.random.default_rng(3)
-    bulk, deviator, found = (rng.normal(size=(mesh.p.shape[1], 3)) for _ in range(3))
-    wanted = found.ravel() + lame @ bulk.ravel() + (shear - 2.0 / 3.0 * lame) @ deviator.ravel()
-    add_tet_forces(tet_geometry(mesh.p.T, mesh.t.T), bulk, deviator, found)
-    np.testing.assert_allclose(found.ravel(), wanted, atol=1e-12 * np.abs(wanted).max())
