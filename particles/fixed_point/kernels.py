@@ -80,7 +80,7 @@ def _run_grid(
         move_words(motion, force, minv, table, counters, force.size, own)
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, allocates=True)
 def _run_batches(
     count: int,
     form: int,

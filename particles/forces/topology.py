@@ -152,7 +152,7 @@ def _push(
     return max(0.0, topology.stiffness * depth - topology.damping * rate), d, nx, ny, nz, ri, rj, rk
 
 
-@compiled
+@compiled(allocates=True)
 def add_topology_forces(topology: Topology, x: Array, v: Array, force: Array) -> None:
     """Push vertices off the features they have come too near to, and the features back."""
     if topology.vertex.shape[0] == 0:

@@ -20,7 +20,7 @@ from rheotwin.particles.steppers.first_order import (
 )
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, allocates=True)
 def advance_euler(first: int, count: int, h: float, system: System, state: State, boundary: Boundary) -> int:
     """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken."""
     x, v = state.positions, state.velocities

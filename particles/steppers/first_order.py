@@ -90,7 +90,7 @@ def clear(slopes: Slopes) -> None:
     slopes.centre_arms[:] = 0.0
 
 
-@compiled
+@compiled(allocates=True)
 def add_slopes(slopes: Slopes, weight: float, total: Slopes) -> None:
     """Add `weight` times the slopes to `total`."""
     total.force[:] += weight * slopes.force
@@ -99,7 +99,7 @@ def add_slopes(slopes: Slopes, weight: float, total: Slopes) -> None:
     total.centre_arms[:] += weight * slopes.centre_arms
 
 
-@compiled
+@compiled(allocates=True)
 def keep_arms(state: State, start: Slopes) -> None:
     """Remember the internal variables of a state."""
     start.edge_arms[:] = state.edge_arms
@@ -107,7 +107,7 @@ def keep_arms(state: State, start: Slopes) -> None:
     start.centre_arms[:] = state.centre_arms
 
 
-@compiled
+@compiled(allocates=True)
 def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
     """Put start + h z' into the internal variables of the state."""
     state.edge_arms[:] = start.edge_arms + h * slopes.edge_arms
@@ -115,7 +115,7 @@ def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
     state.centre_arms[:] = start.centre_arms + h * slopes.centre_arms
 
 
-@compiled(inside=True)
+@compiled(inside=True, allocates=True)
 def evaluate(system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes, after: bool) -> None:
     """Put the forces and the rates of the internal variables at a state and `time` [s] into `out`.
 

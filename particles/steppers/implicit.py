@@ -129,7 +129,7 @@ def _start(
     start_cells(forces.cells, tangent, state, force)
 
 
-@compiled
+@compiled(allocates=True)
 def _floor(tangent: Tangent, edges: int, state: State, mass: Array, h: float) -> float:
     """Return the square norm below which a residual is negligible beside momenta and tensions."""
     total = 0.0

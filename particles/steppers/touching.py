@@ -98,7 +98,7 @@ def _onto_surface(stops: Stops, boundary: Boundary, state: State, tool: int, k: 
     return True
 
 
-@compiled
+@compiled(allocates=True)
 def begin_stops(stops: Stops, boundary: Boundary, state: State, end: float, h: float) -> None:
     """Start a step with the nodes that were pushed in the last one; `end` [s] is its end."""
     tools = boundary.tools

@@ -42,7 +42,7 @@ class Beside(NamedTuple):
     others: Forces
 
 
-@compiled(inside=True)
+@compiled(inside=True, allocates=True)
 def _maintain_topology(beside: Beside, boxes: Boxes, state: State) -> None:
     topology, positions = beside.topology, boxes.motion[: beside.seen.size]
     if topology.vertex.shape[0] == 0:

@@ -98,7 +98,7 @@ def pack_pressure(
     )
 
 
-@compiled(contract=True)
+@compiled(contract=True, allocates=True)
 def look_at_volumes(pressure: Pressure, x: Array, v: Array, before: float, h: float) -> None:
     """Fill the rows at positions and velocities (N, 3).
 

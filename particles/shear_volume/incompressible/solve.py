@@ -37,7 +37,7 @@ def _enough(residual: Array, allowed: Array, diagonal: Array, h: float) -> bool:
     return wrong == 0
 
 
-@compiled
+@compiled(allocates=True)
 def solve_pressures(
     rows: Rows,
     touching: Touching,

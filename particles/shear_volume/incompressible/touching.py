@@ -107,7 +107,7 @@ def take_out(touching: Touching, count: int, inverse_mass: Array, change: Array)
             change[node, c] -= way * inverse_mass[node, c] * n[c]
 
 
-@compiled
+@compiled(allocates=True)
 def reduce_mobility(touching: Touching, count: int, rows: Rows, diagonal: Array) -> None:
     """Put the diagonal of A^T M^-1 A without the motion along normals into `diagonal`; zero where nothing is left."""
     turned = rows.turned
