@@ -138,21 +138,10 @@ class _Kernels:
 
     def _name(self, signature: Any, codegen: Any) -> str | None:
         """Return a name of everything the code is made of; None if its sources are not known."""
-        made_of = _made_of(self.function, ())
+        made_of = identity(self.function, self.options)
         if made_of is None:
             return None
-        settings = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3], sys.platform)
-        switches = (
-            config.OPT,
-            config.BOUNDSCHECK,
-            config.LOOP_VECTORIZE,
-            config.SLP_VECTORIZE,
-            config.DEBUGINFO_DEFAULT,
-        )
-        options = sorted(
-            (key, sorted(value) if isinstance(value, set) else value) for key, value in self.options.items()
-        )
-        key = repr((settings, switches, codegen.magic_tuple(), made_of, options, str(signature)))
+        key = f"{made_of}|{codegen.magic_tuple()}|{signature}"
         return f"{self.function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
 
     def _require_no_arrays_made(self, code: CompileResult) -> None:
@@ -162,6 +151,17 @@ class _Kernels:
             raise TypeError(f"{where} returns an array: write @compiled(allocates=True)")
         if _given_array(code):
             raise TypeError(f"{where} calls what returns an array: write @compiled(allocates=True)")
+
+
+def identity(function: Callable[..., Any], options: dict[str, Any]) -> str | None:
+    """Return all that the code of a function is made of but for the processor; None if its sources are not known."""
+    made_of = _made_of(function, ())
+    if made_of is None:
+        return None
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3], sys.platform)
+    switches = (config.OPT, config.BOUNDSCHECK, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+    chosen = [(key, sorted(value) if isinstance(value, set) else value) for key, value in options.items()]
+    return repr((versions, switches, made_of, chosen))
 
 
 def _holds_array(kind: Any) -> bool:

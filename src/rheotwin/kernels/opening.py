@@ -1,0 +1,108 @@
+"""The compiled way from a block to the arguments of a stage, and from its result to where others read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import from_dtype
+
+from rheotwin.kernels.blocks import Kind
+
+_types: Any = types
+_WORD, _REAL = ir.IntType(64), ir.DoubleType()
+
+
+def numba_type(kind: Kind) -> Any:
+    """Return the type that compiled code sees."""
+    if kind.name in ("array", "packed"):
+        return _types.Array(from_dtype(np.dtype(kind.dtype)), kind.dimensions, "C" if kind.name == "packed" else "A")
+    if kind.name == "tuple":
+        parts = [numba_type(part) for part in kind.parts]
+        if kind.tuple_class is None:
+            return _types.Tuple(parts)
+        uniform = bool(parts) and all(part == parts[0] for part in parts)
+        if uniform:
+            return _types.NamedUniTuple(parts[0], len(parts), kind.tuple_class)
+        return _types.NamedTuple(parts, kind.tuple_class)
+    if kind.name == "now":
+        return from_dtype(np.dtype(kind.dtype))
+    simple = {"int": _types.int64, "bool": _types.boolean, "none": _types.none}
+    return simple.get(kind.name, _types.float64)
+
+
+def _array(context: Any, builder: Any, kind: Kind, words: Iterator[Any]) -> Any:
+    typed = numba_type(kind)
+    array = context.make_array(typed)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(typed.dtype))
+    place = builder.inttoptr(next(words), array.data.type)
+    shape = [next(words) for _ in range(kind.dimensions)]
+    if kind.name == "array":
+        strides = [next(words) for _ in range(kind.dimensions)]
+    else:
+        strides = [ir.Constant(_WORD, size)]
+        for extent in reversed(shape[1:]):
+            strides.append(builder.mul(strides[-1], extent))
+        strides = strides[::-1][: kind.dimensions]
+    populate_array(
+        array, data=place, shape=shape, strides=strides, itemsize=ir.Constant(_WORD, size), meminfo=None, parent=None
+    )
+    return array._getvalue()
+
+
+def _value(context: Any, builder: Any, kind: Kind, words: Iterator[Any], given: dict[str, Any]) -> Any:
+    """Emit the value of an argument from its words."""
+    if kind.name in ("array", "packed"):
+        return _array(context, builder, kind, words)
+    if kind.name == "tuple":
+        values = [_value(context, builder, part, words, given) for part in kind.parts]
+        return context.make_tuple(builder, numba_type(kind), values)
+    if kind.name in given:
+        return given[kind.name]
+    if kind.name == "now":
+        typed = numba_type(kind)
+        place = builder.inttoptr(next(words), context.get_data_type(typed).as_pointer())
+        return context.unpack_value(builder, typed, place)
+    if kind.name == "none":
+        return context.get_dummy_value()
+    word = next(words)
+    if kind.name == "float":
+        return builder.bitcast(word, _REAL)
+    return builder.trunc(word, ir.IntType(1)) if kind.name == "bool" else word
+
+
+def opened(kinds: Sequence[Kind], first: int) -> Any:
+    """Return the compiled function (block, t, h) -> arguments of these kinds, from the block's word `first` on."""
+
+    def typed(typing: Any, block: Any, t: Any, h: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            def read() -> Iterator[Any]:
+                for k in range(first, first + sum(kind.words for kind in kinds)):
+                    yield builder.load(builder.gep(arguments[0], [ir.Constant(_WORD, k)]))
+
+            words, given = read(), {"TIME": arguments[1], "STEP": arguments[2]}
+            values = [_value(context, builder, kind, words, given) for kind in kinds]
+            return context.make_tuple(builder, signature.return_type, values)
+
+        return _types.Tuple([numba_type(kind) for kind in kinds])(block, t, h), generate
+
+    return intrinsic(typed)
+
+
+def _put(typing: Any, block: Any, value: Any) -> Any:
+    """Write a number where the first word of a block points to."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.load(arguments[0])
+        builder.store(arguments[1], builder.inttoptr(place, arguments[1].type.as_pointer()))
+        return context.get_dummy_value()
+
+    return _types.void(block, value), generate
+
+
+put: Any = intrinsic(_put)

@@ -1,0 +1,125 @@
+"""Stages: compiled functions bound to their arguments, all called alike: status = stage(block, t, h).
+
+A stage is made of any compiled function and the arrays, numbers and named tuples it is to work on. Code is generated
+for these kinds of arguments alone, once, and kept as object code by `rheotwin.kernels.cache`: to load it takes a
+millisecond. What the function returns is the stage's answer to the driver (`rheotwin.kernels.program`), unless it is
+put `into` an array for other stages to read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from numba import cfunc, types
+from numpy.typing import NDArray
+
+from rheotwin.kernels.blocks import Kind, kind_of, words_of
+from rheotwin.kernels.cache import load, save, stamp
+from rheotwin.kernels.compiled import identity
+from rheotwin.kernels.opening import opened, put
+
+_types: Any = types
+SIGNATURE = _types.int64(_types.CPointer(_types.int64), _types.float64, _types.float64)
+"""Of every stage: (block, time [s], step [s]) -> answer."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A compiled function with its arguments; `into` (1,) takes what it returns, otherwise that is the answer."""
+
+    function: Any
+    arguments: tuple[Any, ...]
+    into: NDArray[Any] | None = field(default=None, kw_only=True)
+
+    @cached_property
+    def block(self) -> NDArray[np.int64]:
+        """Addresses and numbers of the arguments, behind the address of the result if there is one."""
+        result = () if self.into is None else words_of(self.into)
+        return np.array([*list(result)[:1], *words_of(self.arguments)], np.int64)
+
+    @property
+    def name(self) -> str:
+        """Where the function stands."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    @cached_property
+    def address(self) -> int:
+        """Address of the compiled stage."""
+        kinds = tuple(kind_of(argument) for argument in self.arguments)
+        return _address(self.function, kinds, None if self.into is None else kind_of(self.into))
+
+
+@cache
+def _address(function: Any, kinds: tuple[Kind, ...], into: Kind | None) -> int:
+    """Return the address of a function's code for these kinds of arguments."""
+
+    def body() -> Callable[..., int]:
+        arguments = opened(kinds, 0 if into is None else 1)
+
+        def answering(block: Any, t: float, h: float) -> int:
+            return int(function(*arguments(block, t, h)))
+
+        def silent(block: Any, t: float, h: float) -> int:
+            function(*arguments(block, t, h))
+            return 0
+
+        def storing(block: Any, t: float, h: float) -> int:
+            put(block, function(*arguments(block, t, h)))
+            return 0
+
+        returns = function.py_func.__annotations__.get("return")
+        return storing if into is not None else silent if returns in (None, "None") else answering
+
+    made_of = identity(function.py_func, function.targetoptions)
+    about = None if made_of is None else f"{made_of}|{', '.join(map(str, kinds))}|{into}"
+    return code_address(function.__name__, about, body, SIGNATURE)
+
+
+def code_address(name: str, about: str | None, body: Callable[[], Callable[..., Any]], signature: Any) -> int:
+    """Return the address of a function that C may call, compiled from `body()` or loaded from disk.
+
+    `about` tells all that it is made of; without, it is not kept.
+    """
+    key = f"{stamp(__name__)}|{about}|{llvm.get_host_cpu_name()}|{llvm.get_host_cpu_features().flatten()}"
+    symbol = f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+    kept = None if about is None else load(symbol)
+    code = _object_code(body(), signature, symbol) if kept is None else kept
+    if kept is None and about is not None:
+        save(symbol, code)
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return int(engine.get_function_address(symbol))
+
+
+def _object_code(body: Callable[..., Any], signature: Any, symbol: str) -> bytes:
+    """Compile a function; its only public symbol is `symbol`."""
+    made = cfunc(signature, nopython=True, _nrt=False, error_model="numpy", fastmath=False, forceinline=False)(body)
+    module = llvm.parse_assembly(made.inspect_llvm())
+    for item in (*module.functions, *module.global_variables):
+        if item.name == made.native_name:
+            item.name = symbol
+        elif not item.is_declaration:
+            item.linkage = "internal"
+    module.verify()
+    return bytes(_machine().emit_object(module))
+
+
+def _machine() -> Any:
+    """Return the code generator of this processor."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features, processor = llvm.get_host_cpu_features().flatten(), llvm.get_host_cpu_name()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=processor, features=features, opt=3, codemodel="jitdefault")
+
+
+@cache
+def _engine() -> Any:
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())

@@ -1,0 +1,182 @@
+"""Programs of stages: what stages are given, how the driver jumps and ends, and what is kept of them on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from rheotwin.kernels import cache
+from rheotwin.kernels.blocks import STEP, TIME, Now
+from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import LAST, Clock, Program
+from rheotwin.kernels.stage import Stage
+
+
+@compiled(contract=True)
+def pull(x: Any, rate: float, v: Any, h: float) -> None:
+    for k in range(x.size):
+        v[k] -= h * rate * x[k]
+
+
+@compiled(contract=True)
+def drift(x: Any, v: Any, h: float) -> None:
+    for k in range(x.size):
+        x[k] += h * v[k]
+
+
+def test_semi_implicit_steps_of_an_oscillator_keep_their_invariant() -> None:
+    h, rate = 0.01, 4.0  # v_(n+1) = v - h w^2 x, x_(n+1) = x + h v_(n+1): w^2 x^2 + v^2 - h w^2 x v is constant
+    x, v = np.array([1.0, 0.5]), np.array([0.0, 1.0])
+    invariant = rate * x**2 + v**2 - h * rate * x * v
+    program = Program([Stage(pull, (x, rate, v, STEP)), Stage(drift, (x, v, STEP))], h, Clock())
+    assert program.run(0, 10_000) == 10_000
+    assert program.ended_by is None
+    assert rate * x**2 + v**2 - h * rate * x * v == pytest.approx(invariant, rel=1e-10)
+    phase = 2.0 * np.arcsin(np.sqrt(rate) * h / 2.0) * 10_000  # per step, exactly
+    start, way = np.array([1.0, 0.5]), np.array([0.0, 1.0])
+    turned = start * np.cos(phase) + (way - h * rate * start / 2.0) * h / np.sin(phase / 1e4) * np.sin(phase)
+    assert x == pytest.approx(turned, abs=1e-9)
+
+
+class Part(NamedTuple):
+    values: Any
+    count: int
+
+
+class Whole(NamedTuple):
+    part: Part
+    missing: Any
+    sign: float
+    active: bool
+
+
+@compiled
+def weigh(whole: Whole, strided: Any, single: Any, indices: Any, t: float, end: float, h: float) -> float:
+    total = t + 10.0 * end + 100.0 * h
+    if whole.missing is None and whole.active:
+        total += whole.sign * whole.part.count * whole.part.values[1, 2]
+    return total + strided[1, 0] + single[0] + indices[1]
+
+
+def test_stages_are_given_arrays_numbers_and_tuples_of_them() -> None:
+    found, clock = np.zeros(1), Clock()
+    values, strided = np.arange(6.0).reshape(2, 3), np.arange(8.0).reshape(2, 4)[:, 1::2]
+    whole = Whole(Part(values, 7), None, -1.0, True)
+    arguments = (whole, strided, np.array([0.5], np.float32), np.array([3, 9], np.int32), TIME, clock.end, STEP)
+    Program([Stage(weigh, arguments, into=found)], 0.25, clock).run(3, 1)
+    assert found[0] == 0.75 + 10.0 + 25.0 - 35.0 + 5.0 + 0.5 + 9.0
+
+
+def test_a_stage_cannot_be_given_anything_else() -> None:
+    with pytest.raises(TypeError, match=r"no str: 'word'"):
+        _ = Stage(drift, ("word", np.zeros(1), STEP)).address
+
+
+@compiled
+def multiply(matrix: Any, x: Any, y: Any) -> None:
+    for i in range(x.size):
+        y[i] = 0.0
+        for j in range(x.size):
+            y[i] += matrix[i, j] * x[j]
+
+
+@compiled
+def turn(x: Any, residual: Any, direction: Any, product: Any, rounds: Any, back: int, most: int) -> int:
+    """One step of conjugate gradients; jumps back until nothing is left."""
+    square, work = 0.0, 0.0
+    for i in range(x.size):
+        square += residual[i] * residual[i]
+        work += direction[i] * product[i]
+    after = 0.0
+    for i in range(x.size):
+        x[i] += square / work * direction[i]
+        residual[i] -= square / work * product[i]
+        after += residual[i] * residual[i]
+    for i in range(x.size):
+        direction[i] = residual[i] + after / square * direction[i]
+    rounds[0] += 1
+    if after < 1e-24:
+        return 0
+    return back if rounds[0] < most else -LAST - 3
+
+
+@pytest.mark.parametrize(("most", "taken", "ended"), [(50, 1, None), (2, 0, -LAST - 3)])
+def test_iterations_jump_back_and_say_when_they_fail(most: int, taken: int, ended: int | None) -> None:
+    n = 8
+    matrix = np.diag(np.full(n, 2.5)) - np.diag(np.ones(n - 1), 1) - np.diag(np.ones(n - 1), -1)
+    x, residual, product, rounds = np.zeros(n), np.ones(n), np.zeros(n), np.zeros(1, np.int64)
+    direction = residual.copy()
+    stages = [
+        Stage(multiply, (matrix, direction, product)),
+        Stage(turn, (x, residual, direction, product, rounds, -2, most)),
+    ]
+    program = Program(stages, 1.0, Clock())
+    assert program.run(0, 1) == taken
+    assert program.ended_by == (None if ended is None else (f"{turn.__module__}.turn", ended))
+    if ended is None:
+        assert x == pytest.approx(np.linalg.solve(matrix, np.ones(n)), rel=1e-10)
+
+
+@compiled
+def stop_beyond(x: Any, limit: float) -> int:
+    return LAST if x[0] > limit else 0
+
+
+def test_a_last_step_is_taken_to_its_end() -> None:
+    x, v = np.zeros(1), np.ones(1)
+    stages = [Stage(stop_beyond, (x, 2.5)), Stage(drift, (x, v, STEP))]
+    program = Program(stages, 1.0, Clock())
+    assert program.run(0, 100) == 4
+    assert x[0] == 4.0
+    assert program.ended_by == (f"{stop_beyond.__module__}.stop_beyond", LAST)
+
+
+@compiled
+def halve(clock: Any) -> None:
+    clock[1] *= 0.5
+
+
+def test_stages_may_change_the_clock() -> None:
+    x, v, clock = np.zeros(1), np.ones(1), Clock()
+    stages = [Stage(halve, (clock.values,)), Stage(drift, (x, v, STEP)), Stage(drift, (x, v, STEP))]
+    Program(stages, 1.0, clock).run(0, 3)
+    assert x[0] == 3.0
+
+
+def test_numbers_are_read_when_the_stage_is_called() -> None:
+    x, v, rate = np.ones(1), np.zeros(1), np.zeros(1)
+    program = Program([Stage(pull, (x, Now(rate), v, STEP))], 1.0, Clock())
+    program.run(0, 1)
+    rate[0] = 3.0
+    program.run(1, 1)
+    assert v[0] == -3.0
+
+
+AGAIN = """
+import numpy as np
+from rheotwin.kernels.blocks import STEP
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.node_loops import drift
+for dtype in (np.float64, np.float32):
+    x = np.zeros((2, 3), dtype)
+    Program([Stage(drift, (np.ones((2, 3), dtype), STEP, x))], 0.5, Clock()).run(0, 2)
+    print(x.sum())
+"""
+
+
+def test_stages_are_kept_on_disk(tmp_path: Path) -> None:
+    there = os.environ | {cache.PLACE: str(tmp_path)}
+    written = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", AGAIN], capture_output=True, text=True, check=True, env=there)
+        assert done.stdout.split() == ["6.0", "6.0"]
+        written.append({(file.name, file.stat().st_ino) for file in tmp_path.iterdir()})
+    assert written[0] == written[1]  # the second process found them all and wrote none
+    assert sorted(name.partition("-")[0] for name, _ in written[0]) == [*["drift"] * 4, "drive"]  # with what they call
