@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.triangulated import NO_SURFACE, ToolMesh, joined
+from rheotwin.constraints.contact.triangulated import ToolMesh, joined
 from rheotwin.constraints.motion import Motion, interpolate
 from rheotwin.constraints.tools import GEOMETRY_SIZE, RigidTool
 from rheotwin.kernels.compiled import compiled
@@ -43,8 +43,8 @@ class Tools(NamedTuple):
     tables: Tables
     offset: Indices
     candidate: Indices
-    surface: ToolMesh = NO_SURFACE
-    """Triangulated surfaces of all tools, with no triangles for tools of other shapes."""
+    surface: ToolMesh | None = None
+    """Triangulated surfaces of all tools, with no triangles for tools of other shapes; None where no tool has any."""
 
 
 @compiled

@@ -16,22 +16,14 @@ from rheotwin.particles.state import State
 Array = NDArray[np.float64]
 
 
-@compiled(inside=True)
+@compiled(inside=True, allocates=True)
 def add_constraint_forces(
-    constraints: ConstraintSet, boundary: Boundary, state: State, time: float, after: bool, h: float, force: Array
+    constraints: ConstraintSet, nodes: Nodes, state: State, time: float, after: bool, h: float, force: Array
 ) -> None:
     """Add A L to the `force` (N, 3) [N] of everything else at `time` [s]; keep L and the reactions of supports.
 
     `after`: what motions do after that time counts, not what they did before.
     """
-    if state.multipliers.shape[0] > 0:
-        _add_constraint_forces(constraints, boundary.nodes, state, time, after, h, force)
-
-
-@compiled(inside=True, allocates=True)
-def _add_constraint_forces(
-    constraints: ConstraintSet, nodes: Nodes, state: State, time: float, after: bool, h: float, force: Array
-) -> None:
     free, mass, rows, acceleration = nodes.free, nodes.mass, constraints.rows, constraints.acceleration
     for node in rows.touched:
         for c in range(3):
@@ -54,8 +46,6 @@ def note_reactions(constraints: ConstraintSet, state: State) -> None:
 @compiled(inside=True)
 def note_held_accelerations(constraints: ConstraintSet, boundary: Boundary, state: State, end: float, h: float) -> None:
     """Note the accelerations [m/s2] with which `hold` will take held components to their place at `end` [s]."""
-    if state.multipliers.shape[0] == 0:
-        return
     held, nodes = boundary.held, boundary.nodes
     target, current = held.tables.current, -1
     for k in range(held.node.shape[0]):

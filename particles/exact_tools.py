@@ -43,7 +43,6 @@ class Push(NamedTuple):
     near: NearTools
 
 
-@compiled(inside=True, allocates=True)
 def room_for_pushes(tools: Tools, nodes: int) -> Push:
     """Return the scratch arrays for some steps."""
     return Push(

@@ -36,11 +36,6 @@ class KernelOptions(BaseModel):
     precision: Literal["double", "single"] = Field(
         default="double", description="numbers of the structured and unstructured loops; `single` keeps seven digits"
     )
-    threads: int = Field(
-        default=1,
-        ge=1,
-        description="most threads of the unstructured loop; used while faster than one: large bodies, idle cores",
-    )
 
 
 def fast_body(
@@ -67,7 +62,7 @@ def fast_body(
     _check_others(options, others)
     edges, cells = forces.edges, forces.cells
     dtype = np.float32 if options.precision == "single" else np.float64
-    if options.kernel != "unstructured" and options.threads == 1:
+    if options.kernel != "unstructured":
         ends = np.concatenate([edges.corners, *(group.corners for group in nonlinear)])
         filling = 0.0 if options.kernel == "structured" else LEAST_FILLING
         layout = find_layout(boundary.nodes.rest, ends, dtype, filling)
@@ -82,18 +77,13 @@ def fast_body(
             )
     if others:
         return None
-    return unstructured_body(edges, cells, state, boundary, h, dtype, threads=options.threads)
+    return unstructured_body(edges, cells, state, boundary, h, dtype)
 
 
 def _check(options: KernelOptions) -> None:
     if options.kernel == "general" and options.precision == "single":
         raise RheotwinError(
             'solvers.truss.precision: the general kernel has double precision only; use kernel = "auto" or leave it out'
-        )
-    if options.threads > 1 and options.kernel in ("general", "structured"):
-        raise RheotwinError(
-            f"solvers.truss.threads: the {options.kernel} kernel has one thread only; "
-            'use kernel = "unstructured" or threads = 1'
         )
 
 
@@ -127,7 +117,6 @@ def _check_others(options: KernelOptions, others: Sequence[str]) -> None:
     asked = {
         "kernel": options.kernel == "unstructured",
         "precision": options.precision == "single",
-        "threads": options.threads > 1,
     }
     for name, is_asked in asked.items():
         if is_asked:
@@ -139,10 +128,10 @@ def _check_others(options: KernelOptions, others: Sequence[str]) -> None:
 
 def _require_auto(options: KernelOptions, reason: str) -> None:
     """Refuse what only the fast kernels could give."""
-    asked = [name for name in ("kernel", "precision", "threads") if getattr(options, name) != _default(name)]
+    asked = [name for name in ("kernel", "precision") if getattr(options, name) != _default(name)]
     if asked:
         raise RheotwinError(
-            f"solvers.truss.{asked[0]}: only the general kernel, of double precision and one thread, can step a body "
+            f"solvers.truss.{asked[0]}: only the general kernel, of double precision, can step a body "
             f"{reason}; leave {asked[0]} out"
         )
 

@@ -117,7 +117,7 @@ def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float
     _finish(contact, x, v, reaction, np.inf, h, kick, False)
 
 
-@compiled(inside=True, spliced=True)
+@compiled(inside=True)
 def keep_apart_fast(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
 ) -> None:  # fmt: skip

@@ -46,7 +46,6 @@ class NearTools(NamedTuple):
     squares: Array
 
 
-@compiled(allocates=True)
 def near_tools(tools: Tools) -> NearTools:
     """Return an empty list, to be made by the first step."""
     count = tools.shape.shape[0]
@@ -65,13 +64,12 @@ def near_tools(tools: Tools) -> NearTools:
     )
 
 
-@compiled
 def _outer(tools: Tools, tool: int) -> float:
     """Return the radius [m] about the centre, or about the axis of a cylinder or prism, that nothing of it exceeds."""
     shape, geometry, square = tools.shape[tool], tools.geometry[tool], 0.0
     if shape == PRISM:
         return float(geometry[RADIUS] / np.cos(np.pi / geometry[SIDES]))
-    if shape == MESH:
+    if shape == MESH and tools.surface is not None:
         box = tools.surface.box[tools.surface.root[tool]]
         for c in range(2 if tools.surface.planar[tool] else 3):
             square += max(abs(box[c]), abs(box[3 + c])) ** 2
@@ -83,7 +81,6 @@ def _outer(tools: Tools, tool: int) -> float:
     return float(geometry[RADIUS])
 
 
-@compiled
 def forget_list(near: NearTools) -> None:
     """Have the next step make the list anew, because something may have moved that nobody told."""
     near.way[MOVED] = np.inf

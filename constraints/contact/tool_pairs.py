@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs
-from rheotwin.constraints.contact.triangulated import DEPTH, beyond, nearest
+from rheotwin.constraints.contact.triangulated import DEPTH, ToolMesh, beyond, nearest
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, minus, plus, row, times
 from rheotwin.constraints.packed import Tools
 from rheotwin.constraints.tools import AXIS, MESH, gap_and_normal
@@ -57,12 +57,23 @@ def tool_gap(
     if tools.shape[tool] != MESH:
         gap, nx, ny, nz = gap_and_normal(tools.shape[tool], geometry, pose, p[0], p[1], p[2])
         return gap, (nx, ny, nz)
+    return _mesh_gap(tools.surface, geometry, tool, pose, p, within, waiting, squares)
+
+
+@compiled
+def _mesh_gap(
+    surface: ToolMesh | None, geometry: Array, tool: int, pose: Array, p: Vector, within: float, waiting: Indices,
+    squares: Array,
+) -> tuple[float, Vector]:  # fmt: skip
+    # Compiled for either type of `surface`, with only that branch: other tools do not pay for triangles.
+    if surface is None:
+        return np.inf, (0.0, 0.0, 0.0)
     axis = (geometry[AXIS], geometry[AXIS + 1], geometry[AXIS + 2])
     y = minus(minus(p, (geometry[0], geometry[1], geometry[2])), (pose[0], pose[1], pose[2]))
     y = _turned(y, axis, -pose[3])
-    if beyond(tools.surface, tool, y, within):
+    if beyond(surface, tool, y, within):
         return np.inf, (0.0, 0.0, 0.0)
-    gap, normal, _, _ = nearest(tools.surface, tool, y, np.inf, waiting, squares)
+    gap, normal, _, _ = nearest(surface, tool, y, np.inf, waiting, squares)
     return gap, _turned(normal, axis, pose[3])
 
 

@@ -86,7 +86,7 @@ def tool_mesh(vertices: Array, triangles: Indices, *, planar: bool = False) -> T
 
 
 _NONE = np.zeros(0, np.int64)
-NO_SURFACE = ToolMesh(
+_NO_SURFACE = ToolMesh(
     corner=np.zeros((0, 9)),
     outward=np.zeros((0, 7, 3)),
     number=_NONE,
@@ -100,10 +100,12 @@ NO_SURFACE = ToolMesh(
 """What tools of other shapes have."""
 
 
-def joined(meshes: Sequence[ToolMesh | None]) -> ToolMesh:
-    """Return several surfaces as one; None has a number but no triangles."""
+def joined(meshes: Sequence[ToolMesh | None]) -> ToolMesh | None:
+    """Return several surfaces as one; None has a number but no triangles, and several of it are None."""
+    if all(mesh is None for mesh in meshes):
+        return None
     triangles, nodes = 0, 0
-    parts, root = [NO_SURFACE], [0]
+    parts, root = [_NO_SURFACE], [0]
     for mesh in meshes:
         if mesh is not None:
             parts.append(

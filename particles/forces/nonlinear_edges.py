@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.blocks import STEP
 from rheotwin.materials import (
     FrictionThreeElement,
     Law,
@@ -56,14 +56,17 @@ def kind_of(law: Law) -> int:
     return KINDS.index(type(law)) + 1 if isinstance(law, NonlinearThreeElement) else 0
 
 
-@compiled
-def add_nonlinear_edge_forces(edges: NonlinearEdges, x: Array, v: Array, h: float, state: Array, force: Array) -> None:
-    """Advance the Voigt parts by a step of `h` [s] and scatter f e to both ends."""
-    first = edges.sliders.corners.shape[0]
-    second = first + edges.softening.corners.shape[0]
-    add_slider_forces(edges.sliders, x, v, h, state[:, :first], force)
-    add_softening_forces(edges.softening, x, v, h, state[:, first:second], force)
-    add_friction_forces(edges.friction, x, v, h, state[:, second:], force)
+def nonlinear_stages(
+    edges: NonlinearEdges, x: Array, v: Array, state: Array
+) -> list[tuple[Array, Any, tuple[Any, ...]]]:
+    """Return for every kind of law its edges, and what advances their Voigt parts by a step and adds their forces."""
+    first = len(edges.sliders.corners)
+    second = first + len(edges.softening.corners)
+    return [
+        (edges.sliders.corners, add_slider_forces, (edges.sliders, x, v, STEP, state[:, :first])),
+        (edges.softening.corners, add_softening_forces, (edges.softening, x, v, STEP, state[:, first:second])),
+        (edges.friction.corners, add_friction_forces, (edges.friction, x, v, STEP, state[:, second:])),
+    ]
 
 
 def nonlinear_edges(groups: Sequence[EdgeGroup], h: float) -> NonlinearEdges:

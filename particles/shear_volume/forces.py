@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.forces import cells
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
@@ -53,62 +56,111 @@ class Forces(NamedTuple):
     room: Room
 
 
-@compiled
-def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: float, force: Array) -> float:
-    """Advance arms to positions `x` (N, 3) [m], add all forces at velocities `v` [m/s].
+Add = tuple[Any, tuple[Any, ...]]
+"""What adds forces, and its arguments up to these forces."""
+PARTS = 5
+"""Kinds that say into how many parts a step has to be divided: elements of three kinds, and two that are inverted."""
 
-    `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
+
+def element_stages(
+    forces: Forces, state: State, x: Array, v: Array, part: Array, force: Array, parts: Array
+) -> list[Stage]:
+    """Return the stages that advance arms to positions `x` (N, 3) [m] and add all forces at velocities `v` [m/s].
+
+    `part` (1,) [s] is the step that led here, 0 for a whole one. `parts` (PARTS,) takes into how many parts the next
+    has to be divided; it is zero before.
     """
-    parts = 0.0
-    if forces.cotangent.number > 0:
-        parts = max(parts, add_cotangent_forces(forces.cotangent, state.cotangent, x, v, part, forces.room, force))
-    if forces.neo_hooke.number > 0:
-        parts = max(parts, add_neo_hooke_forces(forces.neo_hooke, state.neo_hooke, x, v, part, forces.room, force))
-    if forces.tets.number > 0:
-        parts = max(parts, add_tet_forces(forces.tets, state.tets, x, v, part, force))
-    if forces.seed.corners.shape[0] > 0:
-        add_seed_forces(forces, state, x, v, force)
-    # Inverted elements ask for a look at the step, so that without any there is nothing to do.
-    return max(parts, add_recovery_forces(forces, x, v, force)) if parts > 0.0 else parts
+    before = Now(part)
+    groups = (
+        (forces.cotangent, add_cotangent_forces, (state.cotangent, x, v, before, forces.room, force)),
+        (forces.neo_hooke, add_neo_hooke_forces, (state.neo_hooke, x, v, before, forces.room, force)),
+        (forces.tets, add_tet_forces, (state.tets, x, v, before, force)),
+    )
+    stages = [
+        Stage(add, (group, *arguments), into=parts[kind : kind + 1])
+        for kind, (group, add, arguments) in enumerate(groups)
+        if group.number
+    ]
+    stages += softening_stages(forces, state, x, v)
+    stages += [Stage(add, (*arguments, force)) for add, arguments in seed_kinds(forces, state, x, v)]
+    recovering = (
+        (forces.neo_hooke, mark_inverted_triangles, add_triangle_recovery),
+        (forces.tets, mark_inverted_tets, add_tet_recovery),
+    )
+    there = [(kind, *rest) for kind, rest in enumerate(recovering, start=3) if rest[0].number]
+    if there:
+        inverted, marks = forces.inverted, [Stage(mark, (group, x, forces.inverted)) for _, group, mark, _ in there]
+        add = [Stage(add, (group, inverted, x, v, force), into=parts[kind : kind + 1]) for kind, group, _, add in there]
+        # Inverted elements ask for a look at the step: without such a look there is nothing to do.
+        stages += [Stage(pass_unless_asked, (parts, inverted, len(marks) + 1 + len(add))), *marks]
+        stages += [Stage(pass_unless_inverted, (inverted, len(add))), *add]
+    return stages
 
 
-@compiled(inside=True, allocates=True)
-def add_recovery_forces(forces: Forces, x: Array, v: Array, force: Array) -> float:
-    """Damp bodies with inverted elements; return into how many parts the step has to be divided for that."""
-    parts, inverted = 0.0, forces.inverted
-    inverted[:] = False
-    mark_inverted_triangles(forces.neo_hooke, x, inverted)
-    mark_inverted_tets(forces.tets, x, inverted)
-    if inverted.any():
-        parts = max(parts, add_triangle_recovery(forces.neo_hooke, inverted, x, v, force))
-        parts = max(parts, add_tet_recovery(forces.tets, inverted, x, v, force))
-    return parts
+@compiled
+def pass_unless_asked(parts: Array, inverted: NDArray[np.bool_], ahead: int) -> int:
+    """Skip so many stages if no element has asked for a look at the step; nothing is known to be inverted yet."""
+    for body in range(inverted.shape[0]):
+        inverted[body] = False
+    for kind in range(parts.shape[0]):
+        if parts[kind] > 0.0:
+            return 0
+    return ahead
 
 
-@compiled(allocates=True)
-def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
-    """Add the forces of the papers' elements, a corner of which has two neighbours in the plane and three in space."""
+@compiled
+def pass_unless_inverted(inverted: NDArray[np.bool_], ahead: int) -> int:
+    """Skip so many stages if no body has inverted elements."""
+    for body in range(inverted.shape[0]):
+        if inverted[body]:
+            return 0
+    return ahead
+
+
+def seed_kinds(forces: Forces, state: State, x: Array, v: Array) -> list[Add]:
+    """Return what adds the forces of the papers' elements: corners with two neighbours in the plane, three in space."""
     plane = forces.seed.corners.shape[1] == 3
-    if len(forces.soft_seed.size):
-        if plane:
-            soften_corners(forces.seed, forces.soft_seed, x, v, state.seed_voigt, state.seed_arms)
-        else:
-            soften_tetrahedra(forces.seed, forces.soft_seed, x, v, state.seed_voigt, state.seed_arms)
-    if len(forces.soft_cells.size):
-        soften_simplices(forces.cells, forces.soft_cells, x, v, state.cell_voigt, state.cell_arms)
-    if len(forces.soft_quadrilaterals.size):
-        soften_quadrilaterals(
+    corner_forces = add_corner_forces if plane else add_tetrahedron_shear_forces
+    simplices = cells.add_triangle_forces if plane else cells.add_tet_forces
+    kinds: list[tuple[Any, Any, tuple[Any, ...]]] = [
+        (forces.seed, corner_forces, (forces.seed, state.seed_arms, x, v)),
+        (
+            forces.cells,
+            cells.add_triangle_forces if plane else cells.add_tet_forces,
+            (forces.cells, x, v, state.cell_arms),
+        ),
+        (forces.quadrilaterals, add_quadrilateral_forces, (forces.quadrilaterals, state.quadrilateral_arms, x, v)),
+    ]
+    return [(add, arguments) for elements, add, arguments in kinds if len(elements.corners)]
+
+
+def softening_stages(forces: Forces, state: State, x: Array, v: Array) -> list[Stage]:
+    """Return the stages that advance the Voigt parts of the papers' elements, before their forces are added."""
+    soften = soften_corners if forces.seed.corners.shape[1] == 3 else soften_tetrahedra
+    kinds = (
+        (soften, forces.seed, forces.soft_seed, state.seed_voigt, state.seed_arms),
+        (soften_simplices, forces.cells, forces.soft_cells, state.cell_voigt, state.cell_arms),
+        (
+            soften_quadrilaterals,
             forces.quadrilaterals,
             forces.soft_quadrilaterals,
-            x,
-            v,
             state.quadrilateral_voigt,
             state.quadrilateral_arms,
-        )
-    if plane:
-        add_corner_forces(forces.seed, state.seed_arms, x, v, force)
-        cells.add_triangle_forces(forces.cells, x, v, state.cell_arms, force)
-        add_quadrilateral_forces(forces.quadrilaterals, state.quadrilateral_arms, x, v, force)
-    else:
-        add_tetrahedron_shear_forces(forces.seed, state.seed_arms, x, v, force)
-        cells.add_tet_forces(forces.cells, x, v, state.cell_arms, force)
+        ),
+    )
+    return [
+        Stage(add, (elements, soft, x, v, voigt, arms)) for add, elements, soft, voigt, arms in kinds if len(soft.size)
+    ]
+
+
+def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: float, force: Array) -> float:
+    """Take those stages once; return into how many parts the next step has to be divided."""
+    parts = np.zeros(PARTS)
+    Program(element_stages(forces, state, x, v, np.array([part]), force, parts), 0.0, Clock()).run(0, 1)
+    return float(parts.max())
+
+
+def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
+    """Add the forces of the papers' elements alone."""
+    stages = [Stage(add, (*arguments, force)) for add, arguments in seed_kinds(forces, state, x, v)]
+    Program([*softening_stages(forces, state, x, v), *stages], 0.0, Clock()).run(0, 1)

@@ -12,21 +12,23 @@ taken, into equal halves, quarters ... of which each is looked at again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary, apply_loads, room_for_contact
-from rheotwin.particles.exact_tools import Push
-from rheotwin.particles.kernel import CHECK_EVERY, move, runs_away
-from rheotwin.particles.node_loops import begin_forces
-from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
-from rheotwin.particles.shear_volume.incompressible.step import close_step
-from rheotwin.particles.shear_volume.state import State
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.fastest import fastest
+from rheotwin.particles.node_loops import begin_forces, drift, kick
+from rheotwin.particles.shear_volume.forces import PARTS, Forces, element_stages
+from rheotwin.particles.shear_volume.incompressible.step import foreseen_pressure, kept_volumes
+from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 FINEST = 1024
 """Most parts of a step."""
@@ -34,29 +36,41 @@ LONGEST = 4.0
 """How many times as long as this part the last one counts at most: after a shock it tells nothing."""
 
 
-@compiled(inside=True, spliced=True)
-def _step(
-    step: int, h: float, viscous: bool, forces: Forces, pressure: Any, push: Push, state: State, boundary: Boundary
-) -> None:  # fmt: skip
-    force, done = state.force, 0
-    while done < FINEST:
-        begin_forces(boundary.nodes.weight, force)
-        apply_loads(boundary.loads, (step + done / FINEST) * h, force)
-        parts = add_element_forces(forces, state, state.positions, state.velocities, state.part[0], force)
-        size = FINEST - done
-        if parts > 1.0 or done > 0:
-            size = _part(parts, done)
-        part, before = h * (size / FINEST), state.part[0] if state.part[0] > 0.0 else h
-        done += size
-        if not viscous:
-            _stagger(boundary.nodes.mass, state, before, part)
-        _close(pressure, push, state, boundary, (step + done / FINEST) * h, before, part)
-        state.part[0] = 0.0 if size == FINEST else part
-        state.divided[0] += 1 if done == FINEST and size < FINEST else 0
+@compiled
+def _begin(done: Indices) -> None:
+    """Nothing of the step is done yet."""
+    done[0] = 0
 
 
-@compiled(inside=True, spliced=True)
-def _stagger(mass: Array, state: State, before: float, part: float) -> None:
+@compiled
+def _look(clock: Array, h: float, done: Indices, parts: Array) -> None:
+    """Let the clock show what is done of the step of `h` [s]; no element has said how stiff it is there."""
+    clock[0] = (clock[3] + done[0] / FINEST) * h
+    for kind in range(parts.shape[0]):
+        parts[kind] = 0.0
+
+
+@compiled
+def _divide(clock: Array, h: float, done: Indices, parts: Array, last: Array, before: Array) -> None:
+    """Let the clock show the next part of the step: the largest power of two, in FINEST parts, that is short enough.
+
+    What is left divides into such parts. `before` (1,) becomes the length of the part before [s].
+    """
+    size, most = FINEST - done[0], 0.0
+    for kind in range(parts.shape[0]):
+        most = max(most, parts[kind])
+    if most > 1.0 or done[0] > 0:
+        size = FINEST
+        while size > 1 and (size * most > FINEST or done[0] % size != 0):
+            size //= 2
+    before[0] = last[0] if last[0] > 0.0 else h
+    done[0] += size
+    clock[1] = h * (size / FINEST)
+    clock[2] = (clock[3] + done[0] / FINEST) * h
+
+
+@compiled
+def _stagger(mass: Array, velocities: Array, force: Array, before: float, part: float) -> None:
     """Bring velocities from the middle of the last part [s] to where the next one expects them.
 
     Velocities lag half a step behind positions. Steps get shorter as elements are squeezed and longer as they spring
@@ -66,50 +80,41 @@ def _stagger(mass: Array, state: State, before: float, part: float) -> None:
     if lag != 0.0:
         for node in range(len(mass)):
             for c in range(3):
-                state.velocities[node, c] += lag / mass[node] * state.force[node, c]
+                velocities[node, c] += lag / mass[node] * force[node, c]
 
 
-@compiled(inside=True, spliced=True)
-def _part(parts: float, done: int) -> int:
-    """Return the largest power of two, in FINEST parts, that is short enough and that what is left divides into."""
-    size = FINEST
-    while size > 1 and (size * parts > FINEST or done % size != 0):
-        size //= 2
-    return size
+@compiled
+def _end(done: Indices, h: float, part: float, last: Array, divided: Indices, back: int) -> int:
+    """Note the part of the step that is over; jump back to the look at the next one unless it was the last."""
+    last[0] = 0.0 if part == h else part
+    if done[0] < FINEST:
+        return back
+    divided[0] += 1 if part < h else 0
+    return 0
 
 
-@compiled(inside=True, allocates=True)
-def _close_keeping_volumes(
-    pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
-) -> None:  # fmt: skip
-    close_step(pressure, push, state, boundary, end, before, h)
-
-
-@compiled(inside=True)
-def _close(
-    pressure: Any, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
-) -> None:  # fmt: skip
-    # Compiled for either type of `pressure`, with only that branch; `state` has the fields every loop of particles has.
-    if pressure is None:
-        move(push, state, boundary, end, h)
-    else:
-        _close_keeping_volumes(pressure, push, state, boundary, end, before, h)
-
-
-def advance(
-    first: int, count: int, h: float, forces: Forces, pressure: Any, state: State, boundary: Boundary
-) -> int:  # fmt: skip
-    """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken."""
-    return int(_take_steps(first, count, h, forces, pressure, state, boundary, room_for_contact(boundary)))
-
-
-@compiled(nogil=True)
-def _take_steps(
-    first: int, count: int, h: float, forces: Forces, pressure: Any, state: State, boundary: Boundary, push: Push
-) -> int:
-    viscous = forces.cotangent.viscous or forces.neo_hooke.viscous or forces.tets.viscous
-    for step in range(first, first + count):
-        _step(step, h, viscous, forces, pressure, push, state, boundary)
-        if step % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
-            return step + 1 - first
-    return count
+def shear_volume_steps(forces: Forces, pressure: Any, around: Surroundings, h: float) -> Callable[[int, int], int]:
+    """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
+    state, clock, nodes = around.state, around.clock, around.boundary.nodes
+    x, v, force = state.positions, state.velocities, state.force
+    done, parts, before = np.zeros(1, np.int64), np.zeros(PARTS), np.zeros(1)
+    stages = [
+        Stage(_look, (clock.values, h, done, parts)),
+        Stage(begin_forces, (nodes.weight, force)),
+        *around.loads(),
+        *element_stages(forces, state, x, v, state.part, force, parts),
+        Stage(_divide, (clock.values, h, done, parts, state.part, before)),
+    ]
+    if not (forces.cotangent.viscous or forces.neo_hooke.viscous or forces.tets.viscous):
+        stages += [Stage(_stagger, (nodes.mass, v, force, Now(before), STEP))]
+    stages += [
+        *([] if pressure is None else foreseen_pressure(pressure, around, before)),
+        Stage(kick, (nodes.mass, force, STEP, v)),
+        *around.hold(),
+        *([Stage(fastest, (v,), into=around.bound)] if around.touches else []),
+        *around.contact(),
+        *([] if pressure is None else kept_volumes(pressure, around)),
+        Stage(drift, (v, STEP, x)),
+    ]
+    end = Stage(_end, (done, h, STEP, state.part, state.divided, -1 - len(stages)))
+    return around.bind([Stage(_begin, (done,)), *stages, end, *around.last_look()], h)

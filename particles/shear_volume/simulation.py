@@ -20,13 +20,14 @@ from rheotwin.particles.rest_check import check_rest_shape
 from rheotwin.particles.shear_volume.elements import find_elements
 from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
 from rheotwin.particles.shear_volume.incompressible.setup import build_incompressible, require_plane_strain
-from rheotwin.particles.shear_volume.loop import advance
+from rheotwin.particles.shear_volume.loop import shear_volume_steps
 from rheotwin.particles.shear_volume.options import OPTIONS, ShearVolumeOptions
 from rheotwin.particles.shear_volume.pack import pack_forces, rest_state
 from rheotwin.particles.shear_volume.results import Stresses, smallest_ratio, stored
 from rheotwin.particles.shear_volume.seed_matrices import seed_matrices
 from rheotwin.particles.shear_volume.stability import recovery_step, stable_step
 from rheotwin.particles.shear_volume.state import copied, flat, take_over
+from rheotwin.particles.steps import Surroundings
 from rheotwin.particles.virial import strain_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
@@ -64,6 +65,7 @@ class ShearVolumeSimulation:
             candidates=len(self._boundary.tools.candidate),
             multipliers=0 if self._incompressible is None else self._incompressible.count,
         )
+        self._bind()
         self.advance(0.0, 0)  # compiles the loop, so that set-up and not the first step pays for it
 
     @property
@@ -81,19 +83,14 @@ class ShearVolumeSimulation:
         """Current node velocities (N, d) [m/s]."""
         return self._state.velocities[:, : self._problem.dimension]
 
+    def _bind(self) -> None:
+        """Bind state and boundary, as they are now, to the program that steps them."""
+        around = Surroundings(self._boundary, self._state)
+        self._steps = shear_volume_steps(self._forces, self._pressure, around, self.step_size)
+
     def _take(self, count: int) -> int:
         look_back(self._boundary.contact, self.velocities)
-        return int(
-            advance(
-                self.step_count,
-                count,
-                self.step_size,
-                self._forces,
-                self._pressure,
-                self._state,
-                self._boundary,
-            )
-        )
+        return self._steps(self.step_count, count)
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
@@ -110,6 +107,7 @@ class ShearVolumeSimulation:
             contact = grown(contact)
             self._boundary = self._boundary._replace(contact=contact)
             self.restore(before)
+            self._bind()
             taken = self._take(count)
         self.step_count += taken
         warn_of_loose_contacts(contact, "shear-volume")
@@ -194,4 +192,5 @@ class ShearVolumeSimulation:
             contact = restore_contact(self._boundary.contact, state)
             if contact is not self._boundary.contact:
                 self._boundary = self._boundary._replace(contact=contact)
+                self._bind()
         self.step_count = int(state["step_count"])

@@ -13,12 +13,13 @@ from rheotwin.errors import RheotwinError
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.kernel import advance
+from rheotwin.particles.kernel import general_steps
 from rheotwin.particles.state import State
-from rheotwin.particles.steppers.euler import advance_euler
+from rheotwin.particles.steppers.euler import euler_steps
 from rheotwin.particles.steppers.first_order import first_order_system
-from rheotwin.particles.steppers.implicit import advance_implicit
-from rheotwin.particles.steppers.rk4 import advance_rk4
+from rheotwin.particles.steppers.implicit import implicit_steps
+from rheotwin.particles.steppers.rk4 import rk4_steps
+from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]
 StepperName = Literal["semi-implicit", "euler", "rk4", "implicit"]
@@ -63,7 +64,7 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
     if name == "semi-implicit":
         return Stepper(
             "semi-implicit Euler, internal variables first",
-            lambda first, count: advance(first, count, h, forces, state, boundary),
+            general_steps(forces, Surroundings(boundary, state), h),
             work,
         )
     _require_linear(name, state)
@@ -71,15 +72,15 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
         others = forces._replace(edges=_none_of(forces.edges), cells=_none_of(forces.cells))
         return Stepper(
             "linearly implicit Euler, conjugate gradients without a matrix",
-            lambda first, count: advance_implicit(first, count, h, forces, others, state, boundary, work),
+            implicit_steps(forces, others, Surroundings(boundary, state), h, work),
             work,
         )
     system = first_order_system(forces, h)
     scheme, rule = {
-        "euler": ("explicit Euler", advance_euler),
-        "rk4": ("classical Runge-Kutta", advance_rk4),
+        "euler": ("explicit Euler", euler_steps),
+        "rk4": ("classical Runge-Kutta", rk4_steps),
     }[name]
-    return Stepper(scheme, lambda first, count: int(rule(first, count, h, system, state, boundary)), work)
+    return Stepper(scheme, rule(system, Surroundings(boundary, state), h), work)
 
 
 def _require_linear(name: StepperName, state: State) -> None:

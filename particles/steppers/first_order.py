@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary, apply_loads, settle_contact, touches
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.constrained import add_constraint_forces
-from rheotwin.particles.exact_tools import Push
-from rheotwin.particles.forces.all_forces import Forces, add_forces
+from rheotwin.particles.forces.all_forces import Forces, force_stages
 from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.edges import add_edge_forces
 from rheotwin.particles.forces.elements import Elements
@@ -24,7 +24,9 @@ from rheotwin.particles.forces.voxel_centre import add_centre_forces
 from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
+from rheotwin.particles.steps import Surroundings
 
+Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
 
 
@@ -70,7 +72,6 @@ def _as_rates(elements: Elements, h: float) -> Elements:
     )
 
 
-@compiled(allocates=True)
 def empty_slopes(state: State) -> Slopes:
     """Return room for the slopes of a state, all zero."""
     return Slopes(
@@ -82,93 +83,100 @@ def empty_slopes(state: State) -> Slopes:
 
 
 @compiled
-def clear(slopes: Slopes) -> None:
-    """Set all slopes to zero."""
-    slopes.force[:] = 0.0
-    slopes.edge_arms[:] = 0.0
-    slopes.cell_arms[:] = 0.0
-    slopes.centre_arms[:] = 0.0
+def copy(source: Array, target: Array) -> None:
+    """Put the numbers (n, m) of one array into another."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
 
 
-@compiled(allocates=True)
-def add_slopes(slopes: Slopes, weight: float, total: Slopes) -> None:
-    """Add `weight` times the slopes to `total`."""
-    total.force[:] += weight * slopes.force
-    total.edge_arms[:] += weight * slopes.edge_arms
-    total.cell_arms[:] += weight * slopes.cell_arms
-    total.centre_arms[:] += weight * slopes.centre_arms
+@compiled
+def clear(values: Array) -> None:
+    """Put zeros into an array (n, m)."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            values[i, j] = 0.0
 
 
-@compiled(allocates=True)
-def keep_arms(state: State, start: Slopes) -> None:
-    """Remember the internal variables of a state."""
-    start.edge_arms[:] = state.edge_arms
-    start.cell_arms[:] = state.cell_arms
-    start.centre_arms[:] = state.centre_arms
+@compiled
+def combine(start: Array, slope: Array, weight: float, h: float, total: Array) -> None:
+    """Put start + weight h slope (n, m) into `total`, which may be `start`."""
+    part = weight * h
+    for i in range(total.shape[0]):
+        for j in range(total.shape[1]):
+            total[i, j] = start[i, j] + part * slope[i, j]
 
 
-@compiled(allocates=True)
-def add_arms(state: State, start: Slopes, slopes: Slopes, h: float) -> None:
-    """Put start + h z' into the internal variables of the state."""
-    state.edge_arms[:] = start.edge_arms + h * slopes.edge_arms
-    state.cell_arms[:] = start.cell_arms + h * slopes.cell_arms
-    state.centre_arms[:] = start.centre_arms + h * slopes.centre_arms
+@compiled
+def add_weighted(slope: Array, weight: float, total: Array) -> None:
+    """Add `weight` times a slope (n, m) to `total`."""
+    for i in range(total.shape[0]):
+        for j in range(total.shape[1]):
+            total[i, j] += weight * slope[i, j]
 
 
-@compiled(inside=True, allocates=True)
-def evaluate(system: System, state: State, boundary: Boundary, time: float, h: float, out: Slopes, after: bool) -> None:
-    """Put the forces and the rates of the internal variables at a state and `time` [s] into `out`.
+@compiled
+def set_time(clock: Array, part: float) -> None:
+    """Let the clock show the step's begin and `part` of it."""
+    clock[0] = (clock[3] + part) * clock[1]
+
+
+def arms_of(values: State | Slopes) -> list[Array]:
+    """Return the internal variables of edges, cells and half elements that there are."""
+    return [array for array in (values.edge_arms, values.cell_arms, values.centre_arms) if array.size]
+
+
+def slope_stages(system: System, around: Surroundings, out: Slopes, after: bool) -> list[Stage]:
+    """Return the stages that put the forces and the rates of the internal variables at the clock's time into `out`.
 
     `after`: motions are looked at from after that time.
     """
+    state, rates, nodes = around.state, system.rates, around.boundary.nodes
     x, v = state.positions, state.velocities
-    rates = system.rates
-    out.force[:] = 0.0  # a scratch for the forces of `rates` before it holds the true ones
-    if state.edge_arms.size > 0:
-        out.edge_arms[:] = state.edge_arms
-        add_edge_forces(rates.edges, x, v, out.edge_arms, out.force)
-    if state.cell_arms.size > 0:
-        out.cell_arms[:] = state.cell_arms
-        if rates.cells.corners.shape[1] == 3:
-            add_triangle_forces(rates.cells, x, v, out.cell_arms, out.force)
-        else:
-            add_tet_forces(rates.cells, x, v, out.cell_arms, out.force)
-    if state.centre_arms.size > 0:
-        out.centre_arms[:] = state.centre_arms
-        add_centre_forces(rates.halves, x, v, out.centre_arms, out.force)
-    begin_forces(boundary.nodes.weight, out.force)
-    apply_loads(boundary.loads, time, out.force)
-    add_forces(system.forces, state, h, out.force)
-    add_constraint_forces(system.forces.constraints, boundary, state, time, after, h, out.force)
+    simplices = add_triangle_forces if rates.cells.corners.shape[1] == 3 else add_tet_forces
+    stages = []
+    for elements, add, arms, rate in (
+        (rates.edges, add_edge_forces, state.edge_arms, out.edge_arms),
+        (rates.cells, simplices, state.cell_arms, out.cell_arms),
+        (rates.halves, add_centre_forces, state.centre_arms, out.centre_arms),
+    ):
+        if arms.size:  # `out.force` is a scratch here, before it holds the true forces
+            stages += [Stage(copy, (arms, rate)), Stage(add, (elements, x, v, rate, out.force))]
+    stages += [Stage(begin_forces, (nodes.weight, out.force)), *around.loads(TIME, out.force)]
+    stages += force_stages(system.forces, state, out.force)
+    constraints = system.forces.constraints
+    if len(state.multipliers):
+        stages += [Stage(add_constraint_forces, (constraints, nodes, state, TIME, after, STEP, out.force))]
+    return stages
 
 
-@compiled(inside=True)
-def accelerate(velocities: Array, start: Array, force: Array, nodes: Nodes, h: float) -> None:
-    """Put v = start + h F/m [m/s] into `velocities`; held components keep the speed of their support."""
+@compiled
+def accelerate(velocities: Array, start: Array, force: Array, nodes: Nodes, weight: float, h: float) -> None:
+    """Put v = start + weight h F/m [m/s] into `velocities`; held components keep the speed of their support."""
     for node in range(force.shape[0]):
-        rate = h / nodes.mass[node]
+        rate = weight * h / nodes.mass[node]
         for c in range(3):
             velocities[node, c] = start[node, c] + rate * nodes.free[node, c] * force[node, c]
 
 
-@compiled(inside=True, spliced=True)
-def finish(boundary: Boundary, push: Push, state: State, force: Array, end: float, h: float) -> None:
-    """Close a step: reactions of supports from the mean `force` (N, 3) [N], then contact moves what has entered a tool.
+@compiled
+def note_support(node: Indices, component: Indices, force: Array, reaction: Array) -> None:
+    """Take the force [N] on held components from their reactions."""
+    for k in range(node.shape[0]):
+        reaction[node[k], component[k]] -= force[node[k], component[k]]
 
-    The rule of contact asks where x + h v ends; seen from x - h v it ends at the x reached, so the same impulse puts
-    a node on the tool's surface and changes its velocity.
+
+def finish_stages(around: Surroundings, force: Array) -> list[Stage]:
+    """Return the stages that close a step: reactions of supports from the mean `force` (N, 3) [N], and contact.
+
+    Contact moves what has entered a tool. Its rule asks where x + h v ends; seen from x - h v it ends at the x
+    reached, so the same impulse puts a node on the tool's surface and changes its velocity.
     """
-    held = boundary.held
-    for k in range(held.node.shape[0]):
-        state.reaction[held.node[k], held.component[k]] -= force[held.node[k], held.component[k]]
-    state.force[:] = force
-    if not touches(boundary):
-        return
+    state, held = around.state, around.boundary.held
     x, v = state.positions, state.velocities
-    for node in range(x.shape[0]):
-        for c in range(3):
-            x[node, c] -= h * v[node, c]
-    settle_contact(boundary, push, state, np.inf, end, h)
-    for node in range(x.shape[0]):
-        for c in range(3):
-            x[node, c] += h * v[node, c]
+    stages = [Stage(note_support, (held.node, held.component, force, state.reaction))] if len(held.node) else []
+    stages += [Stage(copy, (force, state.force))]
+    if around.touches:
+        back, forth = Stage(combine, (x, v, -1.0, STEP, x)), Stage(combine, (x, v, 1.0, STEP, x))
+        stages += [back, *around.contact(), forth]
+    return [*stages, *around.last_look()]

@@ -9,17 +9,20 @@ exact solution. Forces that keep the shape are taken at the start of the step, a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact
-from rheotwin.particles.forces.all_forces import Forces, add_forces
-from rheotwin.particles.kernel import CHECK_EVERY, runs_away
-from rheotwin.particles.node_loops import begin_forces
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.forces.all_forces import Forces, force_stages
+from rheotwin.particles.node_loops import begin_forces, drift
 from rheotwin.particles.state import State
+from rheotwin.particles.steppers.first_order import clear
 from rheotwin.particles.steppers.tangent import (
     Tangent,
     add_rate_forces,
@@ -36,6 +39,7 @@ from rheotwin.particles.steppers.touching import (
     project,
     update_stops,
 )
+from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]
 
@@ -116,19 +120,6 @@ def _conjugate_gradients(
     return most
 
 
-@compiled
-def _start(
-    forces: Forces, others: Forces, tangent: Tangent, state: State, boundary: Boundary, end: float, h: float
-) -> None:
-    """Put F_outside + F0 at the start of a step into the state's force."""
-    force = state.force
-    begin_forces(boundary.nodes.weight, force)
-    apply_loads(boundary.loads, end, force)
-    add_forces(others, state, h, force)
-    start_edges(forces.edges, tangent, boundary.nodes, state, h, force)
-    start_cells(forces.cells, tangent, state, force)
-
-
 @compiled(allocates=True)
 def _floor(tangent: Tangent, edges: int, state: State, mass: Array, h: float) -> float:
     """Return the square norm below which a residual is negligible beside momenta and tensions."""
@@ -144,38 +135,55 @@ def _floor(tangent: Tangent, edges: int, state: State, mass: Array, h: float) ->
     return NEGLIGIBLE * NEGLIGIBLE * total
 
 
-@compiled(nogil=True, allocates=True)
-def advance_implicit(
-    first: int, count: int, h: float, forces: Forces, others: Forces, state: State, boundary: Boundary, work: Array
-) -> int:
-    """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken.
+@compiled
+def _aim(mass: Array, v: Array, force: Array, h: float, wanted: Array) -> None:
+    """Put M v + h F, the right-hand side, into `wanted`."""
+    for node in range(v.shape[0]):
+        for c in range(3):
+            wanted[node, c] = mass[node] * v[node, c] + h * force[node, c]
+
+
+@compiled
+def _solve(
+    forces: Forces, tangent: Tangent, boundary: Boundary, stops: Stops, solve: Solve, state: State, h: float,
+    floor: float, work: Array,
+) -> None:  # fmt: skip
+    """Find the velocities at the end of the step, and which nodes tools stop; `work` (1,) counts iterations."""
+    touchable = boundary.tools.candidate.shape[0] > 0
+    for turn in range(ROUNDS):
+        work[0] += _conjugate_gradients(forces, tangent, boundary, stops, solve, state.velocities, h, floor)
+        _residual(forces, tangent, boundary.nodes.mass, solve, state.velocities, h)
+        if not (touchable and update_stops(stops, boundary, state, solve.residual, h, turn < ROUNDS // 2)):
+            break
+
+
+def implicit_steps(
+    forces: Forces, others: Forces, around: Surroundings, h: float, work: Array
+) -> Callable[[int, int], int]:
+    """Return take(first, count), which takes steps of `h` [s] and returns how many were taken.
 
     `forces` holds edges and cells, `others` all kinds but these; `work` (1,) counts iterations.
     """
-    nodes, x, v = boundary.nodes, state.positions, state.velocities
-    tangent = new_tangent(forces.edges, forces.cells, h)
-    stops, push = no_stops(boundary), room_for_contact(boundary)
-    solve = Solve(np.empty_like(x), np.empty_like(x), np.empty_like(x), np.empty_like(x))
-    touchable = boundary.tools.candidate.shape[0] > 0
-    for step in range(first, first + count):
-        end = (step + 1) * h
-        _start(forces, others, tangent, state, boundary, end, h)
-        floor = _floor(tangent, forces.edges.rest.shape[0], state, nodes.mass, h)
-        for node in range(x.shape[0]):
-            for c in range(3):
-                solve.wanted[node, c] = nodes.mass[node] * v[node, c] + h * state.force[node, c]
-        hold(boundary.held, nodes, state, end, h)
-        state.reaction[:] = 0.0
-        begin_stops(stops, boundary, state, end, h)
-        for turn in range(ROUNDS):
-            work[0] += _conjugate_gradients(forces, tangent, boundary, stops, solve, v, h, floor)
-            _residual(forces, tangent, nodes.mass, solve, v, h)
-            if not (touchable and update_stops(stops, boundary, state, solve.residual, h, turn < ROUNDS // 2)):
-                break
-        end_arms(forces.edges, forces.cells, tangent, state)
-        settle_contact(boundary, push, state, np.inf, end, h)
-        add_stop_forces(stops, boundary, state, solve.residual, h)
-        x += h * v
-        if step % CHECK_EVERY == 0 and runs_away(nodes, x):
-            return step + 1 - first
-    return count
+    boundary, state, end = around.boundary, around.state, around.clock.end
+    nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
+    tangent, stops = new_tangent(forces.edges, forces.cells, h), no_stops(boundary)
+    solve, floor = Solve(*(np.empty_like(x) for _ in range(4))), np.zeros(1)
+    stages = [
+        Stage(begin_forces, (nodes.weight, force)),
+        *around.loads(end),
+        *force_stages(others, state),
+        Stage(start_edges, (forces.edges, tangent, nodes, state, STEP, force)),
+        Stage(start_cells, (forces.cells, tangent, state, force)),
+        Stage(_floor, (tangent, len(forces.edges.rest), state, nodes.mass, STEP), into=floor),
+        Stage(_aim, (nodes.mass, v, force, STEP, solve.wanted)),
+        *around.hold(),
+        Stage(clear, (state.reaction,)),
+        Stage(begin_stops, (stops, boundary, state, end, STEP)),
+        Stage(_solve, (forces, tangent, boundary, stops, solve, state, STEP, Now(floor), work)),
+        Stage(end_arms, (forces.edges, forces.cells, tangent, state)),
+        *around.contact(),
+        Stage(add_stop_forces, (stops, boundary, state, solve.residual, STEP)),
+        Stage(drift, (v, STEP, x)),
+        *around.last_look(),
+    ]
+    return around.bind(stages, h)

@@ -6,24 +6,27 @@ s1 = y'(t, y),   s2 = y'(t + h/2, y + h/2 s1),   s3 = y'(t + h/2, y + h/2 s2),  
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary, hold, room_for_contact
+from rheotwin.kernels.blocks import STEP
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.constrained import note_reactions
-from rheotwin.particles.kernel import CHECK_EVERY, runs_away
-from rheotwin.particles.state import State
 from rheotwin.particles.steppers.first_order import (
     System,
     accelerate,
-    add_arms,
-    add_slopes,
+    add_weighted,
+    arms_of,
     clear,
+    combine,
+    copy,
     empty_slopes,
-    evaluate,
-    finish,
-    keep_arms,
+    finish_stages,
+    set_time,
+    slope_stages,
 )
+from rheotwin.particles.steps import Surroundings
 
 WHEN = (0.0, 0.5, 0.5, 1.0)
 """Where in the step each slope is taken."""
@@ -31,42 +34,34 @@ WEIGHT = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
 """What each slope counts."""
 
 
-@compiled(nogil=True, allocates=True)
-def advance_rk4(first: int, count: int, h: float, system: System, state: State, boundary: Boundary) -> int:
-    """Take `count` steps of `h` [s] from step number `first`; stop early when a node runs away. Returns steps taken."""
-    nodes, x, v = boundary.nodes, state.positions, state.velocities
-    slopes, mean, start, push = (
-        empty_slopes(state),
-        empty_slopes(state),
-        empty_slopes(state),
-        room_for_contact(boundary),
-    )
-    speed, x0, v0 = np.zeros_like(v), np.zeros_like(x), np.zeros_like(v)
-    multipliers = np.zeros_like(state.multipliers)
-    for step in range(first, first + count):
-        end = (step + 1) * h
-        hold(boundary.held, nodes, state, end, h)
-        x0[:], v0[:] = x, v
-        keep_arms(state, start)
-        clear(mean)
-        speed[:] = 0.0
-        multipliers[:] = 0.0
-        for stage in range(4):
-            evaluate(system, state, boundary, (step + WHEN[stage]) * h, h, slopes, stage < 3)
-            speed += WEIGHT[stage] * v
-            add_slopes(slopes, WEIGHT[stage], mean)
-            multipliers += WEIGHT[stage] * state.multipliers
-            if stage < 3:
-                part = WHEN[stage + 1] * h
-                x[:] = x0 + part * v
-                accelerate(v, v0, slopes.force, nodes, part)
-                add_arms(state, start, slopes, part)
-        x[:] = x0 + h * speed
-        accelerate(v, v0, mean.force, nodes, h)
-        add_arms(state, start, mean, h)
-        state.multipliers[:] = multipliers  # what supports and links exert over the step, as the mean force is
-        note_reactions(system.forces.constraints, state)
-        finish(boundary, push, state, mean.force, end, h)
-        if step % CHECK_EVERY == 0 and runs_away(nodes, x):
-            return step + 1 - first
-    return count
+def rk4_steps(system: System, around: Surroundings, h: float) -> Callable[[int, int], int]:
+    """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
+    state, nodes = around.state, around.boundary.nodes
+    x, v, forces = state.positions, state.velocities, state.multipliers[None, :]
+    slopes, mean, start = (empty_slopes(state) for _ in range(3))
+    x0, v0, speed, exerted = np.zeros_like(x), np.zeros_like(v), np.zeros_like(v), np.zeros_like(forces)
+    begin = [(x, x0), (v, v0), *zip(arms_of(state), arms_of(start), strict=True)]
+    sums = [(v, speed), (slopes.force, mean.force), *zip(arms_of(slopes), arms_of(mean), strict=True)]
+    sums += [(forces, exerted)] if forces.size else []
+    arms = list(zip(arms_of(start), arms_of(slopes), arms_of(mean), arms_of(state), strict=True))
+    stages = [*around.hold(), *(Stage(copy, pair) for pair in begin)]
+    stages += [Stage(clear, (total,)) for _, total in sums]
+    for k in range(4):
+        stages += [Stage(set_time, (around.clock.values, WHEN[k]))]
+        stages += slope_stages(system, around, slopes, after=k < 3)
+        stages += [Stage(add_weighted, (slope, WEIGHT[k], total)) for slope, total in sums]
+        if k < 3:
+            part = WHEN[k + 1]
+            stages += [
+                Stage(combine, (x0, v, part, STEP, x)),
+                Stage(accelerate, (v, v0, slopes.force, nodes, part, STEP)),
+                *(Stage(combine, (first, rate, part, STEP, arm)) for first, rate, _, arm in arms),
+            ]
+    stages += [
+        Stage(combine, (x0, speed, 1.0, STEP, x)),
+        Stage(accelerate, (v, v0, mean.force, nodes, 1.0, STEP)),
+        *(Stage(combine, (first, rate, 1.0, STEP, arm)) for first, _, rate, arm in arms),
+    ]
+    if forces.size:  # what supports and links exert over the step, as the mean force is
+        stages += [Stage(copy, (exerted, forces)), Stage(note_reactions, (system.forces.constraints, state))]
+    return around.bind([*stages, *finish_stages(around, mean.force)], h)

@@ -44,7 +44,6 @@ class Tangent(NamedTuple):
     pull_slope: Array
 
 
-@compiled
 def _slopes(elements: Elements, h: float) -> Array:
     slope = elements.stiffness * h + elements.viscosity
     for arm in range(elements.arm_gain.shape[0]):
@@ -52,7 +51,6 @@ def _slopes(elements: Elements, h: float) -> Array:
     return slope
 
 
-@compiled(allocates=True)
 def new_tangent(edges: Elements, cells: Elements, h: float) -> Tangent:
     """Return the tangent of a body before its first step."""
     count, simplices = edges.rest.shape[0], cells.rest.shape[0]

@@ -39,7 +39,6 @@ class Stops(NamedTuple):
     poses: Array
 
 
-@compiled(allocates=True)
 def no_stops(boundary: Boundary) -> Stops:
     """Return room for the stopped nodes, none of them stopped."""
     count = boundary.nodes.mass.shape[0]

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from rheotwin.kernels.stage import Stage
 from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces
+from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.edge_group import EdgeGroup
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.nonlinear_damper import softening_edges
@@ -20,9 +22,10 @@ from rheotwin.particles.in_lanes import aligned, aligned_copy, arm_states, bytes
 from rheotwin.particles.placed import PlacedBody, kick_rates, placed_boundary, placed_cells
 from rheotwin.particles.softening_lanes import softening_lanes
 from rheotwin.particles.state import State
+from rheotwin.particles.steps import Surroundings
 from rheotwin.particles.structured.layout import Layout, Runs, edge_runs, padded, tet_runs
-from rheotwin.particles.structured.loop import Boxes, advance_boxes
-from rheotwin.particles.structured.mixed_loop import Beside, advance_mixed
+from rheotwin.particles.structured.loop import Boxes, box_steps
+from rheotwin.particles.structured.mixed_loop import Beside, further_stages
 from rheotwin.particles.structured.tet_vectors import CORNERS
 
 Reals = NDArray[Any]
@@ -38,13 +41,15 @@ def structured_body(
     boxes, lanes = _boxes(layout, layout.edges, edges, cells, there, h, dtype)
     triangles = placed_cells(with_corners(cells, 3), places)
     copy = _views(boxes, state, size)
+    pressed = Stage(add_triangle_forces, (triangles, copy.positions, copy.velocities, copy.cell_arms, copy.force))
+    between = [pressed] if len(triangles.corners) else []
     body = PlacedBody(
         name="structured",
         copy=copy,
         places=places,
         lanes=lanes,
         bytes_per_edge=_bytes_per_edge(boxes, len(edges.rest)),
-        take=lambda first, count: int(advance_boxes(first, count, h, boxes, triangles, copy, there)),
+        take=box_steps(boxes, between, Surroundings(there, copy), h),
     )
     body.load(state)
     return body
@@ -85,7 +90,7 @@ def mixed_body(
         places=places,
         lanes=lanes,
         bytes_per_edge=_bytes_per_edge(boxes, len(layout.edges.of_element), packed.edges.nbytes + states.nbytes),
-        take=lambda number, count: int(advance_mixed(number, count, h, boxes, beside, copy, there)),
+        take=box_steps(boxes, further_stages(boxes, beside, copy), Surroundings(there, copy), h),
     )
     body.load(state)
     return body

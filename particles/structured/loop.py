@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
-from rheotwin.particles.exact_tools import Push
-from rheotwin.particles.fastest import fastest_of, larger, magnitude, speed
-from rheotwin.particles.forces.cells import add_triangle_forces
-from rheotwin.particles.forces.elements import Elements
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.fastest import larger, magnitude, speed
 from rheotwin.particles.in_lanes import InLanes
-from rheotwin.particles.kernel import CHECK_EVERY, runs_away
-from rheotwin.particles.state import State
+from rheotwin.particles.steps import Surroundings
 from rheotwin.particles.structured.run_vectors import add_runs
 from rheotwin.particles.structured.tet_vectors import add_tet_runs
 
@@ -90,64 +88,33 @@ def begin_forces(motion: Reals, weight: Reals, heavy: Flags) -> None:
                 motion[first + place] = 0.0
 
 
-@compiled(inside=True, allocates=True)
-def add_element_forces(boxes: Boxes) -> None:
-    """Advance the internal variables of edges and tetrahedra and add their forces."""
-    edges, tets, motion, size = boxes.edges, boxes.tets, boxes.motion, boxes.rate.size
-    add_runs(
-        edges.form,
-        boxes.edge_runs,
-        motion,
-        edges.weight,
-        edges.rest,
-        edges.constants,
-        edges.states,
-        size,
-        edges.lanes,
-        edges.arms,
-    )
-    add_tet_runs(
-        tets.shared,
-        boxes.tet_runs,
-        motion,
-        tets.weight,
-        tets.rest,
-        tets.constants,
-        tets.states,
-        size,
-        tets.lanes,
-        tets.arms,
-    )
+def element_stages(boxes: Boxes) -> list[Stage]:
+    """Return the stages that advance the internal variables of edges and tetrahedra and add their forces."""
+    edges, tets, size, stages = boxes.edges, boxes.tets, boxes.rate.size, []
+    if len(boxes.edge_runs):
+        arrays = (boxes.motion, edges.weight, edges.rest, edges.constants, edges.states)
+        stages += [Stage(add_runs(edges.form), (boxes.edge_runs, *arrays, size, edges.lanes, edges.arms))]
+    if len(boxes.tet_runs):
+        arrays = (boxes.motion, tets.weight, tets.rest, tets.constants, tets.states)
+        stages += [Stage(add_tet_runs(tets.shared), (boxes.tet_runs, *arrays, size, tets.lanes, tets.arms))]
+    return stages
 
 
-def advance_boxes(
-    first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary
-) -> int:
-    """Take `count` steps from step number `first`; `state` are views into `motion`. Returns steps taken."""
-    return int(_take_steps(first, count, h, boxes, triangles, state, boundary, room_for_contact(boundary)))
+def box_steps(boxes: Boxes, between: Sequence[Stage], around: Surroundings, h: float) -> Callable[[int, int], int]:
+    """Return take(first, count), which takes steps of `h` [s]; `between` are stages of further forces.
 
-
-@compiled(nogil=True)
-def _take_steps(
-    first: int, count: int, h: float, boxes: Boxes, triangles: Elements, state: State, boundary: Boundary, push: Push
-) -> int:
-    nodes, motion = boundary.nodes, boxes.motion
-    contact = touches(boundary)
-    for number in range(first, first + count):
-        end = (number + 1) * h
-        begin_forces(motion, boxes.weight, boxes.heavy)
-        if boundary.loads.node.shape[0] > 0:
-            apply_loads(boundary.loads, number * h, state.force)
-        add_element_forces(boxes)
-        if triangles.corners.shape[0] > 0:
-            add_triangle_forces(triangles, state.positions, state.velocities, state.cell_arms, state.force)
-        bound = kick(motion, boxes.rate)
-        if boundary.held.node.shape[0] > 0:
-            hold(boundary.held, nodes, state, end, h)
-            bound = fastest_of(boundary.held.node, state.velocities, bound)
-        if contact:
-            settle_contact(boundary, push, state, bound, end, h)
-        drift(motion, boxes.step[0])
-        if number % CHECK_EVERY == 0 and runs_away(nodes, state.positions):
-            return number + 1 - first
-    return count
+    (a) internal variables and (b) forces of edges and cells, (c) v += h F/m, then supports and contact, (d) x += h v.
+    """
+    around.bound[0] = 0.0  # known from every kick
+    stages = [
+        Stage(begin_forces, (boxes.motion, boxes.weight, boxes.heavy)),
+        *around.loads(),
+        *element_stages(boxes),
+        *between,
+        Stage(kick, (boxes.motion, boxes.rate), into=around.bound),
+        *around.hold(),
+        *around.contact(),
+        Stage(drift, (boxes.motion, Now(boxes.step))),
+        *around.last_look(),
+    ]
+    return around.bind(stages, h)

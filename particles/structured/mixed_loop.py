@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary, apply_loads, hold, room_for_contact, settle_contact, touches
-from rheotwin.particles.exact_tools import Push
-from rheotwin.particles.fastest import fastest_of
-from rheotwin.particles.forces.all_forces import Forces, add_forces
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.forces.all_forces import Forces, force_stages
 from rheotwin.particles.forces.near_contacts import rows_have_moved
 from rheotwin.particles.forces.topology import Topology, look, push_near
-from rheotwin.particles.kernel import CHECK_EVERY, runs_away
 from rheotwin.particles.softening_lanes import SofteningLanes
 from rheotwin.particles.state import State
-from rheotwin.particles.structured.loop import Boxes, add_element_forces, begin_forces, drift, kick
+from rheotwin.particles.structured.loop import Boxes
 from rheotwin.particles.structured.softening_runs import add_softening_runs
 
 Array = NDArray[np.float64]
@@ -53,32 +50,12 @@ def _maintain_topology(beside: Beside, boxes: Boxes, state: State) -> None:
     push_near(topology, state.positions, state.velocities, state.force)
 
 
-def advance_mixed(
-    first: int, count: int, h: float, boxes: Boxes, beside: Beside, state: State, boundary: Boundary
-) -> int:
-    """Take `count` steps from step number `first`; `state` are views into the boxes. Returns steps taken."""
-    return int(_take_steps(first, count, h, boxes, beside, state, boundary, room_for_contact(boundary)))
-
-
-@compiled(nogil=True, allocates=True)
-def _take_steps(
-    first: int, count: int, h: float, boxes: Boxes, beside: Beside, state: State, boundary: Boundary, push: Push
-) -> int:
-    motion, size, contact = boxes.motion, boxes.rate.size, touches(boundary)
-    for number in range(first, first + count):
-        end = (number + 1) * h
-        begin_forces(motion, boxes.weight, boxes.heavy)
-        apply_loads(boundary.loads, number * h, state.force)
-        add_element_forces(boxes)
-        add_softening_runs(beside.softening, beside.runs, motion, size, state.nonlinear_edges, beside.before)
-        _maintain_topology(beside, boxes, state)
-        add_forces(beside.others, state, h, state.force)
-        bound = kick(motion, boxes.rate)
-        hold(boundary.held, boundary.nodes, state, end, h)
-        if contact:
-            bound = fastest_of(boundary.held.node, state.velocities, bound)
-            settle_contact(boundary, push, state, bound, end, h)
-        drift(motion, boxes.step[0])
-        if number % CHECK_EVERY == 0 and runs_away(boundary.nodes, state.positions):
-            return number + 1 - first
-    return count
+def further_stages(boxes: Boxes, beside: Beside, state: State) -> list[Stage]:
+    """Return the stages of all other forces; `state` are views into the boxes."""
+    size, stages = boxes.rate.size, []
+    if len(beside.runs):
+        softening = (beside.softening, beside.runs, boxes.motion, size, state.nonlinear_edges, beside.before)
+        stages += [Stage(add_softening_runs, softening)]
+    if len(beside.topology.vertex):
+        stages += [Stage(_maintain_topology, (beside, boxes, state))]
+    return [*stages, *force_stages(beside.others, state)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numba import types
@@ -113,37 +114,29 @@ def _run(form: Response) -> Any:
     return intrinsic(typed)
 
 
-_shared_spring, _shared_arm, _shared_any, _own_spring, _own_arm, _own_any = (_run(form) for form in FORMS)
+@cache
+def add_runs(form: int) -> Any:
+    """Return the compiled function that adds the forces of edges whose response has this form."""
+    run = _run(FORMS[form])
 
+    @compiled
+    def add_runs(
+        runs: Any,
+        motion: Any,
+        weight: Any,
+        rest: Any,
+        constants: Any,
+        states: Any,
+        size: int,
+        stride: int,
+        arms: int,
+    ) -> None:
+        """Advance the arms of all edges and add their forces to both ends; all arrays are flat and of one precision.
 
-@compiled
-def add_runs(
-    form: int,
-    runs: Any,
-    motion: Any,
-    weight: Any,
-    rest: Any,
-    constants: Any,
-    states: Any,
-    size: int,
-    stride: int,
-    arms: int,
-) -> None:
-    """Advance the arms of all edges and add their forces to both ends; all arrays are flat and of one precision.
+        `motion` holds x, y, z of positions, velocities and forces, nine rows of `size`; lanes are in rows of `stride`.
+        """
+        for r in range(runs.shape[0]):
+            base, target, lane, count = runs[r, 0], runs[r, 1], runs[r, 2], runs[r, 3]
+            run(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
 
-    `motion` holds x, y, z of positions, velocities and forces, nine rows of `size`; lanes are in rows of `stride`.
-    """
-    for r in range(runs.shape[0]):
-        base, target, lane, count = runs[r, 0], runs[r, 1], runs[r, 2], runs[r, 3]
-        if form == 0:
-            _shared_spring(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
-        elif form == 1:
-            _shared_arm(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
-        elif form == 2:
-            _shared_any(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
-        elif form == 3:
-            _own_spring(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
-        elif form == 4:
-            _own_arm(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
-        else:
-            _own_any(motion, weight, rest, constants, states, size, stride, arms, base, target, lane, count)
+    return add_runs

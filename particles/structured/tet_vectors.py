@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from numba import types
@@ -9,7 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.lanes import FORMS, INDEX, VECTOR_BYTES, Lanes, Pointers, Response, emit_response, whole
+from rheotwin.particles.lanes import INDEX, VECTOR_BYTES, Lanes, Pointers, Response, emit_response, whole
 from rheotwin.particles.tet_geometry import emit_dilation
 
 _tools: Any = cgutils
@@ -89,27 +90,27 @@ def _run(form: Response) -> Any:
     return intrinsic(typed)
 
 
-_shared_tets, _own_tets = (_run(form) for form in FORMS if form.spring and form.arms is None)
+@cache
+def add_tet_runs(shared: bool) -> Any:
+    """Return the compiled function that adds the forces of tetrahedra whose constants are shared or their own."""
+    run = _run(Response(shared, True, None))
 
+    @compiled
+    def add_tet_runs(
+        runs: Any,
+        motion: Any,
+        weight: Any,
+        inverse_rest: Any,
+        constants: Any,
+        states: Any,
+        size: int,
+        stride: int,
+        arms: int,
+    ) -> None:
+        """Advance the arms of all tetrahedra and push their corners; arrays as for `add_runs`, rest is 1/V0."""
+        for r in range(runs.shape[0]):
+            a, b, c, d = runs[r, 0], runs[r, 1], runs[r, 2], runs[r, 3]
+            lane, count = runs[r, 4], runs[r, 5]
+            run(motion, weight, inverse_rest, constants, states, size, stride, arms, lane, count, a, b, c, d)
 
-@compiled
-def add_tet_runs(
-    shared: bool,
-    runs: Any,
-    motion: Any,
-    weight: Any,
-    inverse_rest: Any,
-    constants: Any,
-    states: Any,
-    size: int,
-    stride: int,
-    arms: int,
-) -> None:
-    """Advance the arms of all tetrahedra and push their corners; arrays are those of `add_runs`, rest is 1/V0."""
-    for r in range(runs.shape[0]):
-        a, b, c, d = runs[r, 0], runs[r, 1], runs[r, 2], runs[r, 3]
-        lane, count = runs[r, 4], runs[r, 5]
-        if shared:
-            _shared_tets(motion, weight, inverse_rest, constants, states, size, stride, arms, lane, count, a, b, c, d)
-        else:
-            _own_tets(motion, weight, inverse_rest, constants, states, size, stride, arms, lane, count, a, b, c, d)
+    return add_tet_runs

@@ -1,20 +1,21 @@
-"""Set up the unstructured kernel: particles sorted into rows, edges into batches, on one or more threads."""
+"""Set up the unstructured kernel: particles sorted into rows, edges into batches."""
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import DTypeLike
 
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.forces.cells import add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.in_lanes import aligned, aligned_copy, arm_states, bytes_of, in_lanes, with_corners
 from rheotwin.particles.ordering import inverse_order, particle_order
 from rheotwin.particles.placed import PlacedBody, kick_rates, placed_boundary, placed_cells
 from rheotwin.particles.state import State
-from rheotwin.particles.unstructured.loop import Rows, advance_rows, advance_rows_threaded, wake_threads
+from rheotwin.particles.steps import Surroundings
+from rheotwin.particles.unstructured.loop import Rows, row_steps
 from rheotwin.particles.unstructured.parts import batches_of, cut
-from rheotwin.particles.unstructured.race import Race
 from rheotwin.particles.unstructured.tet_batches import CORNERS
 from rheotwin.particles.unstructured.transpose import ROW
 
@@ -26,10 +27,8 @@ def unstructured_body(
     boundary: Boundary,
     h: float,
     dtype: DTypeLike,
-    *,
-    threads: int = 1,
 ) -> PlacedBody:
-    """Bind the unstructured loop to a body, for steps of `h` [s] on up to `threads` threads."""
+    """Bind the unstructured loop to a body, for steps of `h` [s]."""
     count = len(boundary.nodes.mass)
     places = inverse_order(particle_order(edges.corners, count))
     size = count + 2
@@ -62,21 +61,7 @@ def unstructured_body(
         tets=in_lanes(solids, 1.0 / solids.rest, of_tet, len(corners), dtype),
     )
 
-    def serial(first: int, steps: int) -> int:
-        return int(advance_rows(first, steps, h, rows, triangles, copy, there))
-
-    def threaded(first: int, steps: int) -> int:
-        before = numba.get_num_threads()
-        numba.set_num_threads(min(threads, before))
-        try:
-            return int(advance_rows_threaded(first, steps, h, rows, triangles, copy, there))
-        finally:
-            numba.set_num_threads(before)
-
-    serial(0, 0)  # compiles now, not while the clock runs
-    if threads > 1:
-        threaded(0, 0)
-        wake_threads(rows)
+    pressed = Stage(add_triangle_forces, (triangles, copy.positions, copy.velocities, copy.cell_arms, copy.force))
     lanes = {"edge_arms": (arm_states(rows.edges), parts.edge_lanes)}
     if len(solids.rest):
         lanes["cell_arms"] = arm_states(rows.tets), of_tet
@@ -86,7 +71,7 @@ def unstructured_body(
         places=places,
         lanes=lanes,
         bytes_per_edge=(bytes_of(rows, rows.edges) - corners.nbytes) / len(edges.rest),
-        take=serial if threads == 1 else Race(serial, threaded).take,
+        take=row_steps(rows, [pressed] if len(triangles.corners) else [], Surroundings(there, copy), h),
     )
     body.load(state)
     return body

@@ -5,13 +5,13 @@ A particle's position and velocity are one row of eight numbers (x, y, z, 0, u, 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.lanes import FORMS, INDEX, Lanes, Pointers, Response, emit_force_factor, whole
 from rheotwin.particles.unstructured.transpose import BATCH, ROW, columns
 
@@ -79,38 +79,11 @@ def _batches(form: Response) -> Any:
     return intrinsic(typed)
 
 
-_shared_spring, _shared_arm, _shared_any, _own_spring, _own_arm, _own_any = (_batches(form) for form in FORMS)
+@cache
+def batches(form: int) -> Any:
+    """Return the compiled function that adds the forces of edges whose response has this form.
 
-
-@compiled
-def add_batches(
-    form: int,
-    rows: Any,
-    force: Any,
-    edges: Any,
-    weight: Any,
-    rest: Any,
-    constants: Any,
-    states: Any,
-    stride: int,
-    arms: int,
-    first: int,
-    last: int,
-    shift: int,
-) -> None:
-    """Advance the arms of edges first <= e < last, a multiple of eight, and add their forces to both ends.
-
-    `rows` (N, 8), `force` (rows, 4), `edges` (M, 2) int32; the force on the second end goes `shift` rows further on.
+    It takes edges first <= e < last, a multiple of eight, of `edges` (M, 2) int32, between `rows` (N, 8), and adds to
+    `force` (rows, 4), on their second end `shift` rows further on.
     """
-    if form == 0:
-        _shared_spring(rows, force, edges, weight, rest, constants, states, stride, arms, first, last, shift)
-    elif form == 1:
-        _shared_arm(rows, force, edges, weight, rest, constants, states, stride, arms, first, last, shift)
-    elif form == 2:
-        _shared_any(rows, force, edges, weight, rest, constants, states, stride, arms, first, last, shift)
-    elif form == 3:
-        _own_spring(rows, force, edges, weight, rest, constants, states, stride, arms, first, last, shift)
-    elif form == 4:
-        _own_arm(rows, force, edges, weight, rest, constants, states, stride, arms, first, last, shift)
-    else:
-        _own_any(rows, force, edges, weight, rest, constants, states, stride, arms, first, last, shift)
+    return _batches(FORMS[form])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from numba import types
@@ -9,7 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.lanes import FORMS, INDEX, Lanes, Pointers, Response, emit_response, whole
+from rheotwin.particles.lanes import INDEX, Lanes, Pointers, Response, emit_response, whole
 from rheotwin.particles.tet_geometry import emit_dilation
 from rheotwin.particles.unstructured.transpose import BATCH, ROW, columns, rows_of
 
@@ -84,27 +85,19 @@ def _batches(form: Response) -> Any:
     return intrinsic(typed)
 
 
-_shared_tets, _own_tets = (_batches(form) for form in FORMS if form.spring and form.arms is None)
+@cache
+def add_tet_batches(shared: bool) -> Any:
+    """Return the compiled function that adds the forces of tetrahedra whose constants are shared or their own."""
+    add = _batches(Response(shared, True, None))
 
+    @compiled
+    def add_tet_batches(
+        rows: Any, force: Any, corners: Any, weight: Any, inverse_rest: Any, constants: Any, states: Any, arms: int
+    ) -> None:
+        """Advance the arms of tetrahedra (lanes, 4), int32, a multiple of eight, and push their corners.
 
-@compiled
-def add_tet_batches(
-    shared: bool,
-    rows: Any,
-    force: Any,
-    corners: Any,
-    weight: Any,
-    inverse_rest: Any,
-    constants: Any,
-    states: Any,
-    arms: int,
-) -> None:
-    """Advance the arms of tetrahedra (lanes, 4), int32, a multiple of eight, and push their corners.
+        `rows` (N, 8), `force` (rows, 4); the other arrays are flat, `inverse_rest` is 1/V0.
+        """
+        add(rows, force, corners, weight, inverse_rest, constants, states, corners.shape[0], arms)
 
-    `rows` (N, 8), `force` (rows, 4); the other arrays are flat, `inverse_rest` is 1/V0.
-    """
-    stride = corners.shape[0]
-    if shared:
-        _shared_tets(rows, force, corners, weight, inverse_rest, constants, states, stride, arms)
-    else:
-        _own_tets(rows, force, corners, weight, inverse_rest, constants, states, stride, arms)
+    return add_tet_batches

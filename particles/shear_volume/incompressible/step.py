@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.history import LISTED
 from rheotwin.constraints.contact.near_tools import note_way
 from rheotwin.constraints.rows import Rows, add_by_node, along
+from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary, hold, settle_again, settle_contact, touches
-from rheotwin.particles.exact_tools import Push
-from rheotwin.particles.fastest import fastest
-from rheotwin.particles.node_loops import drift, kick
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.exact_tools import Push, push_again
 from rheotwin.particles.shear_volume.incompressible.pressure import (
     Pressure,
     curvature_changes,
@@ -34,6 +34,7 @@ from rheotwin.particles.shear_volume.incompressible.pressure import (
 )
 from rheotwin.particles.shear_volume.incompressible.solve import solve_pressures
 from rheotwin.particles.shear_volume.incompressible.touching import answer, forget_nodes, list_contact
+from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]
 
@@ -43,33 +44,45 @@ LOOKS = 20
 """Most solutions of one step in which velocities jump or nodes come and go at tools."""
 
 
-@compiled(inside=True, spliced=True)
-def close_step(
-    pressure: Pressure, push: Push, state: Any, boundary: Boundary, end: float, before: float, h: float
-) -> None:  # fmt: skip
-    """Close a step of `h` [s] at `end` [s], after one of `before` [s], from the forces in `state`.
+def foreseen_pressure(pressure: Pressure, around: Surroundings, before: Array) -> list[Stage]:
+    """Return the stages of (a), after a step of `before` (1,) [s].
 
     Multipliers are (2, C) [Pa m^(3-d)]: pressures L, and their mean change in a step.
     """
-    nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    look_at_volumes(pressure, x, v, before, h)
-    for m in range(pressure.value.shape[0]):
-        pressure.last[m] = state.multipliers[0, m]
-        state.multipliers[0, m] += state.multipliers[1, m]
-    add_by_node(pressure.rows, state.multipliers[0], force)
-    kick(nodes.mass, force, h, v)
-    hold(boundary.held, nodes, state, end, h)
-    if touches(boundary):
-        settle_contact(boundary, push, state, fastest(v), end, h)
-    smooth = _keep_volumes(pressure, push, boundary, state, h)
-    for m in range(pressure.value.shape[0]):
-        change = state.multipliers[0, m] - pressure.last[m]
-        learnt = state.multipliers[1, m] + LEARNT * (change - state.multipliers[1, m])
-        state.multipliers[1, m] = learnt if smooth else 0.0  # a jump says nothing about the steps after it
-    drift(v, h, x)
+    state = around.state
+    moving = (state.positions, state.velocities, Now(before), STEP)
+    return [
+        Stage(look_at_volumes, (pressure, *moving)),
+        Stage(_foresee, (pressure, state.multipliers, state.force)),
+    ]
 
 
-@compiled(inside=True, spliced=True)
+def kept_volumes(pressure: Pressure, around: Surroundings) -> list[Stage]:
+    """Return the stages of (c)."""
+    smooth, state = np.zeros(1, np.bool_), around.state
+    return [
+        Stage(_keep_volumes, (pressure, around.push, around.boundary, state, STEP), into=smooth),
+        Stage(_learn, (pressure.last, Now(smooth), state.multipliers)),
+    ]
+
+
+@compiled
+def _foresee(pressure: Pressure, multipliers: Array, force: Array) -> None:
+    for m in range(multipliers.shape[1]):
+        pressure.last[m] = multipliers[0, m]
+        multipliers[0, m] += multipliers[1, m]
+    add_by_node(pressure.rows, multipliers[0], force)
+
+
+@compiled
+def _learn(last: Array, smooth: bool, multipliers: Array) -> None:
+    for m in range(multipliers.shape[1]):
+        change = multipliers[0, m] - last[m]
+        learnt = multipliers[1, m] + LEARNT * (change - multipliers[1, m])
+        multipliers[1, m] = learnt if smooth else 0.0  # a jump says nothing about the steps after it
+
+
+@compiled(inside=True)
 def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any, h: float) -> bool:
     """Change velocities so that all patches have their rates, and contacts and held components keep theirs.
 
@@ -92,7 +105,7 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
         if curvature_changes(pressure, state.velocities, h):
             again = renew_demand(pressure, state.positions, state.velocities, h)
         if exact_tools and work > 0:
-            corrected = settle_again(boundary, push, state, h)
+            corrected = push_again(boundary.tools, push, boundary.nodes, state, h)
             way += corrected
             again = again or corrected > (h * pressure.frequency) ** 2 * pressure.tolerance * pressure.length
         if not again:

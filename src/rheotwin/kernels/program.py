@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -53,14 +53,17 @@ class Program:
 
     def __init__(self, stages: Sequence[Stage], step: float, clock: Clock) -> None:
         self.stages, self.step, self.clock = tuple(stages), step, clock
-        self._table = np.array([(stage.address, stage.block.ctypes.data) for stage in stages], np.int64).reshape(-1, 2)
         self._where = np.zeros(3, np.int64)
-        self._drive = _driver()
+
+    @cached_property
+    def _table(self) -> NDArray[np.int64]:
+        """Address and block of every stage: they are compiled when the program first runs."""
+        return np.array([(s.address, s.block.ctypes.data) for s in self.stages], np.int64).reshape(-1, 2)
 
     def run(self, first: int, count: int) -> int:
         """Take `count` steps from step number `first`; return how many were taken to their end."""
         self._where[:] = first, 0, 0
-        self._drive(
+        _driver()(
             self._table.ctypes.data,
             len(self._table),
             self.clock.values.ctypes.data,

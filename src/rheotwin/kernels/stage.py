@@ -8,7 +8,9 @@ put `into` an array for other stages to read.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -17,6 +19,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 from numba import cfunc, types
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numpy.typing import NDArray
 
 from rheotwin.kernels.blocks import Kind, kind_of, words_of
@@ -92,23 +96,45 @@ def code_address(name: str, about: str | None, body: Callable[[], Callable[..., 
     code = _object_code(body(), signature, symbol) if kept is None else kept
     if kept is None and about is not None:
         save(symbol, code)
+    wanted, _, machine_code = code.partition(b"\n")
+    _require_symbols(name, wanted.decode().split())
     engine = _engine()
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
     engine.finalize_object()
     return int(engine.get_function_address(symbol))
 
 
 def _object_code(body: Callable[..., Any], signature: Any, symbol: str) -> bytes:
-    """Compile a function; its only public symbol is `symbol`."""
+    """Compile a function, whose only public symbol is `symbol`: the symbols it wants, a new line, its object code."""
     made = cfunc(signature, nopython=True, _nrt=False, error_model="numpy", fastmath=False, forceinline=False)(body)
     module = llvm.parse_assembly(made.inspect_llvm())
+    wanted = []
     for item in (*module.functions, *module.global_variables):
         if item.name == made.native_name:
             item.name = symbol
         elif not item.is_declaration:
             item.linkage = "internal"
+        elif not item.name.startswith("llvm."):
+            wanted.append(item.name)
     module.verify()
-    return bytes(_machine().emit_object(module))
+    return " ".join(wanted).encode() + b"\n" + bytes(_machine().emit_object(module))
+
+
+def _require_symbols(name: str, wanted: list[str]) -> None:
+    """See to it that this process has what code refers to: the linker would end a process that has not."""
+    missing = [symbol for symbol in wanted if not _has(symbol)]
+    if missing:
+        rtsys.initialize(cpu_target.target_context)  # allocation of arrays, if nothing has been compiled yet
+        missing = [symbol for symbol in missing if not _has(symbol)]
+    if missing:
+        raise RuntimeError(f"stage {name}: this process has no {', '.join(missing)}")
+
+
+def _has(symbol: str) -> bool:
+    """Tell whether LLVM, or the linker of the system, finds a symbol in this process."""
+    if llvm.address_of_symbol(symbol) is not None or sys.platform == "win32":
+        return True
+    return hasattr(ctypes.CDLL(None), symbol)
 
 
 def _machine() -> Any:

@@ -1,0 +1,111 @@
+"""Steps of particles as programs: the stages that all methods share, and how they are bound to a body.
+
+A method lists its stages: forces, kick, then what `Surroundings` says of supports and contact, drift, and a last look.
+What a body does not have adds no stage, and is not compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.contact.lumped import keep_apart_fast
+from rheotwin.constraints.contact.near_tools import forget_list
+from rheotwin.kernels.blocks import STEP, TIME, Now
+from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import LAST, Clock, Program
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.boundary import Boundary, apply_loads, hold
+from rheotwin.particles.exact_tools import Push, keep_outside, room_for_pushes
+from rheotwin.particles.fastest import fastest_of
+
+Array = NDArray[np.float64]
+
+CHECK_EVERY = 64
+"""Steps between two looks at whether the numbers are still sensible."""
+
+
+@compiled
+def stop_runaways(rest: Array, positions: Array, runaway: float, number: float) -> int:
+    """Make every 64th step the last one if a node is further from rest than any sensible motion takes it [m]."""
+    if number % CHECK_EVERY == 0:
+        for node in range(positions.shape[0]):
+            for c in range(3):
+                if not np.abs(positions[node, c] - rest[node, c]) <= runaway:
+                    return LAST
+    return 0
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What acts on particles from outside, and what stages share: the clock, and a bound of all speeds [m/s] (1,)."""
+
+    boundary: Boundary
+    state: Any
+    clock: Clock = field(default_factory=Clock)
+    bound: Array = field(default_factory=lambda: np.full(1, np.inf))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "push", room_for_pushes(self.boundary.tools, len(self.boundary.nodes.mass)))
+
+    push: Push = field(init=False)
+
+    @property
+    def touches(self) -> bool:
+        """Tell whether there is anything to settle."""
+        return self.boundary.contact is not None or len(self.boundary.tools.shape) > 0
+
+    def loads(self, time: Any = TIME, force: Array | None = None) -> list[Stage]:
+        """Return the stages that add the loads [N]."""
+        loads = self.boundary.loads
+        return (
+            [Stage(apply_loads, (loads, time, self.state.force if force is None else force))] if len(loads.node) else []
+        )
+
+    def hold(self) -> list[Stage]:
+        """Return the stages that put held components where their motion wants them."""
+        held, state = self.boundary.held, self.state
+        if not len(held.node):
+            return []
+        stages = [Stage(hold, (held, self.boundary.nodes, state, self.clock.end, STEP))]
+        if self.touches and np.isfinite(self.bound[0]):
+            stages += [Stage(fastest_of, (held.node, state.velocities, Now(self.bound)), into=self.bound)]
+        return stages
+
+    def contact(self) -> list[Stage]:
+        """Return the stages that change velocities by contact, before positions move by h v."""
+        boundary, state, contact = self.boundary, self.state, self.boundary.contact
+        when = (Now(self.bound), self.clock.end, STEP)
+        if contact is not None:
+            return [Stage(keep_apart_fast, (contact, state.positions, state.velocities, state.reaction, *when))]
+        if not len(boundary.tools.shape):
+            return []
+        return [Stage(keep_outside, (boundary.tools, self.push, boundary.nodes, state, *when))]
+
+    def last_look(self) -> list[Stage]:
+        """Return the stages that end a run that has left all sense."""
+        nodes, positions = self.boundary.nodes, self.state.positions
+        return [Stage(stop_runaways, (nodes.rest, positions, nodes.runaway, self.clock.number))]
+
+    def bind(self, stages: Sequence[Stage], h: float) -> Callable[[int, int], int]:
+        """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
+        program = Program(stages, h, self.clock)
+
+        def take(first: int, count: int) -> int:
+            self._begin()
+            return program.run(first, count)
+
+        return take
+
+    def _begin(self) -> None:
+        """Forget what is near: something may have moved since the last steps that nobody told."""
+        self.push.hits[0] = -1
+        for array in (self.push.pressed, self.push.touched, self.push.marked):
+            array[:] = 0
+        forget_list(self.push.near)
+        if self.boundary.contact is not None:
+            forget_list(self.boundary.contact.close)
