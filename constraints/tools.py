@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Gap = tuple[float, float, float, float]
+"""Distance [m], negative inside, and the outward normal."""
 
 PLANE, SPHERE, CYLINDER, PRISM, MESH, BOX = 0, 1, 2, 3, 4, 5
 CLEAR = 1.0 + 1e-9
@@ -167,26 +169,81 @@ def _box_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> 
 
 
 @compiled
-def gap_and_normal(
-    shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float
-) -> tuple[float, float, float, float]:
-    """Return the gap [m] of the point (px, py, pz) to the tool in the given pose, and the outward normal."""
-    yx, yy, yz = px - geometry[0] - pose[0], py - geometry[1] - pose[1], pz - geometry[2] - pose[2]
-    if shape == PLANE:
-        nx, ny, nz = _rotated_reference(geometry, pose[3])
-        return yx * nx + yy * ny + yz * nz, nx, ny, nz
-    if shape == BOX:
-        return _box_gap(geometry, pose[3], yx, yy, yz)
-    if shape in (CYLINDER, PRISM):
-        ax, ay, az = geometry[3], geometry[4], geometry[5]
-        along = yx * ax + yy * ay + yz * az
-        yx, yy, yz = yx - along * ax, yy - along * ay, yz - along * az
-        if shape == PRISM:
-            return _prism_gap(geometry, pose[3], yx, yy, yz)
+def _from_centre(geometry: Array, pose: Array, px: float, py: float, pz: float) -> tuple[float, float, float]:
+    """Return the way from a tool's centre to a point."""
+    return px - geometry[0] - pose[0], py - geometry[1] - pose[1], pz - geometry[2] - pose[2]
+
+
+@compiled
+def _across_axis(geometry: Array, yx: float, yy: float, yz: float) -> tuple[float, float, float]:
+    """Return what of a way from the centre is across the axis."""
+    ax, ay, az = geometry[3], geometry[4], geometry[5]
+    along = yx * ax + yy * ay + yz * az
+    return yx - along * ax, yy - along * ay, yz - along * az
+
+
+@compiled
+def _round_gap(geometry: Array, yx: float, yy: float, yz: float) -> Gap:
     distance = np.sqrt(yx * yx + yy * yy + yz * yz)
     if distance == 0.0:
         return -geometry[RADIUS], 0.0, 1.0, 0.0
     return distance - geometry[RADIUS], yx / distance, yy / distance, yz / distance
+
+
+@compiled
+def plane_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
+    """Return gap [m] and outward normal of a point at a plane or bar: (p - c) . n."""
+    yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
+    nx, ny, nz = _rotated_reference(geometry, pose[3])
+    return yx * nx + yy * ny + yz * nz, nx, ny, nz
+
+
+@compiled
+def sphere_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
+    """Return gap [m] and outward normal of a point at a ball: |p - c| - r."""
+    yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
+    return _round_gap(geometry, yx, yy, yz)
+
+
+@compiled
+def cylinder_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
+    """Return gap [m] and outward normal of a point at a cylinder without end."""
+    yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
+    yx, yy, yz = _across_axis(geometry, yx, yy, yz)
+    return _round_gap(geometry, yx, yy, yz)
+
+
+@compiled
+def prism_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
+    """Return gap [m] and outward normal of a point at a regular prism without end."""
+    yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
+    yx, yy, yz = _across_axis(geometry, yx, yy, yz)
+    return _prism_gap(geometry, pose[3], yx, yy, yz)
+
+
+@compiled
+def box_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
+    """Return gap [m] and outward normal of a point at a block."""
+    yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
+    return _box_gap(geometry, pose[3], yx, yy, yz)
+
+
+GAPS = {PLANE: plane_gap, SPHERE: sphere_gap, CYLINDER: cylinder_gap, PRISM: prism_gap, BOX: box_gap}
+"""Gap and normal of every shape but triangulated ones, for code that knows the shape when it is compiled."""
+
+
+@compiled
+def gap_and_normal(shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
+    """Return the gap [m] of the point (px, py, pz) to the tool in the given pose, and the outward normal."""
+    if shape == PLANE:
+        return plane_gap(geometry, pose, px, py, pz)
+    if shape == BOX:
+        return box_gap(geometry, pose, px, py, pz)
+    if shape == PRISM:
+        return prism_gap(geometry, pose, px, py, pz)
+    if shape == CYLINDER:
+        return cylinder_gap(geometry, pose, px, py, pz)
+    return sphere_gap(geometry, pose, px, py, pz)
 
 
 @compiled(spliced=True)

@@ -20,7 +20,7 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import LAST, Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.boundary import Boundary, apply_loads, hold
-from rheotwin.particles.exact_tools import Push, keep_outside, room_for_pushes
+from rheotwin.particles.exact_tools import Push, exact_contact, room_for_pushes
 from rheotwin.particles.fastest import fastest_of
 
 Array = NDArray[np.float64]
@@ -79,12 +79,12 @@ class Surroundings:
     def contact(self) -> list[Stage]:
         """Return the stages that change velocities by contact, before positions move by h v."""
         boundary, state, contact = self.boundary, self.state, self.boundary.contact
-        when = (Now(self.bound), self.clock.end, STEP)
         if contact is not None:
-            return [Stage(keep_apart_fast, (contact, state.positions, state.velocities, state.reaction, *when))]
+            moving = (state.positions, state.velocities, state.reaction, Now(self.bound), self.clock.end, STEP)
+            return [Stage(keep_apart_fast, (contact, *moving))]
         if not len(boundary.tools.shape):
             return []
-        return [Stage(keep_outside, (boundary.tools, self.push, boundary.nodes, state, *when))]
+        return exact_contact(boundary.tools, self.push, boundary.nodes, state, self.bound, self.clock.end)
 
     def last_look(self) -> list[Stage]:
         """Return the stages that end a run that has left all sense."""
@@ -103,9 +103,6 @@ class Surroundings:
 
     def _begin(self) -> None:
         """Forget what is near: something may have moved since the last steps that nobody told."""
-        self.push.hits[0] = -1
-        for array in (self.push.pressed, self.push.touched, self.push.marked):
-            array[:] = 0
-        forget_list(self.push.near)
+        self.push.forget()
         if self.boundary.contact is not None:
             forget_list(self.boundary.contact.close)

@@ -137,14 +137,16 @@ def _fill(pressure: GlobalPressure, x: Array, v: Array, volumes: Array, flows: A
 def body_volumes(pressure: GlobalPressure, x: Array) -> Array:
     """Return the volume (B,) [m^d] of each body at positions (N, 3) [m]."""
     volumes, flows = np.zeros((2, len(pressure.offset) - 1))
-    _fill(pressure, x, np.zeros_like(x), volumes, flows)
+    if len(volumes):
+        _fill(pressure, x, np.zeros_like(x), volumes, flows)
     return volumes
 
 
 def pressures(pressure: GlobalPressure, x: Array, v: Array) -> Array:
     """Return p (B,) [Pa, times the thickness of plane bodies] at positions [m] and velocities [m/s] (N, 3)."""
     volumes, flows = np.zeros((2, len(pressure.rest)))
-    _fill(pressure, x, v, volumes, flows)
+    if len(volumes):
+        _fill(pressure, x, v, volumes, flows)
     return np.asarray(-pressure.stiffness * (volumes - pressure.rest) - pressure.damping * flows)
 
 

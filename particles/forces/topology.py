@@ -222,7 +222,8 @@ class Contacts(NamedTuple):
 def contacts(topology: Topology, x: Array, v: Array) -> Contacts:
     """Evaluate all contacts at positions [m] and velocities [m/s] (N, 3)."""
     push, distance, normal, share = (np.zeros((len(topology.vertex), *tail)) for tail in ((), (), (3,), (3,)))
-    _fill_contacts(topology, x, v, push, distance, normal, share)
+    if len(topology.vertex):
+        _fill_contacts(topology, x, v, push, distance, normal, share)
     return Contacts(push, distance, normal, share[:, : topology.feature.shape[1]])
 
 

@@ -77,7 +77,7 @@ def element_stages(
         (forces.tets, add_tet_forces, (state.tets, x, v, before, force)),
     )
     stages = [
-        Stage(add, (group, *arguments), into=parts[kind : kind + 1])
+        Stage(add(group.remembers, group.viscous, group.softens), (group, *arguments), into=parts[kind : kind + 1])
         for kind, (group, add, arguments) in enumerate(groups)
         if group.number
     ]
@@ -124,11 +124,7 @@ def seed_kinds(forces: Forces, state: State, x: Array, v: Array) -> list[Add]:
     simplices = cells.add_triangle_forces if plane else cells.add_tet_forces
     kinds: list[tuple[Any, Any, tuple[Any, ...]]] = [
         (forces.seed, corner_forces, (forces.seed, state.seed_arms, x, v)),
-        (
-            forces.cells,
-            cells.add_triangle_forces if plane else cells.add_tet_forces,
-            (forces.cells, x, v, state.cell_arms),
-        ),
+        (forces.cells, simplices, (forces.cells, x, v, state.cell_arms)),
         (forces.quadrilaterals, add_quadrilateral_forces, (forces.quadrilaterals, state.quadrilateral_arms, x, v)),
     ]
     return [(add, arguments) for elements, add, arguments in kinds if len(elements.corners)]

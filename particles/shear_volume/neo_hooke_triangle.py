@@ -15,6 +15,7 @@ Newtonian, 2 eta J dev D, with psi for 1/J in D.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -131,63 +132,67 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, pulls
         pulls[3 * CHUNK + k] -= yy * ax - xy * ay
 
 
-@compiled(inside=True)
-def add_neo_hooke_forces(
-    group: Group, memory: Memory, x: Array, v: Array, part: float, room: Room, force: Array
-) -> float:  # fmt: skip
-    """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
+@cache
+def add_neo_hooke_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
+    """Return the compiled function that adds the forces of elements with or without arms, dashpots and softening.
 
-    `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
+    It advances arms to positions x (N, 3) [m] and adds all forces at velocities v [m/s] to `force` (N, 3) [N]. `part`
+    [s] is the step that led here, 0 for a whole one. It returns into how many parts the next has to be divided.
     """
-    if group.remembers or group.viscous:
-        return float(_add_with_networks(group, memory, x, v, part, force))
-    stiffer, corners = 0.0, group.corners
-    for chunk in range(group.constants.shape[0]):
-        c = group.constants[chunk]
-        gather_shapes(corners, chunk * CHUNK, x, room.shape, c)
-        if _pull_by_springs((room.shape, c), group.limit, room.pulls):
-            stiffer = max(stiffer, _stiffest(room.shape, c))
-        scatter_pulls(corners, chunk * CHUNK, room.pulls, force)
-    return parts_of(group, stiffer)
 
+    @compiled(inside=True)
+    def add_by_springs(
+        group: Group, memory: Memory, x: Array, v: Array, part: float, room: Room, force: Array
+    ) -> float:  # fmt: skip
+        stiffer, corners = 0.0, group.corners
+        for chunk in range(group.constants.shape[0]):
+            c = group.constants[chunk]
+            gather_shapes(corners, chunk * CHUNK, x, room.shape, c)
+            if _pull_by_springs((room.shape, c), group.limit, room.pulls):
+                stiffer = max(stiffer, _stiffest(room.shape, c))
+            scatter_pulls(corners, chunk * CHUNK, room.pulls, force)
+        return parts_of(group, stiffer)
 
-@compiled(inside=True, allocates=True)
-def _add_with_networks(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
-    """The same for elements that have more than springs."""
-    stiffer = 0.0
-    edges, rates, pulls = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
-    strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
-    scratch = np.empty(PLANE_SCRATCH * CHUNK if group.softens else 0)
-    for chunk in range(group.constants.shape[0]):
-        first, c = chunk * CHUNK, group.constants[chunk]
-        gather_shapes(group.corners, first, x, edges, c)
-        if group.remembers:
-            tension[:] = 0.0
-            before = memory.shear_before[chunk]
-            _measure(edges, c, strain)
-            if group.softens:
+    @compiled(inside=True, allocates=True)
+    def add_with_networks(
+        group: Group, memory: Memory, x: Array, v: Array, part: float, room: Room, force: Array
+    ) -> float:  # fmt: skip
+        stiffer = 0.0
+        edges, rates, pulls = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), np.empty(4 * CHUNK)
+        strain, tension = np.empty(4 * CHUNK), np.zeros(4 * CHUNK)
+        scratch = np.empty(PLANE_SCRATCH * CHUNK if softens else 0)
+        for chunk in range(group.constants.shape[0]):
+            first, c = chunk * CHUNK, group.constants[chunk]
+            gather_shapes(group.corners, first, x, edges, c)
+            if remembers:
+                tension[:] = 0.0
+                before = memory.shear_before[chunk]
+                _measure(edges, c, strain)
+                if softens:
+                    gather_edges(group.corners, first, v, rates)
+                    soften_tensors(group, memory, chunk, part, edges, rates, strain, tension, scratch)
+                shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
+                advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
+                advance_arms(
+                    group.volume,
+                    chunk,
+                    part,
+                    memory.volume_arms[chunk],
+                    memory.volume_before[chunk],
+                    strain[area],
+                    tension[area],
+                )
+            if _pull((edges, c, tension), group.limit, pulls):
+                stiffer = max(stiffer, _stiffest(edges, c))
+            if viscous:
                 gather_edges(group.corners, first, v, rates)
-                soften_tensors(group, memory, chunk, part, edges, rates, strain, tension, scratch)
-            shear, area = slice(0, 3 * CHUNK), slice(3 * CHUNK, 4 * CHUNK)
-            advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
-            advance_arms(
-                group.volume,
-                chunk,
-                part,
-                memory.volume_arms[chunk],
-                memory.volume_before[chunk],
-                strain[area],
-                tension[area],
-            )
-        if _pull((edges, c, tension), group.limit, pulls):
-            stiffer = max(stiffer, _stiffest(edges, c))
-        if group.viscous:
-            gather_edges(group.corners, first, v, rates)
-            left = scratch[:CHUNK] if group.softens else group.shear.viscosity[chunk]
-            left_of_area = scratch[CHUNK : 2 * CHUNK] if group.softens else group.volume.viscosity[chunk]
-            _add_dashpots(edges, rates, c, left, left_of_area, pulls)
-        scatter_pulls(group.corners, first, pulls, force)
-    return parts_of(group, stiffer)
+                left = scratch[:CHUNK] if softens else group.shear.viscosity[chunk]
+                left_of_area = scratch[CHUNK : 2 * CHUNK] if softens else group.volume.viscosity[chunk]
+                _add_dashpots(edges, rates, c, left, left_of_area, pulls)
+            scatter_pulls(group.corners, first, pulls, force)
+        return parts_of(group, stiffer)
+
+    return add_with_networks if remembers or viscous else add_by_springs
 
 
 @compiled(nogil=True, allocates=True)

@@ -16,6 +16,9 @@ Newtonian, 2 eta J dev D, with psi for 1/J in D.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -190,46 +193,52 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, volume: Array, pul
         pulls[8 * CHUNK + k] -= xz * rx + yz * ry + zz * rz
 
 
-@compiled(inside=True, allocates=True)
-def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
-    """Advance arms to positions x (N, 3) [m], add all forces at velocities v [m/s] to `force` (N, 3) [N].
+@cache
+def add_tet_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
+    """Return the compiled function that adds the forces of elements with or without arms, dashpots and softening.
 
-    `part` [s] is the step that led here, 0 for a whole one. Returns into how many parts the next has to be divided.
+    It advances arms to positions x (N, 3) [m] and adds all forces at velocities v [m/s] to `force` (N, 3) [N]. `part`
+    [s] is the step that led here, 0 for a whole one. It returns into how many parts the next has to be divided.
     """
-    stiffer = 0.0
-    edges, rates, pulls = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    strain, tension = np.empty(7 * CHUNK), np.zeros(7 * CHUNK)
-    scratch = np.empty(SPACE_SCRATCH * CHUNK if group.softens else 0)
-    for chunk in range(group.constants.shape[0]):
-        first, c = chunk * CHUNK, group.constants[chunk]
-        gather_tets(group.corners, first, x, edges)
-        if group.remembers:
-            tension[:] = 0.0
-            before = memory.shear_before[chunk]
-            _measure(edges, c, strain)
-            if group.softens:
+
+    @compiled(inside=True, allocates=True)
+    def add_tet_forces(group: Group, memory: Memory, x: Array, v: Array, part: float, force: Array) -> float:
+        stiffer = 0.0
+        edges, rates, pulls = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+        strain, tension = np.empty(7 * CHUNK), np.zeros(7 * CHUNK)
+        scratch = np.empty(SPACE_SCRATCH * CHUNK if softens else 0)
+        for chunk in range(group.constants.shape[0]):
+            first, c = chunk * CHUNK, group.constants[chunk]
+            gather_tets(group.corners, first, x, edges)
+            if remembers:
+                tension[:] = 0.0
+                before = memory.shear_before[chunk]
+                _measure(edges, c, strain)
+                if softens:
+                    gather_tets(group.corners, first, v, rates)
+                    soften_tensors(group, memory, chunk, part, edges, rates, strain, tension, scratch)
+                shear, volume = slice(0, 6 * CHUNK), slice(6 * CHUNK, 7 * CHUNK)
+                advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
+                advance_arms(
+                    group.volume,
+                    chunk,
+                    part,
+                    memory.volume_arms[chunk],
+                    memory.volume_before[chunk],
+                    strain[volume],
+                    tension[volume],
+                )
+            if _pull(edges, c, tension, group.limit, pulls):
+                stiffer = max(stiffer, _stiffest(edges, c))
+            if viscous:
                 gather_tets(group.corners, first, v, rates)
-                soften_tensors(group, memory, chunk, part, edges, rates, strain, tension, scratch)
-            shear, volume = slice(0, 6 * CHUNK), slice(6 * CHUNK, 7 * CHUNK)
-            advance_arms(group.shear, chunk, part, memory.shear_arms[chunk], before, strain[shear], tension[shear])
-            advance_arms(
-                group.volume,
-                chunk,
-                part,
-                memory.volume_arms[chunk],
-                memory.volume_before[chunk],
-                strain[volume],
-                tension[volume],
-            )
-        if _pull(edges, c, tension, group.limit, pulls):
-            stiffer = max(stiffer, _stiffest(edges, c))
-        if group.viscous:
-            gather_tets(group.corners, first, v, rates)
-            left = scratch[:CHUNK] if group.softens else group.shear.viscosity[chunk]
-            left_of_volume = scratch[CHUNK : 2 * CHUNK] if group.softens else group.volume.viscosity[chunk]
-            _add_dashpots(edges, rates, c, left, left_of_volume, pulls)
-        scatter_tets(group.corners, first, pulls, force)
-    return parts_of(group, stiffer)
+                left = scratch[:CHUNK] if softens else group.shear.viscosity[chunk]
+                left_of_volume = scratch[CHUNK : 2 * CHUNK] if softens else group.volume.viscosity[chunk]
+                _add_dashpots(edges, rates, c, left, left_of_volume, pulls)
+            scatter_tets(group.corners, first, pulls, force)
+        return parts_of(group, stiffer)
+
+    return add_tet_forces
 
 
 @compiled(nogil=True, allocates=True)

@@ -210,7 +210,6 @@ def test_auto_takes_the_fastest_kernel_that_can(
     ("options", "place", "remedy"),
     [
         ({"kernel": "general", "precision": "single"}, "precision", "leave it out"),
-        ({"kernel": "structured", "threads": 2}, "threads", "threads = 1"),
         ({"kernel": "unstructured", "topology_stiffness": 1.0}, "kernel", "topology forces; leave kernel out"),
         (
             {"kernel": "structured", "precision": "single", "topology_stiffness": 1.0},
@@ -218,7 +217,6 @@ def test_auto_takes_the_fastest_kernel_that_can(
             "'single' is for linear edges and volume springs alone, and this body has topology forces",
         ),
         ({"precision": "single", "stepper": "rk4"}, "precision", "stepper = 'rk4'; leave precision out"),
-        ({"threads": 2, "topology_stiffness": 1.0}, "threads", "leave threads out"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

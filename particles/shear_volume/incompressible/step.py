@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.history import LISTED
-from rheotwin.constraints.contact.near_tools import note_way
 from rheotwin.constraints.rows import Rows, add_by_node, along
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
@@ -111,7 +110,7 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
         if not again:
             break
         smooth = False
-    note_way(push.near, way)
+    push.moved[0] += way
     return smooth
 
 

@@ -140,6 +140,7 @@ def test_the_stable_step_is_where_it_turns(make_problem: Callable[..., Problem],
     for factor in (0.99, 1.01):
         simulation = start(problem, shear=shear)
         object.__setattr__(simulation, "step_size", factor * simulation.stable_step)
+        simulation._bind()
         state = simulation.save()
         free = problem.owners[:, 0] < 0
         state["velocities"][free, :2] = 1e-9 * np.random.default_rng(0).normal(size=(free.sum(), 2))

@@ -146,6 +146,7 @@ def test_the_stable_step_is_where_it_turns(
             "_forces",
             pack_forces(simulation._elements, padded(problem.points), simulation.step_size),
         )
+        simulation._bind()
         simulation.restore(rest | {"step_size": np.array(simulation.step_size)})
         simulation._state.velocities[:, :dimension] = wave
         simulation._take(1500)
