@@ -44,7 +44,7 @@ class Tangent(NamedTuple):
     pull_slope: Array
 
 
-@compiled
+@compiled(allocates=True)
 def _slopes(elements: Elements, h: float) -> Array:
     slope = elements.stiffness * h + elements.viscosity
     for arm in range(elements.arm_gain.shape[0]):
