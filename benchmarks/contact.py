@@ -20,7 +20,7 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkDoubleArray
 from vtkmodules.vtkFiltersCore import vtkImplicitPolyDataDistance
 
-from benchmarks.particles import box, options
+from benchmarks.particles import STEPS, box, options
 from benchmarks.scene_cost import scene_costs
 from benchmarks.side_by_side import Ratio, seconds
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs, find_pairs_with_room
@@ -169,21 +169,20 @@ ON_FLOOR: dict[str, dict[str, Any]] = {
     "friction": {"tools": FLOOR, "contact": {"law": "exact", "friction": 0.3, "bodies": False}},
     "self": {"tools": FLOOR, "contact": {**SPRINGS, "bodies": True, "self": True}},
 }
-FLOOR_STEPS = 4000
 
 
 def on_floor() -> list[Ratio]:
     """Compare steps of the reference body on a floor, where 225 of 1234 candidates rest, with free ones."""
     scenes = {
         f"{kernel} {name}": (
-            box(FLOOR_STEPS, supports={}, gravity=[0.0, 0.0, -1e-3], **case),
+            box(STEPS[kernel], supports={}, gravity=[0.0, 0.0, -1e-3], **case),
             "truss",
             options(kernel),
         )
         for kernel in KERNELS
         for name, case in ON_FLOOR.items()
     }
-    costs = scene_costs(scenes)
+    costs = scene_costs(scenes, rounds=2)
     return [
         Ratio(
             f"{kernel}, {name} / free step",

@@ -1,7 +1,7 @@
 """The circuit as `rheotwin run` takes it, beside the same words in C and beside the truss in single precision.
 
-Scenes are `scenes/fixed-point-3d.toml` in two sizes; the compiled circuit alone goes word by word where C goes. Its words
-in C have 16-bit memories, the same runs or order of edges, and count no overflows. The circuit of the papers took
+Scenes are `scenes/fixed-point-3d.toml` in two sizes; the compiled circuit alone goes word by word where C goes. Its
+words in C have 16-bit memories, the same runs or order of edges, and count no overflows. The circuit of the papers took
 138 us a step for 9 x 9 x 9 points (measured) and 92 us for 15 x 15 x 16 (projected, four modules).
 """
 

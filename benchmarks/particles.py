@@ -34,7 +34,7 @@ Work = Callable[[], object]
 
 CELLS = (14, 14, 15)
 STEPS = {"structured": 20_000, "unstructured": 10_000, "general": 4_000}
-"""Steps of a run."""
+"""Steps of a run: so many that loading compiled code (some 20 ms) does not count."""
 KERNEL_STEPS = 200
 STEP = 0.02
 LAW = {"model": "three-element", "young": 12.0, "poisson": 0.25, "voigt_viscosity": 0.5, "series_viscosity": 60.0}
@@ -147,6 +147,33 @@ def reference_body() -> list[Ratio]:
     return found
 
 
+EXTRAS: dict[str, dict[str, Any]] = {
+    "volume springs": {"volume_term": True},
+    "topology forces": {"topology_stiffness": 10.0, "topology_damping": 0.1},
+    "global pressure": {"global_pressure": 0.01},
+    "stepper euler": {"stepper": "euler", "step": 0.25 * STEP},
+    "stepper implicit": {"stepper": "implicit"},
+    "stepper rk4": {"stepper": "rk4"},
+}
+ALONE = {"structured": ("volume springs", "topology forces", "global pressure"), "unstructured": ("volume springs",)}
+"""What the fast kernels know besides edges; the general one knows all."""
+
+
+def extras() -> list[Ratio]:
+    """Measure what else a body may have, a short run each."""
+    scenes: dict[str, Any] = {
+        f"{kernel}, {name}": (
+            box(STEPS[kernel]),
+            "truss",
+            options(kernel) | more,
+        )
+        for kernel in STEPS
+        for name, more in EXTRAS.items()
+        if name in ALONE.get(kernel, EXTRAS)
+    }
+    return [Ratio(f"P1 {name}, step [us]", cost.step) for name, cost in scene_costs(scenes, rounds=1).items()]
+
+
 def many_edges() -> list[Ratio]:
     """Measure a million edges against the reference body, per edge: what leaving the cache costs."""
     scenes = {
@@ -171,4 +198,4 @@ def measure() -> list[Ratio]:
     """Measure everything."""
     taken = 1e6 * timed_body(CELLS[0] + 1, extras=True, seconds=1.0, options={}).step_seconds
     haptic = Ratio("`rheotwin realtime`, all extras, step [us]", taken, 100.0, "elapsed")
-    return [*reference_body(), haptic, *(many_edges() if "--large" in sys.argv else [])]
+    return [*reference_body(), *extras(), haptic, *(many_edges() if "--large" in sys.argv else [])]
