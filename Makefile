@@ -11,7 +11,7 @@ CHECK_BIN := $(CHECK_VENV)/bin
 PYTEST_WORKERS ?= 2
 DEMO_OUTPUT ?= runs/demo
 
-.PHONY: demo test peers check quality wheel-check bench clean
+.PHONY: demo test test-all peers check quality wheel-check bench clean
 
 demo: $(VENV)/.ready
 	@echo "holding the solvers against reference numbers (quick ones; compiles once) ..."
@@ -21,6 +21,10 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope
+
+# With full products of options, which take an hour or so.
+test-all: $(VENV)/.ready-test
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m ""
 
 # The same problems in other programs. FElupe and SfePy come with pip; CalculiX is a program of the system.
 peers: $(VENV)/.ready-peers

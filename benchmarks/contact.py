@@ -1,5 +1,6 @@
-"""Contact geometry beside scipy's and VTK's: self contact of two plates in one body, distance to a triangulated tool.
+"""Contact: what a floor adds to a step of `rheotwin run`, and geometry beside SciPy's and VTK's to explain it.
 
+The geometry is self contact of two plates in one body and distances to a triangulated tool.
 A neighbour query of cKDTree is the smallest part of any search by points; its tree is built outside of the clock,
 while ours is fitted to the moved surface within. `lists hold` is what most steps take, `lists made anew` the step in
 which something has moved by half the margin.
@@ -19,7 +20,8 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkDoubleArray
 from vtkmodules.vtkFiltersCore import vtkImplicitPolyDataDistance
 
-from benchmarks import contact_particles
+from benchmarks.particles import STEPS, box, options
+from benchmarks.scene_cost import scene_costs
 from benchmarks.side_by_side import Ratio, seconds
 from rheotwin.constraints.contact.detect import FINE, find_body_pairs, find_pairs_with_room
 from rheotwin.constraints.contact.pairs import Pairs, room_for_pairs
@@ -155,6 +157,45 @@ def _open3d(vertices: Array, triangles: Array, points: Array) -> Callable[[], ob
     return work
 
 
+KERNELS = ("structured", "unstructured", "general")
+FLOOR: dict[str, Any] = {"floor": {"shape": "plane", "center": [0.0, 0.0, 1e-4], "normal": [0.0, 0.0, 1.0]}}
+SPRINGS = {"law": "penalty", "stiffness": 10.0, "damping": 0.1, "bodies": False}
+ON_FLOOR: dict[str, dict[str, Any]] = {
+    "free": {},
+    "tool alone": {"tools": FLOOR},
+    "exact": {"tools": FLOOR, "contact": {"law": "exact", "bodies": False}},
+    "penalty": {"tools": FLOOR, "contact": SPRINGS},
+    "integrated": {"tools": FLOOR, "contact": {**SPRINGS, "law": "integrated", "integral": 1.0, "region": 0.1}},
+    "friction": {"tools": FLOOR, "contact": {"law": "exact", "friction": 0.3, "bodies": False}},
+    "self": {"tools": FLOOR, "contact": {**SPRINGS, "bodies": True, "self": True}},
+}
+
+
+def on_floor() -> list[Ratio]:
+    """Compare steps of the reference body on a floor, where 225 of 1234 candidates rest, with free ones."""
+    scenes = {
+        f"{kernel} {name}": (
+            box(STEPS[kernel], supports={}, gravity=[0.0, 0.0, -1e-3], **case),
+            "truss",
+            options(kernel),
+        )
+        for kernel in KERNELS
+        for name, case in ON_FLOOR.items()
+    }
+    costs = scene_costs(scenes, rounds=2)
+    return [
+        Ratio(
+            f"{kernel}, {name} / free step",
+            costs[f"{kernel} {name}"].step / costs[f"{kernel} free"].step,
+            1.15 if name != "self" else float("inf"),
+            f"{costs[f'{kernel} free'].step:.1f} -> {costs[f'{kernel} {name}'].step:.1f} us",
+        )
+        for kernel in KERNELS
+        for name in ON_FLOOR
+        if name != "free"
+    ]
+
+
 def measure() -> list[Ratio]:
     """Measure everything."""
-    return [*self_contact(), *linear_in_size(), *nearest_to_tool(), *contact_particles.measure()]
+    return [*self_contact(), *linear_in_size(), *nearest_to_tool(), *on_floor()]

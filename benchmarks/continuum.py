@@ -1,135 +1,150 @@
-"""Shear and volume elements on one thread: tetrahedra beside the finite-element kernel, triangles, constant volume.
+"""Shear and volume elements as `rheotwin run` takes them, beside C compiled here; one thread.
 
-Both kernels take the same steps of the same elastic cube, large strain, no supports. `shear-volume` evaluates the same
-energy from scalar products of edges instead of the deformation gradient.
+20,250 tetrahedra and 20,000 triangles stand on a table under their weight. The C loop has the same energy of the same
+tetrahedra from the deformation gradient, and ends in the same place. Constant volume is the cost of the option
+`incompressible` for a cube under a plate that comes down: a Voigt cube comes to rest, an elastic one goes on ringing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
 from typing import Any
 
 import numpy as np
 
-from benchmarks.continuum_pressure import LAWS, LIMIT, pressure_cost
-from benchmarks.fem_f2 import LAME, SHEAR, STEPS, Cube
-from benchmarks.particles import REFERENCE, c_library, c_scatter, microseconds, sorted_edges, truss
-from benchmarks.side_by_side import Ratio
+from benchmarks.particles import C_NAMES, C_SOURCE
+from benchmarks.scene_cost import Cost, scene_costs
+from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
-from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
-from rheotwin.particles.shear_volume.solver import ShearVolumeSolver
+from rheotwin.fem.fast.assembly import tet_geometry
+from rheotwin.particles.in_lanes import aligned_copy
 from rheotwin.scene import scene_from_data
-from rheotwin.solver import checked_options
 
 CELLS = {2: 100, 3: 15}
 """Squares or cubes a side, split: 20,000 triangles, 20,250 tetrahedra."""
-STEP = 1e-5
-BEYOND = 1.2
-"""What a step may cost, in steps of the finite elements per tetrahedron (issue 7)."""
-TRIANGLE = 8.0 / (66.9e3 / 19531)
-"""What a triangle may cost, in edges of the plain C loop: 8 ns (issue 7) where those of the reference body take 66.9 us
-(spec performance A, C AoS4 scatter). Numbers of nanoseconds hold for one machine only."""
-ELASTIC: dict[str, Any] = {"model": "elastic", "lame": LAME, "shear": SHEAR}
-THREE: dict[str, Any] = {
-    "model": "three-element",
-    "lame": LAME,
-    "shear": SHEAR,
-    "voigt_viscosity": {"lame": 0.1, "shear": 0.1},
-    "series_viscosity": {"lame": 100.0, "shear": 100.0},
+STEP, STEPS, C_STEPS = 1e-3, 1000, 50
+BULK, SHEAR = 250.0, 100.0
+EQUAL: dict[str, Any] = {"bulk": BULK, "shear": SHEAR}
+LAWS: dict[str, dict[str, Any]] = {
+    "elastic": {"model": "elastic", **EQUAL},
+    "three-element": {
+        "model": "three-element",
+        **EQUAL,
+        "voigt_viscosity": {"bulk": 0.1, "shear": 0.1},
+        "series_viscosity": {"bulk": 100.0, "shear": 100.0},
+    },
 }
+SAME = 1e-9
+"""Largest distance [m] from where C ends, after a thousand steps of rounding."""
 
 
-def block(dimension: int, law: dict[str, Any], **options: Any) -> ShearVolumeSimulation:
-    """Return a unit square or cube of one law on the run, with a little noise in velocity."""
-    data = {
+def block(dimension: int, law: str) -> dict[str, Any]:
+    """Return a unit square or cube on a table."""
+    body = {"shape": "box", "size": [1.0] * dimension, "cells": [CELLS[dimension]] * dimension, "law": "stuff"}
+    return {
         "schema": 1,
         "dimension": dimension,
-        "duration": 100.0,
+        "duration": STEP * STEPS,
+        "gravity": [0.0] * (dimension - 1) + [-1.0],
+        "laws": {"stuff": LAWS[law]},
+        "bodies": {"block": {**body, "density": 1.0} | ({"pattern": "six"} if dimension == 3 else {})},
+        "supports": {"table": {"body": "block", "where": {"side": "bottom"}}},
+        "probes": {"corner": {"body": "block", "at": [1.0] * dimension}},
+        "output": {"interval": STEP * STEPS},
+    }
+
+
+def c_tetrahedra(corner: tuple[float, ...]) -> float | None:
+    """Return microseconds of a step of the neo-Hookean loop in C, which has to end at `corner` as the scene does."""
+    problem = build_problem(scene_from_data(block(3, "elastic")))
+    tets, nodes = tet_geometry(problem.points, problem.bodies[0].mesh.t.T), len(problem.points)
+
+    def rows(values: Any) -> Any:
+        return aligned_copy(np.pad(values, ((0, 0), (0, 1))), np.float64)
+
+    # Component k of the gradients of corners 1 to 3 stands in [corner, k].
+    gradients = rows(tets.gradients[:, 1:].reshape(-1, 3))
+    weight, inverse = rows(problem.masses[:, None] * problem.gravity), np.where(problem.owners[:, 0] < 0, 1.0, 0.0)
+    x, v, f = rows(problem.points), rows(0.0 * problem.points), rows(0.0 * problem.points)
+    arrays = [x, v, f, weight, aligned_copy(inverse / problem.masses, np.float64)]
+    places = [address(array) for array in (tets.corners, gradients, tets.volumes, *arrays)]
+    with c_library(C_SOURCE, *C_NAMES["double"]) as library:
+        if library is None:
+            return None
+
+        def take(steps: int) -> None:
+            head = (ctypes.c_long(steps), ctypes.c_double(STEP), ctypes.c_long(len(tets.corners)))
+            library.neo_hooke_steps(*head, *places, ctypes.c_long(nodes), *map(ctypes.c_double, (SHEAR, BULK)))
+
+        take(STEPS)
+        found = x.reshape(nodes, 4)[problem.probes["corner"], :3] - problem.points[problem.probes["corner"]]
+        if not np.abs(found - corner).max() <= SAME:
+            raise RuntimeError(f"C ends at {found}, shear-volume at {corner}")
+        return microseconds({"C": lambda: take(C_STEPS)}, C_STEPS)["C"]
+
+
+def elements() -> list[Ratio]:
+    """Measure tetrahedra and triangles of either law."""
+    options = {"step": STEP, "unstable": "substep"}
+    scenes: dict[str, Any] = {
+        f"{shape}, {law}": (block(dimension, law), "shear-volume", options)
+        for shape, dimension in (("tetrahedra", 3), ("triangles", 2))
+        for law in LAWS
+    }
+    scenes["triangles, cotangent"] = (block(2, "elastic"), "shear-volume", {**options, "shear": "cotangent"})
+    costs = scene_costs(scenes)
+    count = {"tetrahedra": 6 * CELLS[3] ** 3, "triangles": 2 * CELLS[2] ** 2}
+    each = {name: 1e3 * cost.step / count[name.split(",")[0]] for name, cost in costs.items()}
+    found = [Ratio(f"{name}, step [ns each]", each[name], float("inf"), cost.line) for name, cost in costs.items()]
+    solid = costs["tetrahedra, elastic"]
+    corner = tuple(solid.last[f"probe.corner.displacement_{axis}"] for axis in "xyz")
+    in_c = c_tetrahedra(corner)
+    if in_c is not None:
+        per_tet = 1e3 * in_c / count["tetrahedra"]
+        detail = f"C {per_tet:.1f} ns a tetrahedron"
+        found.append(Ratio("elastic tetrahedra / C", each["tetrahedra, elastic"] / per_tet, 1.0, detail))
+        found.append(Ratio("elastic triangles / tetrahedra in C", each["triangles, elastic"] / per_tet, 0.5))
+    return found
+
+
+def pressed_cube(law: dict[str, Any]) -> dict[str, Any]:
+    """Return a cube of 20,250 tetrahedra under a plate that comes down by a tenth of its height in 1000 steps."""
+    height, duration = 15.0, 30.0
+    motion = {"times": [0.0, duration], "displacement": [[0.0] * 3, [0.0, 0.0, -0.1 * height]]}
+    body = {"shape": "box", "size": [height] * 3, "cells": [15] * 3, "pattern": "six", "law": "stuff", "density": 1.0}
+    plate = {"shape": "plane", "center": [0.0, 0.0, height], "normal": [0.0, 0.0, -1.0], "motion": motion}
+    return {
+        "schema": 1,
+        "dimension": 3,
+        "duration": duration,
         "laws": {"stuff": law},
-        "bodies": {
-            "block": {"shape": "box", "size": [1.0] * dimension, "cells": [CELLS[dimension]] * dimension}
-            | {"cell": "triangle" if dimension == 2 else "tet", "law": "stuff", "mass": 1.0, "mass_sharing": "equal"}
-            | ({"pattern": "six"} if dimension == 3 else {})
-        },
-        "output": {"interval": 100.0},
+        "bodies": {"cube": body},
+        "supports": {"floor": {"body": "cube", "where": {"side": "bottom"}}},
+        "tools": {"plate": plate},
+        "output": {"interval": duration},
     }
-    solver = ShearVolumeSolver()
-    simulation = solver.start(
-        build_problem(scene_from_data(data)), checked_options(solver, {"step": STEP, "unstable": "substep", **options})
-    )
-    state = simulation.save()
-    noise = np.random.default_rng(0).standard_normal(simulation.velocities.shape)
-    state["velocities"][:, :dimension] = 1e-3 * noise
-    simulation.restore(state)
-    return simulation
 
 
-def steps_of(simulation: ShearVolumeSimulation) -> Callable[[], None]:
-    """Return work that takes STEPS steps."""
-
-    def work() -> None:
-        simulation.advance((simulation.step_count + STEPS) * simulation.step_size, STEPS)
-
-    return work
-
-
-def tetrahedra() -> list[Ratio]:
-    """Measure tetrahedra beside finite elements."""
-    cube, elastic, viscous = Cube(CELLS[3]), block(3, ELASTIC), block(3, THREE)
-    works = {"fem": cube.neo_hookean_steps(), "elastic": steps_of(elastic), "three-element": steps_of(viscous)}
-    spent = microseconds(works, STEPS)
-    count = elastic.statistics()["elements"]["tets"]
-    each = {name: 1e3 * time / (cube.elements if name == "fem" else count) for name, time in spent.items()}
-    shown = ", ".join(f"{name} {time:.1f}" for name, time in each.items()) + " ns a tetrahedron"
-    return [
-        Ratio("shear-volume / fem, elastic, per tetrahedron", each["elastic"] / each["fem"], BEYOND, shown),
-        Ratio("three-element / elastic, tetrahedra", each["three-element"] / each["elastic"], 3.0, shown),
-    ]
-
-
-def triangles() -> list[Ratio]:
-    """Measure triangles beside the plain loop over edges in C."""
-    simulations = {
-        f"{shear} {name}": block(2, law, shear=shear)
-        for shear in ("neo-hooke", "cotangent")
-        for name, law in (("elastic", ELASTIC), ("three-element", THREE))
-    }
-    works = {name: steps_of(simulation) for name, simulation in simulations.items()}
-    count = dict.fromkeys(works, 2 * CELLS[2] ** 2)
-    with c_library(np.float64) as library:
-        if library is not None:
-            body = truss(*REFERENCE)
-            works["C edge"] = c_scatter(library, sorted_edges(body, np.float64)[0], STEPS)
-            count["C edge"] = body.count
-        spent = microseconds(works, STEPS)
-    each = {name: 1e3 * time / count[name] for name, time in spent.items()}
-    shown = ", ".join(f"{name} {time:.1f}" for name, time in each.items()) + " ns"
-    return [
-        Ratio(f"elastic triangle, {shear} / C edge", each[f"{shear} elastic"] / each["C edge"], TRIANGLE, shown)
-        for shear in ("neo-hooke", "cotangent")
-        if "C edge" in each
-    ]
-
-
-def pressures() -> list[Ratio]:
+def constant_volume() -> list[Ratio]:
     """Measure what constant volume costs beside the step."""
-    found = {law: pressure_cost(law) for law in LAWS}
-    return [
-        Ratio(
-            f"constant volume / explicit step, {law}",
-            one["ratio"],
-            LIMIT,
-            f"{one['pressure_ms']:.2f} ms beside {one['explicit_step_ms']:.2f} ms",
-        )
-        for law, one in found.items()
-    ]
+    laws = {
+        "voigt": {"model": "voigt", "young": 3.0, "viscosity": 1.5, "poisson": 0.3},
+        "elastic": {"model": "elastic", "young": 3.0, "poisson": 0.3},
+    }
+    options: dict[str, dict[str, Any]] = {"free": {"step": 0.03}, "cell": {"step": 0.03, "incompressible": "cell"}}
+    costs = scene_costs(
+        {f"{law} {kind}": (pressed_cube(laws[law]), "shear-volume", options[kind]) for law in laws for kind in options},
+        rounds=1,
+    )
+
+    def ratio(law: str, free: Cost, kept: Cost) -> Ratio:
+        rounds = kept.statistics["constraint_iterations_per_step"]
+        detail = f"{1e-3 * free.step:.2f} -> {1e-3 * kept.step:.2f} ms, {rounds:.1f} iterations; {kept.line}"
+        return Ratio(f"constant volume / explicit step, {law}", kept.stepping / free.stepping - 1.0, 3.0, detail)
+
+    return [ratio(law, costs[f"{law} free"], costs[f"{law} cell"]) for law in laws]
 
 
 def measure() -> list[Ratio]:
     """Measure everything."""
-    return [*tetrahedra(), *triangles(), *pressures()]
-
-
-if __name__ == "__main__":
-    for ratio in measure():
-        print(ratio.line)
+    return [*elements(), *constant_volume()]

@@ -1,26 +1,22 @@
-"""The fast circuit beside the same words in C, compiled here, and beside the truss in single precision; one thread.
+"""The circuit as `rheotwin run` takes it, beside the same words in C and beside the truss in single precision.
 
-`C int16` has 16-bit memories, the same runs or the same order of edges, and counts no overflows. The circuit of the
-papers took 138 us a step for 9 x 9 x 9 points (measured) and 92 us for 15 x 15 x 16 (projected, four modules).
+Scenes are `scenes/fixed-point-3d.toml` in two sizes; the compiled circuit alone goes word by word where C goes. Its
+words in C have 16-bit memories, the same runs or order of edges, and count no overflows. The circuit of the papers took
+138 us a step for 9 x 9 x 9 points (measured) and 92 us for 15 x 15 x 16 (projected, four modules).
 """
 
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from time import thread_time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.particles import FLAGS, microseconds, truss
-from benchmarks.side_by_side import Ratio
+from benchmarks.scene_cost import ROOT, scene_costs
+from benchmarks.side_by_side import Ratio, c_library, microseconds
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.kernels import FastCircuit, scalar_table
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
@@ -29,23 +25,9 @@ Array = Any
 SOURCE = Path(__file__).with_name("fixed_point_reference.c")
 SPACING = {(9, 9, 9): 10.0, (15, 15, 16): 10.0}
 TARGET = {(9, 9, 9): 15.0, (15, 15, 16): 60.0}
-"""Most microseconds of a step on a grid; four times as many for other meshes."""
+"""Most microseconds of a step of the scene."""
 CIRCUIT = {(9, 9, 9): 138.0, (15, 15, 16): 92.0}
-UNSTRUCTURED = 4.0
 STEPS = 200
-
-
-@contextmanager
-def c_library() -> Iterator[Any]:
-    """Compile the reference for this machine; None without a compiler."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        yield None
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "fixed_point_reference.so"
-        subprocess.run([compiler, *FLAGS, "-shared", "-fPIC", str(SOURCE), "-o", str(library)], check=True)
-        yield ctypes.CDLL(str(library))
 
 
 def pulled(shape: tuple[int, int, int]) -> tuple[Array, CircuitBody, CircuitConstants]:
@@ -91,46 +73,61 @@ def _same(fast: FastCircuit, body: CircuitBody, other: InC) -> None:
         raise RuntimeError("the fast circuit and C end in different words")
 
 
+def pulled_scene(shape: tuple[int, int, int]) -> dict[str, Any]:
+    """Return the scene file with as many particles, a spacing of 10 m and 1 kg each, in steps for a second or so."""
+    scene = tomllib.loads((ROOT / "scenes" / "fixed-point-3d.toml").read_text())
+    cells = [n - 1 for n in shape]
+    half = [0.5 * SPACING[shape] * n for n in cells]
+    body = {
+        "cells": cells,
+        "size": [2.0 * h for h in half],
+        "origin": [-h for h in half],
+        "mass": float(np.prod(shape)),
+    }
+    scene["bodies"]["object"] |= body
+    for name, signs in (("up", (1.0, 1.0, 1.0)), ("down", (-1.0, 1.0, -1.0))):
+        scene["forces"][name]["where"] = {"nearest": [sign * h for sign, h in zip(signs, half, strict=True)]}
+    del scene["probes"]
+    return scene | {"output": {"interval": scene["duration"], "fields": ["displacement"]}}
+
+
 def grid(shape: tuple[int, int, int]) -> list[Ratio]:
-    """Measure one grid, with and without what the kernel knows of grids."""
-    points, body, constants = pulled(shape)
-    circuits = {"grid": FastCircuit(body, constants, points), "mesh": FastCircuit(body, constants)}
-    float_truss = truss(*shape).structured(np.float32)
-    name = "x".join(map(str, shape))
-
-    def taking(circuit: Any) -> Callable[[], object]:
-        return lambda: circuit.advance(STEPS)
-
-    works = {kind: taking(circuit) for kind, circuit in circuits.items()}
-    works["float"] = lambda: float_truss.take(1, STEPS)
-    with c_library() as library:
-        if library is not None:
-            in_c = {kind: InC(library, body, constants, circuit.lodging) for kind, circuit in circuits.items()}
-            for kind, circuit in circuits.items():
-                _same(circuit, body, in_c[kind])
-            works |= {f"C {kind}": taking(other) for kind, other in in_c.items()}
-        spent = microseconds(works, STEPS, clock=thread_time)
+    """Measure one size: the scene with both solvers, the compiled circuit with and without what it knows of grids."""
+    name, scene = "x".join(map(str, shape)), pulled_scene(shape)
+    options = scene.pop("solvers")["fixed-point"]
+    single = {"step": options["step"], "match": "edge", "precision": "single", "kernel": "structured"}
+    costs = scene_costs({"circuit": (scene, "fixed-point", options), "truss": (scene, "truss", single)})
+    circuit, truss = costs["circuit"], costs["truss"]
     target, seed = TARGET[shape], CIRCUIT[shape]
     found = [
-        Ratio(f"circuit {name} step [us]", spent["grid"], target, f"papers' circuit {seed:.0f} us"),
-        Ratio(f"circuit {name} as any mesh, step [us]", spent["mesh"], UNSTRUCTURED * target),
-        Ratio(
-            f"circuit {name} / truss in float32", spent["grid"] / spent["float"], 2.5, f"truss {spent['float']:.1f} us"
-        ),
+        Ratio(f"circuit {name} step [us]", circuit.step, target, f"papers' {seed:.0f} us; {circuit.line}"),
+        Ratio(f"circuit {name} / truss, single", circuit.step / truss.step, 2.5, f"truss {truss.step:.1f} us"),
     ]
-    for kind, limit in (("grid", 1.3), ("mesh", 0.5)):
-        if f"C {kind}" in spent:
-            ours, theirs = spent[kind], spent[f"C {kind}"]
-            found.append(Ratio(f"circuit {name} {kind} / C int16", ours / theirs, limit, f"C {theirs:.1f} us"))
-    return found
+    points, body, constants = pulled(shape)
+    circuits = {"grid": FastCircuit(body, constants, points), "mesh": FastCircuit(body, constants)}
+    with c_library(SOURCE.read_text()) as library:
+        if library is None:
+            return found
+        in_c = {kind: InC(library, body, constants, fast.lodging) for kind, fast in circuits.items()}
+        for kind, fast in circuits.items():
+            _same(fast, body, in_c[kind])
+        works = {kind: _taking(fast) for kind, fast in circuits.items()}
+        spent = microseconds(works | {f"C {kind}": _taking(other) for kind, other in in_c.items()}, STEPS)
+    return found + [
+        Ratio(
+            f"circuit {name} {kind}, kernel / C int16",
+            spent[kind] / spent[f"C {kind}"],
+            limit,
+            f"{spent[kind]:.1f} us, C {spent[f'C {kind}']:.1f} us",
+        )
+        for kind, limit in (("grid", 1.3), ("mesh", 0.5))
+    ]
+
+
+def _taking(circuit: Any) -> Callable[[], object]:
+    return lambda: circuit.advance(STEPS)
 
 
 def measure() -> list[Ratio]:
     """Measure everything."""
     return [ratio for shape in TARGET for ratio in grid(shape)]
-
-
-if __name__ == "__main__":
-    for ratio in measure():
-        print(ratio.line)
-    sys.exit(0)

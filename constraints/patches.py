@@ -46,7 +46,7 @@ def patches(kind: PatchKind, simplices: NDArray[np.integer], points: Array, grou
     elements, corners = cells.shape
     if corners != points.shape[1] + 1 or corners < 3:
         raise RheotwinError(
-            "incompressibility constraints per patch need triangles (2D) or tets (3D): split the quads or hexahedra"
+            "incompressible: constraints per patch need triangles (2D) or tets (3D): split the quads or hexahedra"
         )
     if kind == "element":
         return Patches(kind, cells, identity(elements, format="csr"))

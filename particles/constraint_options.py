@@ -113,7 +113,7 @@ def cells_of_bodies(problem: Problem, *, cells: bool) -> tuple[Indices, Indices 
     points, bodies = problem.points, problem.bodies
     simplices = [np.ascontiguousarray(body.mesh.t.T + body.first_node, dtype=np.int64) for body in bodies]
     groups, count = None, 0
-    if cells and simplices[0].shape[1] == points.shape[1] + 1:
+    if cells and simplices[0].shape[1] == points.shape[1] + 1 >= 3:
         found = []
         for own in simplices:
             found.append(cell_groups(own, points) + count)

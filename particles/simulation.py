@@ -76,9 +76,10 @@ class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
         "`rk4` are the papers' explicit rules; `implicit` is stable at any step, for stiff bodies",
     )
     safety: float = Field(default=0.5, gt=0.0, le=1.0, description="share of the stable step used by default")
-    volume_term: bool = Field(
-        default=True,
-        description="volume springs in simplices, for Poisson ratios springs alone cannot have (match `edge`: none)",
+    volume_term: bool | None = Field(
+        default=None,
+        description="volume springs in simplices, for Poisson ratios springs alone cannot have; default: true, but for "
+        "match `edge`, which has none",
     )
     match: Method = Field(
         default="element",
@@ -101,7 +102,7 @@ class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
 
     @model_validator(mode="after")
     def _edges_have_no_volume_springs(self) -> Self:
-        if self.match == "edge" and self.volume_term and "volume_term" in self.model_fields_set:
+        if self.match == "edge" and self.volume_term:
             raise PydanticCustomError(
                 "volume_term",
                 'with match = "edge" the law\'s numbers are those of edges and volume springs have none; leave '
@@ -126,7 +127,9 @@ class TrussSimulation:
         self._problem = problem
         rest = padded(problem.points)
         check_rest_shape(problem)
-        network = build_network(problem, volume_term=options.volume_term, method=options.match, laws=options)
+        network = build_network(
+            problem, volume_term=options.volume_term is not False, method=options.match, laws=options
+        )
         check_nonlinear_edges(network.nonlinear, local_volume=options.local_volume)
         self._network, self._shape = network, shape = build_shape_keeping(problem, options, network, options)
         check_network(problem, network)

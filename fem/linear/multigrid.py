@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,6 @@ MOST_ITERATIONS = 500
 """Iterations after which a solve is given up; a healthy one takes 10 to 40."""
 
 
-def installed() -> bool:
-    """Tell whether pyamg is there."""
-    return find_spec("pyamg") is not None
-
-
 @dataclass(frozen=True)
 class Multigrid:
     """An SPD matrix in block rows with its multigrid levels."""
@@ -40,10 +34,6 @@ class Multigrid:
     @classmethod
     def of(cls, matrix: BlockRows, modes: NDArray[Any], tolerance: float = TOLERANCE) -> Multigrid:
         """Set up for a matrix from the columns (n, k) it should not see as stiff: its rigid body modes."""
-        if not installed():
-            raise RheotwinError(
-                'solvers.fem.linear_solver: pyamg is not installed; pip install "rheotwin[amg]" or choose splu'
-            )
         return cls(matrix, tuple(build_levels(matrix, modes)), tolerance)
 
     @property

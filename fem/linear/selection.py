@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.linear import multigrid, pardiso
+from rheotwin.fem.linear import pardiso
 from rheotwin.fem.linear.amg import Nodes, prepare_amg
 from rheotwin.fem.linear.cholmod import factorise_cholmod
 from rheotwin.fem.linear.factor import Factor, Kind
@@ -29,26 +29,23 @@ PARDISO_PAYS = 10_000
 PARDISO_PAYS_IN: dict[int | None, float] = {None: PARDISO_PAYS, 1: math.inf, 2: 30_000, 3: 5_000}
 """The same per dimension. Starting MKL costs a tenth of a second, and below these numbers SuperLU solves as fast; in
 space factors fill up, and SuperLU's factor takes 250 ms at 6,000 unknowns and 2 s at 14,000 (pardiso's 70 and 280)."""
-AMG_PAYS = 50_000
-"""Unknowns in space from which multigrid takes over from pardiso: at 45,000 its set-up takes 0.35 s against 1.7 s, and
-a solve from zero about twice as long; at 150,000 a factor takes 10 s and 2 GB and solves are even."""
-AMG_PAYS_ON_SPLU = 10_000
-"""The same where SuperLU is all there is."""
+AMG_PAYS = {"splu": 10_000, "pardiso": 50_000}
+"""Unknowns in space from which multigrid takes over from a factor. At 45,000 its set-up takes 0.35 s against pardiso's
+1.7 s, and a solve from zero about twice as long; at 150,000 a factor takes 10 s and 2 GB and solves are even."""
 HOPELESS = 1e14
 """Amplification (|A| |x|/|b|) beyond which nothing of a solution is left in double precision."""
 
 
 def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[str, str]:
     """Return the solver for a system and the reason; `dimension` None where the nodes are not known."""
-    has_pardiso, in_space = pardiso.installed(), dimension == 3
-    with_amg = in_space and kind == "spd" and multigrid.installed()
-    if with_amg and unknowns > (AMG_PAYS if has_pardiso else AMG_PAYS_ON_SPLU):
+    direct = "pardiso" if pardiso.installed() else "splu"
+    if dimension == 3 and kind == "spd" and unknowns > AMG_PAYS[direct]:
         return "amg", f"{unknowns} unknowns in space fill up a factor"
     if unknowns <= PARDISO_PAYS_IN[dimension]:
         return "splu", f"{unknowns} unknowns are few"
-    if has_pardiso:
-        return "pardiso", f"{unknowns} unknowns pay for its start"
-    return "splu", f"{unknowns} unknowns, and no faster solver is installed"
+    if direct == "pardiso":
+        return direct, f"{unknowns} unknowns pay for its start"
+    return direct, f"{unknowns} unknowns, and pardiso is not installed"
 
 
 def factorise(

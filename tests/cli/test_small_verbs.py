@@ -34,7 +34,9 @@ def test_solvers_lists_what_each_can_do(command: Command) -> None:
     assert re.search(
         r"^  --set truss.safety=…  .*\(number above 0 and at most 1; default: 0.5\)$", said.out, flags=re.MULTILINE
     )
-    assert re.search(r"^  --set truss.volume_term=…  .*\(true or false; default: true\)$", said.out, flags=re.MULTILINE)
+    assert re.search(
+        r"^  --set truss.local_volume=…  .*\(true or false; default: false\)$", said.out, flags=re.MULTILINE
+    )
     assert re.search(
         r"^  --set fem.mass=…  mass matrix \(lumped, consistent; default: lumped\)$", said.out, flags=re.MULTILINE
     )

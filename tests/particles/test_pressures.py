@@ -30,7 +30,8 @@ from rheotwin.particles.forces.global_pressure import (
     global_pressure_rate,
     make_global_pressure,
 )
-from rheotwin.particles.kernel import advance
+from rheotwin.particles.kernel import general_steps
+from rheotwin.particles.steps import Surroundings
 from rheotwin.tensors import padded
 from rheotwin.validation.checks.presses import LAWS, PRESSURES, imprint
 
@@ -191,8 +192,7 @@ def test_stable_step_of_pressures(
         simulation = start(problem, volume_term=False, **options)
         put(simulation, velocities=1e-7 * np.random.default_rng(0).standard_normal(problem.points.shape))
         h = factor * simulation.stable_step
-        forces = simulation._forces
-        advance(0, 2000, h, forces, simulation._state, simulation._boundary)
+        general_steps(simulation._forces, Surroundings(simulation._boundary, simulation._state), h)(0, 2000)
         grown.append(np.abs(simulation.velocities).max() / 1e-7)
     assert grown[0] < 1e3
     assert not grown[1] < 1e5

@@ -11,6 +11,8 @@ import pytest
 from rheotwin.meshing import hex_grid, quad_grid
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.voxel_centre import add_centre_forces, half_matrix, half_vectors
+from rheotwin.particles.kernel import general_steps
+from rheotwin.particles.steps import Surroundings
 from rheotwin.tensors import padded
 
 THREE = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0, "poisson": 0.25}
@@ -122,15 +124,13 @@ def test_stable_step_of_half_elements(
     make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
 ) -> None:
     """With edges it is the spectrum of both together: just below the bound nothing grows, just above it does."""
-    from rheotwin.particles.kernel import advance
-
     problem = make_problem(3, {"model": "elastic", "young": 12.0, "poisson": 0.25}, body={"cell": "hex"})
     grown = []
     for factor in (0.98, 1.02):
         simulation = start(problem, local_volume=True, local_volume_scale=20.0)
         put(simulation, velocities=1e-7 * np.random.default_rng(0).standard_normal(problem.points.shape))
         h = factor * simulation.stable_step
-        advance(0, 2000, h, simulation._forces, simulation._state, simulation._boundary)
+        general_steps(simulation._forces, Surroundings(simulation._boundary, simulation._state), h)(0, 2000)
         grown.append(np.abs(simulation.velocities).max() / 1e-7)
     assert grown[0] < 1e3
     assert not grown[1] < 1e5

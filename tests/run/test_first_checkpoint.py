@@ -14,15 +14,26 @@ from rheotwin.run import resume_run
 from rheotwin.schedule import Stop
 
 
+@pytest.mark.parametrize(
+    ("solver", "changes"),
+    [
+        ("fem", {}),
+        ("fem", {"solvers.fem.linear_solver": "amg"}),
+        ("fem", {"solvers.fem.linear_solver": "amg", "solvers.fem.stepper": "quasi-static"}),
+        ("truss", {}),
+    ],
+)
 def test_a_run_that_failed_before_any_planned_checkpoint_can_be_resumed(
-    run: Callable[..., tuple[Path, Any]], solver: str, series_format: str, tmp_path: Path
+    run: Callable[..., tuple[Path, Any]], solver: str, changes: dict[str, Any], series_format: str, tmp_path: Path
 ) -> None:
+    """Multigrid has no earlier solution then to start from."""
+
     class Fails(Quiet):
         def stop(self, run: Watched, stop: Stop) -> None:
             if stop.time > 0.15:
                 raise MemoryError("no room")
 
-    changes = {"output.checkpoint_interval": ...}
+    changes = {"output.checkpoint_interval": ...} | changes
     with pytest.raises(MemoryError):
         run(solver, changes, name="failed", format=series_format, observers=[Fails()])
     folder = tmp_path / "failed"

@@ -14,8 +14,6 @@ from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.linear import Multigrid, Nodes, WarmStart, factorise, multigrid, rigid_body_modes, vcycle
 
-pytestmark = pytest.mark.skipif(not multigrid.installed(), reason="needs pyamg")
-
 
 def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) -> Multigrid:
     """Multigrid for a body whose nodes are held altogether or not at all."""
