@@ -114,9 +114,11 @@ def _laws_of(
         key = "voxel_surface_laws" if surfaces is options.voxel_surface_laws else "surface_laws"
         laws[1] = _named_law(problem, body, surface, f"{OPTIONS}.{key}.{body.name}")
         groups[0][surface_nodes(body)] = True
-    parts = [
-        (f"bodies.{body.name}.parts.{name}", part) for name, part in problem.scene.bodies[body.name].parts.items()
-    ] + [(f"{OPTIONS}.part_laws.{name}", part) for name, part in options.part_laws.items() if part.body == body.name]
+    named = problem.scene.bodies[body.name].parts if body.parts else {}
+    parts = [(f"bodies.{body.name}.parts.{name}", part) for name, part in named.items()]
+    parts += [
+        (f"{OPTIONS}.part_laws.{name}", part) for name, part in options.part_laws.items() if part.body == body.name
+    ]
     for place, part in parts:
         laws.append(_named_law(problem, body, part.law, f"{place}.law"))
         groups.append(_part(problem, body, part.where, f"{place}.where"))
