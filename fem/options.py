@@ -84,12 +84,6 @@ class FemOptions(BaseModel):
         default=1e-9, gt=0.0, lt=1.0, description="residual over largest force at which a nonlinear step is solved"
     )
     newton_iterations: int = Field(default=25, ge=1, description="iterations before a nonlinear step is halved")
-    threads: int = Field(
-        default=1,
-        ge=1,
-        le=2,
-        description="of central-difference: 2 pay from some 60,000 nodes on idle cores, and cost much on busy ones",
-    )
     energy_balance: bool = Field(default=True, description="account for work and dissipation at every step")
 
     @model_validator(mode="after")
@@ -123,7 +117,6 @@ class FemOptions(BaseModel):
             "constraint_frequency": (self.stepper in CONSTRAINT_STEPPERS, "the steppers euler and rk4"),
             "newton_tolerance": (large, 'kinematics = "corotational" or "total-lagrangian"'),
             "newton_iterations": (large, 'kinematics = "corotational" or "total-lagrangian"'),
-            "threads": (self.stepper == "central-difference", 'stepper = "central-difference"'),
             "linear_solver": (self.stepper != "central-difference", "steppers that solve systems"),
             "energy_balance": (not large, 'kinematics = "small"'),
         }

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix
 
@@ -73,17 +72,10 @@ class BlockRows:
         """Return the matrix with its values in another precision."""
         return BlockRows(self.dimension, self.indptr, self.indices, self.values.astype(dtype))
 
-    def product(self, x: Reals, out: Reals | None = None, *, threads: int = 1) -> Reals:
-        """Return K x for flat x (N d,) of the same precision, written to `out` if given.
-
-        Two threads pay only for large matrices on an idle machine; each takes a range of rows, so that the
-        result does not depend on their number.
-        """
+    def product(self, x: Reals, out: Reals | None = None) -> Reals:
+        """Return K x for flat x (N d,) of the same precision, written to `out` if given."""
         y = np.empty_like(x) if out is None else out
-        if threads == 1:
-            multiply_rows(self.dimension, self.indptr, self.indices, self.values, x, y, 0, self.rows)
-        else:
-            _multiply_in_parts(self.dimension, self.indptr, self.indices, self.values, x, y, threads)
+        multiply_rows(self.dimension, self.indptr, self.indices, self.values, x, y, 0, self.rows)
         return y
 
     def __matmul__(self, x: Reals) -> Reals:
@@ -114,12 +106,3 @@ def multiply_rows(
             for k in range(indptr[i], indptr[i + 1]):
                 y0 += values[k] * x[indices[k]]
             y[i] = y0
-
-
-@compiled(contract=True, parallel=True)
-def _multiply_in_parts(
-    dimension: int, indptr: Integers, indices: Integers, values: Reals, x: Reals, y: Reals, parts: int
-) -> None:
-    rows = indptr.size - 1
-    for part in prange(parts):
-        multiply_rows(dimension, indptr, indices, values, x, y, part * rows // parts, (part + 1) * rows // parts)

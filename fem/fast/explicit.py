@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,15 +15,18 @@ from rheotwin.fem.fast.explicit_contact import independent
 from rheotwin.fem.fast.explicit_loop import (
     MotionArrays,
     Operator,
-    advance,
-    advance_in_parts,
     enter_work,
-    strike,
+    keep_account,
+    move_stages,
+    strike_stages,
     update_stress,
 )
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside, no_outside
 from rheotwin.fem.fast.explicit_stability import stable_step
 from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, merge_proportional
+from rheotwin.kernels.blocks import STEP
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 
@@ -34,6 +37,8 @@ class ExplicitState:
 
     motion: MotionArrays
     outside: Outside
+    programs: dict[bool, tuple[Program, Array]] = field(default_factory=dict, compare=False, repr=False)
+    """The steps of these arrays, with and without the account of work, once they have been asked for."""
 
     def copy(self) -> ExplicitState:
         """Return an independent copy."""
@@ -117,24 +122,27 @@ class ExplicitModel:
         update_stress(still, state.motion, self.step, 0, state.motion.stress_state.size)
 
     def advance(
-        self,
-        state: ExplicitState,
-        first: int,
-        count: int,
-        *,
-        account: bool = False,
-        opened: bool = False,
-        threads: int = 1,
+        self, state: ExplicitState, first: int, count: int, *, account: bool = False, opened: bool = False
     ) -> int:
         """Take `count` steps from step number `first` in place; return steps taken, fewer if a node ran away.
 
-        `account` keeps the account of work; `opened` says that it is one that `at_full_step` returned. Threads
-        pay for large bodies on an idle machine only.
+        `account` keeps the account of work; `opened` says that it is one that `at_full_step` returned.
         """
-        world = (self.operator, self.segments, state.motion, self.boundary, state.outside, account, opened)
-        if threads == 1:
-            return int(advance(first, count, self.step, *world))
-        return int(advance_in_parts(first, count, self.step, *world, threads))
+        program, begun = self._program(state, account)
+        begun[:] = first, opened
+        return program.run(first, count)
+
+    def _program(self, state: ExplicitState, account: bool) -> tuple[Program, Array]:
+        """Return the steps of a state, and what the account has to know of the first."""
+        if account not in state.programs:
+            clock, begun = Clock(), np.zeros(2)
+            stages = strike_stages(self.operator, state.motion, self.boundary, state.outside, clock)
+            if account:
+                entered = (state.motion, self.operator, state.outside, clock.number, STEP, begun)
+                stages += [Stage(keep_account, entered)]
+            stages += move_stages(self.segments, state.motion, self.boundary, clock)
+            state.programs[account] = Program(stages, self.step, clock), begun
+        return state.programs[account]
 
     def at_full_step(self, state: ExplicitState, step: int) -> ExplicitState:
         """Return what holds at the time of step number `step`: its velocity, forces and work, to order 2.
@@ -144,7 +152,9 @@ class ExplicitModel:
         """
         ahead = state.copy()
         before = state.motion.velocity
-        strike(step, self.step, self.operator, ahead.motion, self.boundary, ahead.outside)
+        clock = Clock()
+        stages = strike_stages(self.operator, ahead.motion, self.boundary, ahead.outside, clock)
+        Program(stages, self.step, clock).run(step, 1)
         if step == 0:
             ahead.motion.velocity[:] = before
             return ahead

@@ -11,14 +11,11 @@ A node between several tools is settled by sweeps over them (projected Gauss-Sei
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, table_value
 from rheotwin.constraints.tools import gap_and_normal
-from rheotwin.fem.fast.explicit_contact import settle_laws
 from rheotwin.fem.fast.explicit_packing import Boundary, Nodes, Outside
 from rheotwin.kernels.compiled import compiled
 
@@ -54,23 +51,6 @@ def hold(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h
         v[q] = wanted
 
 
-@compiled(nogil=True)
-def touch(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
-    """Change the motion and the forces of a step of `h` [s] that ends at `end` [s] by contact."""
-    _touch(outside.laws, boundary, outside, u, v, end, h, kick)
-
-
-@compiled(nogil=True)
-def _touch(
-    laws: Any, boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float
-) -> None:
-    # Compiled for either type of `laws`, with only that branch: scenes without laws do not pay for them.
-    if laws is None:
-        keep_outside(boundary, outside, u, v, end, h, kick)
-    else:
-        settle_laws(laws, boundary.nodes, outside, u, v, end, h, kick)
-
-
 @compiled(nogil=True, allocates=True)
 def keep_outside(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
     """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals.
@@ -78,8 +58,6 @@ def keep_outside(boundary: Boundary, outside: Outside, u: Array, v: Array, end: 
     After the first round only the nodes it pushed can be inside another tool, so only they are looked at again.
     """
     nodes, tools = boundary.nodes, boundary.tools
-    if tools.shape.size == 0:
-        return
     for node in tools.candidate:
         for q in range(node * nodes.dimension, (node + 1) * nodes.dimension):
             outside.exerted[q] *= 1.0 - nodes.free[q]

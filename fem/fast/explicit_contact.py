@@ -62,10 +62,9 @@ def independent(item: Any) -> Any:
 @compiled
 def look_back(laws: Any, dimension: int, v: Array) -> None:
     """Keep the velocities (N d,) [m/s] before the kick of a step, of the nodes that can touch anything."""
-    if laws is not None:
-        for i in laws.contact.near:
-            for c in range(dimension):
-                laws.contact.before_kick[i, c] = v[laws.contact.places[i] * dimension + c]
+    for i in laws.contact.near:
+        for c in range(dimension):
+            laws.contact.before_kick[i, c] = v[laws.contact.places[i] * dimension + c]
 
 
 @compiled

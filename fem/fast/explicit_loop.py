@@ -1,4 +1,4 @@
-"""The compiled time loop of central differences with exponential memory; nothing is allocated in it.
+"""Steps of central differences with exponential memory, as stages.
 
 One step from t to t + h, with the velocity standing at the half steps:
 
@@ -16,15 +16,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import multiply_rows
-from rheotwin.fem.fast.explicit_boundary import hold, load_nodes, touch
-from rheotwin.fem.fast.explicit_contact import look_back
+from rheotwin.fem.fast.explicit_boundary import hold, keep_outside, load_nodes
+from rheotwin.fem.fast.explicit_contact import look_back, settle_laws
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside
 from rheotwin.fem.fast.explicit_terms import Segments
+from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import LAST, Clock
+from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -123,29 +125,6 @@ def move(segments: Segments, motion: MotionArrays, h: float, first: int, last: i
             update_stress(segments, motion, h, term * size + low, term * size + high)
 
 
-@compiled(parallel=True)
-def _kick_in_parts(operator: Operator, motion: MotionArrays, external: Array, kick: float, parts: int) -> None:
-    rows = operator.indptr.size - 1
-    for part in prange(parts):
-        kick_rows(operator, motion, external, kick, part * rows // parts, (part + 1) * rows // parts)
-
-
-@compiled(parallel=True)
-def _move_in_parts(segments: Segments, motion: MotionArrays, h: float, parts: int) -> None:
-    size = motion.displacement.size
-    for part in prange(parts):
-        move(segments, motion, h, part * size // parts, (part + 1) * size // parts)
-
-
-@compiled(nogil=True)
-def runs_away(boundary: Boundary, u: Array) -> bool:
-    """Tell whether a component has left the runaway distance or is no number."""
-    within = True
-    for q in range(u.size):
-        within &= np.abs(u[q]) <= boundary.nodes.runaway
-    return not within
-
-
 @compiled(contract=True, nogil=True)
 def enter_work(
     motion: MotionArrays, operator: Operator, outside: Outside, half: float, before: bool, after: bool
@@ -172,70 +151,56 @@ def enter_work(
         motion.work[1] += half * taken_after
 
 
-@compiled(nogil=True)
-def strike(step: int, h: float, operator: Operator, motion: MotionArrays, boundary: Boundary, outside: Outside) -> None:
-    """Bring v from half a step before t to half a step after it."""
-    u, v, end, kick = motion.displacement, motion.velocity, (step + 1) * h, h if step > 0 else 0.5 * h
-    look_back(outside.laws, operator.dimension, v)
-    load_nodes(boundary, outside, step * h)
-    kick_rows(operator, motion, outside.external, kick, 0, operator.indptr.size - 1)
-    hold(boundary, outside, u, v, end, h, kick)
-    touch(boundary, outside, u, v, end, h, kick)
-
-
-@compiled(nogil=True)
-def advance(
-    first: int,
-    count: int,
-    h: float,
-    operator: Operator,
-    segments: Segments,
-    motion: MotionArrays,
-    boundary: Boundary,
-    outside: Outside,
-    account: bool,
-    opened: bool,
-) -> int:
-    """Take `count` steps from step number `first`; stop early when a node runs away. Returns steps taken.
-
-    `account` keeps the account of work; `opened` says that it has the first kick's half before t already.
-    """
-    for step in range(first, first + count):
-        strike(step, h, operator, motion, boundary, outside)
-        if account:
-            enter_work(motion, operator, outside, 0.5 * h, step > 0 and (step > first or not opened), True)
-        move(segments, motion, h, 0, motion.displacement.size)
-        if step % CHECK_EVERY == 0 and runs_away(boundary, motion.displacement):
-            return step + 1 - first
-    return count
+@compiled
+def kick_time(number: float, h: float) -> float:
+    """Return how long the kick of a step acts [s]: from rest the first one leads to h/2."""
+    return h if number > 0 else 0.5 * h
 
 
 @compiled
-def advance_in_parts(
-    first: int,
-    count: int,
-    h: float,
-    operator: Operator,
-    segments: Segments,
-    motion: MotionArrays,
-    boundary: Boundary,
-    outside: Outside,
-    account: bool,
-    opened: bool,
-    parts: int,
-) -> int:
-    """As `advance`, each step's rows shared out over threads: two barriers a step, the same numbers."""
-    u, v = motion.displacement, motion.velocity
-    for step in range(first, first + count):
-        end, kick = (step + 1) * h, h if step > 0 else 0.5 * h
-        look_back(outside.laws, operator.dimension, v)
-        load_nodes(boundary, outside, step * h)
-        _kick_in_parts(operator, motion, outside.external, kick, parts)
-        hold(boundary, outside, u, v, end, h, kick)
-        touch(boundary, outside, u, v, end, h, kick)
-        if account:
-            enter_work(motion, operator, outside, 0.5 * h, step > 0 and (step > first or not opened), True)
-        _move_in_parts(segments, motion, h, parts)
-        if step % CHECK_EVERY == 0 and runs_away(boundary, u):
-            return step + 1 - first
-    return count
+def keep_account(
+    motion: MotionArrays, operator: Operator, outside: Outside, number: float, h: float, begun: Array
+) -> None:
+    """Enter the work of a step; begun[0] is the first one of the run, whose half before t is in where begun[1] is 1."""
+    enter_work(motion, operator, outside, 0.5 * h, number > 0 and (number > begun[0] or begun[1] == 0.0), True)
+
+
+@compiled
+def stop_runaways(u: Array, runaway: float, number: float) -> int:
+    """Make every 64th step the last one if a component has left the runaway distance [m] or is no number."""
+    if number % CHECK_EVERY == 0:
+        for q in range(u.size):
+            if not np.abs(u[q]) <= runaway:
+                return LAST
+    return 0
+
+
+def strike_stages(
+    operator: Operator, motion: MotionArrays, boundary: Boundary, outside: Outside, clock: Clock
+) -> list[Stage]:
+    """Return the stages that bring v from half a step before t to half a step after it."""
+    kick, laws = np.zeros(1), outside.laws
+    u, v, nodes = motion.displacement, motion.velocity, boundary.nodes
+    end = (u, v, clock.end, STEP, Now(kick))
+    stages = [Stage(kick_time, (clock.number, STEP), into=kick)]
+    if laws is not None:
+        stages += [Stage(look_back, (laws, operator.dimension, v))]
+    if boundary.loads.component.size:
+        stages += [Stage(load_nodes, (boundary, outside, TIME))]
+    stages += [Stage(kick_rows, (operator, motion, outside.external, Now(kick), 0, operator.indptr.size - 1))]
+    if boundary.held.component.size:
+        stages += [Stage(hold, (boundary, outside, *end))]
+    if laws is not None:
+        stages += [Stage(settle_laws, (laws, nodes, outside, *end))]
+    elif boundary.tools.shape.size:
+        stages += [Stage(keep_outside, (boundary, outside, *end))]
+    return stages
+
+
+def move_stages(segments: Segments, motion: MotionArrays, boundary: Boundary, clock: Clock) -> list[Stage]:
+    """Return the stages that drift, advance the arms, and look whether a node has run away."""
+    u = motion.displacement
+    return [
+        Stage(move, (segments, motion, STEP, 0, u.size)),
+        Stage(stop_runaways, (u, boundary.nodes.runaway, clock.number)),
+    ]

@@ -48,11 +48,10 @@ TAKEN = "contact_taken"
 class CentralDifference:
     """Takes explicit steps of `h` [s]; `account` keeps the account of energy."""
 
-    def __init__(self, model: Model, h: float, *, account: bool = True, threads: int = 1) -> None:
+    def __init__(self, model: Model, h: float, *, account: bool = True) -> None:
         self._model, self._h, self._account = model, h, account
         boundary, springs = explicit_boundary(model), contact_springs(model)
         self._explicit = ExplicitModel.build(boundary, explicit_terms(model), h, merge=False, springs=springs)
-        self._threads = threads
         if h > self.stable_step:
             raise RheotwinError(
                 f"solvers.fem.step: {h:.6g} s is above the stable step of {self.stable_step:.6g} s; "
@@ -62,7 +61,7 @@ class CentralDifference:
         contact = pack_model_contact(model)
         if contact is not None:
             self._put(lawful(contact, len(model.points)))
-        self._explicit.advance(self._world, 0, 0, account=account, threads=self._threads)  # compiles the loop
+        self._explicit.advance(self._world, 0, 0, account=account)  # compiles now, not in the first step
 
     @property
     def stable_step(self) -> float:
@@ -70,7 +69,7 @@ class CentralDifference:
         return self._explicit.stable_step
 
     def statistics(self) -> dict[str, Any]:
-        """Return scheme, size and threads, and how often contacts were left before they had settled."""
+        """Return scheme and size, and how often contacts were left before they had settled."""
         laws = self._laws
         loose = {} if laws is None else {"contacts_loose": int(laws.contact.contacts.impulses.visits[4])}
         return {
@@ -78,7 +77,6 @@ class CentralDifference:
             "scheme": "central differences",
             "unknowns": len(self._model.free),
             "products_per_step": self._explicit.terms,
-            "threads": self._threads,
         }
 
     @property
@@ -135,9 +133,7 @@ class CentralDifference:
     def _take(self, state: State, first: int, count: int) -> int:
         """Take the loop's arrays over the steps from `state`; return steps taken."""
         self._enter(state, first)
-        return self._explicit.advance(
-            self._world, first, count, account=self._account, opened=True, threads=self._threads
-        )
+        return self._explicit.advance(self._world, first, count, account=self._account, opened=True)
 
     def _memories(self, state: State) -> list[tuple[Array, Array]]:
         """Pair the state's histories with their place in the compiled loop's arms."""

@@ -77,7 +77,7 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
         return _explicit(model, h, options)
     if options.stepper == "central-difference":
         require_no_links(model.problem, "the stepper central-difference", 'stepper = "midpoint" or "rk4"')
-        return CentralDifference(model, h, account=options.accounts, threads=options.threads)
+        return CentralDifference(model, h, account=options.accounts)
     if options.stepper == "adaptive":
         return AdaptiveStepper(model, h, options.tolerance, options.linear_solver, account=options.energy_balance)
     schemes: dict[str, Callable[[float], Scheme]] = {

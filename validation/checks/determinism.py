@@ -1,4 +1,4 @@
-"""Bitwise determinism: the same run gives the same positions again, with two threads, and in another process."""
+"""Bitwise determinism: the same run gives the same positions again, and in another process."""
 
 from __future__ import annotations
 
@@ -24,16 +24,13 @@ RUNS = {
     "pulled-3d-fixed-point": "fixed-point",
 }
 """Baselines whose runs are repeated, and their solvers."""
-THREADED = ("block-3d-fem-explicit",)
 
 
-def end_state(identity: str, threads: int | None = None) -> str:
+def end_state(identity: str) -> str:
     """Return a digest of positions and velocities at the end of a baseline's run, bit for bit."""
     baseline = load_baselines(BUILT_IN)[identity]
     scene, solver = load_scene(baseline.scene_path), find_solver(baseline.solver)
     options = scene.solvers.get(solver.name, {}) | baseline.options
-    if threads is not None:
-        options = options | {"threads": threads}
     simulation = solver.start(build_problem(scene, baseline.case), checked_options(solver, options))
     simulation.advance(scene.duration, 10**12)
     state = np.concatenate([simulation.positions, simulation.velocities])
@@ -43,11 +40,6 @@ def end_state(identity: str, threads: int | None = None) -> str:
 def repeated(identity: str) -> Measurement:
     """Run twice in this process."""
     return Measurement({"runs that differ": float(end_state(identity) != end_state(identity))})
-
-
-def threaded(identity: str) -> Measurement:
-    """Run with one thread and with two."""
-    return Measurement({"runs that differ": float(end_state(identity, 1) != end_state(identity, 2))})
 
 
 def pooled() -> Measurement:
@@ -74,10 +66,6 @@ CHECKS = (
     *(
         _same(n, f"the same run twice, {n}: identical bits", partial(repeated, n), solver, quick=True)
         for n, solver in RUNS.items()
-    ),
-    *(
-        _same(f"{n}-threads", f"one thread and two, {n}: identical bits", partial(threaded, n), "fem", quick=False)
-        for n in THREADED
     ),
     _same("pool", "here and in a pool of processes: identical bits", partial(pooled), "fem", quick=False),
 )

@@ -49,7 +49,6 @@ def compiled(
     merged: bool = False,
     spliced: bool = False,
     nogil: bool = False,
-    parallel: bool = False,
 ) -> Callable[[Function], Function]: ...
 def compiled(
     function: Any = None,
@@ -63,7 +62,6 @@ def compiled(
     merged: bool = False,
     spliced: bool = False,
     nogil: bool = False,
-    parallel: bool = False,
 ) -> Any:
     """Compile a function when it is first called with arguments of new types.
 
@@ -77,7 +75,6 @@ def compiled(
     - `spliced`: compiled as if it stood in its caller's source. A chain of such functions is optimised once and not
       once a level. It cannot choose a branch by the type of an argument (`is None`).
     - `nogil`: other threads of Python go on meanwhile.
-    - `parallel`: `prange` shares out its turns to threads.
     """
     options: dict[str, Any] = {
         "_nrt": allocates,
@@ -86,7 +83,6 @@ def compiled(
         "forceinline": merged,
         "inline": "always" if spliced else "never",
         "nogil": nogil,
-        "parallel": parallel,
         "no_cpython_wrapper": inside,
         "no_cfunc_wrapper": True,
     }

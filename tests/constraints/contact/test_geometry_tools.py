@@ -11,7 +11,7 @@ from vtkmodules.vtkFiltersCore import vtkImplicitPolyDataDistance
 from rheotwin.constraints import Motion, RigidTool
 from rheotwin.constraints.contact.pairs import room_for_pairs
 from rheotwin.constraints.contact.tool_pairs import find_tool_pairs
-from rheotwin.constraints.contact.triangulated import NO_SURFACE, is_outward, joined, nearest_points, tool_mesh
+from rheotwin.constraints.contact.triangulated import is_outward, joined, nearest_points, tool_mesh
 from rheotwin.constraints.packed import pack_tools
 from rheotwin.constraints.tools import MESH, SPHERE, pack_geometry
 from rheotwin.errors import RheotwinError
@@ -150,5 +150,7 @@ def test_outline_of_a_2d_tool() -> None:
 def test_joining_keeps_numbers() -> None:
     mesh = tool_mesh(*star())
     both = joined([None, mesh, None, mesh])
+    assert both is not None
     assert both.root.tolist() == [0, 0, len(mesh.skip), len(mesh.skip), 2 * len(mesh.skip)]
-    assert len(joined([]).corner) == len(NO_SURFACE.corner) == 0
+    assert joined([]) is None
+    assert joined([None, None]) is None

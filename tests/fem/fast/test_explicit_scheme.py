@@ -238,16 +238,6 @@ def test_bodies_of_different_laws_move_as_if_alone(
     np.testing.assert_allclose(state.motion.displacement, np.concatenate(alone), rtol=1e-12, atol=1e-15)
 
 
-def test_threads_change_no_bit(block: Callable[..., Problem], explicit: Build) -> None:
-    problem = block(TWO_RATIOS, 3)
-    model = explicit(problem)
-    states = [model.start(velocity=wave(problem)) for _ in range(2)]
-    for threads, state in zip((1, 2), states, strict=True):
-        model.advance(state, 0, 200, account=True, threads=threads)
-    for one, two in zip(states[0].motion, states[1].motion, strict=True):
-        np.testing.assert_array_equal(one, two)
-
-
 def test_chunks_change_no_bit(block: Callable[..., Problem], explicit: Build) -> None:
     """Also when the account of work is opened at a full step in between."""
     problem = block(TWO_RATIOS)
