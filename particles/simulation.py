@@ -127,7 +127,9 @@ class TrussSimulation:
         self._problem = problem
         rest = padded(problem.points)
         check_rest_shape(problem)
-        network = build_network(problem, volume_term=options.volume_term is not False, method=options.match, laws=options)
+        network = build_network(
+            problem, volume_term=options.volume_term is not False, method=options.match, laws=options
+        )
         check_nonlinear_edges(network.nonlinear, local_volume=options.local_volume)
         self._network, self._shape = network, shape = build_shape_keeping(problem, options, network, options)
         check_network(problem, network)
