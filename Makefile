@@ -1,4 +1,4 @@
-# Two commands: `make demo` runs a comparison and prints where its report is; `make test` runs all tests.
+# Two commands: `make demo` runs a comparison and prints where its report is; `make test` runs the tests.
 # Both set up their own virtual environment; they need Python 3.11 or newer, make and pip, nothing else.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \

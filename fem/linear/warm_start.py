@@ -46,7 +46,7 @@ class WarmStart:
         self._products = [self.matrix @ solution, *self._products[: self.depth - 1]]
 
     def save(self) -> Array:
-        """Return the kept solutions (k, n), or (0,) before the first: all that a continued run needs to repeat another."""
+        """Return the kept solutions (k, n): all that a continued run needs to repeat an uninterrupted one."""
         return np.array(self._solutions)
 
     def restore(self, solutions: Array) -> None:

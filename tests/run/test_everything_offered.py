@@ -6,9 +6,10 @@ The words are read from the solvers' options and capabilities, so that a new one
 
 from __future__ import annotations
 
+import re
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, product
@@ -43,7 +44,7 @@ REST = "voigt_viscosity = 200.0\nseries_viscosity = 5.0e3"
 LAWS = {
     "three-element": f'model = "three-element"\nyoung = 1.0e4\npoisson = 0.3\n{REST}',
     "elastic": 'model = "elastic"\nyoung = 1.0e4\npoisson = 0.3',
-    "voigt": 'model = "voigt"\nyoung = 1.0e4\npoisson = 0.3\nviscosity = 20.0',
+    "voigt": 'model = "voigt"\nyoung = 1.0e4\npoisson = 0.3\nviscosity = 60.0',
     "maxwell": 'model = "maxwell"\nyoung = 1.0e4\npoisson = 0.3\nviscosity = 500.0',
     "generalized-voigt": 'model = "generalized-voigt"\npoisson = 0.3\n'
     "units = [{ young = 2.0e4 }, { young = 2.0e4, viscosity = 500.0 }]",
@@ -57,7 +58,7 @@ LAWS = {
 
 
 def scene_text(body: str, law: str, *, tool: bool) -> str:
-    """Return a block of two cells along each edge, on rollers at three sides, pressed from above or by its own weight."""
+    """Return a block of two cells along each edge on rollers, pressed by a tool from above or by its own weight."""
     cell, _, plane = body.partition(", plane ")
     d = DIMENSION[cell]
     up = [0.0] * (d - 1) + [1.0]
@@ -244,11 +245,11 @@ class Walk:
             assert np.isfinite(values).all(), f"{name} is not finite"
         deepest = -record.field("displacement")[-1].min()
         if self._tool:
-            assert 0.99 * DEPTH < deepest < 1.5 * DEPTH, f"pressed by {deepest:.3g} m"
+            assert 0.99 * DEPTH < deepest < 2.0 * DEPTH, f"pressed by {deepest:.3g} m"
             force = max(np.abs(values).max() for name, values in record.probes.items() if "tool.press.force" in name)
             assert force > 0.0, "the tool feels nothing"
         else:
-            assert 0.0 < deepest < DEPTH, f"sinks by {deepest:.3g} m"
+            assert 0.0 < deepest < 2.0 * DEPTH, f"sinks by {deepest:.3g} m"
 
     def _check_resumed(self, folder: Path) -> None:
         """Let the record look as a kill after half the time leaves it, and continue it."""
@@ -295,7 +296,7 @@ class Walk:
         while todo:
             first = next(iter(todo))
             row = self._completed(dict(first), todo)
-            said = None if row is None else self.refusal(row)
+            said = None if row is None else self._kind(row)
             if row is None:
                 done: Iterable[Part] = [first]  # each way to complete it meets a refusal
             elif said is None:
@@ -326,24 +327,43 @@ class Walk:
                 return found
         return None
 
-    def _conflict(self, row: Row, said: str) -> Part:
+    def _kind(self, row: Row) -> str | None:
+        """Return why a row cannot start without the numbers in it, None if it can."""
+        said = self.refusal(row)
+        return None if said is None else re.sub(r"\d[\d.e+-]*", "", said)
+
+    def _conflict(self, row: Row, kind: str) -> Part:
         """Return the words of a row that its refusal is about: those without which it would not be refused so.
 
-        All that can be left at its default is; of the defaults those count that another word could save.
+        All that can be left at its default is; of the defaults those count that another word could save, and then
+        the row's own word stays.
         """
-        least = dict(row)
-        for name, word in self.default.items():
-            if least[name] != word and self.refusal(least | {name: word}) == said:
-                least[name] = word
-        names = [
-            name
-            for name, words in self.columns.items()
-            if least[name] != words[0] or any(self.refusal(least | {name: other}) is None for other in words[1:])
-        ]
+        kept: set[str] = set()
+        while True:
+            least = self._shrunk(row, kind, kept)
+            names = [
+                name
+                for name, words in self.columns.items()
+                if least[name] != words[0] or any(self.refusal(least | {name: other}) is None for other in words[1:])
+            ]
+            changed = {name for name in names if least[name] != row[name]}
+            if not changed:
+                break
+            kept |= changed
         words = frozenset((name, row[name]) for name in names)
         self.refused[words] = least
         self.check_refusal(words, least)
         return words
+
+    def _shrunk(self, row: Row, kind: str, kept: Collection[str]) -> Row:
+        """Return the row with the defaults of all options but `kept` that leave it refused as it was."""
+        least, before = dict(row), dict[str, Word]()
+        while least != before:
+            before = dict(least)
+            for name, word in self.default.items():
+                if name not in kept and least[name] != word and self._kind(least | {name: word}) == kind:
+                    least[name] = word
+        return least
 
     def report(self) -> str:
         """Say what was found wrong."""
