@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,7 @@ def _laws_of(
         laws[1] = _named_law(problem, body, surface, f"{OPTIONS}.{key}.{body.name}")
         groups[0][surface_nodes(body)] = True
     named = problem.scene.bodies[body.name].parts if body.parts else {}
-    parts = [(f"bodies.{body.name}.parts.{name}", part) for name, part in named.items()]
+    parts: list[tuple[str, Any]] = [(f"bodies.{body.name}.parts.{name}", part) for name, part in named.items()]
     parts += [
         (f"{OPTIONS}.part_laws.{name}", part) for name, part in options.part_laws.items() if part.body == body.name
     ]

@@ -72,7 +72,7 @@ class Push(NamedTuple):
 
 
 class Near(NamedTuple):
-    """The candidates near one tool: the first `count` (1,) of `rows`, places in the list of all candidates, in order.
+    """The candidates near one tool: the first `many` (1,) of `rows`, places in the list of all candidates, in order.
 
     `pose` (4,): that of the tool when the list was made; `outer` [m]: what the tool does not exceed, about its centre
     or straight axis. `reach` (2,): the tool's of `Push`.
@@ -81,7 +81,7 @@ class Near(NamedTuple):
     first: int
     last: int
     rows: Indices
-    count: Indices
+    many: Indices
     pose: Array
     outer: float
     reach: Array
@@ -226,7 +226,7 @@ def _renew(shape: int) -> Any:
                     close = gap <= wanted
             rows[found] = k
             found += 1 if close else 0
-        near.count[0] = found
+        near.many[0] = found
         for c in range(4):
             near.pose[c] = pose[c]
         near.reach[0], near.reach[1] = margin if known else -np.inf, moved[0]
@@ -237,7 +237,8 @@ def _renew(shape: int) -> Any:
 @compiled(vectors=True)
 def _share(free: Array, node: int, nx: float, ny: float, nz: float) -> float:
     """Return what share of a normal a node's free components carry."""
-    return nx * nx * free[node, 0] + ny * ny * free[node, 1] + nz * nz * free[node, 2]
+    found: float = nx * nx * free[node, 0] + ny * ny * free[node, 1] + nz * nz * free[node, 2]
+    return found
 
 
 @compiled(vectors=True)
@@ -272,7 +273,7 @@ def _first_sweep(shape: int) -> Any:
         geometry: Array, pose: Array, near: Near, push: Push, candidate: Indices, mass: Array, free: Array, x: Array,
         v: Array, force: Array, reaction: Array, way: Array, again: Flags, h: float,
     ) -> None:  # fmt: skip
-        for row in range(near.count[0]):
+        for row in range(near.many[0]):
             k = near.rows[row]
             node = candidate[k]
             if push.touched[node]:
@@ -311,7 +312,7 @@ def _sweep(shape: int) -> Any:
     ) -> None:  # fmt: skip
         listed = alone or way[0] <= _slack(near, pose, push.moved[0], h * fastest, turns, flat)
         largest = 0.0
-        for row in range(near.count[0] if listed else near.last - near.first):
+        for row in range(near.many[0] if listed else near.last - near.first):
             k = near.rows[row] if listed else near.first + row
             node = candidate[k]
             if not push.touched[node]:
@@ -374,4 +375,4 @@ def push_again(tools: Tools, push: Push, nodes: Nodes, state: State, h: float) -
             force, reaction = state.contact_force, state.reaction
             _exert(push, k, node, change, nx, ny, nz, nodes.mass, nodes.free, v, force, reaction, h)
             largest = max(largest, h * abs(change))
-    return largest
+    return float(largest)

@@ -211,7 +211,8 @@ def _list(block: Block, count: int, history: History) -> None:
     last, renewed, stamp = filled[LISTED], filled[RENEWED], filled[STAMP]
     for at in range(np.uintp(count)):
         if goes_on(numbers, at):
-            last, renewed = note_slot(np.uintp(slot[at]), mark, listed, stamp, last, renewed)
+            place: Any = np.uintp(slot[at])
+            last, renewed = note_slot(place, mark, listed, stamp, last, renewed)
     filled[LISTED], filled[RENEWED] = last, renewed
 
 

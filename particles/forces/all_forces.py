@@ -42,7 +42,7 @@ def force_stages(forces: Forces, state: State, force: Array | None = None) -> li
     """Return the stages that advance all internal variables by a step and add all forces [N] to those of the state."""
     x, v, force = state.positions, state.velocities, state.force if force is None else force
     simplices = add_triangle_forces if forces.cells.corners.shape[1] == 3 else add_tet_forces
-    kinds: list[tuple[Any, Any, tuple[Any, ...]]] = [
+    kinds: list[tuple[Any, ...]] = [
         (forces.edges.corners, add_edge_forces, (forces.edges, x, v, state.edge_arms)),
         *nonlinear_stages(forces.nonlinear, x, v, state.nonlinear_edges),
         (forces.cells.corners, simplices, (forces.cells, x, v, state.cell_arms)),

@@ -56,17 +56,19 @@ def kind_of(law: Law) -> int:
     return KINDS.index(type(law)) + 1 if isinstance(law, NonlinearThreeElement) else 0
 
 
-def nonlinear_stages(
-    edges: NonlinearEdges, x: Array, v: Array, state: Array
-) -> list[tuple[Array, Any, tuple[Any, ...]]]:
+def nonlinear_stages(edges: NonlinearEdges, x: Array, v: Array, state: Array) -> list[tuple[Any, ...]]:
     """Return for every kind of law its edges, and what advances their Voigt parts by a step and adds their forces."""
-    first = len(edges.sliders.corners)
-    second = first + len(edges.softening.corners)
-    return [
-        (edges.sliders.corners, add_slider_forces, (edges.sliders, x, v, STEP, state[:, :first])),
-        (edges.softening.corners, add_softening_forces, (edges.softening, x, v, STEP, state[:, first:second])),
-        (edges.friction.corners, add_friction_forces, (edges.friction, x, v, STEP, state[:, second:])),
+    kinds: list[tuple[Any, Any]] = [
+        (edges.sliders, add_slider_forces),
+        (edges.softening, add_softening_forces),
+        (edges.friction, add_friction_forces),
     ]
+    found, first = [], 0
+    for group, add in kinds:
+        last = first + len(group.corners)
+        found.append((group.corners, add, (group, x, v, STEP, state[:, first:last])))
+        first = last
+    return found
 
 
 def nonlinear_edges(groups: Sequence[EdgeGroup], h: float) -> NonlinearEdges:

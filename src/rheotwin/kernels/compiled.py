@@ -21,17 +21,18 @@ import llvmlite
 import numba
 import numpy as np
 from numba import types
-from numba.core import config, ir
-from numba.core.compiler import CompileResult
+from numba.core import compiler, config, ir, serialize
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
-from numba.core.serialize import dumps
 
 from rheotwin.kernels import cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _njit: Any = numba.njit  # its types leave out some options
+_compiler: Any = compiler
+_config: Any = config
+_serialize: Any = serialize
 _CONTRACT = {"contract"}
 _ANY_ORDER = {"contract", "reassoc", "nsz"}
 
@@ -88,8 +89,8 @@ def compiled(
     }
 
     def decorate(function: Callable[..., Any]) -> Any:
-        made = _njit(**options)(function)
-        if isinstance(made, Dispatcher):  # a plain function where numba is switched off
+        made: Any = _njit(**options)(function)
+        if made is not function:  # as it is where numba is switched off
             made._cache = _Kernels(function, options)
         return made
 
@@ -113,14 +114,14 @@ class _Kernels:
     def flush(self) -> None:
         """Keep all files: they belong to other processes, too."""
 
-    def load_overload(self, signature: Any, context: Any) -> CompileResult | None:
+    def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the code for a signature, if it was compiled before."""
         context.refresh()
         name = self._name(signature, context.codegen())
         data = None if name is None else cache.load(name)
-        return None if data is None else CompileResult._rebuild(context, *pickle.loads(data))
+        return None if data is None else _compiler.CompileResult._rebuild(context, *pickle.loads(data))
 
-    def save_overload(self, signature: Any, code: CompileResult) -> None:
+    def save_overload(self, signature: Any, code: Any) -> None:
         """Keep the code for a signature."""
         if not self.options["_nrt"]:
             self._require_no_arrays_made(code)
@@ -130,7 +131,7 @@ class _Kernels:
             )
         name = self._name(signature, code.library.codegen)
         if name is not None:
-            cache.save(name, dumps(code._reduce()))
+            cache.save(name, _serialize.dumps(code._reduce()))
 
     def _name(self, signature: Any, codegen: Any) -> str | None:
         """Return a name of everything the code is made of; None if its sources are not known."""
@@ -140,7 +141,7 @@ class _Kernels:
         key = f"{made_of}|{codegen.magic_tuple()}|{signature}"
         return f"{self.function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
 
-    def _require_no_arrays_made(self, code: CompileResult) -> None:
+    def _require_no_arrays_made(self, code: Any) -> None:
         """Refuse code that would lose arrays: nobody counts the references to what it returns or is given."""
         where = f"{self.function.__module__}.{self.function.__qualname__}"
         if _holds_array(code.signature.return_type):
@@ -155,19 +156,17 @@ def identity(function: Callable[..., Any], options: dict[str, Any]) -> str | Non
     if made_of is None:
         return None
     versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3], sys.platform)
-    switches = (config.OPT, config.BOUNDSCHECK, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+    switches = (_config.OPT, _config.BOUNDSCHECK, _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
     chosen = [(key, sorted(value) if isinstance(value, set) else value) for key, value in options.items()]
     return repr((versions, switches, made_of, chosen))
 
 
 def _holds_array(kind: Any) -> bool:
     """Tell whether values of a numba type own memory."""
-    if isinstance(kind, types.Array):
-        return True
-    return isinstance(kind, types.BaseTuple) and any(_holds_array(item) for item in kind.types)
+    return isinstance(kind, types.Array) or any(_holds_array(item) for item in getattr(kind, "types", ()))
 
 
-def _given_array(code: CompileResult) -> bool:
+def _given_array(code: Any) -> bool:
     """Tell whether code calls a compiled function that returns an array."""
     kinds, calls = code.type_annotation.typemap, code.type_annotation.calltypes
     return any(

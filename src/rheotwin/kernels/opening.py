@@ -9,12 +9,13 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
+from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
 from rheotwin.kernels.blocks import Kind
 
 _types: Any = types
+_arrays: Any = arrayobj
 _WORD, _REAL = ir.IntType(64), ir.DoubleType()
 
 
@@ -49,7 +50,7 @@ def _array(context: Any, builder: Any, kind: Kind, words: Iterator[Any]) -> Any:
         for extent in reversed(shape[1:]):
             strides.append(builder.mul(strides[-1], extent))
         strides = strides[::-1][: kind.dimensions]
-    populate_array(
+    _arrays.populate_array(
         array, data=place, shape=shape, strides=strides, itemsize=ir.Constant(_WORD, size), meminfo=None, parent=None
     )
     return array._getvalue()

@@ -19,8 +19,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 from numba import cfunc, types
+from numba.core import runtime
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
 from numpy.typing import NDArray
 
 from rheotwin.kernels.blocks import Kind, kind_of, words_of
@@ -29,6 +29,8 @@ from rheotwin.kernels.compiled import identity
 from rheotwin.kernels.opening import opened, put
 
 _types: Any = types
+_runtime: Any = runtime
+_cfunc: Any = cfunc
 SIGNATURE = _types.int64(_types.CPointer(_types.int64), _types.float64, _types.float64)
 """Of every stage: (block, time [s], step [s]) -> answer."""
 
@@ -106,7 +108,7 @@ def code_address(name: str, about: str | None, body: Callable[[], Callable[..., 
 
 def _object_code(body: Callable[..., Any], signature: Any, symbol: str) -> bytes:
     """Compile a function, whose only public symbol is `symbol`: the symbols it wants, a new line, its object code."""
-    made = cfunc(signature, nopython=True, _nrt=False, error_model="numpy", fastmath=False, forceinline=False)(body)
+    made = _cfunc(signature, nopython=True, _nrt=False, error_model="numpy", fastmath=False, forceinline=False)(body)
     module = llvm.parse_assembly(made.inspect_llvm())
     wanted = []
     for item in (*module.functions, *module.global_variables):
@@ -124,7 +126,7 @@ def _require_symbols(name: str, wanted: list[str]) -> None:
     """See to it that this process has what code refers to: the linker would end a process that has not."""
     missing = [symbol for symbol in wanted if not _has(symbol)]
     if missing:
-        rtsys.initialize(cpu_target.target_context)  # allocation of arrays, if nothing has been compiled yet
+        _runtime.rtsys.initialize(cpu_target.target_context)  # allocation of arrays, if nothing has been compiled yet
         missing = [symbol for symbol in missing if not _has(symbol)]
     if missing:
         raise RuntimeError(f"stage {name}: this process has no {', '.join(missing)}")
