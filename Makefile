@@ -22,7 +22,7 @@ demo: $(VENV)/.ready
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope
 
-# With full products of options, which take an hour or so.
+# With full products of options, which take some five minutes more.
 test-all: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m ""
 
