@@ -2,6 +2,5 @@
 
 from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.constraints.tools import RigidTool, tool_gaps
-from rheotwin.constraints.unilateral import solve_contact
 
-__all__ = ["Motion", "RigidTool", "at_rest", "solve_contact", "tool_gaps"]
+__all__ = ["Motion", "RigidTool", "at_rest", "tool_gaps"]

@@ -10,7 +10,8 @@ contact force of size lambda >= 0 acts on the body as +lambda n and on the tool 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,12 +256,19 @@ def is_clear(shape: int, geometry: Array, pose: Array, px: float, py: float, pz:
     return bool(yx * yx + yy * yy + yz * yz > CLEAR * geometry[RADIUS] * geometry[RADIUS])
 
 
-@compiled
-def _gaps(shape: int, geometry: Array, pose: Array, points: Array, gaps: Array, normals: Array) -> None:
-    for k in range(points.shape[0]):
-        gap, nx, ny, nz = gap_and_normal(shape, geometry, pose, points[k, 0], points[k, 1], points[k, 2])
-        gaps[k] = gap
-        normals[k, 0], normals[k, 1], normals[k, 2] = nx, ny, nz
+@cache
+def _gaps(shape: int) -> Any:
+    """Return the compiled function that writes gaps and normals of points at a tool of this shape."""
+    gap_of = GAPS[shape]
+
+    @compiled
+    def gaps(geometry: Array, pose: Array, points: Array, gaps: Array, normals: Array) -> None:
+        for k in range(points.shape[0]):
+            gap, nx, ny, nz = gap_of(geometry, pose, points[k, 0], points[k, 1], points[k, 2])
+            gaps[k] = gap
+            normals[k, 0], normals[k, 1], normals[k, 2] = nx, ny, nz
+
+    return gaps
 
 
 def gaps_in_pose(tool: RigidTool, pose: Array, points: Array) -> Array:
@@ -276,5 +284,5 @@ def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array
 
         return mesh_gaps(tool, tool.motion.at(time), points)
     gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
-    _gaps(tool.shape, tool.geometry, tool.motion.at(time), points, gaps, normals)
+    _gaps(tool.shape)(tool.geometry, tool.motion.at(time), points, gaps, normals)
     return gaps, normals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from numba import types
@@ -77,23 +77,19 @@ def _batches(shared: bool, rounding: bool) -> Any:
     return intrinsic(typed)
 
 
-_one_law, _one_law_rounded = _batches(True, False), _batches(True, True)
-_own_laws, _own_laws_rounded = _batches(False, False), _batches(False, True)
+@cache
+def add_word_batches(own: bool, rounded: bool) -> Any:
+    """Return the compiled function for edges that have constants of their own, or share them, with rounding or without.
 
-
-@compiled
-def add_word_batches(form: int, ends: Any, motion: Any, force: Any, edges: Any, table: Any, counters: Any) -> None:
-    """Advance lambda of all edges and add their forces to the sums `force`, rows of four words per point.
-
-    `motion`: rows of positions, then of velocities; `ends` (2 M,) int32 and lambda are padded to whole batches with
-    edges from point 0 to itself, which give no force. `form` as of `add_word_runs`.
+    It advances lambda of all edges and adds their forces to the sums `force`, rows of four words per point. `motion`:
+    rows of positions, then of velocities; `ends` (2 M,) int32 and lambda are padded to whole batches with edges from
+    point 0 to itself, which give no force.
     """
-    e, size, count = edges, force.size, edges.lam.size
-    if form == 0:
-        _one_law(motion, force, ends, e.lam, e.A, e.B, e.C2, table, counters, size, count)
-    elif form == 1:
-        _one_law_rounded(motion, force, ends, e.lam, e.A, e.B, e.C2, table, counters, size, count)
-    elif form == 2:
-        _own_laws(motion, force, ends, e.lam, e.A, e.B, e.C2, table, counters, size, count)
-    else:
-        _own_laws_rounded(motion, force, ends, e.lam, e.A, e.B, e.C2, table, counters, size, count)
+    add = _batches(not own, rounded)
+
+    @compiled
+    def add_word_batches(ends: Any, motion: Any, force: Any, edges: Any, table: Any, counters: Any) -> None:
+        e = edges
+        add(motion, force, ends, e.lam, e.A, e.B, e.C2, table, counters, force.size, e.lam.size)
+
+    return add_word_batches

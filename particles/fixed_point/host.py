@@ -93,10 +93,12 @@ def memories_of(body: CircuitBody) -> Memories:
     return Memories(places, body.position.reshape(-1), body.velocity.reshape(-1), body.force.reshape(-1))
 
 
-@compiled(allocates=True)
+@compiled
 def write_before(host: Host, there: Memories, time: float, h: float) -> None:
     """Write the forces at `time` [s] and the velocities that take held components to where they belong after `h`."""
-    host.external[:] = host.weight
+    for node in range(host.external.shape[0]):
+        for c in range(3):
+            host.external[node, c] = host.weight[node, c]
     apply_loads(host.loads, time, host.external)
     for node in range(there.places.shape[0]):
         for c in range(3):

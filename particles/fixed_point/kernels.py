@@ -7,12 +7,15 @@ Grids run in vectors without indices, other bodies in batches of edges. What lan
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.fixed_point.arithmetic import half_unit
 from rheotwin.particles.fixed_point.batch_words import add_word_batches
 from rheotwin.particles.fixed_point.body import CircuitBody
@@ -59,46 +62,17 @@ def scalar_table(constants: CircuitConstants) -> Words:
     return np.array([found[name] for name in TABLE], dtype=np.int32)
 
 
-@compiled(nogil=True, allocates=True)
-def _run_grid(
-    count: int,
-    form: int,
-    runs: Any,
-    motion: Words,
-    force: Words,
-    external: Words,
-    edges: EdgeWords,
-    minv: Words,
-    own: int,
-    table: Words,
-    counters: Counters,
-) -> None:
-    """Take `count` steps of a grid, edges in `runs`."""
-    for _ in range(count):
-        force[:] = external
-        add_word_runs(form, runs, motion, force, edges, table, counters)
-        move_words(motion, force, minv, table, counters, force.size, own)
+@compiled
+def begin_sums(external: Words, force: Words) -> None:
+    """Put the external forces where sums are made."""
+    for k in range(force.size):
+        force[k] = external[k]
 
 
-@compiled(nogil=True, allocates=True)
-def _run_batches(
-    count: int,
-    form: int,
-    ends: Any,
-    motion: Words,
-    force: Words,
-    external: Words,
-    edges: EdgeWords,
-    minv: Words,
-    own: int,
-    table: Words,
-    counters: Counters,
-) -> None:
-    """Take `count` steps of any body, `ends` (2 M,) of edges."""
-    for _ in range(count):
-        force[:] = external
-        add_word_batches(form, ends, motion, force, edges, table, counters)
-        move_words(motion, force, minv, table, counters, force.size, own)
+@compiled
+def move(motion: Words, force: Words, minv: Words, table: Words, counters: Counters, own: int) -> None:
+    """Move all points by the sums of forces."""
+    move_words(motion, force, minv, table, counters, force.size, own)
 
 
 @dataclass(frozen=True)
@@ -147,7 +121,7 @@ class FastCircuit:
         self.lodging = there = lodge(body, points)
         self.counters = no_overflows()
         own = any(not isinstance(part.raw, int) for part in (constants.A, constants.B, constants.C2))
-        self._form = 2 * own + constants.tem_round
+        self._form = own, bool(constants.tem_round)
         active = np.zeros(there.lanes, dtype=np.uint8)
         active[there.lane] = 1
 
@@ -183,11 +157,22 @@ class FastCircuit:
         body.sum_start[:] = 0
         body.sum_end[:] = 0
 
+    @cached_property
+    def _program(self) -> Program:
+        """One step: sums of forces, edge by edge, then all points."""
+        add = add_word_runs if self.lodging.structured else add_word_batches
+        words = (self.lodging.edges, self.motion, self._force, self._edges, self._table, self.counters)
+        moved = (self.motion, self._force, self._minv, self._table, self.counters, self._own_mass)
+        stages = [
+            Stage(begin_sums, (self.external, self._force)),
+            Stage(add(*self._form), words),
+            Stage(move, moved),
+        ]
+        return Program(stages, 1.0, Clock())
+
     def advance(self, steps: int) -> None:
         """Take steps."""
-        run = _run_grid if self.lodging.structured else _run_batches
-        there = (self.motion, self._force, self.external, self._edges, self._minv, self._own_mass, self._table)
-        run(steps, self._form, self.lodging.edges, *there, self.counters)
+        self._program.run(0, steps)
 
 
 def runs_fast(constants: CircuitConstants) -> bool:

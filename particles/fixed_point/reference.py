@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.packed import table_value
+from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.boundary import Held, Loads, apply_loads
 from rheotwin.particles.fixed_point.model import CircuitModel
 
@@ -122,14 +125,22 @@ def drive_held(held: Held, rest: Array, x: Array, v: Array, end: float, h: float
         v[node, c] = (rest[node, c] + target[c] - x[node, c]) / h
 
 
-@compiled(allocates=True)
+@compiled
+def _copy(source: Array, target: Array) -> None:
+    for node in range(source.shape[0]):
+        for c in range(3):
+            target[node, c] = source[node, c]
+
+
 def run_reference(parts: FloatParts, body: FloatBody, first: int, count: int, h: float) -> None:
     """Take `count` steps of `h` [s] from step number `first`; peaks grow with every step."""
-    external, force = np.empty_like(body.position), np.empty_like(body.position)
-    for step in range(first, first + count):
-        drive_held(parts.held, parts.rest, body.position, body.velocity, (step + 1) * h, h)
-        external[:] = parts.weight
-        apply_loads(parts.loads, step * h, external)
-        force[:] = external
-        _add_edges(parts, body, force, h)
-        _move_points(parts, body, external, force, h)
+    external, force, clock = np.empty_like(body.position), np.empty_like(body.position), Clock()
+    stages = [
+        Stage(drive_held, (parts.held, parts.rest, body.position, body.velocity, clock.end, STEP)),
+        Stage(_copy, (parts.weight, external)),
+        Stage(apply_loads, (parts.loads, TIME, external)),
+        Stage(_copy, (external, force)),
+        Stage(_add_edges, (parts, body, force, STEP)),
+        Stage(_move_points, (parts, body, external, force, STEP)),
+    ]
+    Program(stages, h, clock).run(first, count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from numba import types
@@ -87,32 +87,23 @@ def _runs(shared: bool, rounding: bool) -> Any:
     return intrinsic(typed)
 
 
-_one_law, _one_law_rounded = _runs(True, False), _runs(True, True)
-_own_laws, _own_laws_rounded = _runs(False, False), _runs(False, True)
+@cache
+def add_word_runs(own: bool, rounded: bool) -> Any:
+    """Return the compiled function for edges that have constants of their own, or share them, with rounding or without.
 
-
-@compiled
-def add_word_runs(form: int, runs: Any, motion: Any, force: Any, edges: Any, table: Any, counters: Any) -> None:
-    """Advance lambda of all edges and add their forces, + at the end and - at the start, to the sums `force`.
-
-    `motion` (6 size): x, y, z of positions and velocities; `force` (3 size); `form`: 2 for constants of their own, 1
-    for rounding, added.
+    It advances lambda of all edges and adds their forces, + at the end and - at the start, to the sums `force`.
+    `motion` (6 size): x, y, z of positions and velocities; `force` (3 size).
     """
-    size = force.size // 3
-    for r in range(runs.shape[0]):
-        there = size, runs[r, 0], runs[r, 1], runs[r, 2], runs[r, 3]
-        if form == 0:
-            _one_law(motion, force, edges.lam, edges.active, edges.A, edges.B, edges.C2, table, counters, *there)
-        elif form == 1:
-            _one_law_rounded(
-                motion, force, edges.lam, edges.active, edges.A, edges.B, edges.C2, table, counters, *there
-            )
-        elif form == 2:
-            _own_laws(motion, force, edges.lam, edges.active, edges.A, edges.B, edges.C2, table, counters, *there)
-        else:
-            _own_laws_rounded(
-                motion, force, edges.lam, edges.active, edges.A, edges.B, edges.C2, table, counters, *there
-            )
+    run = _runs(not own, rounded)
+
+    @compiled
+    def add_word_runs(runs: Any, motion: Any, force: Any, edges: Any, table: Any, counters: Any) -> None:
+        size, e = force.size // 3, edges
+        for r in range(runs.shape[0]):
+            base, target, lane, count = runs[r, 0], runs[r, 1], runs[r, 2], runs[r, 3]
+            run(motion, force, e.lam, e.active, e.A, e.B, e.C2, table, counters, size, base, target, lane, count)
+
+    return add_word_runs
 
 
 def _points(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheotwin.constraints import solve_contact
+from rheotwin.constraints.unilateral import solve_contact
 from rheotwin.errors import Stopped
 
 Array = np.ndarray

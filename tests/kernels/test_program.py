@@ -75,7 +75,7 @@ def test_stages_are_given_arrays_numbers_and_tuples_of_them() -> None:
 
 def test_a_stage_cannot_be_given_anything_else() -> None:
     with pytest.raises(TypeError, match=r"no str: 'word'"):
-        _ = Stage(drift, ("word", np.zeros(1), STEP)).address
+        _ = Stage(drift, ("word", np.zeros(1), STEP)).code
 
 
 @compiled

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -241,13 +242,15 @@ def _kept(task: Task, quiet: bool) -> bool:
 
 
 def _carry_out(task: Task, quiet: bool) -> Outcome:
+    from rheotwin.observers import Progress, told_of_compiling
     from rheotwin.run import resume_run, run_scene
 
-    watchers = _watchers(task.label, quiet)
-    if task.action == "resume":
-        outcome = resume_run(task.request.folder, observers=watchers)
-    else:
-        outcome = run_scene(task.request, observers=watchers)
+    watchers = [] if quiet else [Progress(task.label)]
+    with nullcontext() if quiet else told_of_compiling():
+        if task.action == "resume":
+            outcome = resume_run(task.request.folder, observers=watchers)
+        else:
+            outcome = run_scene(task.request, observers=watchers)
     if not quiet:
         print(f"{task.label}: {outcome.status}, {outcome.steps} steps in {outcome.loop_seconds:.2f} s", file=sys.stderr)
     if outcome.message:
@@ -261,11 +264,3 @@ def _how_to_go_on(finished: list[str], tasks: list[Task]) -> str:
         f"{len(finished)} of {len(tasks)} runs are finished{done}; "
         "give the same command with --continue to keep them and go on with the rest"
     )
-
-
-def _watchers(label: str, quiet: bool) -> list[Any]:
-    if quiet:
-        return []
-    from rheotwin.observers import Progress
-
-    return [Progress(label)]

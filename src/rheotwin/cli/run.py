@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def describe_start(problem: Problem, simulation: Simulation) -> str:
 
 def execute(args: argparse.Namespace) -> int:
     """Run or resume."""
-    from rheotwin.observers import Progress
+    from rheotwin.observers import Progress, told_of_compiling
     from rheotwin.run import resume_run
 
     if (args.scene is None) == (args.resume is None):
@@ -109,13 +110,15 @@ def execute(args: argparse.Namespace) -> int:
         nonlocal already
         already = simulation.step_count
         if not args.quiet:
-            print(describe_start(problem, simulation), file=sys.stderr)
+            cleared = "\r\033[K" if sys.stderr.isatty() else ""  # of what was compiled last
+            print(f"{cleared}{describe_start(problem, simulation)}", file=sys.stderr)
 
     watchers = [] if args.quiet else [Progress("running")]
-    if args.resume is not None:
-        folder, outcome = args.resume, resume_run(args.resume, observers=watchers, announce=announce)
-    else:
-        folder, outcome = _run(args, watchers, announce)
+    with nullcontext() if args.quiet else told_of_compiling():
+        if args.resume is not None:
+            folder, outcome = args.resume, resume_run(args.resume, observers=watchers, announce=announce)
+        else:
+            folder, outcome = _run(args, watchers, announce)
     _report(folder, outcome, already=already, as_json=args.json)
     return outcome.exit_code
 

@@ -15,8 +15,8 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, resolve_name
@@ -30,6 +30,7 @@ LARGEST = 2 << 30
 """Bytes in the folder from which the kernels that were not used for longest are deleted, down to half of it."""
 
 _BEGUN = time.time()
+_listeners: list[Callable[[str], None]] = []
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n#]*))", re.M)
 
 
@@ -112,6 +113,27 @@ def _spec(name: str) -> ModuleSpec | None:
         if (found := finder.find_spec(name, above.submodule_search_locations)) is not None:
             return found
     return None
+
+
+@contextmanager
+def listening(listener: Callable[[str], None]) -> Iterator[None]:
+    """Tell `listener` meanwhile what is being compiled, before it is."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def tell(what: str) -> None:
+    """Say that a kernel is compiled now."""
+    for listener in _listeners:
+        listener(what)
+
+
+def is_kept(name: str) -> bool:
+    """Tell whether there is a kernel of this name."""
+    return (folder() / (name + SUFFIX)).exists()
 
 
 def load(name: str) -> bytes | None:

@@ -119,6 +119,8 @@ class _Kernels:
         context.refresh()
         name = self._name(signature, context.codegen())
         data = None if name is None else cache.load(name)
+        if data is None:
+            cache.tell(self.function.__name__)
         return None if data is None else _compiler.CompileResult._rebuild(context, *pickle.loads(data))
 
     def save_overload(self, signature: Any, code: Any) -> None:

@@ -23,8 +23,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from rheotwin.kernels.blocks import Now
-from rheotwin.kernels.cache import stamp
-from rheotwin.kernels.stage import Stage, code_address
+from rheotwin.kernels.cache import stamp, tell
+from rheotwin.kernels.stage import Code, Stage
 
 _types: Any = types
 LAST = 1 << 20
@@ -58,7 +58,12 @@ class Program:
     @cached_property
     def _table(self) -> NDArray[np.int64]:
         """Address and block of every stage: they are compiled when the program first runs."""
-        return np.array([(s.address, s.block.ctypes.data) for s in self.stages], np.int64).reshape(-1, 2)
+        codes = list(dict.fromkeys(stage.code for stage in self.stages))
+        missing = [code for code in codes if not code.is_there]
+        for number, code in enumerate(missing, start=1):
+            tell(f"{number} of {len(missing)} kernels")
+            _ = code.address
+        return np.array([(s.code.address, s.block.ctypes.data) for s in self.stages], np.int64).reshape(-1, 2)
 
     def run(self, first: int, count: int) -> int:
         """Take `count` steps from step number `first`; return how many were taken to their end."""
@@ -118,6 +123,6 @@ def _drive(table: Any, stages: int, clock: Any, where: Any, last: int, step: flo
 def _driver() -> Any:
     word, words, reals = _types.int64, _types.CPointer(_types.int64), _types.CPointer(_types.float64)
     signature = _types.int64(words, word, reals, words, word, _types.float64)
-    address = code_address("drive", stamp(__name__), lambda: _drive, signature)
+    address = Code("drive", stamp(__name__), lambda: _drive, signature).address
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     return ctypes.CFUNCTYPE(number, pointer, number, pointer, pointer, number, ctypes.c_double)(address)

@@ -24,7 +24,7 @@ from numba.core.registry import cpu_target
 from numpy.typing import NDArray
 
 from rheotwin.kernels.blocks import Kind, kind_of, words_of
-from rheotwin.kernels.cache import load, save, stamp
+from rheotwin.kernels.cache import is_kept, load, save, stamp
 from rheotwin.kernels.compiled import identity
 from rheotwin.kernels.opening import opened, put
 
@@ -54,16 +54,51 @@ class Stage:
         """Where the function stands."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
+    @property
+    def code(self) -> Code:
+        """What the function is compiled to for arguments of these kinds."""
+        kinds = tuple(kind_of(argument) for argument in self.arguments)
+        return _code(self.function, kinds, None if self.into is None else kind_of(self.into))
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function that C may call, made by `body()`; `about` tells all it is made of, without it is not kept."""
+
+    name: str
+    about: str | None
+    body: Callable[[], Callable[..., Any]]
+    signature: Any
+
+    @cached_property
+    def symbol(self) -> str:
+        """Name of its file, and of the function in it."""
+        key = f"{stamp(__name__)}|{self.about}|{llvm.get_host_cpu_name()}|{llvm.get_host_cpu_features().flatten()}"
+        return f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+
+    @property
+    def is_there(self) -> bool:
+        """Tell whether it need not be compiled."""
+        return "address" in self.__dict__ or (self.about is not None and is_kept(self.symbol))
+
     @cached_property
     def address(self) -> int:
-        """Address of the compiled stage."""
-        kinds = tuple(kind_of(argument) for argument in self.arguments)
-        return _address(self.function, kinds, None if self.into is None else kind_of(self.into))
+        """Its address; it is loaded from disk, or compiled."""
+        kept = None if self.about is None else load(self.symbol)
+        code = _object_code(self.body(), self.signature, self.symbol) if kept is None else kept
+        if kept is None and self.about is not None:
+            save(self.symbol, code)
+        wanted, _, machine_code = code.partition(b"\n")
+        _require_symbols(self.name, wanted.decode().split())
+        engine = _engine()
+        engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
+        engine.finalize_object()
+        return int(engine.get_function_address(self.symbol))
 
 
 @cache
-def _address(function: Any, kinds: tuple[Kind, ...], into: Kind | None) -> int:
-    """Return the address of a function's code for these kinds of arguments."""
+def _code(function: Any, kinds: tuple[Kind, ...], into: Kind | None) -> Code:
+    """Return the code of a function for these kinds of arguments."""
 
     def body() -> Callable[..., int]:
         arguments = opened(kinds, 0 if into is None else 1)
@@ -84,26 +119,7 @@ def _address(function: Any, kinds: tuple[Kind, ...], into: Kind | None) -> int:
 
     made_of = identity(function.py_func, function.targetoptions)
     about = None if made_of is None else f"{made_of}|{', '.join(map(str, kinds))}|{into}"
-    return code_address(function.__name__, about, body, SIGNATURE)
-
-
-def code_address(name: str, about: str | None, body: Callable[[], Callable[..., Any]], signature: Any) -> int:
-    """Return the address of a function that C may call, compiled from `body()` or loaded from disk.
-
-    `about` tells all that it is made of; without, it is not kept.
-    """
-    key = f"{stamp(__name__)}|{about}|{llvm.get_host_cpu_name()}|{llvm.get_host_cpu_features().flatten()}"
-    symbol = f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
-    kept = None if about is None else load(symbol)
-    code = _object_code(body(), signature, symbol) if kept is None else kept
-    if kept is None and about is not None:
-        save(symbol, code)
-    wanted, _, machine_code = code.partition(b"\n")
-    _require_symbols(name, wanted.decode().split())
-    engine = _engine()
-    engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
-    engine.finalize_object()
-    return int(engine.get_function_address(symbol))
+    return Code(function.__name__, about, body, SIGNATURE)
 
 
 def _object_code(body: Callable[..., Any], signature: Any, symbol: str) -> bytes:

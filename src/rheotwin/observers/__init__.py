@@ -3,7 +3,18 @@
 from rheotwin.observers.checkpoints import Checkpoints
 from rheotwin.observers.frames import Frames, LastFrame
 from rheotwin.observers.probes import Probes, probe_columns
-from rheotwin.observers.progress import Progress
+from rheotwin.observers.progress import Progress, told_of_compiling
 from rheotwin.observers.protocol import Observer, Quiet, Watched
 
-__all__ = ["Checkpoints", "Frames", "LastFrame", "Observer", "Probes", "Progress", "Quiet", "Watched", "probe_columns"]
+__all__ = [
+    "Checkpoints",
+    "Frames",
+    "LastFrame",
+    "Observer",
+    "Probes",
+    "Progress",
+    "Quiet",
+    "Watched",
+    "probe_columns",
+    "told_of_compiling",
+]

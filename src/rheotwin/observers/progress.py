@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 
 from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
+from rheotwin.kernels.cache import listening
 from rheotwin.observers.protocol import Quiet, Watched
+
+
+@contextmanager
+def told_of_compiling() -> Iterator[None]:
+    """Say on standard error what is compiled meanwhile: on a terminal in one line that is taken away in the end."""
+    console, said = Console(stderr=True), False
+
+    def say(what: str) -> None:
+        nonlocal said
+        if console.is_terminal:
+            print(f"\r\033[Kcompiling, once for all runs like this: {what}", end="", file=sys.stderr, flush=True)
+        elif not said:
+            print("compiling, once for all runs like this", file=sys.stderr, flush=True)
+        said = True
+
+    with listening(say):
+        yield
+    if said and console.is_terminal:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 class Progress(Quiet):
