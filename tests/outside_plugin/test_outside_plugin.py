@@ -248,7 +248,9 @@ def same_arms() -> str:
     """Return the arms of that law as a built-in one."""
     rates = np.geomspace(0.1, 100.0, 4)
     strengths = 2.0e4 / math.gamma(0.25) * rates**0.25 * np.log(1000.0) / 3.0
-    units = [f"{{ young = {g!r}, viscosity = {g / s!r} }}" for g, s in zip(strengths.tolist(), rates.tolist(), strict=True)]
+    units = [
+        f"{{ young = {g!r}, viscosity = {g / s!r} }}" for g, s in zip(strengths.tolist(), rates.tolist(), strict=True)
+    ]
     return f'model = "generalized-maxwell"\npoisson = 0.3\nunits = [{", ".join(units)}]\n'
 
 
@@ -281,3 +283,66 @@ def test_a_law_that_cannot_be_used_is_a_warning(rheotwin: Rheotwin, site: Path, 
     assert "law plug-in 'broken' (no_such_module:Spec) is ignored: ModuleNotFoundError" in told.stderr
     unknown = rheotwin("info", str(tmp_path / "outside.toml"))
     assert unknown.returncode == 2
+
+
+SWINGING = """
+schema = 1
+dimension = 2
+duration = 2.0
+gravity = [0.0, -9.81]
+
+[laws.gel]
+model = "voigt"
+young = 1.0e4
+poisson = 0.3
+viscosity = 100.0
+
+[bodies.block]
+shape = "box"
+size = [0.2, 0.1]
+cells = [2, 1]
+law = "gel"
+density = 1000.0
+
+[output]
+interval = 0.1
+
+[probes.corner]
+body = "block"
+at = [0.0, 0.0]
+
+[solvers.truss.forces.foundation]
+frequency = 5.0
+"""
+
+
+@pytest.mark.parametrize("stepper", ["semi-implicit", "euler", "rk4", "implicit"])
+def test_a_package_adds_a_force(rheotwin: Rheotwin, site: Path, tmp_path: Path, stepper: str) -> None:
+    """A free block on a foundation under its weight: y = -g (1 - cos w t)/w^2, to the order of the rule."""
+    announce(site, "rheotwin_foundation", "foundation", "rheotwin_foundation:Foundation", group="forces")
+    shutil.copy(HERE / "rheotwin_foundation.py", site)
+    (tmp_path / "scene.toml").write_text(SWINGING)
+    words = ("run", "scene.toml", "--solver", "truss", "--quiet", "--set", f"truss.stepper={stepper}")
+    ran = rheotwin(*words, "--set", "truss.step=1e-4")
+    assert ran.returncode == 0, ran.stderr
+    probes = open_record(tmp_path / "runs" / "scene-truss").probes
+    expected = -9.81 / 25.0 * (1.0 - np.cos(5.0 * probes["time"]))
+    error = {"semi-implicit": 1e-3, "euler": 2e-3, "rk4": 1e-9, "implicit": 2e-3}[stepper]
+    np.testing.assert_allclose(probes["probe.corner.displacement_y"], expected, atol=error)
+    work = 20.0 * 9.81 * -expected  # of the weight: all of it is kinetic or stored
+    np.testing.assert_allclose(probes["energy.kinetic"] + probes["energy.stored"], work, atol=400.0 * error)
+
+
+def test_a_force_that_does_not_exist_or_is_asked_wrongly_is_refused(
+    rheotwin: Rheotwin, site: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "scene.toml").write_text(SWINGING)
+    refused = rheotwin("run", "scene.toml", "--solver", "truss")
+    assert refused.returncode == 2
+    assert "solvers.truss.forces.foundation: no force is named 'foundation'" in refused.stderr
+    announce(site, "rheotwin_foundation", "foundation", "rheotwin_foundation:Foundation", group="forces")
+    shutil.copy(HERE / "rheotwin_foundation.py", site)
+    (tmp_path / "scene.toml").write_text(SWINGING.replace("frequency = 5.0", "frequency = -5.0"))
+    refused = rheotwin("run", "scene.toml", "--solver", "truss")
+    assert refused.returncode == 2
+    assert "solvers.truss.forces.foundation.frequency" in refused.stderr
