@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.lumped import keep_apart_fast
+from rheotwin.constraints.contact.lumped import contact_stages
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled
@@ -80,8 +80,8 @@ class Surroundings:
         """Return the stages that change velocities by contact, before positions move by h v."""
         boundary, state, contact = self.boundary, self.state, self.boundary.contact
         if contact is not None:
-            moving = (state.positions, state.velocities, state.reaction, Now(self.bound), self.clock.end, STEP)
-            return [Stage(keep_apart_fast, (contact, *moving))]
+            moving = (state.positions, state.velocities, state.reaction)
+            return contact_stages(contact, *moving, Now(self.bound), self.clock.end)
         if not len(boundary.tools.shape):
             return []
         return exact_contact(boundary.tools, self.push, boundary.nodes, state, self.bound, self.clock.end)
