@@ -17,8 +17,8 @@ from rheotwin.constraints.contact.lumped import contact_stages
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.program import LAST, Clock, Program
-from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.boundary import Boundary, apply_loads, hold
 from rheotwin.particles.exact_tools import Push, exact_contact, room_for_pushes
 from rheotwin.particles.fastest import fastest_of

@@ -16,8 +16,8 @@ import pytest
 from rheotwin.kernels import cache
 from rheotwin.kernels.blocks import STEP, TIME, Now, kind_of
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.program import LAST, Clock, Program
-from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import LAST, Stage
 
 
 @compiled(contract=True)
@@ -220,7 +220,7 @@ AGAIN = """
 import numpy as np
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
-from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.node_loops import drift
 for dtype in (np.float64, np.float32):
     x = np.zeros((2, 3), dtype)
