@@ -66,7 +66,7 @@ class Push(NamedTuple):
 
     def forget(self) -> None:
         """Have the next step begin anew, because something may have moved that nobody told."""
-        self.hits[0], self.reach[:, 0] = -1, -np.inf
+        self.hits[0], self.moved[0], self.reach[:, 0] = -1, 0.0, -np.inf
         for array in (self.pressed, self.touched, self.marked):
             array[:] = 0
 
@@ -135,18 +135,11 @@ def exact_contact(tools: Tools, push: Push, nodes: Nodes, state: State, bound: A
 
 
 def _near(tools: Tools, tool: int, reach: Array) -> Near:
-    """Return an empty list, to be made by the first step."""
+    """Return an empty list, to be made by the first step; `reach` is the tool's row of `Push`."""
     first, last = int(tools.offset[tool]), int(tools.offset[tool + 1])
     outer = _outer(int(tools.shape[tool]), tools.geometry[tool])
-    return Near(
-        first,
-        last,
-        np.zeros(last - first, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(4),
-        outer,
-        np.array([-np.inf, 0.0]),
-    )
+    rows, many = np.zeros(last - first, np.int64), np.zeros(1, np.int64)
+    return Near(first, last, rows, many, np.zeros(4), outer, reach)
 
 
 def _outer(shape: int, geometry: Array) -> float:

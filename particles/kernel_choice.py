@@ -142,5 +142,9 @@ def _default(name: str) -> Any:
 
 def _is_empty(kind: Any) -> bool:
     """Whether a kind of force, arrays led by what it acts on, acts on nothing."""
+    if not len(kind):
+        return True
     leading = kind[0]
+    if not isinstance(leading, tuple | np.ndarray):
+        return False
     return all(_is_empty(part) for part in kind) if isinstance(leading, tuple) else len(leading) == 0

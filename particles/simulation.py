@@ -28,6 +28,7 @@ from rheotwin.particles.edge_motion import edge_motion
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.forces.all_forces import Forces
 from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, spring_tension
+from rheotwin.particles.forces.outside import add_outside_matrices, outside_forces
 from rheotwin.particles.forces.particle_on_edge import add_tie_matrices, make_ties, tie_energy, tie_statistics
 from rheotwin.particles.kernel_choice import KernelOptions, fast_body
 from rheotwin.particles.law_options import LawOptions
@@ -96,6 +97,9 @@ class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
     tie_damping: float = Field(
         default=0.2, ge=0.0, allow_inf_nan=False, description="damping of these ties, as a share of the critical one"
     )
+    forces: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="forces of other packages, by name, each with its options"
+    )
     unstable: Literal["refuse", "substep"] = Field(
         default="refuse", description="what to do with a step above the stable one"
     )
@@ -135,6 +139,8 @@ class TrussSimulation:
         check_network(problem, network)
         ties = make_ties(problem, network, stiffness=options.tie_stiffness, damping=options.tie_damping)
         others = add_tie_matrices(shape.stiffness_and_viscosity(problem), ties, problem)
+        self._outside = outside_forces(problem, options.forces)
+        others = add_outside_matrices(others, self._outside)
         check_contact(problem, options.stepper)
         others = with_contact(others, problem)
         bound = step_bound(
@@ -159,6 +165,7 @@ class TrussSimulation:
             topology=shape.topology,
             ties=ties,
             constraints=self._constrained.packed,
+            outside=self._outside,
         )
         state = State(
             positions=rest.copy(),
@@ -308,6 +315,7 @@ class TrussSimulation:
             network.cell_constants, state.cell_arms, volumes / network.rest_volume - 1.0, network.rest_volume
         )
         stored += self._shape.energy(state) + tie_energy(self._forces.ties, state.positions)
+        stored += sum(force.energy(state.positions) for force in self._outside)
         kinetic = 0.5 * np.sum(self._boundary.nodes.mass[:, None] * state.velocities**2)
         return {"kinetic": float(kinetic), "stored": float(stored)}
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.lumped import keep_apart_fast
+from rheotwin.constraints.contact.lumped import contact_stages
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.program import LAST, Clock, Program
-from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.boundary import Boundary, apply_loads, hold
 from rheotwin.particles.exact_tools import Push, exact_contact, room_for_pushes
 from rheotwin.particles.fastest import fastest_of
@@ -80,8 +80,8 @@ class Surroundings:
         """Return the stages that change velocities by contact, before positions move by h v."""
         boundary, state, contact = self.boundary, self.state, self.boundary.contact
         if contact is not None:
-            moving = (state.positions, state.velocities, state.reaction, Now(self.bound), self.clock.end, STEP)
-            return [Stage(keep_apart_fast, (contact, *moving))]
+            moving = (state.positions, state.velocities, state.reaction)
+            return contact_stages(contact, *moving, Now(self.bound), self.clock.end)
         if not len(boundary.tools.shape):
             return []
         return exact_contact(boundary.tools, self.push, boundary.nodes, state, self.bound, self.clock.end)

@@ -30,7 +30,9 @@ from rheotwin.constraints.contact.settle import look_ahead, settle
 from rheotwin.constraints.contact.surface import ContactSurface
 from rheotwin.constraints.contact.tool_motion import finish_tools, predict_tools
 from rheotwin.constraints.packed import Tools
+from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -117,20 +119,71 @@ def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float
     _finish(contact, x, v, reaction, np.inf, h, kick, False)
 
 
-@compiled(inside=True)
-def keep_apart_fast(
-    contact: Contact, x: Array, v: Array, reaction: Array, fastest: float, end: float, h: float
-) -> None:  # fmt: skip
-    """Do the same in a step whose forces act all of it, but settle lone contacts on the spot.
+def contact_stages(contact: Contact, x: Array, v: Array, reaction: Array, fastest: Now, end: Now) -> list[Stage]:
+    """Return the stages that do the same in a step whose forces act all of it, but settle lone contacts on the spot.
 
     `fastest` [m/s] bounds the speed of all nodes in v, infinite where nobody knows. Places change by these steps alone
-    until `forget_list`, and velocities by forces alone until the next step.
+    until `forget_list`, and velocities by forces alone until the next step. What only bodies need, that touch each
+    other, is there where they can.
     """
-    _begin(contact, x, v, fastest, end, h, h)
-    _find_body_pairs(contact.bodies, contact, h)
-    _finish(contact, x, v, reaction, fastest, h, h, True)
-    if contact.bounces:
-        _look_back(contact, v)
+    contacts, bodies, exerted = contact.contacts, contact.bodies, contact.exerted
+    tools, u, square = contacts.tools, contact.velocity, np.zeros(1)
+    alone = contact._replace(bodies=None)
+    moving = (contact.close, contact.tools, tools.motion.end, contact.reach, x, v, STEP, fastest, contact.rounding)
+    stages = [
+        Stage(predict_tools, (contact.tools.tables, tools.drives, tools.motion, end, STEP, STEP)),
+        Stage(renew, moving),
+        Stage(_open, (exerted, contacts.pairs.count, contacts.impulses.visits, STEP)),
+    ]
+    if bodies is not None:
+        stages += [Stage(_fetch, (alone, x, v, STEP)), Stage(_list_body_pairs, (bodies, alone))]
+        stages += [Stage(look_ahead, (contacts, u, STEP))] if bodies.soft else []
+    stages += [Stage(meet_tools, (alone, x, v, STEP, STEP, True), into=square)]
+    coupled = [
+        Stage(settle, (contacts, u, contact.before_kick, STEP, STEP)),
+        Stage(place_impacts, (contacts, contact.shifts, u, STEP)),
+    ]
+    if bodies is not None:
+        kept = (contacts, contact.shifts, contact.begin, u, exerted)
+        coupled += [Stage(take_couples_back, (*kept, bodies.surface.dimension, STEP))]
+    coupled += [
+        Stage(account, (contacts, u, exerted, STEP, STEP)),
+        Stage(_hand_back, (alone, x, v, reaction, square, STEP)),
+    ]
+    return [
+        *stages,
+        Stage(_pass_without_pairs, (contacts.pairs.count, len(coupled))),
+        *coupled,
+        Stage(forget_others, (contacts.history,)),
+        Stage(finish_tools, (tools.drives, tools.motion, STEP)),
+        Stage(_note, (contact.close, fastest, square, STEP)),
+        *([Stage(_look_back, (alone, v))] if contact.bounces else []),
+    ]
+
+
+@compiled
+def _open(exerted: Exerted, count: Indices, visits: Indices, kick: float) -> None:
+    """Clear what the last step has left."""
+    nothing_yet(exerted)
+    exerted.duration[0], count[0], visits[0] = kick, 0, 0
+
+
+@compiled
+def _pass_without_pairs(count: Indices, ahead: int) -> int:
+    """Skip so many stages where all contacts have been settled on the spot."""
+    return 0 if count[0] > 0 else ahead
+
+
+@compiled
+def _hand_back(contact: Contact, x: Array, v: Array, reaction: Array, square: Array, h: float) -> None:
+    """Take velocities, shifts and forces to the loop; `square` (1,) [m2/s2] grows to what bounds the speed there."""
+    square[0] = max(square[0], _give_back(contact, x, v, reaction, h))
+
+
+@compiled
+def _note(close: NearTools, fastest: float, square: Array, h: float) -> None:
+    """Note how far candidates move in the step."""
+    note_way(close, h * max(fastest, np.sqrt(square[0])))
 
 
 @compiled(inside=True)

@@ -25,8 +25,8 @@ from rheotwin.fem.fast.explicit_packing import Boundary, Outside
 from rheotwin.fem.fast.explicit_terms import Segments
 from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.program import LAST, Clock
-from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.program import Clock
+from rheotwin.kernels.stage import LAST, Stage
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int32]

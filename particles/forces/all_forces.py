@@ -15,6 +15,7 @@ from rheotwin.particles.forces.element_pressure import add_element_pressure
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.global_pressure import GlobalPressure, add_global_pressure
 from rheotwin.particles.forces.nonlinear_edges import NonlinearEdges, nonlinear_stages
+from rheotwin.particles.forces.outside import OutsideForce
 from rheotwin.particles.forces.particle_on_edge import ParticlesOnEdges, add_particle_on_edge_forces
 from rheotwin.particles.forces.topology import Topology, add_topology_forces
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
@@ -36,6 +37,8 @@ class Forces(NamedTuple):
     ties: ParticlesOnEdges
     constraints: ConstraintSet
     """Not among `force_stages`: they need to know the sum of all the others."""
+    outside: tuple[OutsideForce, ...] = ()
+    """Forces of other packages; no compiled code sees them."""
 
 
 def force_stages(forces: Forces, state: State, force: Array | None = None) -> list[Stage]:
@@ -52,4 +55,5 @@ def force_stages(forces: Forces, state: State, force: Array | None = None) -> li
         (forces.topology.vertex, add_topology_forces, (forces.topology, x, v)),
         (forces.ties.particle, add_particle_on_edge_forces, (forces.ties, x, v)),
     ]
-    return [Stage(add, (*arguments, force)) for acts_on, add, arguments in kinds if len(acts_on)]
+    stages = [Stage(add, (*arguments, force)) for acts_on, add, arguments in kinds if len(acts_on)]
+    return stages + [stage for other in forces.outside for stage in other.stages(x, v, force)]

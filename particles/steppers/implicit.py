@@ -166,6 +166,7 @@ def implicit_steps(
     """
     boundary, state, end = around.boundary, around.state, around.clock.end
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
+    forces = forces._replace(outside=())  # `others` has them
     tangent, stops = new_tangent(forces.edges, forces.cells, h), no_stops(boundary)
     solve, floor = Solve(*(np.empty_like(x) for _ in range(4))), np.zeros(1)
     stages = [

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import Fault, InputFaults, RheotwinError
-from rheotwin.materials import is_incompressible
+from rheotwin.materials import Law, is_incompressible
 from rheotwin.problem import Problem
 from rheotwin.scene.faults import option_faults
 
@@ -52,6 +52,11 @@ class Capabilities:
     contact: frozenset[str] = frozenset()
     """What it does of a scene's `[contact]`, of `ALL_CONTACT`; without a word it refuses such scenes."""
 
+    def _laws(self, law: Law) -> frozenset[str]:
+        """Return the laws it takes; a law from outside is linear, and asks for no more than its channel."""
+        outside = law.name not in ALL_LAWS | EDGE_LAWS and self.laws >= ALL_LAWS
+        return self.laws | {law.name} if outside else self.laws
+
     def shortfalls(self, problem: Problem) -> list[Fault]:
         """List what the problem asks for beyond these capabilities, each with its place in the scene."""
         scene = problem.scene
@@ -60,8 +65,8 @@ class Capabilities:
             asked.append(("plane", problem.plane, self.planes))
         for body in problem.bodies:
             asked.append((f"bodies.{body.name}.cell", body.cell, self.cells))
-            asked.append((f"laws of body {body.name}", body.law.name, self.laws))
-            asked.extend((part.place, part.law.name, self.laws) for part in body.parts)
+            asked.append((f"laws of body {body.name}", body.law.name, self._laws(body.law)))
+            asked.extend((part.place, part.law.name, self._laws(part.law)) for part in body.parts)
         asked.extend((f"tools.{name}.shape", tool.shape, self.tools) for name, tool in scene.tools.items())
         asked.extend((place, value, self.contact) for place, value in asked_of_contact(problem))
         hanging = [

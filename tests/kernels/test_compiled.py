@@ -26,13 +26,14 @@ from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
 from rheotwin.registry import find_solver
 from rheotwin.scene import load_scene
-from rheotwin.solver import checked_options
+from rheotwin.solver import check_capabilities, checked_options
 
 for words in sys.argv[1:]:
     name, scene, steps = words.split(",")
     solver = find_solver(name)
     problem = build_problem(load_scene(scene))
     try:
+        check_capabilities(solver, problem)
         simulation = solver.start(problem, checked_options(solver, problem.scene.solvers.get(name, {})))
     except RheotwinError:
         print(words, "refused")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +14,10 @@ import numpy as np
 import pytest
 
 from rheotwin.kernels import cache
-from rheotwin.kernels.blocks import STEP, TIME, Now
+from rheotwin.kernels.blocks import STEP, TIME, Now, kind_of
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.program import LAST, Clock, Program
-from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import LAST, Stage
 
 
 @compiled(contract=True)
@@ -64,11 +66,14 @@ def weigh(whole: Whole, strided: Any, single: Any, indices: Any, t: float, end: 
     return total + strided[1, 0] + single[0] + indices[1]
 
 
+VALUES, STRIDED = np.arange(6.0).reshape(2, 3), np.arange(8.0).reshape(2, 4)[:, 1::2]
+WHOLE = Whole(Part(VALUES, 7), None, -1.0, True)
+WEIGHED = (WHOLE, STRIDED, np.array([0.5], np.float32), np.array([3, 9], np.int32), TIME, 1.0, STEP)
+
+
 def test_stages_are_given_arrays_numbers_and_tuples_of_them() -> None:
     found, clock = np.zeros(1), Clock()
-    values, strided = np.arange(6.0).reshape(2, 3), np.arange(8.0).reshape(2, 4)[:, 1::2]
-    whole = Whole(Part(values, 7), None, -1.0, True)
-    arguments = (whole, strided, np.array([0.5], np.float32), np.array([3, 9], np.int32), TIME, clock.end, STEP)
+    arguments = (*WEIGHED[:-2], clock.end, STEP)
     Program([Stage(weigh, arguments, into=found)], 0.25, clock).run(3, 1)
     assert found[0] == 0.75 + 10.0 + 25.0 - 35.0 + 5.0 + 0.5 + 9.0
 
@@ -158,11 +163,64 @@ def test_numbers_are_read_when_the_stage_is_called() -> None:
     assert v[0] == -3.0
 
 
+@compiled
+def divide(x: Any, by: Any) -> None:
+    for k in range(x.size):
+        x[k] = 1.0 / by[k]
+
+
+def test_an_exception_in_a_stage_ends_the_run() -> None:
+    x, by, reached = np.zeros(2), np.array([1.0, 0.0]), np.zeros(1)
+    program = Program([Stage(divide, (x, by)), Stage(drift, (reached, np.ones(1), STEP))], 1.0, Clock())
+    with pytest.raises(ArithmeticError, match=r"divide in step 5: an exception was raised"):
+        program.run(5, 3)
+    assert reached[0] == 0.0
+    by[1] = 2.0
+    assert program.run(5, 3) == 3
+    assert x.tolist() == [1.0, 0.5]
+
+
+@compiled
+def jump(by: int) -> int:
+    return by
+
+
+@pytest.mark.parametrize("by", [-2, 1])
+def test_a_jump_out_of_the_program_ends_the_run(by: int) -> None:
+    program = Program([Stage(jump, (by,))], 1.0, Clock())
+    with pytest.raises(IndexError, match="jumps out of the program"):
+        program.run(0, 1)
+
+
+def test_results_are_stored_in_the_type_of_their_array() -> None:
+    found = np.array([1, 7], np.float32)
+    Program([Stage(weigh, WEIGHED, into=found[:1])], 0.25, Clock()).run(3, 1)
+    assert found.tolist() == [np.float32(0.75 + 10.0 + 25.0 - 35.0 + 5.0 + 0.5 + 9.0), 7.0]
+    with pytest.raises(TypeError, match="a stage returns nothing or a whole number"):
+        Program([Stage(weigh, WEIGHED)], 0.25, Clock()).run(3, 1)
+
+
+def test_what_code_depends_on_is_in_the_name_of_a_kernel() -> None:
+    swapped = namedtuple("Part", ["count", "values"])
+    values = np.zeros(2)
+    assert str(kind_of(Part(values, values))) != str(kind_of(swapped(values, values)))
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    assert kind_of(values) != kind_of(frozen)
+    one, other = compiled(lambda x: x + 1.0), compiled(lambda x: 100.0 * x)
+    assert (one(2.0), other(2.0)) == (3.0, 200.0)
+
+
+def test_a_program_is_not_copied() -> None:
+    with pytest.raises(TypeError, match="cannot be copied"):
+        copy.deepcopy(Program([Stage(drift, (np.zeros(1), np.zeros(1), STEP))], 1.0, Clock()))
+
+
 AGAIN = """
 import numpy as np
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
-from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.node_loops import drift
 for dtype in (np.float64, np.float32):
     x = np.zeros((2, 3), dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -75,12 +76,14 @@ def rheotwin(tmp_path: Path, site: Path) -> Rheotwin:
     return call
 
 
-def announce(site: Path, package: str, name: str, value: str, module: str | None = None) -> None:
-    """Put a package into `site` as an installer would: its module and the metadata that announce a solver."""
+def announce(
+    site: Path, package: str, name: str, value: str, module: str | None = None, group: str = "solvers"
+) -> None:
+    """Put a package into `site` as an installer would: its module and the metadata that announce a solver or law."""
     metadata = site / f"{package}-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[rheotwin.solvers]\n{name} = {value}\n")
+    (metadata / "entry_points.txt").write_text(f"[rheotwin.{group}]\n{name} = {value}\n")
     if module is not None:
         (site / f"{value.partition(':')[0]}.py").write_text(module)
 
@@ -201,3 +204,145 @@ def test_a_built_in_solver_cannot_be_replaced(rheotwin: Rheotwin, site: Path) ->
     assert listed.stderr == (
         "warning: solver plug-in 'fem' (rheotwin_still:StillSolver) has the name of a built-in solver: ignored\n"
     )
+
+
+HELD = """
+schema = 1
+title = "a block pulled and held"
+dimension = 2
+duration = 0.4
+
+[bodies.block]
+shape = "box"
+size = [0.2, 0.1]
+cells = [2, 1]
+law = "gel"
+density = 1000.0
+
+[supports.left]
+body = "block"
+where = { side = "left" }
+
+[supports.right]
+body = "block"
+where = { side = "right" }
+motion = { times = [0.0, 0.1], displacement = [[0.0, 0.0], [0.01, 0.0]] }
+
+[output]
+interval = 0.1
+
+[laws.gel]
+"""
+POWER_LAW = """\
+model = "power-law"
+young = 2.0e4
+poisson = 0.3
+exponent = 0.25
+shortest = 0.01
+longest = 10.0
+arms = 4
+"""
+
+
+def same_arms() -> str:
+    """Return the arms of that law as a built-in one."""
+    rates = np.geomspace(0.1, 100.0, 4)
+    strengths = 2.0e4 / math.gamma(0.25) * rates**0.25 * np.log(1000.0) / 3.0
+    units = [
+        f"{{ young = {g!r}, viscosity = {g / s!r} }}" for g, s in zip(strengths.tolist(), rates.tolist(), strict=True)
+    ]
+    return f'model = "generalized-maxwell"\npoisson = 0.3\nunits = [{", ".join(units)}]\n'
+
+
+@pytest.mark.parametrize("solver", ["fem", "truss", "shear-volume"])
+def test_a_package_adds_a_law_to_all_solvers(rheotwin: Rheotwin, site: Path, tmp_path: Path, solver: str) -> None:
+    """Its arms written out as a built-in law give the same forces."""
+    announce(site, "rheotwin_power_law", "power-law", "rheotwin_power_law:PowerLawSpec", group="laws")
+    shutil.copy(HERE / "rheotwin_power_law.py", site)
+    forces = []
+    for name, law in (("outside", POWER_LAW), ("inside", same_arms())):
+        (tmp_path / f"{name}.toml").write_text(HELD + law)
+        ran = rheotwin("run", f"{name}.toml", "--solver", solver, "--quiet")
+        assert ran.returncode == 0, ran.stderr
+        forces.append(open_record(tmp_path / "runs" / f"{name}-{solver}").probes["support.right.force_x"])
+    np.testing.assert_allclose(forces[0], forces[1], rtol=1e-9)
+    assert abs(forces[0][-1]) > 1.0
+    assert '"power-law"' in rheotwin("schema").stdout
+    bad = POWER_LAW.replace("0.25", "1.5")
+    (tmp_path / "bad.toml").write_text(HELD + bad)
+    refused = rheotwin("run", "bad.toml", "--solver", solver)
+    assert refused.returncode == 2
+    assert "laws.gel.exponent" in refused.stderr
+
+
+def test_a_law_that_cannot_be_used_is_a_warning(rheotwin: Rheotwin, site: Path, tmp_path: Path) -> None:
+    announce(site, "broken", "broken", "no_such_module:Spec", group="laws")
+    (tmp_path / "inside.toml").write_text(HELD + same_arms())
+    told = rheotwin("info", "inside.toml")
+    assert told.returncode == 0
+    assert "law plug-in 'broken' (no_such_module:Spec) is ignored: ModuleNotFoundError" in told.stderr
+    unknown = rheotwin("info", str(tmp_path / "outside.toml"))
+    assert unknown.returncode == 2
+
+
+SWINGING = """
+schema = 1
+dimension = 2
+duration = 2.0
+gravity = [0.0, -9.81]
+
+[laws.gel]
+model = "voigt"
+young = 1.0e4
+poisson = 0.3
+viscosity = 100.0
+
+[bodies.block]
+shape = "box"
+size = [0.2, 0.1]
+cells = [2, 1]
+law = "gel"
+density = 1000.0
+
+[output]
+interval = 0.1
+
+[probes.corner]
+body = "block"
+at = [0.0, 0.0]
+
+[solvers.truss.forces.foundation]
+frequency = 5.0
+"""
+
+
+@pytest.mark.parametrize("stepper", ["semi-implicit", "euler", "rk4", "implicit"])
+def test_a_package_adds_a_force(rheotwin: Rheotwin, site: Path, tmp_path: Path, stepper: str) -> None:
+    """A free block on a foundation under its weight: y = -g (1 - cos w t)/w^2, to the order of the rule."""
+    announce(site, "rheotwin_foundation", "foundation", "rheotwin_foundation:Foundation", group="forces")
+    shutil.copy(HERE / "rheotwin_foundation.py", site)
+    (tmp_path / "scene.toml").write_text(SWINGING)
+    words = ("run", "scene.toml", "--solver", "truss", "--quiet", "--set", f"truss.stepper={stepper}")
+    ran = rheotwin(*words, "--set", "truss.step=1e-4")
+    assert ran.returncode == 0, ran.stderr
+    probes = open_record(tmp_path / "runs" / "scene-truss").probes
+    expected = -9.81 / 25.0 * (1.0 - np.cos(5.0 * probes["time"]))
+    error = {"semi-implicit": 1e-3, "euler": 2e-3, "rk4": 1e-9, "implicit": 2e-3}[stepper]
+    np.testing.assert_allclose(probes["probe.corner.displacement_y"], expected, atol=error)
+    work = 20.0 * 9.81 * -expected  # of the weight: all of it is kinetic or stored
+    np.testing.assert_allclose(probes["energy.kinetic"] + probes["energy.stored"], work, atol=400.0 * error)
+
+
+def test_a_force_that_does_not_exist_or_is_asked_wrongly_is_refused(
+    rheotwin: Rheotwin, site: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "scene.toml").write_text(SWINGING)
+    refused = rheotwin("run", "scene.toml", "--solver", "truss")
+    assert refused.returncode == 2
+    assert "solvers.truss.forces.foundation: no force is named 'foundation'" in refused.stderr
+    announce(site, "rheotwin_foundation", "foundation", "rheotwin_foundation:Foundation", group="forces")
+    shutil.copy(HERE / "rheotwin_foundation.py", site)
+    (tmp_path / "scene.toml").write_text(SWINGING.replace("frequency = 5.0", "frequency = -5.0"))
+    refused = rheotwin("run", "scene.toml", "--solver", "truss")
+    assert refused.returncode == 2
+    assert "solvers.truss.forces.foundation.frequency" in refused.stderr

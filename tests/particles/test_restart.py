@@ -98,3 +98,25 @@ def test_another_step_is_refused(
     saved = start(problem, step=0.004).save()
     with pytest.raises(RheotwinError, match=r"written with a step of 0\.004 s"):
         start(problem, step=0.002).restore(saved)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "general"}, {"stepper": "rk4"}])
+def test_what_was_near_before_a_restore_is_forgotten(
+    options: dict[str, Any], make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    """A body that was far from a tool when somebody put it back on it does not go through."""
+    law = {"model": "voigt", "young": 12.0, "poisson": 0.3, "viscosity": 0.5}
+    floor = {"floor": {"shape": "plane", "center": [0.0, 0.0], "normal": [0.0, 1.0]}}
+    problem = make_problem(2, law, tools=floor, supports={})
+    reused, fresh = start(problem, **options), start(problem, **options)
+    state = fresh.save()
+    state["velocities"][:, 1] = -1.0
+    far = {name: array.copy() for name, array in state.items()}
+    far["positions"][:, 1] += 5.0
+    reused.restore(far)
+    reused.advance(1e9, 3)
+    for simulation in (reused, fresh):
+        simulation.restore(state)
+        simulation.advance(1e9, 40)
+    np.testing.assert_equal(reused.save(), fresh.save())
+    assert reused.positions[:, 1].min() > -1e-9

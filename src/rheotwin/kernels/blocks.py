@@ -43,6 +43,7 @@ class Kind:
     dimensions: int = 0
     parts: tuple[Kind, ...] = ()
     tuple_class: type | None = None
+    read_only: bool = False
 
     @property
     def words(self) -> int:
@@ -56,15 +57,19 @@ class Kind:
     def __str__(self) -> str:
         """Say it briefly and equally in every process."""
         inside = ", ".join(str(part) for part in self.parts)
-        home = "" if self.tuple_class is None else f"{self.tuple_class.__module__}.{self.tuple_class.__qualname__}"
-        return f"{self.name} {self.dtype}{self.dimensions or ''}{home}" + (f"({inside})" if self.parts else "")
+        home, kept = "", " read only" if self.read_only else ""
+        if self.tuple_class is not None:  # code reads fields by their place
+            fields = getattr(self.tuple_class, "_fields", ())
+            home = f"{self.tuple_class.__module__}.{self.tuple_class.__qualname__}{fields}"
+        return f"{self.name} {self.dtype}{self.dimensions or ''}{home}{kept}" + (f"({inside})" if self.parts else "")
 
 
 def kind_of(argument: Any) -> Kind:
     """Return what an argument of a stage is."""
     if isinstance(argument, np.ndarray):
         packed = argument.flags.c_contiguous and argument.flags.aligned
-        return Kind("packed" if packed else "array", argument.dtype.str, argument.ndim)
+        name = "packed" if packed else "array"
+        return Kind(name, argument.dtype.str, argument.ndim, read_only=not argument.flags.writeable)
     if isinstance(argument, Given):
         return Kind(argument.name)
     if isinstance(argument, Now):

@@ -84,7 +84,7 @@ def _source(name: str) -> tuple[bytes, frozenset[str], float] | None:
     if spec is None or not spec.has_location or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     try:
-        data, written = Path(spec.origin).read_bytes(), Path(spec.origin).stat().st_mtime
+        data, about = Path(spec.origin).read_bytes(), Path(spec.origin).stat()
     except OSError:
         return None
     imported: set[str] = set()
@@ -96,7 +96,8 @@ def _source(name: str) -> tuple[bytes, frozenset[str], float] | None:
             origin = resolve_name(origin, spec.parent) if origin.startswith(".") else origin
             first = [origin, *(f"{origin}.{word}" for word in first)]
         imported.update(first)
-    return hashlib.sha256(data).digest(), frozenset(imported), written
+    # A file put in place of another may keep the time of its contents, but not that of its own last change.
+    return hashlib.sha256(data).digest(), frozenset(imported), max(about.st_mtime, about.st_ctime)
 
 
 def _spec(name: str) -> ModuleSpec | None:
@@ -133,15 +134,17 @@ def tell(what: str) -> None:
 
 def is_kept(name: str) -> bool:
     """Tell whether there is a kernel of this name."""
-    return (folder() / (name + SUFFIX)).exists()
+    with suppress(OSError, RuntimeError):  # without permission, or without a home
+        return (folder() / (name + SUFFIX)).exists()
+    return False
 
 
 def load(name: str) -> bytes | None:
     """Return the kernel of this name; None if there is none, or none that is whole."""
-    place = folder() / (name + SUFFIX)
     try:
+        place = folder() / (name + SUFFIX)
         data = place.read_bytes()
-    except OSError:
+    except (OSError, RuntimeError):
         return None
     if hashlib.sha256(data[32:]).digest() != data[:32]:
         return None
@@ -152,8 +155,8 @@ def load(name: str) -> bytes | None:
 
 def save(name: str, data: bytes) -> None:
     """Keep a kernel; in a folder that cannot be written to, it serves this process alone."""
-    into = folder()
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):
+        into = folder()
         into.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, written = tempfile.mkstemp(dir=into, suffix=UNFINISHED)
         try:

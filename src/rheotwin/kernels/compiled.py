@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, overload
 
@@ -140,7 +140,8 @@ class _Kernels:
         made_of = identity(self.function, self.options)
         if made_of is None:
             return None
-        key = f"{made_of}|{codegen.magic_tuple()}|{signature}"
+        named = sorted({_fields_of(kind) for kind in _named_tuples(signature)})
+        key = f"{made_of}|{codegen.magic_tuple()}|{signature}|{named}"
         return f"{self.function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
 
     def _require_no_arrays_made(self, code: Any) -> None:
@@ -152,15 +153,38 @@ class _Kernels:
             raise TypeError(f"{where} calls what returns an array: write @compiled(allocates=True)")
 
 
+def _named_tuples(kind: Any) -> Iterator[type]:
+    """Yield the classes of all named tuples in a signature or type."""
+    if (found := getattr(kind, "instance_class", None)) is not None and hasattr(found, "_fields"):
+        yield found
+    for inner in (*(getattr(kind, "args", None) or ()), *(getattr(kind, "types", None) or ())):
+        yield from _named_tuples(inner)
+
+
+def _fields_of(kind: type) -> str:
+    """Return where a named tuple stands and what it holds: code reads fields by their place."""
+    return f"{kind.__module__}.{kind.__qualname__}{kind._fields}"  # type: ignore[attr-defined]
+
+
 def identity(function: Callable[..., Any], options: dict[str, Any]) -> str | None:
     """Return all that the code of a function is made of but for the processor; None if its sources are not known."""
     made_of = _made_of(function, ())
     if made_of is None:
         return None
     versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3], sys.platform)
-    switches = (_config.OPT, _config.BOUNDSCHECK, _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
-    chosen = [(key, sorted(value) if isinstance(value, set) else value) for key, value in options.items()]
-    return repr((versions, switches, made_of, chosen))
+    switches = (
+        _config.OPT,
+        _config.BOUNDSCHECK,
+        _config.LOOP_VECTORIZE,
+        _config.SLP_VECTORIZE,
+        getattr(_config, "USING_SVML", None),
+    )
+    return repr((versions, switches, made_of, _chosen(options)))
+
+
+def _chosen(options: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return options in an order of their own."""
+    return [(key, sorted(options[key]) if isinstance(options[key], set) else options[key]) for key in sorted(options)]
 
 
 def _holds_array(kind: Any) -> bool:
@@ -181,21 +205,33 @@ def _given_array(code: Any) -> bool:
 
 
 def _made_of(function: Any, above: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return where a function stands, the stamp of its sources and what it closes over; None without a stamp."""
+    """Return where a function stands, its code, the stamp of its sources and what it closes over; None without a stamp.
+
+    Numbers and words among its globals count by their values: somebody may have changed them.
+    """
     if function in above:  # it calls itself
         return (function.__qualname__,)
-    mark = cache.stamp(function.__module__)
+    mark, code = cache.stamp(function.__module__), function.__code__
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     held = [_value(cell, (*above, function)) for cell in (*cells, *(function.__defaults__ or ()))]
     if mark is None or None in held:
         return None
-    return (function.__module__, function.__qualname__, function.__code__.co_firstlineno, mark, *held)
+    seen = {name: function.__globals__.get(name) for name in code.co_names}
+    constants = {name: repr(value) for name, value in seen.items() if isinstance(value, int | float | str | tuple)}
+    text = hashlib.sha256(code.co_code + repr((code.co_names, _constants(code), constants)).encode()).hexdigest()
+    return (function.__module__, function.__qualname__, text, mark, *held)
+
+
+def _constants(code: Any) -> list[str]:
+    """Return what code has written in it; functions inside by their own code."""
+    return [str(one.co_code) if hasattr(one, "co_code") else repr(one) for one in code.co_consts]
 
 
 def _value(value: Any, above: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return a description of what a function closes over that is equal in every process; None without a stamp."""
     if isinstance(value, Dispatcher):
-        return _made_of(value.py_func, above)
+        made_of = _made_of(value.py_func, above)
+        return None if made_of is None else (*made_of, repr(_chosen(value.targetoptions)))
     if isinstance(value, _Intrinsic):
         return _made_of(value._defn, above)
     if callable(value) and hasattr(value, "__code__"):

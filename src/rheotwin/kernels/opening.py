@@ -22,7 +22,8 @@ _WORD, _REAL = ir.IntType(64), ir.DoubleType()
 def numba_type(kind: Kind) -> Any:
     """Return the type that compiled code sees."""
     if kind.name in ("array", "packed"):
-        return _types.Array(from_dtype(np.dtype(kind.dtype)), kind.dimensions, "C" if kind.name == "packed" else "A")
+        layout, dtype = "C" if kind.name == "packed" else "A", from_dtype(np.dtype(kind.dtype))
+        return _types.Array(dtype, kind.dimensions, layout, readonly=kind.read_only)
     if kind.name == "tuple":
         parts = [numba_type(part) for part in kind.parts]
         if kind.tuple_class is None:
@@ -77,33 +78,46 @@ def _value(context: Any, builder: Any, kind: Kind, words: Iterator[Any], given: 
     return builder.trunc(word, ir.IntType(1)) if kind.name == "bool" else word
 
 
-def opened(kinds: Sequence[Kind], first: int) -> Any:
-    """Return the compiled function (block, t, h) -> arguments of these kinds, from the block's word `first` on."""
+def called(function: Any, kinds: Sequence[Kind], into: Kind | None, failed: int) -> Any:
+    """Return the compiled function (block, t, h) -> answer that opens a block and calls a function with what is in it.
+
+    Its answer is what the function returns, a whole number, or 0 where it returns nothing. With `into` it is 0, and
+    what the function returns goes where the block's first word points to. An exception in it answers `failed`.
+    """
 
     def typed(typing: Any, block: Any, t: Any, h: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arguments = tuple(numba_type(kind) for kind in kinds)
+        function.compile(arguments)
+        code = function.overloads[arguments]
+        returned = code.signature.return_type
+        if into is None and not isinstance(returned, _types.NoneType | _types.Integer):
+            raise TypeError(
+                f"{function.__name__} returns {returned}: a stage returns nothing or a whole number, or says `into`"
+            )
+        if into is not None and not isinstance(returned, _types.Number | _types.Boolean):
+            raise TypeError(f"{function.__name__} returns {returned}, which is no number that an array could take")
+
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            first = 0 if into is None else 1
+
             def read() -> Iterator[Any]:
                 for k in range(first, first + sum(kind.words for kind in kinds)):
-                    yield builder.load(builder.gep(arguments[0], [ir.Constant(_WORD, k)]))
+                    yield builder.load(builder.gep(given[0], [ir.Constant(_WORD, k)]))
 
-            words, given = read(), {"TIME": arguments[1], "STEP": arguments[2]}
-            values = [_value(context, builder, kind, words, given) for kind in kinds]
-            return context.make_tuple(builder, signature.return_type, values)
+            words, clock = read(), {"TIME": given[1], "STEP": given[2]}
+            values = [_value(context, builder, kind, words, clock) for kind in kinds]
+            context.active_code_library.add_linking_library(code.library)
+            status, result = context.call_internal_no_propagate(builder, code.fndesc, code.signature, values)
+            answer = ir.Constant(_WORD, 0)
+            if into is not None:
+                wanted = from_dtype(np.dtype(into.dtype))
+                with builder.if_then(builder.not_(status.is_error)):
+                    place = builder.inttoptr(builder.load(given[0]), context.get_data_type(wanted).as_pointer())
+                    context.pack_value(builder, wanted, context.cast(builder, result, returned, wanted), place)
+            elif isinstance(returned, _types.Integer):
+                answer = context.cast(builder, result, returned, _types.int64)
+            return builder.select(status.is_error, ir.Constant(_WORD, failed), answer)
 
-        return _types.Tuple([numba_type(kind) for kind in kinds])(block, t, h), generate
+        return _types.int64(block, t, h), generate
 
     return intrinsic(typed)
-
-
-def _put(typing: Any, block: Any, value: Any) -> Any:
-    """Write a number where the first word of a block points to."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.load(arguments[0])
-        builder.store(arguments[1], builder.inttoptr(place, arguments[1].type.as_pointer()))
-        return context.get_dummy_value()
-
-    return _types.void(block, value), generate
-
-
-put: Any = intrinsic(_put)

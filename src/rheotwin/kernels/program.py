@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.cache import stamp, tell
-from rheotwin.kernels.stage import Code, Stage
+from rheotwin.kernels.stage import FAILED, LAST, Code, Stage
 
 _types: Any = types
-LAST = 1 << 20
-"""Answer that makes this step the last; a larger one, or one below -LAST, ends the run at once."""
+STRAYED = FAILED - 1
+"""Noted where a stage jumps to before or behind the program."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,17 @@ class Program:
             first + count,
             self.step,
         )
-        return int(self._where[0]) - first
+        number, stage, answer = (int(value) for value in self._where)
+        if answer == FAILED:
+            raise ArithmeticError(
+                f"{self.stages[stage].name} in step {number}: an exception was raised, as by a division by zero"
+            )
+        if answer == STRAYED:
+            raise IndexError(f"{self.stages[stage].name} in step {number}: it jumps out of the program")
+        return number - first
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a program holds addresses of its arrays and cannot be copied; make one of the copied arrays")
 
     @property
     def ended_by(self) -> tuple[str, int] | None:
@@ -112,6 +122,9 @@ def _drive(table: Any, stages: int, clock: Any, where: Any, last: int, step: flo
                 if answer != LAST:
                     return 1
                 final, answer = True, 0
+            if k + 1 + answer < 0 or k + 1 + answer > stages:
+                where[1], where[2] = k, STRAYED
+                return 1
             k += 1 + answer
         where[0] += 1
         if final:

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import count
+from threading import RLock
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -26,13 +29,19 @@ from numpy.typing import NDArray
 from rheotwin.kernels.blocks import Kind, kind_of, words_of
 from rheotwin.kernels.cache import is_kept, load, save, stamp
 from rheotwin.kernels.compiled import identity
-from rheotwin.kernels.opening import opened, put
+from rheotwin.kernels.opening import called
 
 _types: Any = types
 _runtime: Any = runtime
 _cfunc: Any = cfunc
 SIGNATURE = _types.int64(_types.CPointer(_types.int64), _types.float64, _types.float64)
 """Of every stage: (block, time [s], step [s]) -> answer."""
+LAST = 1 << 20
+"""Answer that makes this step the last; a larger one, or one below -LAST, ends the run at once."""
+FAILED = -2 * LAST
+"""Answer of a stage in which an exception was raised, a division by zero say."""
+_LOADING = RLock()
+_numbers = count()
 
 
 @dataclass(frozen=True)
@@ -73,8 +82,10 @@ class Code:
     @cached_property
     def symbol(self) -> str:
         """Name of its file, and of the function in it."""
-        key = f"{stamp(__name__)}|{self.about}|{llvm.get_host_cpu_name()}|{llvm.get_host_cpu_features().flatten()}"
-        return f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+        made_of = next(_numbers) if self.about is None else self.about
+        key = f"{stamp(__name__)}|{made_of}|{llvm.get_host_cpu_name()}|{llvm.get_host_cpu_features().flatten()}"
+        name = re.sub(r"\W", "_", self.name, flags=re.ASCII)[:60]
+        return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
 
     @property
     def is_there(self) -> bool:
@@ -84,16 +95,20 @@ class Code:
     @cached_property
     def address(self) -> int:
         """Its address; it is loaded from disk, or compiled."""
-        kept = None if self.about is None else load(self.symbol)
-        code = _object_code(self.body(), self.signature, self.symbol) if kept is None else kept
-        if kept is None and self.about is not None:
-            save(self.symbol, code)
-        wanted, _, machine_code = code.partition(b"\n")
-        _require_symbols(self.name, wanted.decode().split())
-        engine = _engine()
-        engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
-        engine.finalize_object()
-        return int(engine.get_function_address(self.symbol))
+        with _LOADING:
+            code = None if self.about is None else load(self.symbol)
+            if code is not None and _missing(code):  # kept where other libraries are installed
+                code = None
+            if code is None:
+                code = _object_code(self.body(), self.signature, self.symbol)
+                if missing := _missing(code):
+                    raise RuntimeError(f"stage {self.name}: this process has no {', '.join(missing)}")
+                if self.about is not None:
+                    save(self.symbol, code)
+            engine = _engine()
+            engine.add_object_file(llvm.ObjectFileRef.from_data(code.partition(b"\n")[2]))
+            engine.finalize_object()
+            return int(engine.get_function_address(self.symbol))
 
 
 @cache
@@ -101,21 +116,12 @@ def _code(function: Any, kinds: tuple[Kind, ...], into: Kind | None) -> Code:
     """Return the code of a function for these kinds of arguments."""
 
     def body() -> Callable[..., int]:
-        arguments = opened(kinds, 0 if into is None else 1)
+        call = called(function, kinds, into, FAILED)
 
-        def answering(block: Any, t: float, h: float) -> int:
-            return int(function(*arguments(block, t, h)))
+        def stage(block: Any, t: float, h: float) -> int:
+            return int(call(block, t, h))
 
-        def silent(block: Any, t: float, h: float) -> int:
-            function(*arguments(block, t, h))
-            return 0
-
-        def storing(block: Any, t: float, h: float) -> int:
-            put(block, function(*arguments(block, t, h)))
-            return 0
-
-        returns = function.py_func.__annotations__.get("return")
-        return storing if into is not None else silent if returns in (None, "None") else answering
+        return stage
 
     made_of = identity(function.py_func, function.targetoptions)
     about = None if made_of is None else f"{made_of}|{', '.join(map(str, kinds))}|{into}"
@@ -138,14 +144,13 @@ def _object_code(body: Callable[..., Any], signature: Any, symbol: str) -> bytes
     return " ".join(wanted).encode() + b"\n" + bytes(_machine().emit_object(module))
 
 
-def _require_symbols(name: str, wanted: list[str]) -> None:
-    """See to it that this process has what code refers to: the linker would end a process that has not."""
+def _missing(code: bytes) -> list[str]:
+    """Return the symbols that code wants and this process has not: the linker would end the process."""
+    wanted = code.partition(b"\n")[0].decode().split()
     missing = [symbol for symbol in wanted if not _has(symbol)]
     if missing:
         _runtime.rtsys.initialize(cpu_target.target_context)  # allocation of arrays, if nothing has been compiled yet
-        missing = [symbol for symbol in missing if not _has(symbol)]
-    if missing:
-        raise RuntimeError(f"stage {name}: this process has no {', '.join(missing)}")
+    return [symbol for symbol in missing if not _has(symbol)]
 
 
 def _has(symbol: str) -> bool:

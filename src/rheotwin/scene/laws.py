@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import warnings
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from rheotwin.scene.base import SceneModel
 from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
@@ -178,7 +181,39 @@ def _check_alone(law: ThreeElementSpec) -> None:
         raise PydanticCustomError("alone", f"`{given[0]}` and `{given[1]}` exclude each other: leave one out")
 
 
-LawSpec = Annotated[
-    ElasticSpec | VoigtSpec | MaxwellSpec | ThreeElementSpec | GeneralizedVoigtSpec | GeneralizedMaxwellSpec,
-    Field(discriminator="model"),
-]
+BUILT_IN = (ElasticSpec, VoigtSpec, MaxwellSpec, ThreeElementSpec, GeneralizedVoigtSpec, GeneralizedMaxwellSpec)
+GROUP = "rheotwin.laws"
+"""Entry points of laws from outside: classes like those above, whose `law()` has the `Law` protocol."""
+
+
+def _model_of(spec: Any) -> str:
+    """Return the word that a law's table gives as its `model`."""
+    (word,) = get_args(spec.model_fields["model"].annotation)
+    return str(word)
+
+
+def _laws_from_outside() -> list[Any]:
+    """Return the laws that installed packages announce; one that cannot be used is a warning."""
+    found, known = [], {_model_of(spec) for spec in BUILT_IN}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            spec = point.load()
+            word = _model_of(spec)
+            if not issubclass(spec, SceneModel) or not callable(getattr(spec, "law", None)):
+                raise TypeError("it is no SceneModel with a method `law`")
+            if word in known:
+                raise ValueError(f"there is a law {word!r} already")
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"law plug-in '{point.name}' ({point.value}) is ignored: {reason}", stacklevel=2)
+            continue
+        known.add(word)
+        found.append(spec)
+    return found
+
+
+if TYPE_CHECKING:
+    _AnyLaw = ElasticSpec | VoigtSpec | MaxwellSpec | ThreeElementSpec | GeneralizedVoigtSpec | GeneralizedMaxwellSpec
+else:
+    _AnyLaw = Union[(*BUILT_IN, *_laws_from_outside())]
+LawSpec = Annotated[_AnyLaw, Field(discriminator="model")]

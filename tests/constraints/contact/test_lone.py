@@ -7,23 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.lumped import Contact, keep_apart, keep_apart_fast, look_back
+from rheotwin.constraints.contact.lumped import Contact, contact_stages, keep_apart, look_back
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import PLANE, SPHERE, RigidTool, pack_geometry
+from rheotwin.kernels.blocks import Now
+from rheotwin.kernels.program import Clock, Program
 
 Array = np.ndarray
-
-
-@njit
-def settle(contact: Any, x: Array, v: Array, reaction: Array, fastest: float, end: float) -> None:
-    """Call what compiled loops call."""
-    keep_apart_fast(contact, x, v, reaction, fastest, end, STEP)
 
 
 STEP, STEPS = 1e-3, 600
@@ -34,6 +29,20 @@ LAWS = (
     ContactLaw(law="penalty", stiffness=2e3, damping=5.0, friction=0.3, friction_rule="regularised", slip_speed=1e-2),
     ContactLaw(law="integrated", stiffness=2e3, damping=20.0, integral=2e3, region=5e-3),
 )
+
+
+class Settling:
+    """The stages of contact as a program of their own."""
+
+    def __init__(self, contact: Contact, x: Array, v: Array, reaction: Array) -> None:
+        clock, self._fastest = Clock(), np.zeros(1)
+        stages = contact_stages(contact, x, v, reaction, Now(self._fastest), clock.end)
+        self._program = Program(stages, STEP, clock)
+
+    def take(self, step: int, fastest: float) -> None:
+        """Settle the contacts of a step in which nobody is faster than that."""
+        self._fastest[0] = fastest
+        assert self._program.run(step, 1) == 1
 
 
 def packed(law: ContactLaw, places: Array) -> Contact:
@@ -62,6 +71,7 @@ def run(law: ContactLaw, how: str) -> tuple[Array, Array, Contact, int]:
     random = np.random.default_rng(3)
     x = random.uniform(0.0, 1.0, (40, 3)) * [1.0, 1.0, 0.2]
     v, reaction, contact = random.normal(0.0, 0.3, x.shape), np.zeros_like(x), packed(law, x.copy())
+    settling = Settling(contact, x, v, reaction)
     total, pushed = np.zeros((2, 3)), 0
     for step in range(STEPS):
         look_back(contact, v)
@@ -73,7 +83,7 @@ def run(law: ContactLaw, how: str) -> tuple[Array, Array, Contact, int]:
             if how == "anew":
                 forget_list(contact.close)
             fastest = np.inf if how == "unknown" else float(np.linalg.norm(v, axis=1).max())
-            settle(contact, x, v, reaction, fastest, end)
+            settling.take(step, fastest)
         total += STEP * contact.exerted.tool_force
         pushed += int(contact.exerted.active[0])
         x += STEP * v
@@ -103,9 +113,9 @@ def test_list_holds_for_many_steps() -> None:
     """The list of a mass at rest far away is made once: its pose is the tool's of the first step."""
     contact = packed(LAWS[0], np.array([[0.0, 0.0, 5.0]]))
     x, v, reaction = np.array([[0.0, 0.0, 5.0]]), np.array([[1.0, 0.0, 0.0]]), np.zeros((1, 3))
-    made = []
+    settling, made = Settling(contact, x, v, reaction), []
     for step in range(40):
-        settle(contact, x, v, reaction, 1.0, (step + 1) * STEP)
+        settling.take(step, 1.0)
         x += STEP * v
         made.append(contact.close.pose[1, 0])
     assert 1 < len(set(made)) < 5
@@ -134,8 +144,9 @@ def test_masses_between_closing_walls_are_counted_once() -> None:
     )  # room to see what is too much
     assert len(touched) == 5
     v, reaction = np.zeros_like(x), np.zeros_like(x)
+    settling = Settling(contact, x, v, reaction)
     for step in range(100):
-        settle(contact, x, v, reaction, np.inf, (step + 1) * STEP)
+        settling.take(step, np.inf)
         x += STEP * v
         filled = int(contact.exerted.filled[0])
         assert len(set(contact.exerted.touched[:filled].tolist())) == filled
