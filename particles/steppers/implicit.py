@@ -20,6 +20,7 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces, force_stages
+from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.node_loops import begin_forces, drift
 from rheotwin.particles.state import State
 from rheotwin.particles.steppers.first_order import clear
@@ -61,12 +62,14 @@ class Solve(NamedTuple):
 
 
 @compiled
-def _residual(forces: Forces, tangent: Tangent, mass: Array, solve: Solve, v: Array, h: float) -> None:
+def _residual(
+    edges: Elements, cells: Elements, tangent: Tangent, mass: Array, solve: Solve, v: Array, h: float
+) -> None:
     """Put b - A v into `solve.residual`."""
     for node in range(v.shape[0]):
         for c in range(3):
             solve.residual[node, c] = solve.wanted[node, c] - mass[node] * v[node, c]
-    add_rate_forces(forces.edges, forces.cells, tangent, v, h, solve.residual)
+    add_rate_forces(edges, cells, tangent, v, h, solve.residual)
 
 
 @compiled
@@ -81,12 +84,12 @@ def _norm(vectors: Array, mass: Array) -> float:
 
 @compiled
 def _conjugate_gradients(
-    forces: Forces, tangent: Tangent, boundary: Boundary, stops: Stops, solve: Solve, v: Array, h: float, floor: float
-) -> int:
+    edges: Elements, cells: Elements, tangent: Tangent, mass: Array, free: Array, stops: Stops, solve: Solve, v: Array,
+    h: float, floor: float,
+) -> int:  # fmt: skip
     """Improve the velocities `v` until the free residual is small (r . M^-1 r below `floor`); return the iterations."""
-    mass, free = boundary.nodes.mass, boundary.nodes.free
     residual, direction, image = solve.residual, solve.direction, solve.image
-    _residual(forces, tangent, mass, solve, v, h)
+    _residual(edges, cells, tangent, mass, solve, v, h)
     project(stops, free, residual)
     rho = _norm(residual, mass)
     target = max(SMALL * SMALL * rho, floor)
@@ -98,7 +101,7 @@ def _conjugate_gradients(
         if not rho > target:
             return iteration
         image[:] = 0.0
-        add_rate_forces(forces.edges, forces.cells, tangent, direction, -h, image)
+        add_rate_forces(edges, cells, tangent, direction, -h, image)
         energy = 0.0
         for node in range(v.shape[0]):
             for c in range(3):
@@ -145,14 +148,15 @@ def _aim(mass: Array, v: Array, force: Array, h: float, wanted: Array) -> None:
 
 @compiled
 def _solve(
-    forces: Forces, tangent: Tangent, boundary: Boundary, stops: Stops, solve: Solve, state: State, h: float,
-    floor: float, work: Array,
+    edges: Elements, cells: Elements, tangent: Tangent, boundary: Boundary, stops: Stops, solve: Solve, state: State,
+    h: float, floor: float, work: Array,
 ) -> None:  # fmt: skip
     """Find the velocities at the end of the step, and which nodes tools stop; `work` (1,) counts iterations."""
+    nodes, v = boundary.nodes, state.velocities
     touchable = boundary.tools.candidate.shape[0] > 0
     for turn in range(ROUNDS):
-        work[0] += _conjugate_gradients(forces, tangent, boundary, stops, solve, state.velocities, h, floor)
-        _residual(forces, tangent, boundary.nodes.mass, solve, state.velocities, h)
+        work[0] += _conjugate_gradients(edges, cells, tangent, nodes.mass, nodes.free, stops, solve, v, h, floor)
+        _residual(edges, cells, tangent, nodes.mass, solve, v, h)
         if not (touchable and update_stops(stops, boundary, state, solve.residual, h, turn < ROUNDS // 2)):
             break
 
@@ -166,22 +170,22 @@ def implicit_steps(
     """
     boundary, state, end = around.boundary, around.state, around.clock.end
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    forces = forces._replace(outside=())  # `others` has them
-    tangent, stops = new_tangent(forces.edges, forces.cells, h), no_stops(boundary)
+    edges, cells = forces.edges, forces.cells
+    tangent, stops = new_tangent(edges, cells, h), no_stops(boundary)
     solve, floor = Solve(*(np.empty_like(x) for _ in range(4))), np.zeros(1)
     stages = [
         Stage(begin_forces, (nodes.weight, force)),
         *around.loads(end),
         *force_stages(others, state),
-        Stage(start_edges, (forces.edges, tangent, nodes, state, STEP, force)),
-        Stage(start_cells, (forces.cells, tangent, state, force)),
-        Stage(_floor, (tangent, len(forces.edges.rest), state, nodes.mass, STEP), into=floor),
+        Stage(start_edges, (edges, tangent, nodes, state, STEP, force)),
+        Stage(start_cells, (cells, tangent, state, force)),
+        Stage(_floor, (tangent, len(edges.rest), state, nodes.mass, STEP), into=floor),
         Stage(_aim, (nodes.mass, v, force, STEP, solve.wanted)),
         *around.hold(),
         Stage(clear, (state.reaction,)),
         Stage(begin_stops, (stops, boundary, state, end, STEP)),
-        Stage(_solve, (forces, tangent, boundary, stops, solve, state, STEP, Now(floor), work)),
-        Stage(end_arms, (forces.edges, forces.cells, tangent, state)),
+        Stage(_solve, (edges, cells, tangent, boundary, stops, solve, state, STEP, Now(floor), work)),
+        Stage(end_arms, (edges, cells, tangent, state)),
         *around.contact(),
         Stage(add_stop_forces, (stops, boundary, state, solve.residual, STEP)),
         Stage(drift, (v, STEP, x)),
