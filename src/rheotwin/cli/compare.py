@@ -242,10 +242,10 @@ def _kept(task: Task, quiet: bool) -> bool:
 
 
 def _carry_out(task: Task, quiet: bool) -> Outcome:
-    from rheotwin.observers import Progress, told_of_compiling
+    from rheotwin.observers import told_of_compiling
     from rheotwin.run import resume_run, run_scene
 
-    watchers = [] if quiet else [Progress(task.label)]
+    watchers = _watchers(task.label, quiet)
     with nullcontext() if quiet else told_of_compiling():
         if task.action == "resume":
             outcome = resume_run(task.request.folder, observers=watchers)
@@ -264,3 +264,11 @@ def _how_to_go_on(finished: list[str], tasks: list[Task]) -> str:
         f"{len(finished)} of {len(tasks)} runs are finished{done}; "
         "give the same command with --continue to keep them and go on with the rest"
     )
+
+
+def _watchers(label: str, quiet: bool) -> list[Any]:
+    if quiet:
+        return []
+    from rheotwin.observers import Progress
+
+    return [Progress(label)]
