@@ -247,15 +247,6 @@ def gap_and_normal(shape: int, geometry: Array, pose: Array, px: float, py: floa
     return sphere_gap(geometry, pose, px, py, pz)
 
 
-@compiled(spliced=True)
-def is_clear(shape: int, geometry: Array, pose: Array, px: float, py: float, pz: float) -> bool:
-    """Tell at the cost of a few products that a point is outside a sphere; of other tools, and near it, nothing."""
-    if shape != SPHERE:
-        return False
-    yx, yy, yz = px - geometry[0] - pose[0], py - geometry[1] - pose[1], pz - geometry[2] - pose[2]
-    return bool(yx * yx + yy * yy + yz * yz > CLEAR * geometry[RADIUS] * geometry[RADIUS])
-
-
 @cache
 def _gaps(shape: int) -> Any:
     """Return the compiled function that writes gaps and normals of points at a tool of this shape."""

@@ -114,9 +114,9 @@ def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float
     The step of `h` [s] ends at `end` [s] and moves places by h v; forces act for `kick` [s]. All contacts are left as
     pairs, with the rows of `mobility` and the velocities of their nodes.
     """
-    _begin(contact, x, v, np.inf, end, h, kick)
+    _begin(contact, x, v, end, h, kick)
     _find_body_pairs(contact.bodies, contact, h)
-    _finish(contact, x, v, reaction, np.inf, h, kick, False)
+    _finish(contact, x, v, reaction, h, kick)
 
 
 def contact_stages(contact: Contact, x: Array, v: Array, reaction: Array, fastest: Now, end: Now) -> list[Stage]:
@@ -202,12 +202,12 @@ def look_back(contact: Contact | None, velocities: Array) -> None:
 
 
 @compiled(inside=True, merged=True)
-def _begin(contact: Contact, x: Array, v: Array, fastest: float, end: float, h: float, kick: float) -> None:
+def _begin(contact: Contact, x: Array, v: Array, end: float, h: float, kick: float) -> None:
     """Move the tools and look at where the step would take everything."""
     contacts, close = contact.contacts, contact.close
     motion, drives = contacts.tools.motion, contacts.tools.drives
     predict_tools(contact.tools.tables, drives, motion, end, h, kick)
-    renew(close, contact.tools, motion.end, contact.reach, x, v, h, fastest, contact.rounding)
+    renew(close, contact.tools, motion.end, contact.reach, x, v, h, np.inf, contact.rounding)
     nothing_yet(contact.exerted)
     contacts.pairs.count[0] = 0
     contacts.impulses.visits[0] = 0
@@ -216,29 +216,20 @@ def _begin(contact: Contact, x: Array, v: Array, fastest: float, end: float, h: 
 
 
 @compiled(inside=True, merged=True)
-def _finish(
-    contact: Contact,
-    x: Array,
-    v: Array,
-    reaction: Array,
-    fastest: float,
-    h: float,
-    kick: float,
-    may_be_lone: bool,
-) -> None:
+def _finish(contact: Contact, x: Array, v: Array, reaction: Array, h: float, kick: float) -> None:
     """Settle what touches, and account for it."""
     contacts = contact.contacts
     contact.exerted.duration[0] = kick
-    square = meet_tools(contact, x, v, h, kick, may_be_lone)
+    meet_tools(contact, x, v, h, kick, False)
     if contacts.pairs.count[0] > 0:
         settle(contacts, contact.velocity, contact.before_kick, h, kick)
         place_impacts(contacts, contact.shifts, contact.velocity, h)
         _take_couples_back(contact.bodies, contact, kick)
         account(contacts, contact.velocity, contact.exerted, h, kick)
-        square = max(square, _give_back(contact, x, v, reaction, h))
+        _give_back(contact, x, v, reaction, h)
     forget_others(contacts.history)
     finish_tools(contacts.tools.drives, contacts.tools.motion, h)
-    note_way(contact.close, h * max(fastest, np.sqrt(square)))
+    note_way(contact.close, np.inf)  # nobody knows how fast nodes are: lists are for one step
 
 
 @compiled(inside=True)
