@@ -17,7 +17,7 @@ from benchmarks.scene_cost import Cost, scene_costs
 from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
 from rheotwin.fem.fast.assembly import tet_geometry
-from rheotwin.particles.in_lanes import aligned_copy
+from rheotwin.kernels.vectors import aligned_copy
 from rheotwin.scene import scene_from_data
 
 CELLS = {2: 100, 3: 15}

@@ -20,12 +20,12 @@ from benchmarks.particle_peers import SortedEdges, installed
 from benchmarks.scene_cost import scene_costs
 from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
+from rheotwin.kernels.boxes import find_layout
+from rheotwin.kernels.rows import inverse_order, particle_order
+from rheotwin.kernels.vectors import aligned_copy, spread
 from rheotwin.particles import TrussSolver
-from rheotwin.particles.in_lanes import aligned_copy, spread
-from rheotwin.particles.ordering import inverse_order, particle_order
-from rheotwin.particles.placed import kick_rates, placed_boundary
+from rheotwin.particles.placed import placed_boundary
 from rheotwin.particles.realtime import timed_body
-from rheotwin.particles.structured.layout import find_layout
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import checked_options
 
@@ -106,10 +106,12 @@ class Edges:
         velocities = np.zeros((layout.size, 3))
         velocities[layout.places] = self.noise
         motion = aligned_copy(np.concatenate([there.nodes.rest.T, velocities.T, 0.0 * velocities.T]), dtype)
-        weight = spread(e.viscosity / e.viscosity.max(), layout.edges.of_element, layout.edges.lanes, dtype)
+        weight = spread([e.viscosity / e.viscosity.max()], layout.edges.of_element, layout.edges.lanes, dtype)
         column = np.array([0.0, e.viscosity.max(), e.arm_stiffness.max(), e.arm_decay[0, 0], e.arm_gain[0, 0]], dtype)
         states = aligned_copy(np.zeros(layout.edges.lanes), dtype)
-        rate = aligned_copy(kick_rates(there, layout.places, STEP), dtype)
+        rate = np.zeros(layout.size)
+        rate[layout.places] = STEP / self.masses
+        rate = aligned_copy(rate, dtype)
         arrays = (layout.edges.table, motion, weight, states, column, rate)
         head = (ctypes.c_long(KERNEL_STEPS), ctypes.c_double(STEP), ctypes.c_long(len(layout.edges.table)))
         return lambda: library.run_steps(*head, *map(address, arrays), ctypes.c_long(layout.size))

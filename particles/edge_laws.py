@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.materials import Law, NonlinearThreeElement
+from rheotwin.materials import Law
 from rheotwin.particles.forces.edge_group import EdgeGroup
 from rheotwin.particles.forces.nonlinear_edges import kind_of
 from rheotwin.particles.law_options import LawOptions
@@ -47,7 +47,7 @@ class BodyLaws:
     @property
     def linear(self) -> bool:
         """Whether a relaxation function describes every one of them."""
-        return not any(isinstance(law, NonlinearThreeElement) for law in self.laws)
+        return not any(kind_of(law) for law in self.laws)
 
     def of(self, elements: Indices) -> Indices:
         """Return which of the laws each element (n, corners) in the body's own node numbers has (n,)."""
@@ -169,7 +169,7 @@ def nonlinear_groups(
     force_share = np.maximum(force_share, TRACE * force_share.max())
     for number in sorted(set(which.tolist()), key=lambda number: (kind_of(laws[number]), number)):
         law, part = laws[number], which == number
-        if isinstance(law, NonlinearThreeElement):
+        if kind_of(law):
             groups.append(EdgeGroup(law, edges[part], rest_length[part], share[part], force_share[part]))
     return tuple(groups)
 

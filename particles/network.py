@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 
-from rheotwin.materials import Channel, NonlinearThreeElement, equal_poisson
+from rheotwin.materials import Channel, equal_poisson
 from rheotwin.meshing import element_measures
 from rheotwin.particles.edge_laws import BodyLaws, body_laws, law_poisson, loop_order, nonlinear_groups
 from rheotwin.particles.element_match import ElementMatch, Method, cauchy_poisson, match_elements
 from rheotwin.particles.forces.edge_group import EdgeGroup
-from rheotwin.particles.forces.nonlinear_edges import largest_tangents
+from rheotwin.particles.forces.nonlinear_edges import kind_of, largest_tangents
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.match_report import match_report
 from rheotwin.problem import Problem, ProblemBody
@@ -124,7 +124,7 @@ def _report(match: ElementMatch, laws: BodyLaws, body: ProblemBody, plane: str, 
 def _channels(laws: BodyLaws) -> list[Channel]:
     """Return the channel of each of a body's laws; a nonlinear one has none and stands for nothing."""
     nothing = Channel.elastic(0.0)
-    return [nothing if isinstance(law, NonlinearThreeElement) else law.channel("young") for law in laws.laws]
+    return [nothing if kind_of(law) else law.channel("young") for law in laws.laws]
 
 
 def _number(laws: Sequence[BodyLaws], elements: Sequence[Indices]) -> Indices:

@@ -1,8 +1,8 @@
-"""Particles that lie elsewhere in memory than in the problem: what acts on them, and the way there and back."""
+"""Particles that lie elsewhere in memory than in the problem: what acts on them, their step, the way there and back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,10 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pack import placed
+from rheotwin.kernels.blocks import STEP
+from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.vectors import aligned, spread
 from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.boxes import InBoxes
+from rheotwin.particles.forces.all_forces import Forces, element_groups, other_stages
+from rheotwin.particles.forces.elements import ElementGroup
 from rheotwin.particles.nodes import Nodes
+from rheotwin.particles.rows import InRows
 from rheotwin.particles.state import State
+from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]
 Reals = NDArray[Any]
@@ -46,35 +53,47 @@ def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:
     )
 
 
-def kick_rates(boundary: Boundary, places: Indices, h: float) -> Array:
-    """Return h/m (size,) [s/kg] of placed nodes, zero where no particle is."""
-    mass = boundary.nodes.mass
-    rates: Array = np.zeros(len(mass))
-    rates[places] = h / mass[places]
-    return rates
+def placed_forces(forces: Forces, places: Indices, size: int) -> Forces:
+    """Return the forces for particles at `places` (N,) of `size`, but for elements; what they look up is their own."""
+
+    def moved(kind: Any, *names: str) -> Any:
+        return kind._replace(**{name: np.ascontiguousarray(places[getattr(kind, name)]) for name in names})
+
+    topology = moved(forces.topology, "vertex", "feature")
+    return forces._replace(
+        halves=moved(forces.halves, "corners"),
+        global_pressure=moved(forces.global_pressure, "nodes"),
+        topology=topology._replace(
+            seen=np.full((size, 3), np.nan), near=np.zeros_like(topology.near), near_count=np.zeros(1, np.int64)
+        ),
+        ties=moved(forces.ties, "particle", "ends"),
+    )
 
 
-def placed_cells(cells: Elements, places: Indices) -> Elements:
-    """Return cells whose corners lie at `places`."""
-    return cells._replace(corners=np.ascontiguousarray(places[cells.corners]))
+@dataclass(frozen=True)
+class InLanes:
+    """States of some elements in the lanes of a loop: `columns` of an array of the state, and where each lies."""
+
+    states: Reals
+    columns: slice
+    of_element: Indices
 
 
 @dataclass(frozen=True)
 class PlacedBody:
-    """A state (N, 3) with its copy at other places, and the compiled loop that advances the copy.
+    """A body at other places: `copy` has the positions, velocities, forces and reactions of all places, as views.
 
-    `copy` has the positions, velocities, forces and reactions of all places, in whatever strides the loop likes;
-    what is not bound to places is shared. `lanes` names arrays of the state whose elements lie elsewhere: the array
-    (arms, lanes) of the loop and the lane of every element.
+    What is not bound to places is shared with the state it came from. `lanes` are the states of elements, by the array
+    of the state they belong to.
     """
 
     name: str
     copy: State
     places: Indices
-    lanes: Mapping[str, tuple[Reals, Indices]]
+    lanes: Mapping[str, Sequence[InLanes]]
     bytes_per_edge: float
     take: Callable[[int, int], int]
-    """take(first, count): advance the copy by `count` steps from step `first`; returns the steps taken."""
+    """take(first, count): advance by `count` steps from step `first`; returns the steps taken."""
 
     placed: tuple[str, ...] = ("positions", "velocities", "force", "reaction")
     """What lies at other places in the copy."""
@@ -82,7 +101,7 @@ class PlacedBody:
     @property
     def precision(self) -> str:
         """Name of the numbers the loop works with."""
-        return str(self.lanes["edge_arms"][0].dtype)
+        return str(self.copy.positions.dtype)
 
     @cached_property
     def _spare(self) -> tuple[Indices, Array]:
@@ -91,19 +110,72 @@ class PlacedBody:
         return spare, self.copy.positions[spare].copy()
 
     def load(self, state: State) -> None:
-        """Bring the copy up to date with the state; what a diverged run left at empty places goes."""
-        spare, empty = self._spare if self.placed else (np.zeros(0, np.int64), np.zeros((0, 3)))
+        """Take over a state; what a diverged run left at empty places goes."""
+        spare, empty = self._spare
         for name in self.placed:
             there = getattr(self.copy, name)
             there[self.places] = getattr(state, name)
             there[spare] = empty if name == "positions" else 0.0
-        for name, (values, lane) in self.lanes.items():
-            values[...] = 0.0
-            values[:, lane] = getattr(state, name)
+        for name, groups in self.lanes.items():
+            for group in groups:
+                group.states[...] = 0.0
+                group.states[:, group.of_element] = getattr(state, name)[:, group.columns]
 
     def store(self, state: State) -> None:
-        """Bring the state up to date with the copy."""
+        """Put the state of the body into arrays in the order of the problem."""
         for name in self.placed:
             getattr(state, name)[...] = getattr(self.copy, name)[self.places]
-        for name, (values, lane) in self.lanes.items():
-            getattr(state, name)[...] = values[:, lane]
+        for name, groups in self.lanes.items():
+            for group in groups:
+                getattr(state, name)[:, group.columns] = group.states[:, group.of_element]
+
+
+def placed_body(
+    arranged: InBoxes | InRows, places: Indices, forces: Forces, state: State, there: Boundary, h: float
+) -> PlacedBody:
+    """Bind the forces of a body to particles `arranged` at `places` (N,), for steps of `h` [s].
+
+    `there` is the boundary at these places. (a) internal variables and (b) forces of elements, then all other forces,
+    (c) v += h F/m, then supports and contact, (d) x += h v.
+    """
+    x, v, force = arranged.views
+    copy = state._replace(positions=x, velocities=v, force=force, reaction=np.zeros((len(there.nodes.mass), 3)))
+    stages, lanes, size = [], dict[str, list[InLanes]](), 0
+    for group in element_groups(forces):
+        stage, held, used = _bound(arranged, group)
+        stages.append(stage)
+        size += used
+        if group.state is not None:
+            lanes.setdefault(group.state, []).append(held)
+    others = placed_forces(forces, places, len(x))
+    around = Surroundings(there, copy)
+    around.bound[0] = 0.0  # known from every kick
+    program = [
+        arranged.begin(),
+        *around.loads(),
+        *stages,
+        *other_stages(others, copy, force),
+        arranged.kick(around.bound),
+        *around.hold(),
+        *around.contact(),
+        arranged.drift(),
+        *around.last_look(),
+    ]
+    size += sum(part.nbytes for part in (*arranged.vectors, arranged.weight, arranged.rate))
+    edges = len(forces.edges.rest) + sum(len(group.corners) for group in forces.nonlinear)
+    take = around.bind(program, h)
+    body = PlacedBody(arranged.name, copy, places, lanes, size / edges, take)
+    body.load(state)
+    return body
+
+
+def _bound(arranged: InBoxes | InRows, group: ElementGroup) -> tuple[Stage, InLanes, int]:
+    """Return the stage of a group, its states in lanes, and the bytes that both read."""
+    dtype = arranged.rate.dtype
+    loop, table, of_element, lanes = arranged.loop(group)
+    numbers = spread(group.numbers, of_element, lanes, dtype)
+    constants = group.constants.astype(dtype) if group.shared else spread(group.constants, of_element, lanes, dtype)
+    states = aligned((group.rows, lanes), dtype)
+    size = table.nbytes + numbers.nbytes + constants.nbytes + states.nbytes
+    stage = Stage(loop, (table, *arranged.vectors, numbers, constants, states, STEP))
+    return stage, InLanes(states, group.columns, of_element), size

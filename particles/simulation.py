@@ -27,7 +27,7 @@ from rheotwin.particles.edge_laws import check_nonlinear_edges
 from rheotwin.particles.edge_motion import edge_motion
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.forces.all_forces import Forces
-from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, spring_tension
+from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, relaxing_tension
 from rheotwin.particles.forces.outside import add_outside_matrices, outside_forces
 from rheotwin.particles.forces.particle_on_edge import add_tie_matrices, make_ties, tie_energy, tie_statistics
 from rheotwin.particles.kernel_choice import KernelOptions, fast_body
@@ -191,8 +191,7 @@ class TrussSimulation:
         """Bind the state and the boundary, as they are now, to the loop that steps them."""
         stepper = self._options.stepper
         self._stepper = make_stepper(stepper, self._forces, state, self._boundary, self.step_size)
-        nonlinear = self._network.nonlinear
-        body = fast_body(self._options, stepper, self._forces, nonlinear, state, self._boundary, self.step_size)
+        body = fast_body(self._options, stepper, self._forces, state, self._boundary, self.step_size)
         self._mirror = Mirror(state, self._stepper.take, body)
 
     @property
@@ -246,7 +245,7 @@ class TrussSimulation:
         linear = len(rest_length)
         extension = lengths[:linear] - rest_length
         memory, total = response(constants, self._state.edge_arms, extension, rates[:linear])
-        springs = spring_tension(self._network.nonlinear, self._state.nonlinear_edges)
+        springs = relaxing_tension(self._network.nonlinear, self._state.nonlinear_edges)
         tension = self._state.nonlinear_edges[TENSION]
         return vectors, np.concatenate([memory, springs]), np.concatenate([total, tension])
 

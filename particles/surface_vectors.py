@@ -8,7 +8,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rheotwin.particles.lanes import INDEX, Lanes, whole
+from rheotwin.kernels.lanes import INDEX, Lanes, whole
 
 _tools: Any = cgutils
 _types: Any = types

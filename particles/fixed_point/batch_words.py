@@ -10,10 +10,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.lanes import INDEX, whole
+from rheotwin.kernels.layouts import BATCH, ROW
 from rheotwin.particles.fixed_point.run_words import data_of, own_constants
 from rheotwin.particles.fixed_point.word_lanes import COUNT, WordLanes, Words
-from rheotwin.particles.lanes import INDEX, whole
-from rheotwin.particles.unstructured.transpose import BATCH, ROW, columns, rows_of
 
 _tools: Any = cgutils
 _types: Any = types
@@ -38,7 +38,7 @@ def _generator(shared: bool, rounding: bool) -> Any:
 
         def across(rows: list[Any]) -> list[Any]:
             """Turn sixteen rows into three vectors of sixteen words."""
-            halves = [columns(half, rows[k : k + BATCH]) for k in _HALVES]
+            halves = [half.columns(rows[k : k + BATCH]) for k in _HALVES]
             return [half.shuffle(low, high, range(COUNT)) for low, high in zip(*halves, strict=True)]
 
         with _tools.for_range_slice(b, whole(0), count, whole(COUNT), intp=INDEX) as (k, _):
@@ -47,7 +47,7 @@ def _generator(shared: bool, rounding: bool) -> Any:
             forces = words.edges(xr, vr, partial(own_constants, words, shared, columns_of, k), b.gep(lam, [k]))
             for begin in _HALVES:
                 parts = [words.shuffle(part, part, range(begin, begin + BATCH)) for part in forces]
-                for pair, part in zip(ends[begin : begin + BATCH], rows_of(half, *parts), strict=True):
+                for pair, part in zip(ends[begin : begin + BATCH], half.rows_of(*parts), strict=True):
                     for place, add in zip(pair, (b.sub, b.add), strict=True):
                         where = b.gep(force, [place])
                         row.store(add(row.load(where), part), where)

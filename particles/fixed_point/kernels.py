@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.kernels.boxes import find_layout, padded, runs_of
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.layouts import ROW
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
+from rheotwin.kernels.vectors import aligned, spread
 from rheotwin.particles.fixed_point.arithmetic import half_unit
 from rheotwin.particles.fixed_point.batch_words import add_word_batches
 from rheotwin.particles.fixed_point.body import CircuitBody
@@ -23,9 +26,6 @@ from rheotwin.particles.fixed_point.circuit import no_overflows, step
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Raw
 from rheotwin.particles.fixed_point.run_words import add_word_runs, move_words
 from rheotwin.particles.fixed_point.word_lanes import COUNT, TABLE, fits_lanes
-from rheotwin.particles.in_lanes import aligned, spread
-from rheotwin.particles.structured.layout import find_layout, padded, runs_of
-from rheotwin.particles.unstructured.transpose import ROW
 
 Words = NDArray[np.int32]
 Counters = NDArray[np.int64]
@@ -140,7 +140,7 @@ class FastCircuit:
         self.load(body)
 
     def _in_lanes(self, values: NDArray[Any]) -> Words:
-        return spread(values, self.lodging.lane, self.lodging.lanes, np.int32)
+        return spread(np.atleast_2d(values), self.lodging.lane, self.lodging.lanes, np.int32).reshape(-1)
 
     def load(self, body: CircuitBody) -> None:
         """Take over the state and the external forces of a body of the same topology."""

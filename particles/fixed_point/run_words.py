@@ -10,8 +10,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.lanes import INDEX, whole
 from rheotwin.particles.fixed_point.word_lanes import COUNT, EdgeConstants, Words
-from rheotwin.particles.lanes import INDEX, whole
 
 _tools: Any = cgutils
 _types: Any = types

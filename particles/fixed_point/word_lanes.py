@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils
 
+from rheotwin.kernels.lanes import Lanes, whole
 from rheotwin.particles.fixed_point.arithmetic import Format
 from rheotwin.particles.fixed_point.circuit import OPERATORS
-from rheotwin.particles.lanes import Lanes, whole
 
 Value = Any
 _tools: Any = cgutils

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.constraint_set import ConstraintSet
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
-from rheotwin.particles.forces.edges import add_edge_forces
-from rheotwin.particles.forces.element_pressure import add_element_pressure
-from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.forces.cells import linear_cells
+from rheotwin.particles.forces.edges import linear_edges
+from rheotwin.particles.forces.elements import ElementGroup, Elements, group_stage
 from rheotwin.particles.forces.global_pressure import GlobalPressure, add_global_pressure
-from rheotwin.particles.forces.nonlinear_edges import NonlinearEdges, nonlinear_stages
 from rheotwin.particles.forces.outside import OutsideForce
 from rheotwin.particles.forces.particle_on_edge import ParticlesOnEdges, add_particle_on_edge_forces
 from rheotwin.particles.forces.topology import Topology, add_topology_forces
@@ -28,7 +26,7 @@ class Forces(NamedTuple):
     """Every kind of internal force; those a body does not have are empty and cost nothing."""
 
     edges: Elements
-    nonlinear: NonlinearEdges
+    nonlinear: tuple[ElementGroup, ...]
     cells: Elements
     halves: Elements
     element_pressure: Elements
@@ -41,19 +39,29 @@ class Forces(NamedTuple):
     """Forces of other packages; no compiled code sees them."""
 
 
-def force_stages(forces: Forces, state: State, force: Array | None = None) -> list[Stage]:
-    """Return the stages that advance all internal variables by a step and add all forces [N] to those of the state."""
-    x, v, force = state.positions, state.velocities, state.force if force is None else force
-    simplices = add_triangle_forces if forces.cells.corners.shape[1] == 3 else add_tet_forces
+def element_groups(forces: Forces) -> list[ElementGroup]:
+    """Return what runs in every layout: edges of all laws, cells and their pressures."""
+    groups = [linear_edges(forces.edges)] if len(forces.edges.corners) else []
+    groups += forces.nonlinear
+    cells = ((forces.cells, "cell_arms"), (forces.element_pressure, None))
+    return groups + [linear_cells(kind, state) for kind, state in cells if len(kind.corners)]
+
+
+def other_stages(forces: Forces, state: State, force: Array) -> list[Stage]:
+    """Return the stages that add all forces [N] but those of `element_groups`."""
+    x, v = state.positions, state.velocities
     kinds: list[tuple[Any, ...]] = [
-        (forces.edges.corners, add_edge_forces, (forces.edges, x, v, state.edge_arms)),
-        *nonlinear_stages(forces.nonlinear, x, v, state.nonlinear_edges),
-        (forces.cells.corners, simplices, (forces.cells, x, v, state.cell_arms)),
         (forces.halves.corners, add_centre_forces, (forces.halves, x, v, state.centre_arms)),
-        (forces.element_pressure.corners, add_element_pressure, (forces.element_pressure, x, v)),
         (forces.global_pressure.rest, add_global_pressure, (forces.global_pressure, x, v)),
         (forces.topology.vertex, add_topology_forces, (forces.topology, x, v)),
         (forces.ties.particle, add_particle_on_edge_forces, (forces.ties, x, v)),
     ]
     stages = [Stage(add, (*arguments, force)) for acts_on, add, arguments in kinds if len(acts_on)]
     return stages + [stage for other in forces.outside for stage in other.stages(x, v, force)]
+
+
+def force_stages(forces: Forces, state: State, force: Array | None = None) -> list[Stage]:
+    """Return the stages that advance all internal variables by a step and add all forces [N] to those of the state."""
+    x, v, force = state.positions, state.velocities, state.force if force is None else force
+    elements = [group_stage(group, x, v, group.states_of(state), force) for group in element_groups(forces)]
+    return [*elements, *other_stages(forces, state, force)]

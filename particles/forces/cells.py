@@ -1,80 +1,86 @@
-"""Pressure of simplices with linear networks: corner force p dV/dx (spec section 5).
+"""Pressure of simplices with linear networks: corner force p dV/dx (spec section 5), -p the response to V/V0 - 1.
 
--p = K g + sum_a kappa_a z_a + eta gdot,      g = V/V0 - 1
+With sides a, b, c leaving corner 0:  V = a . (b x c)/6,  dV/da = (b x c)/6 and so on;  V' = sum_k g_k . v_k. Triangles
+lie in the plane of x and y:  A = (a_x b_y - a_y b_x)/2.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import cache
+from typing import Any
 
-from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.forces.elements import Elements
-
-Array = NDArray[np.float64]
-
-
-@compiled(spliced=True)
-def _tension(cells: Elements, cell: int, volume: float, flow: float, z: Array) -> float:
-    """Advance the arms of one cell with its volume rate `flow` [m^d/s] and return minus its pressure."""
-    rest = cells.rest[cell]
-    rate = flow / rest
-    tension: float = cells.stiffness[cell] * (volume / rest - 1.0) + cells.viscosity[cell] * rate
-    for arm in range(z.shape[0]):
-        state = cells.arm_decay[arm, cell] * z[arm, cell] + cells.arm_gain[arm, cell] * rate
-        z[arm, cell] = state
-        tension += cells.arm_stiffness[arm, cell] * state
-    return tension
+from rheotwin.kernels.layouts import add, apart, subtract
+from rheotwin.kernels.vectors import formula, load
+from rheotwin.particles.forces.edges import dot
+from rheotwin.particles.forces.elements import REST, ElementGroup, Elements, linear_group
 
 
-@compiled
-def add_triangle_forces(cells: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
-    """Push the corners of each triangle by its pressure: (a) and (b). The gradients of A sum to zero.
-
-    Written out, as are the tetrahedra: calling `cell_volume` here made the step half as slow again.
-    """
-    for cell in range(cells.corners.shape[0]):
-        i, j, k = cells.corners[cell, 0], cells.corners[cell, 1], cells.corners[cell, 2]
-        bx, by, cx, cy = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[k, 0] - x[i, 0], x[k, 1] - x[i, 1]
-        jx, jy, kx, ky = 0.5 * cy, -0.5 * cx, -0.5 * by, 0.5 * bx
-        area = 0.5 * (bx * cy - by * cx)
-        flow = jx * (v[j, 0] - v[i, 0]) + jy * (v[j, 1] - v[i, 1])
-        flow += kx * (v[k, 0] - v[i, 0]) + ky * (v[k, 1] - v[i, 1])
-        t = _tension(cells, cell, area, flow, z)
-        force[i, 0] += t * (jx + kx)
-        force[i, 1] += t * (jy + ky)
-        force[j, 0] -= t * jx
-        force[j, 1] -= t * jy
-        force[k, 0] -= t * kx
-        force[k, 1] -= t * ky
+@formula
+def _times(factor: Any, a: Any) -> Any:
+    return factor * a[0], factor * a[1], factor * a[2]
 
 
-@compiled
-def add_tet_forces(cells: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
-    """Push the corners of each tetrahedron by its pressure: (a) and (b). The gradients of V sum to zero."""
-    for cell in range(cells.corners.shape[0]):
-        i, j = cells.corners[cell, 0], cells.corners[cell, 1]
-        k, m = cells.corners[cell, 2], cells.corners[cell, 3]
-        ax, ay, az = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
-        bx, by, bz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
-        cx, cy, cz = x[m, 0] - x[i, 0], x[m, 1] - x[i, 1], x[m, 2] - x[i, 2]
-        jx, jy, jz = (by * cz - bz * cy) / 6.0, (bz * cx - bx * cz) / 6.0, (bx * cy - by * cx) / 6.0
-        kx, ky, kz = (cy * az - cz * ay) / 6.0, (cz * ax - cx * az) / 6.0, (cx * ay - cy * ax) / 6.0
-        mx, my, mz = (ay * bz - az * by) / 6.0, (az * bx - ax * bz) / 6.0, (ax * by - ay * bx) / 6.0
-        volume = ax * jx + ay * jy + az * jz
-        flow = jx * (v[j, 0] - v[i, 0]) + jy * (v[j, 1] - v[i, 1]) + jz * (v[j, 2] - v[i, 2])
-        flow += kx * (v[k, 0] - v[i, 0]) + ky * (v[k, 1] - v[i, 1]) + kz * (v[k, 2] - v[i, 2])
-        flow += mx * (v[m, 0] - v[i, 0]) + my * (v[m, 1] - v[i, 1]) + mz * (v[m, 2] - v[i, 2])
-        t = _tension(cells, cell, volume, flow, z)
-        force[i, 0] += t * (jx + kx + mx)
-        force[i, 1] += t * (jy + ky + my)
-        force[i, 2] += t * (jz + kz + mz)
-        force[j, 0] -= t * jx
-        force[j, 1] -= t * jy
-        force[j, 2] -= t * jz
-        force[k, 0] -= t * kx
-        force[k, 1] -= t * ky
-        force[k, 2] -= t * kz
-        force[m, 0] -= t * mx
-        force[m, 1] -= t * my
-        force[m, 2] -= t * mz
+@formula
+def _sixth_of_cross(a: Any, b: Any) -> Any:
+    """Return (a x b)/6."""
+    sixth = 1.0 / 6.0
+    return (
+        sixth * (a[1] * b[2] - a[2] * b[1]),
+        sixth * (a[2] * b[0] - a[0] * b[2]),
+        sixth * (a[0] * b[1] - a[1] * b[0]),
+    )
+
+
+@formula
+def _sum(a: Any, b: Any) -> Any:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@cache
+def tetrahedron(spring: bool, response: Any) -> Any:
+    """Return the element that pushes the corners of a tetrahedron by its pressure."""
+
+    @formula
+    def tetrahedron(
+        x: Any, v: Any, force: Any, corners: Any, at: Any, numbers: Any, constants: Any, states: Any, h: Any
+    ) -> None:  # fmt: skip
+        o, i, j, k = corners[0], corners[1], corners[2], corners[3]
+        a, b, c = apart(x, o, i), apart(x, o, j), apart(x, o, k)
+        ga, gb, gc = _sixth_of_cross(b, c), _sixth_of_cross(c, a), _sixth_of_cross(a, b)
+        per_rest = load(numbers, REST, at)
+        flow = dot(ga, apart(v, o, i)) + dot(gb, apart(v, o, j)) + dot(gc, apart(v, o, k))
+        t = response(constants, numbers, states, at, dot(a, ga) * per_rest - 1.0, flow * per_rest)
+        add(force, o, _times(t, _sum(_sum(ga, gb), gc)))
+        subtract(force, i, _times(t, ga))
+        subtract(force, j, _times(t, gb))
+        subtract(force, k, _times(t, gc))
+
+    return tetrahedron
+
+
+@cache
+def triangle(spring: bool, response: Any) -> Any:
+    """Return the element that pushes the corners of a plane triangle by its pressure."""
+
+    @formula
+    def triangle(
+        x: Any, v: Any, force: Any, corners: Any, at: Any, numbers: Any, constants: Any, states: Any, h: Any
+    ) -> None:  # fmt: skip
+        o, i, j = corners[0], corners[1], corners[2]
+        a, b = apart(x, o, i), apart(x, o, j)
+        nothing = 0.0 * a[2]
+        ga, gb = (0.5 * b[1], -0.5 * b[0], nothing), (-0.5 * a[1], 0.5 * a[0], nothing)
+        per_rest = load(numbers, REST, at)
+        flow = dot(ga, apart(v, o, i)) + dot(gb, apart(v, o, j))
+        t = response(constants, numbers, states, at, dot(a, ga) * per_rest - 1.0, flow * per_rest)
+        add(force, o, _times(t, _sum(ga, gb)))
+        subtract(force, i, _times(t, ga))
+        subtract(force, j, _times(t, gb))
+
+    return triangle
+
+
+def linear_cells(cells: Elements, state: str | None) -> ElementGroup:
+    """Pack triangles or tetrahedra with networks, their arms in the array `state` of a body's state."""
+    element = triangle if cells.corners.shape[1] == 3 else tetrahedron
+    return linear_group(cells, element, 1.0 / cells.rest, state)

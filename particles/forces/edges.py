@@ -1,38 +1,59 @@
-"""Forces of edges with linear networks (spec sections 1, 2), tension positive: start +f e, end -f e.
+"""Edges: the element between two particles, tension positive: start +f e, end -f e, and its linear law.
 
-z <- exp(-A h) z + (1 - exp(-A h))/A  ldot,      f = k (l - l0) + sum_a kappa_a z_a + eta ldot
+    l = |x_j - x_i|,      l' = (v_j - v_i) . e,      e = (x_j - x_i)/l
+
+A law gives the tension f from l and l' (see `rheotwin.particles.forces.edge_laws`); of a linear one, s = l - l0.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from functools import cache
+from typing import Any
 
-from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.forces.elements import Elements
+from rheotwin.kernels.layouts import apart, exchange
+from rheotwin.kernels.vectors import formula, load
+from rheotwin.particles.forces.elements import REST, ElementGroup, Elements, linear_group
 
-Array = NDArray[np.float64]
+SHORTEST = 1e-30
+"""Least squared length [m^2]: keeps lanes that are no edges finite where two particles meet."""
 
 
-@compiled
-def add_edge_forces(edges: Elements, x: Array, v: Array, z: Array, force: Array) -> None:
-    """Advance the arms with the current velocities and scatter f e to both ends: (a) and (b)."""
-    arms = z.shape[0]
-    for edge in range(edges.corners.shape[0]):
-        i, j = edges.corners[edge, 0], edges.corners[edge, 1]
-        dx, dy, dz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
-        length = np.sqrt(dx * dx + dy * dy + dz * dz)
-        inverse = 1.0 / length
-        ex, ey, ez = dx * inverse, dy * inverse, dz * inverse
-        rate = (v[j, 0] - v[i, 0]) * ex + (v[j, 1] - v[i, 1]) * ey + (v[j, 2] - v[i, 2]) * ez
-        f = edges.stiffness[edge] * (length - edges.rest[edge]) + edges.viscosity[edge] * rate
-        for arm in range(arms):
-            state = edges.arm_decay[arm, edge] * z[arm, edge] + edges.arm_gain[arm, edge] * rate
-            z[arm, edge] = state
-            f += edges.arm_stiffness[arm, edge] * state
-        force[i, 0] += f * ex
-        force[i, 1] += f * ey
-        force[i, 2] += f * ez
-        force[j, 0] -= f * ex
-        force[j, 1] -= f * ey
-        force[j, 2] -= f * ez
+@formula
+def dot(a: Any, b: Any) -> Any:
+    """Return a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@cache
+def edge(tension: Any) -> Any:
+    """Return the element whose law is `tension(constants, numbers, states, at, length, rate, h)` [N]."""
+
+    @formula
+    def edge(x: Any, v: Any, force: Any, ends: Any, at: Any, numbers: Any, constants: Any, states: Any, h: Any) -> None:
+        d, u = apart(x, ends[0], ends[1]), apart(v, ends[0], ends[1])
+        square = max(dot(d, d), SHORTEST)
+        inverse = 1.0 / math.sqrt(square)
+        f = tension(constants, numbers, states, at, square * inverse, dot(d, u) * inverse, h) * inverse
+        exchange(force, ends[0], ends[1], (f * d[0], f * d[1], f * d[2]))
+
+    return edge
+
+
+@cache
+def linear_edge(spring: bool, response: Any) -> Any:
+    """Return the element of a linear law; without a spring rest lengths are not read."""
+
+    @formula
+    def linear_tension(
+        constants: Any, numbers: Any, states: Any, at: Any, length: Any, rate: Any, h: Any
+    ) -> Any:  # fmt: skip
+        strain = length - load(numbers, REST, at) if spring else length
+        return response(constants, numbers, states, at, strain, rate)
+
+    return edge(linear_tension)
+
+
+def linear_edges(edges: Elements) -> ElementGroup:
+    """Pack edges with networks."""
+    return linear_group(edges, linear_edge, edges.rest, "edge_arms")

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.cell_volume import cell_volumes, volume_matrix
-from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
 from rheotwin.particles.forces.elements import Elements
 
 Array = NDArray[np.float64]
@@ -41,16 +39,6 @@ def no_element_pressure(dimension: int) -> Elements:
     return make_element_pressure(
         np.zeros((0, 3)), np.zeros((0, max(dimension, 2) + 1), np.int64), stiffness=0.0, damping=0.0
     )
-
-
-@compiled
-def add_element_pressure(cells: Elements, x: Array, v: Array, force: Array) -> None:
-    """Push the corners of each cell by its pressure."""
-    no_arms = cells.arm_gain
-    if cells.corners.shape[1] == 3:
-        add_triangle_forces(cells, x, v, no_arms, force)
-    else:
-        add_tet_forces(cells, x, v, no_arms, force)
 
 
 def element_tension(cells: Elements, x: Array, v: Array) -> Array:

@@ -9,98 +9,62 @@ Spec section 6, ratio clamp by projection, with l_voigt = L + d, L = natural l0,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.vectors import formula, load, select
 from rheotwin.materials import Slider, SliderThreeElement
-from rheotwin.particles.forces.edge_frame import edge_frame, pull_together
-from rheotwin.particles.forces.edge_group import EdgeGroup, column, joined_corners
-from rheotwin.particles.state import EXTENSION, TENSION
+from rheotwin.particles.forces.edge_group import (
+    LENGTH,
+    SHARE,
+    EdgeGroup,
+    EdgeLaw,
+    extension_of,
+    remember,
+    spring_energy,
+    spring_tension,
+)
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+
+SPRING, VOIGT, NATURAL, LEAST, MOST, GAIN, DECAY, GROWTH = range(8)
+"""Constants of the law: k [Pa], c1 [Pa s], L/l0 and the bounds, B, exp(-A h) and B (1 - exp(-A h))/A [s]."""
 
 
-class SliderEdges(NamedTuple):
-    """Ends (n, 2), `natural` length L of the Voigt part [m] and its bounds as shares of the length; k, c1, B.
-
-    `decay` exp(-A h) and `growth` B (1 - exp(-A h))/A [s] belong to one step size.
-    """
-
-    corners: Indices
-    natural: Array
-    least: Array
-    most: Array
-    stiffness: Array
-    viscosity: Array
-    gain: Array
-    decay: Array
-    growth: Array
+@formula
+def _tension(constants: Any, numbers: Any, states: Any, at: Any, length: Any, rate: Any, h: Any) -> Any:
+    k, b, share = load(constants, SPRING, at), load(constants, VOIGT, at), load(numbers, SHARE, at)
+    before, natural = extension_of(states, at), load(constants, NATURAL, at) * load(numbers, LENGTH, at)
+    free = load(constants, DECAY, at) * before + load(constants, GROWTH, at) * rate
+    least, most = load(constants, LEAST, at) * length - natural, load(constants, MOST, at) * length - natural
+    now = min(max(free, least), most)
+    stopped = k * now + b * (now - before) / h
+    f = share * select(now != free, stopped, load(constants, GAIN, at) * (k * now + b * rate))
+    remember(states, at, now, f)
+    return f
 
 
-@compiled
-def add_slider_forces(edges: SliderEdges, x: Array, v: Array, h: float, state: Array, force: Array) -> None:
-    """Advance the Voigt parts by a step of `h` [s] and scatter f e to both ends."""
-    for edge in range(edges.corners.shape[0]):
-        i, j = edges.corners[edge, 0], edges.corners[edge, 1]
-        length, rate, ex, ey, ez = edge_frame(x, v, i, j)
-        k, b, natural = edges.stiffness[edge], edges.viscosity[edge], edges.natural[edge]
-        before = state[EXTENSION, edge]
-        free = edges.decay[edge] * before + edges.growth[edge] * rate
-        now = min(max(free, edges.least[edge] * length - natural), edges.most[edge] * length - natural)
-        f = edges.gain[edge] * (k * now + b * rate) if now == free else k * now + b * (now - before) / h
-        state[EXTENSION, edge] = now
-        state[TENSION, edge] = f
-        pull_together(force, i, j, f * ex, f * ey, f * ez)
-
-
-def _law(group: EdgeGroup) -> SliderThreeElement:
-    return cast(SliderThreeElement, group.law)
-
-
-def _gain(group: EdgeGroup) -> float:
+def _gain(law: SliderThreeElement) -> float:
     """Return B = c2/(c1 + c2)."""
-    _, voigt, series = group.law.edge_constants
+    _, voigt, series = law.edge_constants
     return series / (voigt + series)
 
 
-def _decay_rate(group: EdgeGroup) -> float:
-    """Return A = k/(c1 + c2) [1/s]."""
-    spring, voigt, series = group.law.edge_constants
-    return spring / (voigt + series)
+def _constants(law: SliderThreeElement, h: float) -> Array:
+    spring, voigt, series = law.edge_constants
+    slider, rate = law.slider, spring / (voigt + series)
+    growth = h if rate == 0.0 else -float(np.expm1(-rate * h)) / rate
+    bounds = slider.natural, slider.least, slider.most
+    return np.array([spring, voigt, *bounds, _gain(law), np.exp(-rate * h), _gain(law) * growth])
 
 
-def _growth(group: EdgeGroup, h: float) -> float:
-    rate = _decay_rate(group)
-    return _gain(group) * (h if rate == 0.0 else -float(np.expm1(-rate * h)) / rate)
-
-
-def slider_edges(groups: Sequence[EdgeGroup], h: float) -> SliderEdges:
-    """Pack the edges of all laws with a slider for steps of `h` [s]."""
-    return SliderEdges(
-        corners=joined_corners(groups),
-        natural=column(groups, lambda g: _law(g).slider.natural * g.rest),
-        least=column(groups, lambda g: _law(g).slider.least),
-        most=column(groups, lambda g: _law(g).slider.most),
-        stiffness=column(groups, lambda g: g.law.edge_constants[0] * g.share),
-        viscosity=column(groups, lambda g: g.law.edge_constants[1] * g.share),
-        gain=column(groups, _gain),
-        decay=column(groups, lambda g: float(np.exp(-_decay_rate(g) * h))),
-        growth=column(groups, lambda g: _growth(g, h)),
-    )
-
-
-def slider_tangent(group: EdgeGroup) -> tuple[Array, Array]:
-    """Return the largest stiffness [N/m] and viscosity [N s/m] (n,) the edges can show.
-
-    Between the bounds d' = B ldot gives k B^2 and c1 B; at a bound a, d = a l - L gives k a and c1 a.
-    """
-    spring, voigt, _ = group.law.edge_constants
-    gain, most = _gain(group), _law(group).slider.most
+def _tangent(group: EdgeGroup) -> tuple[Array, Array]:
+    """Between the bounds d' = B ldot gives k B^2 and c1 B; at a bound a, d = a l - L gives k a and c1 a."""
+    law: Any = group.law
+    spring, voigt, _ = law.edge_constants
+    gain, most = _gain(law), law.slider.most
     return max(gain**2, most) * spring * group.share, max(gain, most) * voigt * group.share
 
 
@@ -115,3 +79,17 @@ def stop_energy(slider: Slider, stiffness: Array, natural: Array, series_length:
             pressed = np.maximum(sign * (bound * series_length / (1.0 - bound) - natural), 0.0)
             energy += 0.5 * stiffness * pressed**2 * (1.0 - bound) / bound
     return energy
+
+
+def energy_with_stops(group: EdgeGroup, extension: Array, length: Array) -> Array:
+    """Return the energy [J] (n,) of the spring, and of the stops of a slider if there is one."""
+    law: Any = group.law
+    stored = spring_energy(group, extension, length)
+    if law.slider is None:
+        return stored
+    natural = law.slider.natural * group.rest
+    series_length = length - natural - extension
+    return stored + stop_energy(law.slider, law.edge_constants[0] * group.share, natural, series_length)
+
+
+SLIDER_EDGES = EdgeLaw(lambda law: _tension, _constants, _tangent, spring_tension, energy_with_stops)

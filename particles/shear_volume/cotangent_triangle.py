@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.formulas import Real, Rows, formula
+from rheotwin.kernels.vectors import formula
 from rheotwin.particles.shear_volume.corner_softening import SCRATCH, soften_corners
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
 from rheotwin.particles.shear_volume.inversion import slope_of
@@ -66,7 +66,7 @@ def corner_weights(cotangents: Array) -> Array:
 
 
 @formula
-def _stiffer(psi: Real, size: Real, strain: Real) -> Real:
+def _stiffer(psi: Any, size: Any, strain: Any) -> Any:
     """Return s^2 w0, by how much a triangle is stiffer than at rest: (1 + psi^2 (1 + 6 gamma^2)) w/(2 w0).
 
     w = (aa + bb - ab)/(2 S0), at rest the sum of cotangents, stands for the squares of gradients of J and p_i;
@@ -109,7 +109,8 @@ def _add_dashpots(e: Array, u: Array, c: Array, shear: Array, area: Array, tensi
         tension[3 * CHUNK + k] += area[k] * flow
 
 
-def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Rows, Any]:
+@formula
+def _pulls(shape: Any, constants: Any, tension: Any, limit: Any) -> Any:
     """Return the forces on corners 1 and 2 by springs and `tension`, and whether the stiffness is over `limit`."""
     ax, ay, bx, by, ratio, psi = shape
     scale, c0, c1, c2, om0, om1, om2, shear, area = constants
@@ -187,7 +188,7 @@ def add_cotangent_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
         for chunk in range(group.constants.shape[0]):
             c = group.constants[chunk]
             gather_shapes(corners, chunk * CHUNK, x, room.shape, c)
-            if _pull_by_springs((room.shape, c), group.limit, room.pulls):
+            if _pull_by_springs(room.shape, c, group.limit, room.pulls):
                 stiffer = max(stiffer, _stiffest(room.shape, c, room.strain))
             scatter_pulls(corners, chunk * CHUNK, room.pulls, force)
         return parts_of(group, stiffer)
@@ -232,7 +233,7 @@ def add_cotangent_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
                     strain[area],
                     tension[area],
                 )
-            if _pull((edges, c, tension), group.limit, pulls):
+            if _pull(edges, c, tension, group.limit, pulls):
                 stiffer = max(stiffer, _stiffest(edges, c, strain))
             scatter_pulls(group.corners, first, pulls, force)
         return parts_of(group, stiffer)

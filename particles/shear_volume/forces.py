@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.forces import cells
-from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.forces.cells import linear_cells
+from rheotwin.particles.forces.elements import Elements, group_stage
 from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
 from rheotwin.particles.shear_volume.group import Group, Room
 from rheotwin.particles.shear_volume.neo_hooke_triangle import (
@@ -56,8 +56,6 @@ class Forces(NamedTuple):
     room: Room
 
 
-Add = tuple[Any, tuple[Any, ...]]
-"""What adds forces, and its arguments up to these forces."""
 PARTS = 5
 """Kinds that say into how many parts a step has to be divided: elements of three kinds, and two that are inverted."""
 
@@ -82,7 +80,7 @@ def element_stages(
         if group.number
     ]
     stages += softening_stages(forces, state, x, v)
-    stages += [Stage(add, (*arguments, force)) for add, arguments in seed_kinds(forces, state, x, v)]
+    stages += seed_stages(forces, state, x, v, force)
     recovering = (
         (forces.neo_hooke, mark_inverted_triangles, add_triangle_recovery),
         (forces.tets, mark_inverted_tets, add_tet_recovery),
@@ -117,17 +115,17 @@ def pass_unless_inverted(inverted: NDArray[np.bool_], ahead: int) -> int:
     return ahead
 
 
-def seed_kinds(forces: Forces, state: State, x: Array, v: Array) -> list[Add]:
-    """Return what adds the forces of the papers' elements: corners with two neighbours in the plane, three in space."""
-    plane = forces.seed.corners.shape[1] == 3
-    corner_forces = add_corner_forces if plane else add_tetrahedron_shear_forces
-    simplices = cells.add_triangle_forces if plane else cells.add_tet_forces
-    kinds: list[tuple[Any, Any, tuple[Any, ...]]] = [
-        (forces.seed, corner_forces, (forces.seed, state.seed_arms, x, v)),
-        (forces.cells, simplices, (forces.cells, x, v, state.cell_arms)),
-        (forces.quadrilaterals, add_quadrilateral_forces, (forces.quadrilaterals, state.quadrilateral_arms, x, v)),
-    ]
-    return [(add, arguments) for elements, add, arguments in kinds if len(elements.corners)]
+def seed_stages(forces: Forces, state: State, x: Array, v: Array, force: Array) -> list[Stage]:
+    """Return the stages of the papers' elements: corners with two neighbours in the plane, three in space; volumes."""
+    seed, quads, found = forces.seed, forces.quadrilaterals, []
+    if len(seed.corners):
+        add = add_corner_forces if seed.corners.shape[1] == 3 else add_tetrahedron_shear_forces
+        found.append(Stage(add, (seed, state.seed_arms, x, v, force)))
+    if len(forces.cells.corners):
+        found.append(group_stage(linear_cells(forces.cells, "cell_arms"), x, v, state.cell_arms, force))
+    if len(quads.corners):
+        found.append(Stage(add_quadrilateral_forces, (quads, state.quadrilateral_arms, x, v, force)))
+    return found
 
 
 def softening_stages(forces: Forces, state: State, x: Array, v: Array) -> list[Stage]:
@@ -158,5 +156,5 @@ def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: f
 
 def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
     """Add the forces of the papers' elements alone."""
-    stages = [Stage(add, (*arguments, force)) for add, arguments in seed_kinds(forces, state, x, v)]
-    Program([*softening_stages(forces, state, x, v), *stages], 0.0, Clock()).run(0, 1)
+    stages = [*softening_stages(forces, state, x, v), *seed_stages(forces, state, x, v, force)]
+    Program(stages, 0.0, Clock()).run(0, 1)

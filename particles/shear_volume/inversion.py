@@ -14,8 +14,10 @@ elements are stiffer than at rest, by a factor s^2 that each kind of element est
 
 from __future__ import annotations
 
+from typing import Any
+
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.formulas import Real, formula, select
+from rheotwin.kernels.vectors import formula, select
 
 FLAT = 0.2
 """J0. Elements above this share of their rest measure follow the exact energy."""
@@ -24,14 +26,14 @@ THIN = 0.25 * FLAT
 
 
 @formula
-def inverse_ratio(ratio: Real) -> tuple[Real, Real]:
+def inverse_ratio(ratio: Any) -> Any:
     """Return psi and psi' of the ratio J, without a branch."""
     r = 1.0 / (FLAT + abs(ratio - FLAT))
     return select(ratio >= FLAT, r, 2.0 / FLAT - r), -r * r
 
 
 @formula
-def slope_of(ratio: Real, psi: Real) -> Real:
+def slope_of(ratio: Any, psi: Any) -> Any:
     """Return psi' of the ratio J, given psi, without a division."""
     r = select(ratio >= FLAT, psi, 2.0 / FLAT - psi)
     return -r * r

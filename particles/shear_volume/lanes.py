@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.in_lanes import aligned_copy
+from rheotwin.kernels.vectors import aligned_copy
 
 Array = NDArray[np.float64]
 Corners = NDArray[np.int32]
@@ -38,7 +38,7 @@ def in_chunks(values: ArrayLike, *, forces: bool = False) -> Array:
     lanes = np.arange(chunks_of(count) * CHUNK)
     spread = np.where(forces & (lanes >= count), 0.0, rows[..., np.minimum(lanes, count - 1)])
     split = np.moveaxis(spread.reshape(*rows.shape[:-1], chunks_of(count), CHUNK), -2, 0)
-    return aligned_copy(split, float).reshape(split.shape)
+    return aligned_copy(split, float)
 
 
 def corners_in_chunks(corners: NDArray[Any]) -> Corners:

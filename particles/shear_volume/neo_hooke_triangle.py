@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.formulas import Real, Rows, formula, select
+from rheotwin.kernels.vectors import formula, select
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
 from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, slope_of
 from rheotwin.particles.shear_volume.lanes import CHUNK
@@ -46,7 +46,7 @@ ROWS = 6
 
 
 @formula
-def _upright(ratio: Real, psi: Real, half: Real) -> Real:
+def _upright(ratio: Any, psi: Any, half: Any) -> Any:
     """Return s^2 of J > J0, by how much a triangle is stiffer than at rest: half the largest second derivative of W.
 
     With half = tr C/2 and singular values a, b of F the shear has b/a^3 + a/b^3 = 2 (2 half^2 psi^2 - 1) psi and at
@@ -58,7 +58,7 @@ def _upright(ratio: Real, psi: Real, half: Real) -> Real:
 
 
 @formula
-def _stiffer(ratio: Real, psi: Real, slope: Real, half: Real) -> Real:
+def _stiffer(ratio: Any, psi: Any, slope: Any, half: Any) -> Any:
     """Return s^2 of any J; below J0 the shear has at most twice psi - 9/2 (half + |J|) psi'."""
     shear, area = psi - 4.5 * (half + abs(ratio)) * slope, half + 0.5 * abs(ratio - 1.0)
     return select(ratio >= FLAT, _upright(ratio, psi, half), select(shear > area, shear, area))
@@ -80,7 +80,8 @@ def _measure(e: Array, c: Array, strain: Array) -> None:
         strain[3 * CHUNK + k] = ratio - 1.0
 
 
-def _pulls(shape: Rows, constants: Rows, tension: Rows, limit: Any) -> tuple[Rows, Any]:
+@formula
+def _pulls(shape: Any, constants: Any, tension: Any, limit: Any) -> Any:
     """Return the forces on corners 1 and 2 by springs and arms, and whether J < J0 or the stiffness is over `limit`."""
     ax, ay, bx, by, ratio, psi = shape
     scale, g0, g1, g2, shear, area = constants
@@ -148,7 +149,7 @@ def add_neo_hooke_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
         for chunk in range(group.constants.shape[0]):
             c = group.constants[chunk]
             gather_shapes(corners, chunk * CHUNK, x, room.shape, c)
-            if _pull_by_springs((room.shape, c), group.limit, room.pulls):
+            if _pull_by_springs(room.shape, c, group.limit, room.pulls):
                 stiffer = max(stiffer, _stiffest(room.shape, c))
             scatter_pulls(corners, chunk * CHUNK, room.pulls, force)
         return parts_of(group, stiffer)
@@ -182,7 +183,7 @@ def add_neo_hooke_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
                     strain[area],
                     tension[area],
                 )
-            if _pull((edges, c, tension), group.limit, pulls):
+            if _pull(edges, c, tension, group.limit, pulls):
                 stiffer = max(stiffer, _stiffest(edges, c))
             if viscous:
                 gather_edges(group.corners, first, v, rates)

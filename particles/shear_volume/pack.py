@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.kernels.vectors import aligned, aligned_copy
 from rheotwin.particles.forces.elements import Elements as KernelElements
-from rheotwin.particles.in_lanes import aligned, aligned_copy
 from rheotwin.particles.network import Constants
 from rheotwin.particles.packing import kernel_elements
 from rheotwin.particles.shear_volume import (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.cell_volume import tet_frame, triangle_frame
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.forces.nonlinear_damper import softened
+from rheotwin.particles.forces.softening import softened
 from rheotwin.particles.shear_volume.softening_constants import SofteningConstants
 
 Array = NDArray[np.float64]

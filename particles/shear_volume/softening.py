@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.forces.nonlinear_damper import softened
+from rheotwin.particles.forces.softening import softened
 from rheotwin.particles.shear_volume.lanes import CHUNK, in_chunks
 from rheotwin.particles.shear_volume.softening_constants import SofteningConstants
 

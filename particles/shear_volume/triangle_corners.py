@@ -12,16 +12,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rheotwin.particles.formulas import NOTHING, Formula, Number, Rows, in_vectors
-from rheotwin.particles.lanes import INDEX, Lanes, whole
+from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.lanes import INDEX, Lanes, whole
+from rheotwin.kernels.vectors import Vector, any_of, numbers_of, slots, store
 from rheotwin.particles.shear_volume.inversion import inverse_ratio
 from rheotwin.particles.shear_volume.lanes import CHUNK
 
 _tools: Any = cgutils
 _types: Any = types
 
-BATCH, PAIR = 4, 2
-"""Triangles at once; numbers of a corner."""
+BATCH, PAIR, LANES = 4, 2, 8
+"""Triangles at once between memory and rows; numbers of a corner; triangles at once in rows."""
 NODE, CORNERS = 3, 3
 """Numbers of a node, corners of a triangle."""
 EDGES, SHAPE = 4, 6
@@ -68,6 +69,12 @@ def _row(builder: Any, values: Any, row: int, k: Any) -> Any:
     return builder.gep(values, [builder.add(k, whole(row * CHUNK))])
 
 
+def _ratio_and_inverse(scale: Any, ax: Any, ay: Any, bx: Any, by: Any) -> Any:
+    """Return J and psi(J)."""
+    ratio = scale * (ax * by - ay * bx)
+    return ratio, inverse_ratio(ratio)[0]
+
+
 def _gather(context: Any, builder: Any, signature: Any, arguments: Any, shaped: bool) -> Any:
     b, scalar = builder, context.get_data_type(signature.args[2].dtype)
     corners, x, rows = _data(context, b, signature, arguments, (0, 2, 3))
@@ -79,9 +86,12 @@ def _gather(context: Any, builder: Any, signature: Any, arguments: Any, shaped: 
             found += four.woven(*apart)
         if shaped:
             constants = _data(context, b, signature, arguments, (4,))[0]
-            ax, ay, bx, by = (Number(four.lanes, value) for value in found)
-            ratio = Number(four.lanes, four.lanes.load(_row(b, constants, 0, k))) * (ax * by - ay * bx)
-            found += [ratio.value, inverse_ratio(ratio)[0].value]
+            scale = four.lanes.load(_row(b, constants, 0, k))
+            typed = Vector(signature.args[2].dtype, BATCH)
+            both = context.compile_internal(
+                b, _ratio_and_inverse, _types.UniTuple(typed, 2)(*(typed,) * 5), (scale, *found)
+            )
+            found += _tools.unpack_tuple(b, both, 2)
         for row, value in enumerate(found):
             four.lanes.store(value, _row(b, rows, row, k))
     return context.get_dummy_value()
@@ -130,13 +140,46 @@ scatter_pulls: Any = intrinsic(_typed_scatter)
 """`scatter_pulls(corners, first, pulls, force)`: add the forces on corners 1 and 2; corner 0 takes the reaction."""
 
 
-def pulls_in_vectors(pulls: Formula, constants: int) -> tuple[Any, Any]:
-    """Compile `pulls(shape, constants, tension, limit)` for a chunk, with tensions of arms and without any.
+def pulls_in_vectors(pulls: Any, constants: int) -> tuple[Any, Any]:
+    """Compile the formula `pulls(shape, constants, tension, limit)` for a chunk, with tensions of arms and without any.
 
-    `constants` are the rows of them. Both are called with a tuple of arrays, the limit and the forces on two corners.
+    `constants` are the rows of them. Both are called with arrays, the limit and the forces on two corners; they tell
+    whether the formula's condition holds for some triangle.
     """
+    shape_at, constants_at, tension_at = numbers_of(SHAPE), numbers_of(constants), numbers_of(EDGES)
+    slot = slots(LANES)
 
-    def by_springs(shape: Rows, rows: Rows, limit: Any) -> Any:
-        return pulls(shape, rows, (NOTHING,) * EDGES, limit)
+    @compiled(inside=True, vectors=True)
+    def with_tensions(shape: Any, rows: Any, tension: Any, limit: float, pulled: Any) -> bool:
+        found, e, c, t = (
+            False,
+            shape.reshape(SHAPE, CHUNK),
+            rows.reshape(constants, CHUNK),
+            tension.reshape(EDGES, CHUNK),
+        )
+        result = pulled.reshape(EDGES, CHUNK)
+        for k in range(0, CHUNK, LANES):
+            at = slot(k)
+            forces, severe = pulls(shape_at(e, at), constants_at(c, at), tension_at(t, at), limit)
+            store(result, 0, at, forces[0])
+            store(result, 1, at, forces[1])
+            store(result, 2, at, forces[2])
+            store(result, 3, at, forces[3])
+            found |= any_of(severe)
+        return found
 
-    return in_vectors(pulls, (SHAPE, constants, EDGES), CHUNK), in_vectors(by_springs, (SHAPE, constants), CHUNK)
+    @compiled(inside=True, vectors=True)
+    def by_springs(shape: Any, rows: Any, limit: float, pulled: Any) -> bool:
+        found, e, c = False, shape.reshape(SHAPE, CHUNK), rows.reshape(constants, CHUNK)
+        result = pulled.reshape(EDGES, CHUNK)
+        for k in range(0, CHUNK, LANES):
+            at = slot(k)
+            forces, severe = pulls(shape_at(e, at), constants_at(c, at), (0.0, 0.0, 0.0, 0.0), limit)
+            store(result, 0, at, forces[0])
+            store(result, 1, at, forces[1])
+            store(result, 2, at, forces[2])
+            store(result, 3, at, forces[3])
+            found |= any_of(severe)
+        return found
+
+    return with_tensions, by_springs

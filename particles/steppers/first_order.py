@@ -17,9 +17,9 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.constrained import add_constraint_forces
 from rheotwin.particles.forces.all_forces import Forces, force_stages
-from rheotwin.particles.forces.cells import add_tet_forces, add_triangle_forces
-from rheotwin.particles.forces.edges import add_edge_forces
-from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.forces.cells import linear_cells
+from rheotwin.particles.forces.edges import linear_edges
+from rheotwin.particles.forces.elements import Elements, group_stage
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
 from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.nodes import Nodes
@@ -133,15 +133,18 @@ def slope_stages(system: System, around: Surroundings, out: Slopes, after: bool)
     """
     state, rates, nodes = around.state, system.rates, around.boundary.nodes
     x, v = state.positions, state.velocities
-    simplices = add_triangle_forces if rates.cells.corners.shape[1] == 3 else add_tet_forces
-    stages = []
-    for elements, add, arms, rate in (
-        (rates.edges, add_edge_forces, state.edge_arms, out.edge_arms),
-        (rates.cells, simplices, state.cell_arms, out.cell_arms),
-        (rates.halves, add_centre_forces, state.centre_arms, out.centre_arms),
+    stages = []  # `out.force` is a scratch here, before it holds the true forces
+    for elements, group_of, rate in (
+        (rates.edges, linear_edges, out.edge_arms),
+        (rates.cells, lambda cells: linear_cells(cells, "cell_arms"), out.cell_arms),
     ):
-        if arms.size:  # `out.force` is a scratch here, before it holds the true forces
-            stages += [Stage(copy, (arms, rate)), Stage(add, (elements, x, v, rate, out.force))]
+        if rate.size:
+            group = group_of(elements)
+            stages += [Stage(copy, (group.states_of(state), rate)), group_stage(group, x, v, rate, out.force)]
+    if out.centre_arms.size:
+        arms = out.centre_arms
+        halves = Stage(add_centre_forces, (rates.halves, x, v, arms, out.force))
+        stages += [Stage(copy, (state.centre_arms, arms)), halves]
     stages += [Stage(begin_forces, (nodes.weight, out.force)), *around.loads(TIME, out.force)]
     stages += force_stages(system.forces, state, out.force)
     constraints = system.forces.constraints

@@ -24,7 +24,9 @@ RUNAWAY = 100.0
 
 ALL_CELLS = frozenset({"line", "triangle", "quad", "tet", "hex"})
 ALL_LAWS = frozenset({"elastic", "voigt", "maxwell", "three-element", "generalized-voigt", "generalized-maxwell"})
-EDGE_LAWS = frozenset({"three-element with slider", "three-element with softening", "three-element with friction"})
+EDGE_LAWS = frozenset(
+    {"three-element with slider", "three-element with softening", "three-element with friction", "tabulated"}
+)
 """Laws that are not linear in the history of strain: edges have them all, continua at most softening."""
 ALL_TOOLS = frozenset({"bar", "plane", "sphere", "cylinder", "prism"})
 SOLID_TOOLS = ALL_TOOLS | {"box", "mesh"}

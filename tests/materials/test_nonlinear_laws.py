@@ -19,6 +19,7 @@ from rheotwin.materials import (
     SliderThreeElement,
     Softening,
     SofteningThreeElement,
+    Tabulated,
     equal_poisson,
     relaxation_function,
 )
@@ -50,7 +51,7 @@ def test_a_law_knows_its_edge_constants_and_that_it_is_not_linear(name: str) -> 
 
 
 def test_every_law_is_a_capability() -> None:
-    assert {law.name for law in LAWS.values()} == EDGE_LAWS
+    assert {law.name for law in LAWS.values()} | {Tabulated.name} == EDGE_LAWS
     assert not EDGE_LAWS & ALL_LAWS
 
 
@@ -99,6 +100,14 @@ def test_softening_turns_into_shear_with_each_parts_poisson_ratio() -> None:
     # up to the threshold it is the linear law; the most it can show is that law's stiffness and viscosity at once
     assert shear.unsoftened == law.unsoftened.channel("shear")
     assert shear.tangent == pytest.approx((shear.unsoftened.instantaneous, shear.unsoftened.viscosity))
+
+
+def test_a_table_has_its_steepest_slope_and_no_relaxation_function() -> None:
+    law = Tabulated((-0.5, 0.0, 0.1), (-2.0, 0.0, 1.0), 0.3, DASHPOT)
+    assert law.slopes == pytest.approx((4.0, 10.0))
+    assert (law.parts[0].young, law.parts[1]) == (pytest.approx(10.0), DASHPOT)
+    with pytest.raises(RheotwinError, match="law tabulated: its young stress is not linear in strain"):
+        law.channel("young")
 
 
 def test_who_takes_which_of_these_laws() -> None:

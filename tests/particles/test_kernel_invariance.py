@@ -12,13 +12,11 @@ from numba.core.runtime import _nrt_python, rtsys
 from numpy.typing import NDArray
 
 from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.forces.all_forces import Forces
 from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.kernel_choice import KernelOptions, fast_body
 from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.state import State
-from rheotwin.particles.structured.body import structured_body
-from rheotwin.particles.structured.layout import find_layout
-from rheotwin.particles.unstructured import parts
-from rheotwin.particles.unstructured.body import unstructured_body
 
 Array = NDArray[np.float64]
 FAST = ("structured", "unstructured")
@@ -31,45 +29,55 @@ LAW = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_
 class Body:
     """What a kernel needs to know, to be renumbered and turned."""
 
-    edges: Elements
-    cells: Elements
+    forces: Forces
     boundary: Boundary
     state: State
     step: float
 
-    def run(self, kernel: str, steps: int, **options: Any) -> Array:
+    def bound(self, kernel: Any) -> PlacedBody:
+        """Return the body bound to a loop."""
+        fast = fast_body(
+            KernelOptions(kernel=kernel), "semi-implicit", self.forces, self.state, self.boundary, self.step
+        )
+        assert fast is not None
+        return fast
+
+    @property
+    def edges(self) -> Elements:
+        return self.forces.edges
+
+    def run(self, kernel: str, steps: int) -> Array:
         """Return the positions after some steps, in the body's own numbering."""
-        state = self.state._replace(**{name: array.copy() for name, array in self.state._asdict().items()})
-        fast: PlacedBody
-        common = (self.edges, self.cells, state, self.boundary, self.step, np.float64)
-        if kernel == "structured":
-            layout = find_layout(self.boundary.nodes.rest, self.edges.corners)
-            assert layout is not None
-            fast = structured_body(layout, *common)
-        else:
-            fast = unstructured_body(*common, **options)
+        fast = self.bound(kernel)
         assert fast.take(0, steps) == steps
+        state = self.state._replace(**{name: array.copy() for name, array in self.state._asdict().items()})
         fast.store(state)
         return state.positions
+
+    def _with(self, **elements: Elements) -> Body:
+        return replace(self, forces=self.forces._replace(**elements))
 
     def flipped(self, chosen: NDArray[np.bool_]) -> Body:
         corners = self.edges.corners.copy()
         corners[chosen] = corners[chosen, ::-1]
-        return replace(self, edges=self.edges._replace(corners=corners))
+        return self._with(edges=self.edges._replace(corners=corners))
 
     def with_edges(self, order: NDArray[np.int64]) -> Body:
         rows = {name: array[..., order] for name, array in self.edges._asdict().items() if name != "corners"}
         edges = self.edges._replace(corners=self.edges.corners[order], **rows)
-        return replace(self, edges=edges, state=self.state._replace(edge_arms=self.state.edge_arms[:, order]))
+        return replace(self._with(edges=edges), state=self.state._replace(edge_arms=self.state.edge_arms[:, order]))
 
     def with_particles(self, order: NDArray[np.int64]) -> Body:
         number, nodes = np.argsort(order), self.boundary.nodes
         moved = {name: getattr(nodes, name)[order] for name in ("rest", "free", "mass", "weight")}
         vectors = ("positions", "velocities", "force", "reaction")
-        return replace(
-            self,
+        cells = self.forces.cells
+        renumbered = self._with(
             edges=self.edges._replace(corners=number[self.edges.corners]),
-            cells=self.cells._replace(corners=number[self.cells.corners]),
+            cells=cells._replace(corners=number[cells.corners]),
+        )
+        return replace(
+            renumbered,
             boundary=self.boundary._replace(nodes=nodes._replace(**moved)),
             state=self.state._replace(**{name: getattr(self.state, name)[order] for name in vectors}),
         )
@@ -94,7 +102,7 @@ def thrown(make_problem: Callable[..., Any], start: Callable[..., Any], put: Cal
     put(simulation, velocities=0.1 * np.random.default_rng(0).standard_normal(problem.points.shape))
     simulation.advance(1.0, 50)
     forces = simulation._forces
-    return Body(forces.edges, forces.cells, simulation._boundary, simulation._state, simulation.step_size)
+    return Body(forces, simulation._boundary, simulation._state, simulation.step_size)
 
 
 @pytest.mark.parametrize("kernel", FAST)
@@ -120,20 +128,9 @@ def test_rigid_motion_of_everything_does_not_matter(kernel: str, thrown: Body) -
     assert np.abs(moved - (thrown.run(kernel, 300) @ turn.T + shift)).max() < 10.0 * ROUNDING
 
 
-def test_parts_give_the_same_motion(thrown: Body, monkeypatch: pytest.MonkeyPatch) -> None:
-    one_part = thrown.run("unstructured", 100)
-    monkeypatch.setattr(parts, "EDGES", 500)
-    cut = parts.cut(thrown.edges.corners, len(thrown.state.positions))
-    assert len(cut.table) > 1
-    assert np.abs(thrown.run("unstructured", 100) - one_part).max() < ROUNDING
-
-
 def test_steps_of_the_loops_allocate_nothing(thrown: Body) -> None:
-    layout = find_layout(thrown.boundary.nodes.rest, thrown.edges.corners)
-    assert layout is not None
-    common = (thrown.edges, thrown.cells, thrown.state, thrown.boundary, thrown.step, np.float64)
-    for body in (structured_body(layout, *common), unstructured_body(*common)):
-        counts = []
+    for kernel in FAST:
+        body, counts = thrown.bound(kernel), []
         body.take(0, 1)
         _nrt_python.memsys_enable_stats()
         try:

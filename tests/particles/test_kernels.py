@@ -145,12 +145,13 @@ def test_single_precision_is_near(
     assert moved > 0.1
     statistics = single.statistics()
     assert statistics["precision"] == "float32"
-    assert statistics["bytes_per_edge"] < 0.6 * double.statistics()["bytes_per_edge"]
+    assert statistics["bytes_per_edge"] < 0.65 * double.statistics()["bytes_per_edge"]
 
 
+@pytest.mark.parametrize("kernel", FAST)
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_other_forces_beside_edges_in_boxes(
-    dimension: int, pressed: Callable[..., Any], start: Callable[..., Any], advance_by: Callable[..., None]
+def test_other_forces_beside_elements(
+    kernel: str, dimension: int, pressed: Callable[..., Any], start: Callable[..., Any], advance_by: Callable[..., None]
 ) -> None:
     """Pressures, and topology forces that a deep press calls up: the same as in the general loop, halves too."""
     problem = pressed(dimension, LAW)
@@ -160,8 +161,8 @@ def test_other_forces_beside_edges_in_boxes(
         "topology_stiffness": 3.0,
         "topology_distance": 0.3,
     }
-    ours, theirs = (start(problem, kernel=kernel, step=0.001, **extras) for kernel in ("structured", "general"))
-    assert ours.statistics()["kernel"] == "structured, with general forces"
+    ours, theirs = (start(problem, kernel=name, step=0.001, **extras) for name in (kernel, "general"))
+    assert ours.statistics()["kernel"] == kernel
     advance_by(ours, 400)
     ours.restore(ours.save())
     advance_by(ours, 600)
@@ -198,11 +199,11 @@ def test_auto_takes_the_fastest_kernel_that_can(
 ) -> None:
     box, other = pressed(3, LAW), make_problem(2, LAW, body=equilateral)
     assert start(box).statistics()["kernel"] == "structured"
-    assert start(box, topology_stiffness=1.0).statistics()["kernel"] == "structured, with general forces"
+    assert start(box, topology_stiffness=1.0).statistics()["kernel"] == "structured"
     assert start(box, stepper="rk4").statistics()["kernel"] == "general"
     sheared = replace(other, points=other.points + 0.03 * np.sin(7.0 * other.points[:, ::-1]))
     assert start(sheared, step=0.001).statistics()["kernel"] == "unstructured"
-    assert start(sheared, step=0.001, topology_stiffness=1.0).statistics()["kernel"] == "general"
+    assert start(sheared, step=0.001, topology_stiffness=1.0).statistics()["kernel"] == "unstructured"
     assert 0.0 < start(box).statistics()["bytes_per_edge"] < 200.0
 
 
@@ -210,12 +211,6 @@ def test_auto_takes_the_fastest_kernel_that_can(
     ("options", "place", "remedy"),
     [
         ({"kernel": "general", "precision": "single"}, "precision", "leave it out"),
-        ({"kernel": "unstructured", "topology_stiffness": 1.0}, "kernel", "topology forces; leave kernel out"),
-        (
-            {"kernel": "structured", "precision": "single", "topology_stiffness": 1.0},
-            "precision",
-            "'single' is for linear edges and volume springs alone, and this body has topology forces",
-        ),
         ({"precision": "single", "stepper": "rk4"}, "precision", "stepper = 'rk4'; leave precision out"),
     ],
 )
@@ -237,10 +232,6 @@ def test_a_body_that_is_no_box_is_refused_by_the_structured_kernel(
     sheared = replace(other, points=other.points + 0.03 * np.sin(7.0 * other.points[:, ::-1]))
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes.*\"unstructured\""):
         start(sheared, kernel="structured")
-    with pytest.raises(
-        RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes.*kernel = \"auto\"$"
-    ):
-        start(sheared, kernel="structured", topology_stiffness=1.0)
 
 
 def test_a_small_box_is_structured_if_it_must(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:

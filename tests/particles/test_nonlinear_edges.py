@@ -13,7 +13,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem import FemSolver
 from rheotwin.meshing import boundary_nodes
 from rheotwin.particles import TrussSolver
-from rheotwin.particles.forces.nonlinear_edges import KINDS
+from rheotwin.particles.forces.nonlinear_edges import EDGE_LAWS
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import build_network
 from rheotwin.solver import check_capabilities
@@ -195,8 +195,9 @@ def test_surface_edges_have_the_surfaces_law(
 
 def test_two_kinds_in_one_scene_are_what_each_is_alone(pulled: Callable[..., Any], start: Callable[..., Any]) -> None:
     """Bodies that do not touch: the order of the edges in the loops is no matter of theirs."""
-    names = ("friction", "slider", "plain", "softening")
-    laws = LAWS | {"plain": BASE}
+    names = ("table", "friction", "slider", "plain", "softening")
+    table = {"model": "tabulated", "strain": [-0.5, 0.0, 0.5], "stress": [-9.0, 0.0, 4.0], "poisson": 0.25}
+    laws = LAWS | {"plain": BASE, "table": {**table, "viscosity": 0.5}}
     alone = []
     for name in names:
         simulation = start(pulled(2, laws[name]), step=0.004)
@@ -221,7 +222,7 @@ def test_two_kinds_in_one_scene_are_what_each_is_alone(pulled: Callable[..., Any
         loads=tuple(loads),
     )
     simulation = start(together, step=0.004)
-    assert [type(group.law) for group in simulation._network.nonlinear] == list(KINDS)
+    assert [type(group.law) for group in simulation._network.nonlinear] == list(EDGE_LAWS)
     simulation.advance(1.0, 10**9)
     np.testing.assert_allclose(simulation.positions, np.concatenate([x for x, _ in alone]), rtol=1e-12)
     np.testing.assert_allclose(simulation.fields()["stress"], np.concatenate([s for _, s in alone]), atol=1e-11)

@@ -18,11 +18,12 @@ from rheotwin.meshing import (
     tet_grid,
     triangle_grid,
 )
+from rheotwin.particles.forces.cells import linear_cells
 from rheotwin.particles.forces.element_pressure import (
-    add_element_pressure,
     element_pressure_energy,
     make_element_pressure,
 )
+from rheotwin.particles.forces.elements import add_forces_at_rest
 from rheotwin.particles.forces.global_pressure import (
     add_global_pressure,
     body_volumes,
@@ -127,7 +128,7 @@ def test_element_force_and_work(kind: str) -> None:
         moved[index] += 1e-30j
         expected[index] = np.sum(p * element_volume(cells, moved).imag / 1e-30)
     force = np.zeros_like(x)
-    add_element_pressure(pressure, x, v, force)
+    add_forces_at_rest(linear_cells(pressure, None), x, v, force)
     scale = np.abs(force).max()
     np.testing.assert_allclose(force, expected, atol=1e-13 * scale)
     np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-14 * scale)
@@ -142,7 +143,7 @@ def test_lines_of_action_meet_in_the_orthocentre() -> None:
     rest = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.4, 1.1, 0.0]])
     pressure = make_element_pressure(rest, np.array([[0, 1, 2]]), stiffness=1.0, damping=0.0)
     x, force = 1.3 * rest, np.zeros((3, 3))
-    add_element_pressure(pressure, x, np.zeros_like(x), force)
+    add_forces_at_rest(linear_cells(pressure, None), x, np.zeros_like(x), force)
     orthocentre = np.array([x[2, 0], x[2, 0] * (x[1, 0] - x[2, 0]) / x[2, 1], 0.0])
     circumcentre = (x.sum(axis=0) - orthocentre) / 2.0
     assert np.abs(np.cross(x - orthocentre, force)).max() < 1e-15

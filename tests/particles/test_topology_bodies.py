@@ -56,7 +56,7 @@ def test_leaving_out_distant_contacts_changes_nothing(
     found, counts = [], []
     for reach in (topology_module.REACH, 0.0):
         monkeypatch.setattr(topology_module, "REACH", reach)
-        simulation = start(problem, volume_term=False, **options)
+        simulation = start(problem, volume_term=False, kernel="general", **options)
         put(simulation, velocities=2.0 * np.random.default_rng(1).standard_normal(problem.points.shape))
         topology = simulation._forces.topology
         for _ in range(300):

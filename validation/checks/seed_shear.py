@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.particles.forces.cells import add_triangle_forces
-from rheotwin.particles.forces.elements import Elements
+from rheotwin.particles.forces.cells import linear_cells
+from rheotwin.particles.forces.elements import Elements, add_forces_at_rest
 from rheotwin.particles.network import Constants
 from rheotwin.particles.packing import kernel_elements
 from rheotwin.particles.shear_volume.seed_corners import add_corner_forces, corner_cotangents, triangle_corners
@@ -59,7 +59,7 @@ def seed_triangles(points: Array, cells: Indices, shear: float, area: float = 0.
         x = padded(positions)
         found, still = np.zeros_like(x), np.zeros_like(x)
         add_corner_forces(sheared, sheared.arm_stiffness, x, still, found)
-        add_triangle_forces(filled, x, still, filled.arm_stiffness, found)
+        add_forces_at_rest(linear_cells(filled, None), x, still, found)
         return found[:, :2]
 
     return force

@@ -24,6 +24,7 @@ from rheotwin.materials.slider_three_element import SliderThreeElement
 from rheotwin.materials.softening import Softening
 from rheotwin.materials.softening_channel import SofteningChannel
 from rheotwin.materials.softening_three_element import SofteningThreeElement
+from rheotwin.materials.tabulated import Tabulated
 from rheotwin.materials.three_element import ThreeElement
 from rheotwin.materials.voigt import Voigt
 from rheotwin.materials.voigt_chain import VoigtChain
@@ -45,6 +46,7 @@ __all__ = [
     "Softening",
     "SofteningChannel",
     "SofteningThreeElement",
+    "Tabulated",
     "ThreeElement",
     "Voigt",
     "VoigtChain",

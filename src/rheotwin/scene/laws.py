@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from importlib.metadata import entry_points
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rheotwin.scene.base import SceneModel
+from rheotwin.scene.base import Number, SceneModel
 from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
@@ -26,9 +27,10 @@ from rheotwin.scene.moduli import (
 )
 from rheotwin.scene.quantities import NotNegativeModulus
 from rheotwin.scene.series_parts import SliderTable, SofteningTable
+from rheotwin.scene.units import Quantity
 
 if TYPE_CHECKING:
-    from rheotwin.materials import Elastic, Law, Maxwell, Moduli, SliderThreeElement, Voigt
+    from rheotwin.materials import Elastic, Law, Maxwell, Moduli, SliderThreeElement, Tabulated, Voigt
 
 
 def _check_spring(law: SpringModuli, *, may_vanish: bool) -> None:
@@ -181,7 +183,53 @@ def _check_alone(law: ThreeElementSpec) -> None:
         raise PydanticCustomError("alone", f"`{given[0]}` and `{given[1]}` exclude each other: leave one out")
 
 
-BUILT_IN = (ElasticSpec, VoigtSpec, MaxwellSpec, ThreeElementSpec, GeneralizedVoigtSpec, GeneralizedMaxwellSpec)
+class TabulatedSpec(SceneModel):
+    """A spring that follows a table of stress over strain, with a dashpot beside it (truss only)."""
+
+    model: Literal["tabulated"]
+    """Kind of law."""
+    strain: Annotated[tuple[Number, ...], Field(min_length=2)]
+    """Strains of an edge, l/l0 - 1, increasing; beyond the ends the stress goes on as in the last interval."""
+    stress: Annotated[tuple[Annotated[Number, Quantity("Pa")], ...], Field(min_length=2)]
+    """Stress in tension at each strain, not decreasing, zero at rest."""
+    poisson: PoissonRatio
+    """Poisson's ratio to which edges are matched."""
+    viscosity: DashpotPart = 0.0
+    """Viscosity of the dashpot beside the spring: a number, or a table of two constants."""
+
+    @model_validator(mode="after")
+    def _is_a_curve(self) -> TabulatedSpec:
+        strain, stress = self.strain, self.stress
+        if len(strain) != len(stress):
+            counts = {"strains": len(strain), "stresses": len(stress)}
+            raise PydanticCustomError("table", "{strains} strains but {stresses} stresses: give one for each", counts)
+        if any(b <= a for a, b in pairwise(strain)) or any(b < a for a, b in pairwise(stress)):
+            raise PydanticCustomError("table", "`strain` must increase and `stress` must not decrease")
+        law = self.law()
+        if not max(law.slopes) > 0.0:
+            raise PydanticCustomError("stiffness", "needs a stress that rises somewhere")
+        first = sum(low <= 0.0 for low in strain[1:-1])
+        at_rest = stress[first] - law.slopes[first] * strain[first]
+        if abs(at_rest) > 1e-9 * max(map(abs, stress)):
+            raise PydanticCustomError("rest", "the stress at rest is {stress} and must be 0", {"stress": at_rest})
+        return self
+
+    def law(self) -> Tabulated:
+        """Return the material law."""
+        from rheotwin.materials import Tabulated
+
+        return Tabulated(self.strain, self.stress, self.poisson, dashpot_moduli(self.viscosity, self.poisson))
+
+
+BUILT_IN = (
+    ElasticSpec,
+    VoigtSpec,
+    MaxwellSpec,
+    ThreeElementSpec,
+    GeneralizedVoigtSpec,
+    GeneralizedMaxwellSpec,
+    TabulatedSpec,
+)
 GROUP = "rheotwin.laws"
 """Entry points of laws from outside: classes like those above, whose `law()` has the `Law` protocol."""
 
@@ -213,7 +261,15 @@ def _laws_from_outside() -> list[Any]:
 
 
 if TYPE_CHECKING:
-    _AnyLaw = ElasticSpec | VoigtSpec | MaxwellSpec | ThreeElementSpec | GeneralizedVoigtSpec | GeneralizedMaxwellSpec
+    _AnyLaw = (
+        ElasticSpec
+        | VoigtSpec
+        | MaxwellSpec
+        | ThreeElementSpec
+        | GeneralizedVoigtSpec
+        | GeneralizedMaxwellSpec
+        | TabulatedSpec
+    )
 else:
     _AnyLaw = Union[(*BUILT_IN, *_laws_from_outside())]
 LawSpec = Annotated[_AnyLaw, Field(discriminator="model")]

@@ -9,6 +9,7 @@ import pytest
 from numba import njit, types
 from numba.extending import intrinsic
 
+from rheotwin.kernels.lanes import whole
 from rheotwin.particles.fixed_point.arithmetic import Format, isqrt, recip
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
@@ -16,7 +17,6 @@ from rheotwin.particles.fixed_point.kernels import FastCircuit, advance, runs_fa
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
 from rheotwin.particles.fixed_point.run_words import data_of
 from rheotwin.particles.fixed_point.word_lanes import COUNT, Words
-from rheotwin.particles.lanes import whole
 
 SECONDS = Units(time=1.0)
 SHAPE = (5, 4, 6)

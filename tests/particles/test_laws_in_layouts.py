@@ -1,4 +1,4 @@
-"""Softening edges in vectors are the edges of the general loop: same roots, same steps, same restarts."""
+"""Edges of every nonlinear law, in every layout and precision, are those of the loop over one after the other."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ LAWS: dict[str, dict[str, Any]] = {
     "not softening": {**BASE, "softening": {"viscosity": 6.0, "from_stress": 0.05, "to_stress": 0.5}},
     "plastic": {**BASE, "young": 0.0, "softening": SOFTENING},
 }
+TABULATED = {
+    "model": "tabulated",
+    "strain": [-0.4, -0.02, 0.0, 0.05, 0.5],
+    "stress": [-1.0, -0.3, 0.0, 0.4, 0.6],
+    "poisson": 0.25,
+    "viscosity": 0.5,
+}
+ALL = LAWS | {"slider alone": {**BASE, "slider": SLIDER}, "friction": {**BASE, "friction": 0.1}, "table": TABULATED}
+FAST = ("structured", "unstructured")
 BOX = {"size": [5.0, 4.0, 4.0], "cells": [10, 8, 8]}
 
 
@@ -42,55 +51,66 @@ def test_one_step_finds_the_tension_at_any_rate(
     random = np.random.default_rng(3)
     size = 10.0 ** random.uniform(-6.0, 3.0, len(problem.points))
     found = []
-    for kernel in ("structured", "general"):
+    for kernel in (*FAST, "general"):
         simulation = start(problem, kernel=kernel, step=1e-6)
         for turn in range(2):
             velocities = np.random.default_rng(turn).standard_normal(problem.points.shape) * size[:, None]
             put(simulation, velocities=velocities)
             advance_by(simulation, 1)
         found.append(simulation.save()["nonlinear_edges"])
-    ours, theirs = found
+    *fast, theirs = found
     stress = np.abs(theirs[TENSION])
     assert stress.min() < 0.01 * stress.max()
     # Ends move 1e-3 of an edge at most, and its rate has ten roundings of the ends' velocities.
     rounding = 20.0 * 2.0**-52 * np.abs(theirs).max(axis=1)
-    for row in (EXTENSION, TENSION):
-        np.testing.assert_allclose(ours[row], theirs[row], rtol=1e-12, atol=rounding[row])
+    for ours in fast:
+        for row in (EXTENSION, TENSION):
+            np.testing.assert_allclose(ours[row], theirs[row], rtol=1e-12, atol=rounding[row])
 
 
-@pytest.mark.parametrize("match", ["element", "edge"])
+@pytest.mark.parametrize("kernel", FAST)
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("name", list(ALL))
 def test_a_body_moves_as_in_the_general_kernel(
-    match: str, softening: dict[str, Any], make_problem: Callable[..., Any], start: Callable[..., Any]
+    name: str, precision: str, kernel: str, make_problem: Callable[..., Any], start: Callable[..., Any]
 ) -> None:
+    """Beside topology and pressures; in single precision to seven digits of what moves."""
     pulled = make_problem(
         3,
-        softening,
+        ALL[name],
         body=BOX,
         supports={"wall": {"body": "block", "where": {"side": "left"}}},
         forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [2.0, 0.5, 0.0]}},
     )
-    ours, theirs = (start(pulled, kernel=kernel, match=match, step=0.002) for kernel in ("structured", "general"))
-    assert ours.statistics()["kernel"] == "structured, with general forces"
+    extras = {"element_pressure": 0.5, "global_pressure": 0.1, "topology_stiffness": 1.0, "step": 0.002}
+    ours = start(pulled, kernel=kernel, precision=precision, **extras)
+    theirs = start(pulled, kernel="general", **extras)
+    assert ours.statistics()["kernel"] == kernel
     for simulation in (ours, theirs):
         simulation.advance(0.5, 10**9)
     assert np.abs(theirs.positions - pulled.points).max() > 1e-3
+    if precision == "single":
+        np.testing.assert_allclose(ours.positions, theirs.positions, atol=250 * 5.0 * 2.0**-24)
+        return
     np.testing.assert_allclose(ours.positions, theirs.positions, atol=1e-11)
-    for name, values in theirs.save().items():
+    for key, values in theirs.save().items():
         scale = max(1.0, np.abs(values).max(initial=0.0))
-        np.testing.assert_allclose(ours.save()[name], values, atol=1e-9 * scale, err_msg=name)
+        np.testing.assert_allclose(ours.save()[key], values, atol=1e-9 * scale, err_msg=key)
     assert ours.energy()["stored"] == pytest.approx(theirs.energy()["stored"], rel=1e-9)
 
 
-@pytest.mark.parametrize("skin", ["friction", "slider", "linear", "softer"])
+@pytest.mark.parametrize("kernel", FAST)
+@pytest.mark.parametrize("skin", ["friction", "slider", "linear", "softer", "table"])
 def test_edges_of_other_laws_keep_their_place_beside(
-    skin: str, make_problem: Callable[..., Any], start: Callable[..., Any], advance_by: Callable[..., None]
+    skin: str, kernel: str, make_problem: Callable[..., Any], start: Callable[..., Any], advance_by: Callable[..., None]
 ) -> None:
-    """The general state lists edges by kind of law, the lanes those that soften last; halves are the same as whole."""
+    """Laws follow each other in the state, each in lanes of its own; halves are the same as whole."""
     skins = {
         "friction": {**BASE, "friction": 0.2},
         "slider": {**BASE, "slider": SLIDER},
         "linear": BASE,
         "softer": {**BASE, "young": 6.0, "softening": {**SOFTENING, "viscosity": 0.2}, "slider": SLIDER},
+        "table": TABULATED,
     }
     problem = make_problem(
         3,
@@ -101,7 +121,7 @@ def test_edges_of_other_laws_keep_their_place_beside(
         forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [2.0, 0.5, 0.0]}},
     )
     extras = {"surface_laws": {"block": "skin"}, "element_pressure": 0.5, "topology_stiffness": 1.0, "step": 0.002}
-    whole, halves, theirs = (start(problem, kernel=name, **extras) for name in ("structured", "structured", "general"))
+    whole, halves, theirs = (start(problem, kernel=name, **extras) for name in (kernel, kernel, "general"))
     for simulation in (whole, theirs):
         advance_by(simulation, 200)
     advance_by(halves, 77)
@@ -114,7 +134,43 @@ def test_edges_of_other_laws_keep_their_place_beside(
         np.testing.assert_allclose(whole.save()[name], values, atol=1e-9 * scale, err_msg=name)
 
 
-def test_single_precision_says_what_it_cannot(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
-    problem = make_problem(3, LAWS["softening"], body=BOX)
-    with pytest.raises(RheotwinError, match=r"solvers\.truss\.precision.*three-element with softening edges; leave"):
-        start(problem, precision="single")
+@pytest.mark.parametrize("load", [-0.7, -0.35, -0.1, 0.2, 0.45, 0.6, 0.9])
+def test_a_tabulated_edge_hangs_where_its_table_says(
+    load: float, make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    """One edge under a force: l/l0 - 1 is the inverse of the table, straight beyond its ends; U the area under it."""
+    problem = make_problem(
+        1,
+        {**TABULATED, "viscosity": 2.0},
+        body={"size": [1.0], "cells": [1]},
+        supports={"wall": {"body": "block", "where": {"side": "left"}}},
+        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [load]}},
+    )
+    simulation = start(problem, match="edge", kernel="structured", step=0.01)
+    simulation.advance(400.0, 10**9)
+    strain, stress = np.array(TABULATED["strain"]), np.array(TABULATED["stress"])
+    slopes = np.diff(stress) / np.diff(strain)
+    wanted = float(np.interp(load, stress, strain))
+    wanted += max(load - stress[-1], 0.0) / slopes[-1] + min(load - stress[0], 0.0) / slopes[0]
+    assert simulation.positions[1, 0] - 1.0 == pytest.approx(wanted, rel=1e-6)
+    way = np.linspace(0.0, wanted, 200_001)
+    curve = np.interp(way, strain, stress) + slopes[-1] * np.maximum(way - strain[-1], 0.0)
+    curve += slopes[0] * np.minimum(way - strain[0], 0.0)
+    assert simulation.energy()["stored"] == pytest.approx(np.trapezoid(curve, way), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"stress": [-1.0, -0.3, 0.0, 0.4]}, "5 strains but 4 stresses"),
+        ({"strain": [-0.4, -0.02, 0.0, 0.0, 0.5]}, "`strain` must increase"),
+        ({"stress": [-1.0, -0.3, 0.0, 0.4, 0.3]}, "`stress` must not decrease"),
+        ({"stress": [-1.0, -0.3, 0.1, 0.4, 0.6]}, "the stress at rest is 0.1 and must be 0"),
+        ({"stress": [0.0] * 5}, "a stress that rises somewhere"),
+    ],
+)
+def test_tables_that_are_no_law_are_refused(
+    change: dict[str, Any], sentence: str, make_problem: Callable[..., Any]
+) -> None:
+    with pytest.raises(RheotwinError, match=sentence):
+        make_problem(1, {**TABULATED, **change}, body={"size": [1.0], "cells": [1]})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.particles.forces.nonlinear_damper import softened
+from rheotwin.particles.forces.softening import softened
 
 STIFF, SOFT, START, END = 1000.0, 10.0, 0.5, 2.0
 LAW = {"model": "three-element", "young": 2.0, "poisson": 0.25, "voigt_viscosity": 1.0, "series_viscosity": STIFF}

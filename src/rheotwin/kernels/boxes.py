@@ -1,25 +1,32 @@
-"""Where particles and edges of boxes lie in memory, so that edges are runs without indices.
+"""Where particles and elements of boxes lie in memory, so that elements are runs without indices.
 
 A box is numbered g = i + S j + T k with odd S and T; even and odd numbers go to two halves, each without gaps. The
 parity of g is that of i + j + k: an edge of a given direction then joins place q of one half to place q + constant of
 the same or the other half, for all q at once, across the ends of rows too. What such a run joins across the ends of
-rows, and beyond the last edge, are lanes of no weight.
+rows, and beyond the last edge, are lanes of no weight. Boxes are found from positions, however particles are numbered
+and bodies are turned.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-
-from rheotwin.particles.structured.grid import bodies, box_places
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+SAME_PLACE = 1e-7
+"""Coordinates closer than this share of the body's extent belong to one row."""
+DIRECTIONS = 13
+"""Most edge directions that are tried as axes: a lattice has 13."""
 LANES = 16
 """Particles and edges come in multiples of this: the widest vector, of 16 single-precision numbers."""
 BLOCK_BYTES = 384
@@ -103,11 +110,6 @@ def padded(count: Any) -> Any:
     return -(-count // LANES) * LANES
 
 
-def edge_runs(layout: Layout, edges: Indices) -> Runs:
-    """Sort edges (M, 2), some of those of the layout, into runs of their own."""
-    return _edge_runs(layout.places, layout.size, edges, layout.block)
-
-
 def _edge_runs(places: Indices, size: int, edges: Indices, block: int) -> Runs:
     return runs_of(np.sort(places[edges], axis=1), size, block)
 
@@ -131,12 +133,70 @@ def runs_of(corners: Indices, size: int, block: int) -> Runs:
     return Runs(np.ascontiguousarray(table), lane[kind] + base - first[kind], int(lane[-1]))
 
 
-def tet_runs(layout: Layout, tets: Indices) -> Runs:
-    """Sort tetrahedra (nC, 4) into runs; their corners are turned, with their orientation, to begin with the lowest."""
-    corners = layout.places[tets]
-    lowest = np.argmin(corners, axis=1)
-    turns = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 0, 1, 3], [3, 0, 2, 1]])
-    turned = np.take_along_axis(corners, turns[lowest], axis=1)
-    second = np.argmin(turned[:, 1:], axis=1)
-    cycles = np.array([[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2]])
-    return runs_of(np.take_along_axis(turned, cycles[second], axis=1), layout.size, layout.block)
+TURNS = {
+    2: np.array([[0, 1], [1, 0]]),
+    3: np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]]),
+    4: np.array([p for p in permutations(range(4)) if np.linalg.det(np.eye(4)[list(p)]) > 0.0]),
+}
+"""Orders of the corners of an edge, and of a triangle or tetrahedron that keep its orientation."""
+
+
+def element_runs(layout: Layout, corners: Indices) -> Runs:
+    """Sort edges (M, 2), triangles (M, 3) or tetrahedra (M, 4) into runs, turned to begin with their lowest places."""
+    turned = layout.places[corners][:, TURNS[corners.shape[1]]]
+    best = np.argmin(turned[:, :, 0] * layout.size + turned[:, :, 1], axis=1)
+    return runs_of(turned[np.arange(len(corners)), best], layout.size, layout.block)
+
+
+def bodies(edges: Indices, count: int) -> Indices:
+    """Return the number of the connected body that each of `count` particles belongs to."""
+    ones = np.ones(len(edges), dtype=np.int8)
+    return np.asarray(connected_components(csr_matrix((ones, edges.T), shape=(count, count)), directed=False)[1])
+
+
+def box_places(points: Array, vectors: Array) -> Indices | None:
+    """Return the places (N, 3) of points (N, 3) [m] in a box of rows, None if they do not fill one.
+
+    `vectors` (M, 3) are the body's edges: their directions are tried as axes after those of the coordinates.
+
+    >>> box_places(np.array([[0.0, 5.0, 0.0], [0.0, 2.0, 0.0]]), np.zeros((0, 3))).tolist()
+    [[0, 1, 0], [0, 0, 0]]
+    """
+    for axes in _frames(vectors):
+        places = _ranks(points @ axes.T)
+        counts = (places.max(axis=0) + 1).tolist()
+        if prod(counts) == len(points):
+            numbers = np.ravel_multi_index(tuple(places.T), tuple(counts))
+            if len(np.unique(numbers)) == len(points):
+                return places
+    return None
+
+
+def _frames(vectors: Array) -> Iterator[Array]:
+    """Yield frames of three orthogonal unit vectors, the commonest pairs of edge directions first."""
+    yield np.eye(3)
+    lengths = np.linalg.norm(vectors, axis=1)
+    units = vectors[lengths > 0.0] / lengths[lengths > 0.0, None]
+    if not len(units):
+        return
+    rounded = np.round(units, 6) + 0.0
+    leading = rounded[np.arange(len(rounded)), np.argmax(rounded != 0.0, axis=1)]
+    _, first, counts = np.unique(rounded * np.sign(leading)[:, None], axis=0, return_index=True, return_counts=True)
+    common = units[first[np.argsort(-counts, kind="stable")[:DIRECTIONS]]]
+    for k, one in enumerate(common):
+        for other in common[k + 1 :]:
+            if abs(one @ other) < 1e-6:
+                second = other - (other @ one) * one
+                second /= np.linalg.norm(second)
+                yield np.stack([one, second, np.cross(one, second)])
+
+
+def _ranks(coordinates: Array) -> Indices:
+    """Number the distinct values of every column in increasing order."""
+    apart = SAME_PLACE * max(np.ptp(coordinates, axis=0).max(), np.finfo(float).tiny)
+    ranks = np.empty(coordinates.shape, dtype=np.int64)
+    for axis in range(3):
+        order = np.argsort(coordinates[:, axis], kind="stable")
+        steps = np.diff(coordinates[order, axis], prepend=coordinates[order[0], axis]) > apart
+        ranks[order, axis] = np.cumsum(steps)
+    return ranks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rheotwin.kernels.rows import APART, edge_order, inverse_order, particle_order
 from rheotwin.meshing import tet_grid
-from rheotwin.particles.ordering import APART, edge_order, inverse_order, particle_order
 
 
 def _edges() -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.particles.forces.friction_damper import sliding
+from rheotwin.particles.forces.friction import sliding
 
 K, B1, B2 = 200.0, 100.0, 1000.0
 DEPTH = 0.025

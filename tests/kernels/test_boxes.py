@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rheotwin.kernels.boxes import LANES, Layout, Runs, element_runs, find_layout
 from rheotwin.meshing import hex_grid, tet_grid, triangle_grid
-from rheotwin.particles.structured.layout import LANES, Layout, Runs, find_layout, tet_runs
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -106,7 +106,7 @@ def test_tetrahedra_lie_in_runs_and_keep_their_orientation() -> None:
     layout = find_layout(points, edges)
     assert layout is not None
     tets = mesh.t.T.astype(np.int64)
-    runs = tet_runs(layout, tets)
+    runs = element_runs(layout, tets)
     run = np.searchsorted(runs.table[:, -2], runs.of_element, side="right") - 1
     corners = runs.table[run, :4] + (runs.of_element - runs.table[run, -2])[:, None]
     check_runs(runs, corners, layout.size)

@@ -1,1 +1,0 @@
-"""Boxes of particles stepped in whole vectors: no indices, one square root and one division for many edges."""

@@ -1,0 +1,361 @@
+"""Vectors as a type of compiled code: a formula is written once and called with a number, or with many at a time.
+
+`load(array, row, at)` gives a number where `at` is a whole number, and a `Vector` where it is a `Slot`, some places one
+after the other; `store` puts it back. A row of a flat array, a constant that all elements share, is a number for both.
+What compiled functions do with vectors is written as for numbers: + - * /, comparisons, `min`, `max`, `abs`,
+`math.sqrt`, `math.exp`, `math.copysign`; numbers beside vectors are the same in every lane. Instead of a branch,
+`select(condition, yes, no)` chooses lane by lane, and `any_of(condition)` tells whether it holds in some lane.
+Products and sums may be fused, nothing else.
+
+    slot = slots(8)
+
+    @compiled(vectors=True)
+    def stretch(springs, states, n):  # rows of n numbers, n a multiple of 8
+        for k in range(0, n, 8):
+            store(states, 0, slot(k), load(springs, 0, slot(k)) * load(states, 0, slot(k)))
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model, type_callable
+
+from rheotwin.kernels.lanes import Lanes
+
+_types: Any = types
+_tools: Any = cgutils
+_models: Any = models
+_Type: Any = types.Type
+_Primitive: Any = models.PrimitiveModel
+formula: Any = register_jitable(error_model="numpy", fastmath={"contract"}, _nrt=False, forceinline=True)
+"""Decorator of functions of numbers or vectors, merged into compiled code that calls them; Python calls them, too."""
+_CONTRACT = ("contract",)
+_BIT = ir.IntType(1)
+
+
+class Vector(_Type):  # type: ignore[misc]
+    """`count` numbers of one precision."""
+
+    def __init__(self, scalar: Any, count: int) -> None:
+        self.scalar, self.count = scalar, count
+        super().__init__(name=f"Vector({scalar} x {count})")
+
+
+class Mask(_Type):  # type: ignore[misc]
+    """`count` conditions."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        super().__init__(name=f"Mask({count})")
+
+
+class Slot(_Type):  # type: ignore[misc]
+    """`count` places one after the other, known by the first."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        super().__init__(name=f"Slot({count})")
+
+
+@register_model(Vector)
+class _VectorModel(_Primitive):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.VectorType(manager[kind.scalar].get_value_type(), kind.count))
+
+
+@register_model(Mask)
+class _MaskModel(_Primitive):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.VectorType(_BIT, kind.count))
+
+
+@register_model(Slot)
+class _SlotModel(_Primitive):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.IntType(64))
+
+
+@cache
+def slots(count: int) -> Any:
+    """Return the function `slot(first)` of compiled code: `count` places from `first` on."""
+
+    def slot(typing: Any, first: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.cast(builder, arguments[0], signature.args[0], _types.int64)
+
+        return Slot(count)(first), generate
+
+    made: Any = intrinsic(slot)
+    return made
+
+
+def lanes_of(context: Any, builder: Any, kind: Any) -> Lanes:
+    """Return the emitter for vectors of a type."""
+    return Lanes(builder, context.get_data_type(kind.scalar), kind.count)
+
+
+def _in_lanes(context: Any, builder: Any, kind: Vector, value: Any, given: Any) -> Any:
+    """Return a value of type `given` as a vector of type `kind`."""
+    if isinstance(given, Vector):
+        return value
+    return lanes_of(context, builder, kind).splat(context.cast(builder, value, given, kind.scalar))
+
+
+def _common(*kinds: Any) -> Any:
+    """Return the vector type of some types of which the others are numbers; None if there is none."""
+    found = {kind for kind in kinds if isinstance(kind, Vector)}
+    numbers = all(isinstance(kind, Vector | _types.Float | _types.Integer) for kind in kinds)
+    return found.pop() if len(found) == 1 and numbers else None
+
+
+def _define(function: Any, count: int, emit: Callable[..., Any], result: Callable[[Vector], Any] | None = None) -> None:
+    """Let compiled code call `function` with `count` vectors, or numbers among vectors; `emit(lanes, *values)`."""
+
+    def typing(context: Any) -> Any:
+        def kind_of_one(a: Any) -> Any:
+            return result(a) if isinstance(a, Vector) and result else a if isinstance(a, Vector) else None
+
+        def kind_of_two(a: Any, b: Any) -> Any:
+            kind = _common(a, b)
+            return result(kind) if kind is not None and result else kind
+
+        return kind_of_one if count == 1 else kind_of_two
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = _common(*signature.args)
+        values = [_in_lanes(context, builder, kind, *pair) for pair in zip(arguments, signature.args, strict=True)]
+        return emit(lanes_of(context, builder, kind), *values)
+
+    type_callable(function)(typing)
+    numbers = (_types.Float, _types.Integer)
+    pairs = [(Vector, Vector), *((Vector, n) for n in numbers), *((n, Vector) for n in numbers)]
+    for kinds in [(Vector,)] if count == 1 else pairs:
+        lower_builtin(function, *kinds)(generate)
+
+
+def _arithmetic(name: str) -> Callable[..., Any]:
+    return lambda lanes, *values: getattr(lanes.builder, name)(*values, flags=_CONTRACT)
+
+
+def _comparison(sign: str) -> Callable[..., Any]:
+    ordered = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+    return lambda lanes, a, b: getattr(lanes.builder, ordered)(sign, a, b)
+
+
+def _smaller(lanes: Lanes, a: Any, b: Any) -> Any:
+    return lanes.builder.select(lanes.builder.fcmp_ordered("<", b, a), b, a)
+
+
+def _larger(lanes: Lanes, a: Any, b: Any) -> Any:
+    return lanes.builder.select(lanes.builder.fcmp_ordered(">", b, a), b, a)
+
+
+for _operator, _name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
+    _define(_operator, 2, _arithmetic(_name))
+_define(operator.truediv, 2, _arithmetic("fdiv"))
+_define(operator.neg, 1, _arithmetic("fneg"))
+for _operator, _name in (
+    (operator.lt, "<"),
+    (operator.gt, ">"),
+    (operator.le, "<="),
+    (operator.ge, ">="),
+    (operator.ne, "!="),
+):
+    _define(_operator, 2, _comparison(_name), lambda kind: Mask(kind.count))
+_define(min, 2, _smaller)
+_define(max, 2, _larger)
+_define(abs, 1, lambda lanes, a: lanes.absolute(a))
+_define(math.sqrt, 1, lambda lanes, a: lanes.square_root(a))
+_define(math.copysign, 2, lambda lanes, a, b: lanes.with_sign(a, b))
+_define(math.exp, 1, lambda lanes, a: lanes.exponential(a))
+
+
+def _define_of_masks(function: Any, emit: Callable[[Any, Any, Any], Any]) -> None:
+    def typing(context: Any) -> Any:
+        return lambda a, b: a if isinstance(a, Mask) and a == b else None
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return emit(builder, *arguments)
+
+    type_callable(function)(typing)
+    lower_builtin(function, Mask, Mask)(generate)
+
+
+_define_of_masks(operator.and_, lambda builder, a, b: builder.and_(a, b))
+_define_of_masks(operator.or_, lambda builder, a, b: builder.or_(a, b))
+
+
+def select(condition: Any, yes: Any, no: Any) -> Any:
+    """Return `yes` where the condition holds and `no` elsewhere, without a branch.
+
+    >>> select(1.0 > 2.0, "larger", "smaller")
+    'smaller'
+    """
+    return yes if condition else no
+
+
+def any_of(condition: Any) -> bool:
+    """Tell whether a condition holds in some lane."""
+    return bool(condition)
+
+
+def _typed_select(context: Any) -> Any:
+    def typer(condition: Any, yes: Any, no: Any) -> Any:
+        if isinstance(condition, Mask):
+            return _common(yes, no)
+        return yes if yes == no and isinstance(yes, _types.Float) else _types.float64
+
+    return typer
+
+
+def _selected(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind = signature.return_type
+    condition, *values = arguments
+    if isinstance(kind, Vector):
+        chosen = [_in_lanes(context, builder, kind, *pair) for pair in zip(values, signature.args[1:], strict=True)]
+    else:
+        chosen = [
+            context.cast(builder, value, given, kind) for value, given in zip(values, signature.args[1:], strict=True)
+        ]
+    return builder.select(condition, *chosen)
+
+
+type_callable(select)(_typed_select)
+lower_builtin(select, Mask, _types.Any, _types.Any)(_selected)
+lower_builtin(select, _types.Boolean, _types.Any, _types.Any)(_selected)
+
+
+def _typed_any(context: Any) -> Any:
+    return lambda condition: _types.boolean if isinstance(condition, Mask | _types.Boolean) else None
+
+
+def _any_lane(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    if isinstance(signature.args[0], _types.Boolean):
+        return arguments[0]
+    bits = ir.IntType(signature.args[0].count)
+    return builder.icmp_unsigned("!=", builder.bitcast(arguments[0], bits), ir.Constant(bits, 0))
+
+
+type_callable(any_of)(_typed_any)
+lower_builtin(any_of, Mask)(_any_lane)
+lower_builtin(any_of, _types.Boolean)(_any_lane)
+
+
+def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any, at: Any) -> Any:
+    """Return a pointer to a number in a row; `at` and `row` are whole numbers of 64 bits, `at` None for flat arrays."""
+    opened = context.make_array(kind)(context, builder, array)
+    if kind.ndim == 1:
+        return builder.gep(opened.data, [row])
+    if kind.layout == "C":
+        columns = _tools.unpack_tuple(builder, opened.shape, 2)[1]
+        return builder.gep(opened.data, [builder.add(builder.mul(row, columns), at)])
+    rows, columns = _tools.unpack_tuple(builder, opened.strides, 2)
+    return _tools.pointer_add(builder, opened.data, builder.add(builder.mul(row, rows), builder.mul(at, columns)))
+
+
+def _index(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return value if isinstance(kind, Slot) else context.cast(builder, value, kind, _types.int64)
+
+
+def _load(typing: Any, array: Any, row: Any, at: Any) -> Any:
+    kind = array.dtype
+    if array.ndim == 2 and isinstance(at, Slot):
+        kind = Vector(array.dtype, at.count)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        which, where = (
+            _index(context, builder, kind, v) for kind, v in zip(signature.args[1:], arguments[1:], strict=True)
+        )
+        place = _place(context, builder, signature.args[0], arguments[0], which, where)
+        found = signature.return_type
+        return lanes_of(context, builder, found).load(place) if isinstance(found, Vector) else builder.load(place)
+
+    return kind(array, row, at), generate
+
+
+def _store(typing: Any, array: Any, row: Any, at: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        which, where = (
+            _index(context, builder, kind, v) for kind, v in zip(signature.args[1:3], arguments[1:3], strict=True)
+        )
+        place, given = _place(context, builder, signature.args[0], arguments[0], which, where), signature.args[3]
+        if isinstance(signature.args[2], Slot):
+            kind = Vector(array.dtype, signature.args[2].count)
+            lanes_of(context, builder, kind).store(_in_lanes(context, builder, kind, arguments[3], given), place)
+        else:
+            builder.store(context.cast(builder, arguments[3], given, array.dtype), place)
+        return context.get_dummy_value()
+
+    return _types.void(array, row, at, value), generate
+
+
+load: Any = intrinsic(_load)
+"""`load(array, row, at)`: numbers of a row of an array (rows, n), or the number `row` of an array (rows,)."""
+store: Any = intrinsic(_store)
+"""`store(array, row, at, value)`: put numbers into a row of an array (rows, n)."""
+
+
+@cache
+def numbers_of(count: int) -> Any:
+    """Return the function `numbers(array, at)` of compiled code: `count` rows of an array (count, n) at once."""
+
+    def numbers(typing: Any, array: Any, at: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            where = _index(context, builder, at, arguments[1])
+            found = [
+                lanes_of(context, builder, kind).load(
+                    _place(context, builder, array, arguments[0], ir.Constant(ir.IntType(64), row), where)
+                )
+                for row in range(count)
+            ]
+            return context.make_tuple(builder, signature.return_type, found)
+
+        kind = Vector(array.dtype, at.count)
+        return _types.UniTuple(kind, count)(array, at), generate
+
+    made: Any = intrinsic(numbers)
+    return made
+
+
+def _fetch(typing: Any, array: Any, row: Any, at: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _place(context, builder, signature.args[0], arguments[0], *arguments[1:])
+        Lanes(builder, context.get_data_type(array.dtype), at.count).fetch_ahead(place)
+        return context.get_dummy_value()
+
+    return _types.void(array, _types.int64, at), generate
+
+
+fetch: Any = intrinsic(_fetch)
+"""`fetch(array, row, slot)`: ask memory for what is read some hundred vectors later in a row of an array (rows, n)."""
+
+
+def aligned(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """Return zeros that begin where a vector of the machine may begin."""
+    count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
+    raw = np.zeros(count * size + 64, dtype=np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + count * size].view(dtype).reshape(shape)
+
+
+def aligned_copy(values: Any, dtype: Any) -> Any:
+    """Return a copy that begins where a vector may begin."""
+    found = aligned(np.shape(values), dtype)
+    found[...] = values
+    return found
+
+
+def spread(values: Any, of_element: Any, lanes: int, dtype: Any) -> Any:
+    """Return values (rows, n) in the columns `of_element` (n,) of an array (rows, lanes), zero elsewhere."""
+    found = aligned((len(values), lanes), dtype)
+    found[:, of_element] = values
+    return found
