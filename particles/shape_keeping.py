@@ -41,10 +41,9 @@ from rheotwin.particles.forces.voxel_centre import half_vectors
 from rheotwin.particles.half_elements import HalfElements, halve_diagonals, no_half_elements
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import TrussNetwork
-from rheotwin.particles.response import response, stored_energy
 from rheotwin.particles.shape_options import ShapeOptions
 from rheotwin.particles.state import State
-from rheotwin.particles.virial import averaging, edge_virial, isotropic
+from rheotwin.particles.virial import averaging, edge_virial, isotropic, response, stored_energy
 from rheotwin.problem import Problem
 from rheotwin.tensors import INDEX_PAIRS, padded
 

@@ -93,8 +93,8 @@ def thrown(make_problem: Callable[..., Any], start: Callable[..., Any], put: Cal
     simulation = start(problem, kernel="general", step=0.002)
     put(simulation, velocities=0.1 * np.random.default_rng(0).standard_normal(problem.points.shape))
     simulation.advance(1.0, 50)
-    forces = simulation._forces
-    return Body(forces.edges, forces.cells, simulation._boundary, simulation._state, simulation.step_size)
+    forces = simulation.method.forces
+    return Body(forces.edges, forces.cells, simulation.boundary, simulation.state, simulation.step_size)
 
 
 @pytest.mark.parametrize("kernel", FAST)
