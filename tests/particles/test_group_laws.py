@@ -13,7 +13,7 @@ import pytest
 
 import rheotwin.particles.truss as truss_module
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.surface_nodes import surface_nodes
+from rheotwin.particles.edge_laws import surface_nodes
 
 ON: dict[str, Any] = {"model": "elastic", "young": 3.0, "poisson": 0.25}
 IN: dict[str, Any] = {
