@@ -31,6 +31,7 @@ from rheotwin.constraints.contact.pack import grown, restore_contact, save_conta
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.particles.boundary import Boundary, Held
 from rheotwin.particles.packing import pack_boundary, pack_held
+from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.virial import nodal_strain
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
@@ -38,25 +39,6 @@ from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
-
-class Elsewhere(Protocol):
-    """Particles that lie elsewhere in memory than in the problem (`rheotwin.particles.placed`)."""
-
-    @property
-    def copy(self) -> Any:
-        """Their state, with particle i of the problem at `places[i]`."""
-
-    @property
-    def places(self) -> Indices:
-        """Where particles lie (N,)."""
-
-    def load(self, state: Any) -> None:
-        """Take over a state in the problem's order."""
-
-    def store(self, state: Any) -> None:
-        """Fill a state in the problem's order."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +53,11 @@ class Steps:
     take: Callable[[int, int], int]
     about: Callable[[int], dict[str, Any]] = lambda _: {}
     """about(steps): what a manifest should tell of rule and loop after so many steps."""
-    body: Elsewhere | None = None
+    body: PlacedBody | None = None
 
     @property
     def state(self) -> Any:
-        """The state as it is now, in the problem's order, to read; `load` takes over what is changed in it."""
+        """The state as it is now, in the problem's order, to read."""
         if self.body is not None:
             self.body.store(self.room)
         return self.room
