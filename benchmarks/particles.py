@@ -73,7 +73,7 @@ class Edges:
         solver = TrussSolver()
         problem = build_problem(scene_from_data(scene))
         started = solver.start(problem, checked_options(solver, options("general")))
-        self.all, self.boundary, self.rest = started._forces.edges, started._boundary, problem.points
+        self.all, self.boundary, self.rest = started.method.forces.edges, started.boundary, problem.points
         self.masses = problem.masses
         self.noise = 1e-3 * np.random.default_rng(0).standard_normal(self.rest.shape)
 

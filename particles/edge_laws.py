@@ -6,8 +6,10 @@ corners of a half element are all those of its voxel.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import isclose
 from typing import Any
 
@@ -16,10 +18,10 @@ from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.materials import Law
+from rheotwin.meshing import HangingNodes, boundary_faces
 from rheotwin.particles.forces.edge_group import EdgeGroup
 from rheotwin.particles.forces.nonlinear_edges import kind_of
 from rheotwin.particles.law_options import LawOptions
-from rheotwin.particles.surface_nodes import surface_nodes
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.scene import Where
 from rheotwin.selection import select_nodes
@@ -181,3 +183,34 @@ def check_nonlinear_edges(groups: Sequence[EdgeGroup], *, local_volume: bool) ->
             f"solvers.truss.local_volume: it halves edges of linear laws and a body here is a {groups[0].law.name}; "
             "leave it out or choose another law"
         )
+
+
+def surface_nodes(body: ProblemBody) -> Indices:
+    """Return the sorted nodes of the body's outer faces, in its own numbers, without the seam of coarse and fine cells.
+
+    Where fine cells meet a coarse one both have faces without a neighbour, yet the body goes on behind them. Such faces
+    lie on each other: a fine one has all corners among those of a coarse one and the nodes that hang on its edges.
+    """
+    faces = boundary_faces(body.mesh).astype(np.int64)
+    if len(body.hanging):
+        faces = faces[~_in_seam(faces, body.hanging)]
+    return np.unique(faces)
+
+
+def _in_seam(faces: Indices, hanging: HangingNodes) -> NDArray[np.bool_]:
+    """Return which faces (n, corners) lie on faces of cells of another size."""
+    on_edge = defaultdict(set)
+    for node, start, end in zip(hanging.node.tolist(), hanging.start.tolist(), hanging.end.tolist(), strict=True):
+        on_edge[frozenset((start, end))].add(node)
+    around: dict[int, list[int]] = defaultdict(list)
+    for number, face in enumerate(faces.tolist()):
+        for node in face:
+            around[node].append(number)
+    seam = np.zeros(len(faces), dtype=np.bool_)
+    for number, face in enumerate(faces.tolist()):
+        inside = {node for pair in combinations(face, 2) for node in on_edge.get(frozenset(pair), ())}
+        covered = inside.union(face)
+        for other in {other for node in inside for other in around[node]}:
+            if covered.issuperset(faces[other].tolist()):
+                seam[[number, other]] = True
+    return seam

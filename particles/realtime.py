@@ -14,8 +14,7 @@ from typing import Any
 
 from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.simulation import TrussSimulation
-from rheotwin.particles.truss import TrussSolver
+from rheotwin.particles.truss import TrussSimulation, TrussSolver
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import checked_options
 

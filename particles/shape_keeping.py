@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_faces
 from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.edge_laws import voxel_laws
 from rheotwin.particles.forces.element_pressure import (
     element_pressure_energy,
     element_pressure_matrices,
@@ -37,14 +38,12 @@ from rheotwin.particles.forces.topology import (
     topology_energy,
     topology_matrix,
 )
-from rheotwin.particles.forces.voxel_centre import half_vectors
-from rheotwin.particles.half_elements import HalfElements, halve_diagonals, no_half_elements
+from rheotwin.particles.forces.voxel_centre import diagonal_edges, half_vectors
 from rheotwin.particles.law_options import LawOptions
-from rheotwin.particles.network import TrussNetwork
-from rheotwin.particles.response import response, stored_energy
+from rheotwin.particles.network import Constants, TrussNetwork, stack_constants
 from rheotwin.particles.shape_options import ShapeOptions
 from rheotwin.particles.state import State
-from rheotwin.particles.virial import averaging, edge_virial, isotropic
+from rheotwin.particles.virial import averaging, edge_virial, isotropic, response, stored_energy
 from rheotwin.problem import Problem
 from rheotwin.tensors import INDEX_PAIRS, padded
 
@@ -53,6 +52,19 @@ Indices = NDArray[np.int64]
 
 DISTANCE = 0.05
 """Default share of its rest height at which a vertex is pushed off the opposite feature (spec section 4)."""
+
+
+@dataclass(frozen=True)
+class HalfElements:
+    """Half elements from the corners of voxels to their centre in the place of a lattice's diagonals (calibration M2).
+
+    Cells (nC, 2^d) in global node numbers, and one rest length [m] and one set of constants for each corner:
+    those of the law of its voxel, times the share of its diagonal, times a scale.
+    """
+
+    cells: Indices
+    length: Array
+    constants: Constants
 
 
 @dataclass(frozen=True)
@@ -165,9 +177,9 @@ def build_shape_keeping(
     _check(problem, options)
     rest, dimension = padded(problem.points), problem.dimension
     cells = simplices(problem)
-    halves = no_half_elements(network, dimension)
+    halves = _no_half_elements(network, dimension)
     if options.local_volume:
-        network, halves = halve_diagonals(problem, network, cells, rest, options.local_volume_scale, laws)
+        network, halves = _halve_diagonals(problem, network, cells, rest, options.local_volume_scale, laws)
     thickness = problem.thickness
     return network, ShapeKeeping(
         topology=make_topology(
@@ -225,3 +237,39 @@ def _check(problem: Problem, options: ShapeOptions) -> None:
                 f"solvers.truss.{key}: it needs {' or '.join(able)} cells, the bodies have {cell} cells; "
                 f"leave it out or set `cell` of the bodies"
             )
+
+
+def _no_half_elements(network: TrussNetwork, dimension: int) -> HalfElements:
+    """Return none, with as many arms as edges have."""
+    none = np.zeros((0, 2**dimension), np.int64)
+    return HalfElements(none, np.zeros(0), _chosen(network.edge_constants, none.ravel()))
+
+
+def _halve_diagonals(
+    problem: Problem, network: TrussNetwork, cells: Indices, rest: Array, scale: float, laws: LawOptions
+) -> tuple[TrussNetwork, HalfElements]:
+    """Return the network without the diagonals of all `cells` (nC, 2^d) and the half elements in their place."""
+    diagonal = diagonal_edges(cells, network.edges)
+    own_cells = [body.mesh.t.T.astype(np.int64) for body in problem.bodies]
+    voxels = [np.repeat(own, own.shape[1], axis=0) for own in own_cells]
+    constants = stack_constants(voxel_laws(problem, laws), voxels, scale * network.edge_share[diagonal])
+    kept = np.setdiff1d(np.arange(len(network.edges)), diagonal)
+    without = replace(
+        network,
+        edges=np.ascontiguousarray(network.edges[kept]),
+        rest_length=network.rest_length[kept],
+        edge_share=network.edge_share[kept],
+        edge_constants=_chosen(network.edge_constants, kept),
+        node_share=network.node_share[:, kept],
+    )
+    return without, HalfElements(cells, np.linalg.norm(half_vectors(cells, rest), axis=1), constants)
+
+
+def _chosen(constants: Constants, chosen: Indices) -> Constants:
+    """Return the constants of chosen elements."""
+    return Constants(
+        stiffness=constants.stiffness[chosen],
+        viscosity=constants.viscosity[chosen],
+        arm_stiffness=np.ascontiguousarray(constants.arm_stiffness[:, chosen]),
+        arm_rate=np.ascontiguousarray(constants.arm_rate[:, chosen]),
+    )

@@ -1,6 +1,9 @@
 """Steps of particles as programs: the stages that all methods share, and how they are bound to a body.
 
-A method lists its stages: forces, kick, then what `Surroundings` says of supports and contact, drift, and a last look.
+A method lists its stages; internal variables first, for one, is
+
+    [*around.begin_forces(), *forces, *around.kick(), Stage(drift, (v, STEP, x)), *around.last_look()]
+
 What a body does not have adds no stage, and is not compiled.
 """
 
@@ -21,7 +24,8 @@ from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.boundary import Boundary, apply_loads, hold
 from rheotwin.particles.exact_tools import Push, exact_contact, room_for_pushes
-from rheotwin.particles.fastest import fastest_of
+from rheotwin.particles.fastest import fastest, fastest_of
+from rheotwin.particles.node_loops import begin_forces, kick
 
 Array = NDArray[np.float64]
 
@@ -58,6 +62,18 @@ class Surroundings:
     def touches(self) -> bool:
         """Tell whether there is anything to settle."""
         return self.boundary.contact is not None or len(self.boundary.tools.shape) > 0
+
+    def begin_forces(self) -> list[Stage]:
+        """Return the stages that put weights and loads [N] where forces are summed."""
+        return [Stage(begin_forces, (self.boundary.nodes.weight, self.state.force)), *self.loads()]
+
+    def kick(self) -> list[Stage]:
+        """Return the stages of v += h F/m, then of held components and contact, before positions move by h v."""
+        mass, velocities = self.boundary.nodes.mass, self.state.velocities
+        stages = [Stage(kick, (mass, self.state.force, STEP, velocities)), *self.hold()]
+        if self.touches:
+            stages += [Stage(fastest, (velocities,), into=self.bound)]
+        return stages + self.contact()
 
     def loads(self, time: Any = TIME, force: Array | None = None) -> list[Stage]:
         """Return the stages that add the loads [N]."""

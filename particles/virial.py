@@ -1,4 +1,4 @@
-"""Stress of a network of edges and volume springs, averaged to nodes.
+"""What a network of edges and volume springs does between steps: force, energy, and stress and strain at nodes.
 
 The stress of an element is the virial f l0 (e (x) e) of its parts of the edges over its rest volume, plus the tension
 of its volume spring: engineering stress in the directions the edges have now, so a bar reports force per section.
@@ -8,18 +8,54 @@ node of a uniformly stressed body, and the same average the finite elements repo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import element_measures
-from rheotwin.particles.network import first_poisson
+from rheotwin.particles.network import Constants, first_poisson
 from rheotwin.problem import Problem, ProblemBody
+from rheotwin.strain import vertex_strain
 from rheotwin.tensors import INDEX_PAIRS
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+
+@compiled(vectors=True, allocates=True)
+def edge_motion(x: Array, v: Array, edges: Indices) -> tuple[Array, Array, Array]:
+    """Return vectors d (M, 3) [m] from start to end, lengths l = |d| [m] and rates d . d'/l [m/s] of edges (M, 2).
+
+    Positions (N, 3) are in m, velocities in m/s.
+    """
+    count = edges.shape[0]
+    vectors, lengths, rates = np.empty((count, 3)), np.empty(count), np.empty(count)
+    for e in range(count):
+        start, end = edges[e, 0], edges[e, 1]
+        square, product = 0.0, 0.0
+        for c in range(3):
+            apart = x[end, c] - x[start, c]
+            vectors[e, c] = apart
+            square += apart * apart
+            product += apart * (v[end, c] - v[start, c])
+        lengths[e] = np.sqrt(square)
+        rates[e] = product / lengths[e]
+    return vectors, lengths, rates
+
+
+def response(constants: Constants, arms: Array, strain: Array, rate: Array) -> tuple[Array, Array]:
+    """Return the arms' share sum kappa z and all of it: k strain + sum kappa z + eta rate."""
+    memory = np.sum(constants.arm_stiffness * arms, axis=0)
+    return memory, constants.stiffness * strain + memory + constants.viscosity * rate
+
+
+def stored_energy(constants: Constants, arms: Array, strain: Array, measure: Array | float) -> float:
+    """Return the energy [J] in the springs: 1/2 (k strain^2 + sum kappa z^2) times the measure."""
+    density = constants.stiffness * strain**2 + np.sum(constants.arm_stiffness * arms**2, axis=0)
+    return float(0.5 * np.sum(density * measure))
 
 
 def nodal_volumes(problem: Problem) -> Array:
@@ -68,9 +104,20 @@ def out_of_plane_ratio(problem: Problem) -> Array:
     return np.repeat([first_poisson(body) for body in problem.bodies], counts)
 
 
-def strain_ratio(body: ProblemBody, problem: Problem) -> float:
+def _strain_ratio(body: ProblemBody, problem: Problem) -> float:
     """Return the strain ZZ per (XX + YY) of a body: -nu/(1 - nu) in plane stress, 0 elsewhere."""
     if problem.dimension != 2 or problem.plane != "stress":
         return 0.0
     poisson = first_poisson(body)
     return -poisson / (1.0 - poisson)
+
+
+def nodal_strain(problem: Problem) -> Callable[[Array], Array]:
+    """Return the map from displacements (N, d) [m] to the small strain of the mesh cells, averaged to nodes (N, 6)."""
+    bodies = problem.bodies
+    maps = [vertex_strain(body.mesh, body.cell, out_of_plane=_strain_ratio(body, problem)) for body in bodies]
+
+    def strain(displacement: Array) -> Array:
+        return np.concatenate([own.of(displacement[body.nodes]) for own, body in zip(maps, bodies, strict=True)])
+
+    return strain

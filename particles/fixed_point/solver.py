@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from scipy.sparse import diags
 
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.edge_motion import edge_motion
+from rheotwin.particles.base import support_forces
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import Tem, tem
 from rheotwin.particles.fixed_point.model import OPTIONS
@@ -21,11 +21,10 @@ from rheotwin.particles.fixed_point.options import FixedPointOptions
 from rheotwin.particles.fixed_point.prepare import Prepared, prepare
 from rheotwin.particles.fixed_point.ranges import dead_band
 from rheotwin.particles.fixed_point.stepping import Stepping
-from rheotwin.particles.virial import edge_virial, nodal_volumes, out_of_plane_ratio, strain_ratio
+from rheotwin.particles.virial import edge_motion, edge_virial, nodal_strain, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
 from rheotwin.solver import ALL_CELLS, Capabilities, check_same_step
-from rheotwin.strain import vertex_strain
 from rheotwin.tensors import von_mises
 
 Array = NDArray[np.float64]
@@ -129,13 +128,12 @@ class FixedPointSimulation:
     def _averages(self) -> tuple[Any, Any, Array]:
         problem, network = self._problem, self._prepared.model.network
         average = diags(1.0 / nodal_volumes(problem)) @ network.node_share
-        strains = [vertex_strain(b.mesh, b.cell, out_of_plane=strain_ratio(b, problem)) for b in problem.bodies]
-        return average, strains, out_of_plane_ratio(problem)
+        return average, nodal_strain(problem), out_of_plane_ratio(problem)
 
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         model, problem = self._prepared.model, self._problem
-        average, strains, out_of_plane = self._averages
+        average, strain, out_of_plane = self._averages
         place, speed = self._metres(self.body.position), self._speeds(self.body.velocity)
         displacement = place - model.points
         vectors, *_ = edge_motion(place, speed, model.network.edges)
@@ -144,12 +142,11 @@ class FixedPointSimulation:
             stress = average @ edge_virial(vectors, model.network.rest_length, tension)
             stress[:, 2] += out_of_plane * (stress[:, 0] + stress[:, 1])
             stresses.append(stress)
-        flat = displacement[:, : problem.dimension]
         return {
             "displacement": displacement,
             "velocity": speed,
             "stress": stresses[1],
-            "strain": np.concatenate([s.of(flat[b.nodes]) for s, b in zip(strains, problem.bodies, strict=True)]),
+            "strain": strain(displacement[:, : problem.dimension]),
             "von_mises_stress": von_mises(stresses[1]),
             "memory_stress": stresses[0],
             "contact_force": np.zeros_like(displacement),
@@ -168,11 +165,7 @@ class FixedPointSimulation:
             before, after, force = circuit.watched
             acceleration = self._speeds(after - before) / self.step_size
         newton = constants.form.value(force) * constants.units.force - problem.masses[:, None] * acceleration
-        held = self._prepared.model.held
-        supports = np.zeros((len(problem.prescribed), problem.dimension))
-        np.add.at(supports, (held.motion, held.component), newton[held.node, held.component])
-        names = (f"support.{item.name}" for item in problem.prescribed)
-        return dict(zip(names, supports, strict=True))
+        return support_forces(problem, self._prepared.model.held, newton)
 
     def energy(self) -> dict[str, float]:
         """Return kinetic and stored energy [J]: m v^2/2 and k1 (lv - L)^2/2."""

@@ -1,4 +1,4 @@
-"""The compiled time loop of `shear-volume`: that of `particles.kernel` with other elements.
+"""The compiled time loop of `shear-volume`: that of `particles.steppers.semi_implicit` with other elements.
 
 One step, in the order that keeps the scheme stable at any relaxation time:
 
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.fastest import fastest
-from rheotwin.particles.node_loops import begin_forces, drift, kick
+from rheotwin.particles.node_loops import drift
 from rheotwin.particles.shear_volume.forces import PARTS, Forces, element_stages
 from rheotwin.particles.shear_volume.incompressible.step import foreseen_pressure, kept_volumes
 from rheotwin.particles.steps import Surroundings
@@ -100,8 +99,7 @@ def shear_volume_steps(forces: Forces, pressure: Any, around: Surroundings, h: f
     done, parts, before = np.zeros(1, np.int64), np.zeros(PARTS), np.zeros(1)
     stages = [
         Stage(_look, (clock.values, h, done, parts)),
-        Stage(begin_forces, (nodes.weight, force)),
-        *around.loads(),
+        *around.begin_forces(),
         *element_stages(forces, state, x, v, state.part, force, parts),
         Stage(_divide, (clock.values, h, done, parts, state.part, before)),
     ]
@@ -109,10 +107,7 @@ def shear_volume_steps(forces: Forces, pressure: Any, around: Surroundings, h: f
         stages += [Stage(_stagger, (nodes.mass, v, force, Now(before), STEP))]
     stages += [
         *([] if pressure is None else foreseen_pressure(pressure, around, before)),
-        Stage(kick, (nodes.mass, force, STEP, v)),
-        *around.hold(),
-        *([Stage(fastest, (v,), into=around.bound)] if around.touches else []),
-        *around.contact(),
+        *around.kick(),
         *([] if pressure is None else kept_volumes(pressure, around)),
         Stage(drift, (v, STEP, x)),
     ]

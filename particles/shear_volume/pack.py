@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.kernels.vectors import aligned, aligned_copy
+from rheotwin.particles.base import at_rest
 from rheotwin.particles.forces.elements import Elements as KernelElements
 from rheotwin.particles.network import Constants
 from rheotwin.particles.packing import kernel_elements
@@ -88,14 +89,10 @@ def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, 
     return replace(elements, **changed), points[node], node
 
 
-def rest_state(forces: Forces, rest: Array, *, candidates: int = 0, multipliers: int = 0) -> State:
+def rest_state(forces: Forces, rest: Array, candidates: int = 0, multipliers: int = 0) -> State:
     """Return the state at rest positions (N, 3) [m], with room for as many candidates of contact and multipliers."""
     return State(
-        positions=rest.copy(),
-        velocities=np.zeros_like(rest),
-        force=np.zeros_like(rest),
-        contact_force=np.zeros((candidates, 3)),
-        reaction=np.zeros_like(rest),
+        **at_rest(rest, candidates),
         multipliers=np.zeros((2, multipliers)),
         part=np.zeros(1),
         divided=np.zeros(1, np.int64),

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.particles.cell_volume import cell_volumes
-from rheotwin.particles.response import stored_energy
 from rheotwin.particles.shear_volume.cotangent_triangle import cotangent_energy
 from rheotwin.particles.shear_volume.elements import AllElements, Elements
 from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
@@ -20,6 +19,7 @@ from rheotwin.particles.shear_volume.pack import exploded, pack_forces, without_
 from rheotwin.particles.shear_volume.quadrilateral_area import quadrilateral_areas
 from rheotwin.particles.shear_volume.state import State, copied
 from rheotwin.particles.shear_volume.tet_shear import tet_energy
+from rheotwin.particles.virial import stored_energy
 from rheotwin.problem import Problem
 from rheotwin.tensors import INDEX_PAIRS, padded
 

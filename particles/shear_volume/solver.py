@@ -2,15 +2,124 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from rheotwin.constraints.packed import pack_tools
 from rheotwin.materials import SofteningThreeElement
-from rheotwin.particles.shear_volume.options import ShearVolumeOptions
-from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
+from rheotwin.particles.base import ParticleSimulation, Steps
+from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.rest_check import check_rest_shape
+from rheotwin.particles.shear_volume.elements import AllElements, find_elements
+from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
+from rheotwin.particles.shear_volume.incompressible.setup import (
+    Incompressible,
+    build_incompressible,
+    require_plane_strain,
+)
+from rheotwin.particles.shear_volume.loop import shear_volume_steps
+from rheotwin.particles.shear_volume.options import OPTIONS, ShearVolumeOptions
+from rheotwin.particles.shear_volume.pack import pack_forces, rest_state
+from rheotwin.particles.shear_volume.results import Stresses, smallest_ratio, stored
+from rheotwin.particles.shear_volume.seed_matrices import seed_matrices
+from rheotwin.particles.shear_volume.stability import recovery_step, stable_step
+from rheotwin.particles.shear_volume.state import State
+from rheotwin.particles.stability import chosen_step
+from rheotwin.particles.steps import Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities
+from rheotwin.tensors import padded
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ShearVolume:
+    """Elements of shear and volume as a method of `rheotwin.particles.base`, for steps of `step` [s]."""
+
+    problem: Problem
+    step: Fraction
+    stable_step: float
+    elements: AllElements
+    forces: Forces
+    incompressible: Incompressible | None
+
+    name: ClassVar[str] = "shear-volume"
+    holds_supports: ClassVar[bool] = False
+
+    def rest_state(self, boundary: Boundary) -> State:
+        """Return the state at rest."""
+        count = 0 if self.incompressible is None else self.incompressible.count
+        return rest_state(self.forces, boundary.nodes.rest, len(boundary.tools.candidate), count)
+
+    def bind(self, state: State, boundary: Boundary) -> Steps:
+        """Bind a state and the boundary to the program that steps them."""
+        pressure = None if self.incompressible is None else self.incompressible.packed
+        take = shear_volume_steps(self.forces, pressure, Surroundings(boundary, state), float(self.step))
+        return Steps(state, take)
+
+    def internal_force(self, positions: Array) -> Array:
+        """Return the forces (N, d) [N] of all elements that have been brought from rest to positions (N, d) [m]."""
+        x, state = padded(positions), rest_state(self._still, padded(self.problem.points))
+        force = np.zeros_like(x)
+        add_element_forces(self._still, state, x, np.zeros_like(x), 0.0, force)
+        return force[:, : self.problem.dimension]
+
+    @cached_property
+    def _still(self) -> Forces:
+        """Elements whose arms stay as they are."""
+        return pack_forces(self.elements, padded(self.problem.points), 0.0)
+
+    @cached_property
+    def _stresses(self) -> Stresses:
+        return Stresses(self.problem, self.elements)
+
+    def stresses(self, state: State) -> tuple[Array, Array]:
+        """Return the memory stress and the whole stress, averaged to nodes (N, 6) [Pa]."""
+        memory, stress = (self._stresses.of(state, memory_only=only) for only in (True, False))
+        if self.incompressible is not None:
+            stress[:, :3] -= self.incompressible.pressure(state.multipliers, self.problem)[:, None]
+        return memory, stress
+
+    def stored(self, state: State) -> float:
+        """Return the energy in springs and arms [J]; the papers' shear elements store none that could be told."""
+        return stored(self.forces, state, self.elements)
+
+    def reactions(self, state: State) -> dict[str, Array]:
+        """Return nothing: there are forces on tools and supports only."""
+        return {}
+
+    def statistics(self, state: State, steps: int) -> dict[str, Any]:
+        """Return which elements there are, and how much of their measure the smallest one has kept."""
+        return {
+            "scheme": "semi-implicit Euler, internal variables first",
+            "elements": {name: len(kind) for name, kind in self.elements.kinds.items() if len(kind)},
+            "smallest_volume_ratio": smallest_ratio(self.elements, state.positions),
+            "divided_steps": int(state.divided[0]),
+            **({} if self.incompressible is None else self.incompressible.statistics()),
+        }
+
+
+ShearVolumeSimulation = ParticleSimulation[ShearVolume]
+
+
+def shear_volume(problem: Problem, options: ShearVolumeOptions) -> ShearVolume:
+    """Return the elements of a problem, with the step that the options ask for."""
+    rest = padded(problem.points)
+    check_rest_shape(problem)
+    require_plane_strain(problem, options)
+    elements = find_elements(problem, options)
+    bound = stable_step(problem, elements, seed_matrices(elements, rest))
+    step = chosen_step(problem, options, bound, OPTIONS)
+    forces = pack_forces(elements, rest, float(step), bound.step, recovery_step(problem, elements))
+    incompressible = build_incompressible(problem, options, pack_tools(problem.tools).candidate, float(step))
+    return ShearVolume(problem, step, bound.step, elements, forces, incompressible)
 
 
 class ShearVolumeSolver:
@@ -31,4 +140,4 @@ class ShearVolumeSolver:
     def start(self, problem: Problem, options: BaseModel) -> ShearVolumeSimulation:
         """Set up the particles at time zero."""
         assert isinstance(options, ShearVolumeOptions)
-        return ShearVolumeSimulation(problem, options)
+        return ParticleSimulation(problem, shear_volume(problem, options))

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
 from rheotwin.particles.cell_volume import cell_volumes
-from rheotwin.particles.contact_bounds import with_contact, with_contact_reason
 from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.elements import AllElements, Elements
+from rheotwin.particles.stability import with_contact, with_contact_reason
 from rheotwin.particles.steppers.advisor import SEMI_IMPLICIT
 from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steppers.families import Family

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,25 +39,9 @@ class State(NamedTuple):
     quadrilateral_voigt: Array
 
 
-def flat(state: State) -> dict[str, Array]:
-    """Return the arrays of a state by name, memories of groups as `group.array`."""
-    found: dict[str, Array] = {}
-    for name, value in state._asdict().items():
-        parts = value._asdict() if isinstance(value, Memory) else {"": value}
-        found |= {f"{name}.{part}".rstrip("."): array for part, array in parts.items()}
-    return found
-
-
 def copied(state: State) -> State:
     """Return a state with arrays of its own."""
     values: dict[str, Any] = {}
     for name, value in state._asdict().items():
         values[name] = Memory(*(array.copy() for array in value)) if isinstance(value, Memory) else value.copy()
     return State(**values)
-
-
-def take_over(state: State, saved: Mapping[str, Array]) -> None:
-    """Fill the arrays of a state with saved ones; an older checkpoint need not have what is empty."""
-    for name, array in flat(state).items():
-        if array.size:
-            array[...] = saved[name]

@@ -13,12 +13,12 @@ from rheotwin.errors import RheotwinError
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.kernel import general_steps
 from rheotwin.particles.state import State
 from rheotwin.particles.steppers.euler import euler_steps
 from rheotwin.particles.steppers.first_order import first_order_system
 from rheotwin.particles.steppers.implicit import implicit_steps
 from rheotwin.particles.steppers.rk4 import rk4_steps
+from rheotwin.particles.steppers.semi_implicit import general_steps
 from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]

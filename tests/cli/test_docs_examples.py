@@ -17,7 +17,7 @@ from rheotwin.errors import EXIT_OK
 from rheotwin.fem.options import FemOptions
 from rheotwin.particles.fixed_point.options import FixedPointOptions
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
-from rheotwin.particles.simulation import TrussOptions
+from rheotwin.particles.truss import TrussOptions
 from rheotwin.record import open_record
 
 Command = Callable[..., Any]

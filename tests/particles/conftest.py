@@ -12,7 +12,7 @@ import pytest
 
 from rheotwin.build import build_problem
 from rheotwin.particles import TrussSolver
-from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import checked_options

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rheotwin.meshing import build_mesh
+from rheotwin.particles.base import ParticleSimulation
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.scene.rotation import Rotation
 
@@ -166,11 +167,10 @@ def test_order_of_elements_does_not_matter(
         simulation = start(problem, step=0.004)
         if shuffle:
             rng = np.random.default_rng(4)
-            edges, cells = simulation._forces.edges, simulation._forces.cells
-            simulation._forces = simulation._forces._replace(
-                edges=shuffled(edges, rng.permutation(len(edges.rest))),
-                cells=shuffled(cells, rng.permutation(len(cells.rest))),
-            )
+            forces = simulation.method.forces
+            edges, cells = (shuffled(own, rng.permutation(len(own.rest))) for own in (forces.edges, forces.cells))
+            method = replace(simulation.method, forces=forces._replace(edges=edges, cells=cells))
+            simulation = ParticleSimulation(problem, method)
         put(simulation, velocities=kicks(problem))
         simulation.advance(1.0, 10**9)
         found.append(simulation.positions)

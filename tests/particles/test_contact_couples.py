@@ -30,7 +30,7 @@ def three(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Any:
         supports={"grip": {"body": "below", "where": {"side": "left"}}},
         contact={"law": "exact", "friction": 0.5},
     )
-    contact = start(problem)._boundary.contact
+    contact = start(problem).boundary.contact
     pairs, points, first = contact.contacts.pairs, problem.points, problem.bodies[1].first_node
     top = [k for k in range(first) if points[k, 1] == 1.0]
     top.sort(key=lambda k: points[k, 0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rheotwin.particles.cell_volume import cell_volumes, volume_rates
-from rheotwin.particles.edge_motion import edge_motion
+from rheotwin.particles.virial import edge_motion
 
 ROUNDING = 1e-14
 """A dozen roundings of numbers of order one."""

@@ -11,9 +11,9 @@ import meshio
 import numpy as np
 import pytest
 
-import rheotwin.particles.simulation as simulation_module
+import rheotwin.particles.truss as truss_module
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.surface_nodes import surface_nodes
+from rheotwin.particles.edge_laws import surface_nodes
 
 ON: dict[str, Any] = {"model": "elastic", "young": 3.0, "poisson": 0.25}
 IN: dict[str, Any] = {
@@ -80,15 +80,15 @@ def test_numbers_of_core_and_surface_elements(lattice: Callable[..., Any], start
     """184 of 1208 elements of the 6 x 4 x 6 lattice have both ends inside; in voxels the 3 x 1 x 3 inner ones count."""
     problem = lattice(LATTICE)
     whole = start(problem, match="edge", surface_laws={"block": "surface-on"})
-    values, counts = np.unique(whole._forces.edges.stiffness.round(9), return_counts=True)
+    values, counts = np.unique(whole.method.forces.edges.stiffness.round(9), return_counts=True)
     assert dict(zip(values, counts, strict=True)) == {1.0: 184, 10.0: 1208 - 184}
     split = start(problem, match="edge", local_volume_scale=1.0, **FOUR)
-    values, counts = np.unique(split._forces.halves.stiffness.round(9), return_counts=True)
+    values, counts = np.unique(split.method.forces.halves.stiffness.round(9), return_counts=True)
     assert dict(zip(values, counts, strict=True)) == {100.0: 8 * 9, 1000.0: 8 * (75 - 9)}
     inner = np.all((problem.points > 0.5) & (problem.points < np.array([4.5, 2.5, 4.5])), axis=1)
-    core = inner[split._forces.halves.corners].all(axis=1)
-    np.testing.assert_array_equal(split._forces.halves.stiffness.reshape(-1, 8)[:, 0] < 101.0, core)
-    assert set(split._forces.edges.stiffness.round(9)) == {1.0, 10.0}
+    core = inner[split.method.forces.halves.corners].all(axis=1)
+    np.testing.assert_array_equal(split.method.forces.halves.stiffness.reshape(-1, 8)[:, 0] < 101.0, core)
+    assert set(split.method.forces.edges.stiffness.round(9)) == {1.0, 10.0}
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_halves_without_a_law_of_their_own(
 ) -> None:
     problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3})
     simulation = start(problem, match="edge", local_volume=True, local_volume_scale=1.0, **options)
-    stiffness = simulation._forces.halves.stiffness.reshape(27, 8)
-    middle = np.linalg.norm(problem.points[simulation._forces.halves.corners].mean(axis=1) - 1.5, axis=1) < 0.1
+    stiffness = simulation.method.forces.halves.stiffness.reshape(27, 8)
+    middle = np.linalg.norm(problem.points[simulation.method.forces.halves.corners].mean(axis=1) - 1.5, axis=1) < 0.1
     np.testing.assert_allclose(stiffness[middle], GROUPS[core], rtol=1e-12)
     np.testing.assert_allclose(stiffness[~middle], GROUPS[surface], rtol=1e-12)
 
@@ -161,8 +161,8 @@ def test_the_stable_step_knows_voxel_laws(
     problem = make_problem(3, slow, laws={"stuff": slow, "quick": quick}, body={"cell": "hex"})
 
     def grown(factor: float) -> float:
-        monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(factor * advised))
-        simulation = simulation_module.TrussSimulation(problem, options)
+        monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(factor * advised))
+        simulation = truss_module.TrussSolver().start(problem, options)
         state = simulation.save()
         state["velocities"][:] = 1e-9 * np.random.default_rng(0).standard_normal(state["velocities"].shape)
         simulation.restore(state)
@@ -170,11 +170,11 @@ def test_the_stable_step_knows_voxel_laws(
         with np.errstate(all="ignore"):
             return float(np.abs(simulation.velocities).max() / 1e-9)
 
-    options = simulation_module.TrussOptions(
+    options = truss_module.TrussOptions(
         stepper=stepper, local_volume=True, local_volume_scale=2.0, voxel_laws={"block": "quick"}
     )
-    monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(1, 1000))
-    advised = simulation_module.TrussSimulation(problem, options).stable_step
+    monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(1, 1000))
+    advised = truss_module.TrussSolver().start(problem, options).stable_step
     assert grown(0.98) < 10.0
     assert not grown(1.02 if stepper == "semi-implicit" else 2.0) < 1e3
 
@@ -202,7 +202,7 @@ def test_voxel_laws_that_cannot_be(
 
 
 def part_stiffness(simulation: Any) -> dict[tuple[int, int], float]:
-    edges = simulation._forces.edges
+    edges = simulation.method.forces.edges
     return {tuple(sorted(pair)): k for pair, k in zip(edges.corners.tolist(), edges.stiffness.round(9), strict=True)}
 
 
@@ -224,18 +224,18 @@ def test_parts_take_elements_inside_them_and_later_ones_win(
     for pair, found in part_stiffness(simulation).items():
         expected = 100.0 if inset[list(pair)].all() else 10.0 if strip[list(pair)].all() else 1.0
         assert found == pytest.approx(expected * whole[pair], rel=1e-8)
-    cells = simulation._forces.cells
+    cells = simulation.method.forces.cells
     expected = np.where(inset[cells.corners].all(axis=1), 100.0, np.where(strip[cells.corners].all(axis=1), 10.0, 1.0))
-    np.testing.assert_allclose(cells.stiffness / plain._forces.cells.stiffness, expected, rtol=1e-12)
+    np.testing.assert_allclose(cells.stiffness / plain.method.forces.cells.stiffness, expected, rtol=1e-12)
 
 
 def test_parts_survive_the_manifest() -> None:
     """A record keeps its options as plain data, as given, and is resumed with them."""
     given = {"stem": {"body": "block", "where": {"box": {"x": [0.3, 0.5]}}, "law": "crust"}}
-    options = simulation_module.TrussOptions(part_laws=given)
+    options = truss_module.TrussOptions(part_laws=given)
     kept = options.model_dump(mode="json")
     assert kept["part_laws"] == given
-    assert simulation_module.TrussOptions.model_validate(kept) == options
+    assert truss_module.TrussOptions.model_validate(kept) == options
 
 
 def test_a_named_group_of_a_mesh_file_has_its_law(

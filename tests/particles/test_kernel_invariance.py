@@ -101,8 +101,7 @@ def thrown(make_problem: Callable[..., Any], start: Callable[..., Any], put: Cal
     simulation = start(problem, kernel="general", step=0.002)
     put(simulation, velocities=0.1 * np.random.default_rng(0).standard_normal(problem.points.shape))
     simulation.advance(1.0, 50)
-    forces = simulation._forces
-    return Body(forces, simulation._boundary, simulation._state, simulation.step_size)
+    return Body(simulation.method.forces, simulation.boundary, simulation.state, simulation.step_size)
 
 
 @pytest.mark.parametrize("kernel", FAST)

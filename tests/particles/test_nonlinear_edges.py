@@ -145,7 +145,7 @@ def test_edges_the_match_leaves_without_a_spring_do_nothing(
     """In flat cells the best fit takes some springs away: their constants are 0, and no ratio may be 0/0."""
     flat = {"size": [12.0, 2.0], "cell": "quad"}
     simulation = start(pulled(2, nonlinear, body=flat))
-    shares = np.concatenate([group.share for group in simulation._network.nonlinear])
+    shares = np.concatenate([group.share for group in simulation.method.network.nonlinear])
     assert 0.0 < shares.min() < 1e-20 * shares.max()
     simulation.advance(1.0, 10**9)
     assert np.all(np.isfinite(simulation.positions))
@@ -222,7 +222,7 @@ def test_two_kinds_in_one_scene_are_what_each_is_alone(pulled: Callable[..., Any
         loads=tuple(loads),
     )
     simulation = start(together, step=0.004)
-    assert [type(group.law) for group in simulation._network.nonlinear] == list(EDGE_LAWS)
+    assert [type(group.law) for group in simulation.method.network.nonlinear] == list(EDGE_LAWS)
     simulation.advance(1.0, 10**9)
     np.testing.assert_allclose(simulation.positions, np.concatenate([x for x, _ in alone]), rtol=1e-12)
     np.testing.assert_allclose(simulation.fields()["stress"], np.concatenate([s for _, s in alone]), atol=1e-11)

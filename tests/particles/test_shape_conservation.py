@@ -87,7 +87,7 @@ def pushes(simulation: Any) -> np.ndarray:
     from rheotwin.particles.forces.topology import contacts
 
     state = simulation.save()
-    return contacts(simulation._forces.topology, state["positions"], state["velocities"])[0]
+    return contacts(simulation.method.forces.topology, state["positions"], state["velocities"])[0]
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

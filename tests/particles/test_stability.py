@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rheotwin.particles.simulation as simulation_module
-from rheotwin.particles.simulation import TrussSimulation
+import rheotwin.particles.truss as truss_module
 from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
+from rheotwin.particles.truss import TrussSolver
 
 
 def test_edge_matrix_is_the_hessian_of_the_springs_at_rest() -> None:
@@ -78,16 +78,16 @@ def test_runs_diverge_where_predicted(
     predicted = 0.0
 
     def diverges(h: float) -> bool:
-        monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(h))
-        simulation = TrussSimulation(problem, simulation_module.TrussOptions())
+        monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(h))
+        simulation = TrussSolver().start(problem, truss_module.TrussOptions())
         put(simulation, velocities=kick)
         simulation.advance(2000 * simulation.step_size, 2000)
         with np.errstate(all="ignore"):
             excursion = np.abs(simulation.positions - problem.points).max()
         return not excursion < 1e-5
 
-    monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(1, 1000))
-    predicted = TrussSimulation(problem, simulation_module.TrussOptions()).stable_step
+    monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(1, 1000))
+    predicted = TrussSolver().start(problem, truss_module.TrussOptions()).stable_step
     low, high = 0.9, 1.2
     assert not diverges(low * predicted)
     assert diverges(high * predicted)

@@ -136,7 +136,7 @@ def test_memory_stress_decays_as_the_arms(
     everywhere = {"box": {"x": [-1.0, 9.0]}}
     problem = make_problem(3, laws["maxwell"], supports={"all": {"body": "block", "where": everywhere}})
     simulation = start(problem, step=0.01)
-    network = simulation._network
+    network = simulation.method.network
     strain = strain_tensor(3)
     vectors = problem.points[network.edges[:, 1]] - problem.points[network.edges[:, 0]]
     lengths = np.linalg.norm(vectors, axis=1)

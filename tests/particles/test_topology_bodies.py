@@ -27,7 +27,7 @@ def test_stable_step_holds_while_cells_collapse(
     options = {"topology_stiffness": 5.0, "topology_distance": 0.1, **damping}
     simulation = start(problem, volume_term=False, safety=0.95, **options)
     assert simulation.stable_step < 0.7 * start(problem, volume_term=False).stable_step
-    assert simulation._forces.topology.damping == pytest.approx(
+    assert simulation.method.forces.topology.damping == pytest.approx(
         damping.get("topology_damping", np.sqrt(5.0 * problem.masses.mean())), rel=1e-14
     )
     put(simulation, velocities=3.0 * np.random.default_rng(1).standard_normal(problem.points.shape))
@@ -58,7 +58,7 @@ def test_leaving_out_distant_contacts_changes_nothing(
         monkeypatch.setattr(topology_module, "REACH", reach)
         simulation = start(problem, volume_term=False, kernel="general", **options)
         put(simulation, velocities=2.0 * np.random.default_rng(1).standard_normal(problem.points.shape))
-        topology = simulation._forces.topology
+        topology = simulation.method.forces.topology
         for _ in range(300):
             simulation.advance(simulation.time + 1.4 * simulation.step_size, 1)
             counts.append(int(topology.near_count[0]))

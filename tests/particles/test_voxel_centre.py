@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rheotwin.meshing import hex_grid, quad_grid
+from rheotwin.particles.base import ParticleSimulation
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.voxel_centre import add_centre_forces, half_matrix, half_vectors
-from rheotwin.particles.kernel import general_steps
-from rheotwin.particles.steps import Surroundings
 from rheotwin.tensors import padded
 
 THREE = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0, "poisson": 0.25}
@@ -128,9 +129,10 @@ def test_stable_step_of_half_elements(
     grown = []
     for factor in (0.98, 1.02):
         simulation = start(problem, local_volume=True, local_volume_scale=20.0)
+        method = replace(simulation.method, step=Fraction(factor * simulation.stable_step))
+        simulation = ParticleSimulation(problem, method)
         put(simulation, velocities=1e-7 * np.random.default_rng(0).standard_normal(problem.points.shape))
-        h = factor * simulation.stable_step
-        general_steps(simulation._forces, Surroundings(simulation._boundary, simulation._state), h)(0, 2000)
+        simulation.advance(2000.2 * simulation.step_size, 2000)
         grown.append(np.abs(simulation.velocities).max() / 1e-7)
     assert grown[0] < 1e3
     assert not grown[1] < 1e5

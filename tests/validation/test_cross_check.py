@@ -121,7 +121,7 @@ def test_at_rest_in_space() -> None:
     """One side of a block of tetrahedra is glued, the opposite one pushed and free to slide."""
     problem, found = shaken_block(3, ELASTIC), find_solver("shear-volume")
     held, pushed = (np.flatnonzero(problem.points[:, 1] == place) for place in (0.0, 1.0))
-    force = found.start(problem, checked_options(found, {})).internal_force
+    force = found.start(problem, checked_options(found, {})).method.internal_force
     depths = np.array([-2e-3, -1e-3, 1e-3, 2e-3])
     ratios = np.array(finite_pushes(force, problem.points, held, pushed, tuple(depths))) / depths
     at_zero, slope = np.polynomial.Polynomial.fit(depths, ratios, 3).convert().coef[:2]

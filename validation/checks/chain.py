@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.particles.simulation import TrussSimulation
 from rheotwin.particles.stability import edge_matrix
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.validation.checks.check import Measurement, check
 from rheotwin.validation.checks.running import Data, run_to
 from rheotwin.validation.checks.truss_runs import begin, ends_at, moved, peak, pull, row

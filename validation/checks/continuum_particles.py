@@ -45,7 +45,7 @@ def begin(what: Data | Problem, **options: Any) -> Any:
 
 def force_of(what: Data | Problem, **options: Any) -> Force:
     """Return the force of the elements of a body on its particles as a function of their positions."""
-    force: Force = begin(what, **options).internal_force
+    force: Force = begin(what, **options).method.internal_force
     return force
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.integrate import simpson
 
 from rheotwin.materials import EdgeNetwork
-from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.validation.checks.check import Measurement, check
 from rheotwin.validation.checks.running import Data, problem_of, run_to
 from rheotwin.validation.checks.truss_runs import begin, ends_at, moved, peak, pull, put, row

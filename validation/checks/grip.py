@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.materials import Channel
-from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.validation.checks.edges import IMMOVABLE
 from rheotwin.validation.checks.running import Data, problem_of, run_to
 from rheotwin.validation.checks.truss_runs import begin, put, row

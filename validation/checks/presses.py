@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.validation.checks.check import Measurement, check
 from rheotwin.validation.checks.running import Data, box_scene, run_to
 from rheotwin.validation.checks.truss_runs import begin

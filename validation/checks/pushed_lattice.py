@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from rheotwin.meshing import boundary_faces
 from rheotwin.particles.forces.global_pressure import add_global_pressure, make_global_pressure
-from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.record.grid import GridTopology
 from rheotwin.validation.checks.check import Measurement, check
 from rheotwin.validation.checks.running import Data, box_scene, problem_of, run_to

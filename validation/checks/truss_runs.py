@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.particles import TrussSolver
-from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.solver import checked_options
 from rheotwin.validation.checks.running import HELD, Data, box_scene, problem_of, run_to
 

@@ -14,7 +14,6 @@ from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.constraints.rank import rank_report
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.constraint_options import CORRECTION, LARGEST, cells_of_bodies
 from rheotwin.particles.shear_volume.incompressible.options import IncompressibleOptions, Kind
 from rheotwin.particles.shear_volume.incompressible.pressure import Pressure, pack_pressure
@@ -65,9 +64,12 @@ def require_plane_strain(problem: Problem, options: IncompressibleOptions) -> No
 
 
 def build_incompressible(
-    problem: Problem, options: IncompressibleOptions, boundary: Boundary, h: float
+    problem: Problem, options: IncompressibleOptions, candidates: NDArray[np.int64], h: float
 ) -> Incompressible | None:
-    """Return the constraints of a problem for steps of `h` [s], None for compressible bodies."""
+    """Return the constraints of a problem for steps of `h` [s], None for compressible bodies.
+
+    `candidates` are the nodes that tools may touch.
+    """
     if options.incompressible == "none":
         return None
     simplices, groups = cells_of_bodies(problem, cells=options.incompressible in ("cell", "pair"))
@@ -83,7 +85,7 @@ def build_incompressible(
     packed = pack_pressure(
         constraints,
         inverse,
-        boundary.tools.candidate,
+        candidates,
         frequency=frequency,
         tolerance=options.volume_tolerance,
         dimension=problem.dimension,

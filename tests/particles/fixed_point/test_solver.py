@@ -15,7 +15,7 @@ from rheotwin.particles.fixed_point import FixedPointSolver
 from rheotwin.particles.fixed_point.model import build_model
 from rheotwin.particles.fixed_point.reference import float_body, float_parts, run_reference
 from rheotwin.particles.fixed_point.solver import FixedPointSimulation
-from rheotwin.particles.simulation import TrussSimulation
+from rheotwin.particles.truss import TrussSimulation
 from rheotwin.problem import Problem
 from rheotwin.solver import check_capabilities, checked_options
 

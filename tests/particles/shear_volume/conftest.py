@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rheotwin.particles.shear_volume import ShearVolumeSolver
-from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
+from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 from rheotwin.solver import check_capabilities, checked_options
 

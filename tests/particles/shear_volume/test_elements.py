@@ -15,7 +15,7 @@ from skfem.helpers import ddot, div, sym_grad
 from rheotwin.particles.shear_volume import neo_hooke_triangle
 from rheotwin.particles.shear_volume.cotangent_triangle import corner_cotangents, corner_weights
 from rheotwin.particles.shear_volume.inversion import FLAT, inverse_ratio
-from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
+from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.patch import distorted_problem
 
@@ -37,7 +37,9 @@ def tangent(simulation: ShearVolumeSimulation, points: Array) -> Array:
     for q in range(points.size):
         moved = np.zeros(points.size)
         moved[q] = step
-        ahead, behind = (simulation.internal_force(points + sign * moved.reshape(points.shape)) for sign in (1, -1))
+        ahead, behind = (
+            simulation.method.internal_force(points + sign * moved.reshape(points.shape)) for sign in (1, -1)
+        )
         found[:, q] = (behind - ahead).ravel() / (2.0 * step)
     return found
 
@@ -91,8 +93,8 @@ def test_forces_are_the_slope_of_the_energy(start: Start, cell: str, shear: str,
     energy(x)
     inverted = simulation.statistics()["smallest_volume_ratio"]
     assert inverted < 0.0 if size == 1.0 else inverted < 1.0
-    work = -np.sum(simulation.internal_force(x) * way)
-    assert slope == pytest.approx(work, rel=1e-6, abs=1e-6 * np.abs(simulation.internal_force(x) * way).sum())
+    work = -np.sum(simulation.method.internal_force(x) * way)
+    assert slope == pytest.approx(work, rel=1e-6, abs=1e-6 * np.abs(simulation.method.internal_force(x) * way).sum())
 
 
 @pytest.mark.parametrize(("cell", "shear"), ELEMENTS)
@@ -109,7 +111,7 @@ def test_momenta_stay_under_large_random_motion(start: Start, laws: Any, cell: s
         simulation.advance(simulation.time + simulation.step_size, 1)
     now = simulation.save()
     assert min(now[f"{kind}.shear_arms"].size for kind in ("neo_hooke" if dimension == 2 else "tets",)) > 0
-    x, force = now["positions"], now["force"] - simulation._boundary.nodes.weight
+    x, force = now["positions"], now["force"] - simulation.boundary.nodes.weight
     before = x - now["velocities"] * simulation.step_size
     before = before if now["part"][0] == 0.0 else x - now["velocities"] * now["part"][0]
     assert np.abs(force.sum(axis=0)).max() < 1e-12 * np.abs(force).sum()

@@ -12,7 +12,7 @@ from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.fem.solver import FemSolver
-from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
+from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.particles.truss import TrussSolver
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation, check_capabilities, checked_options

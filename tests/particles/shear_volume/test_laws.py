@@ -12,7 +12,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.shear_volume.channels import body_channels
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
-from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
+from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.patch import GRADIENT, distorted_problem
 
@@ -81,7 +81,7 @@ def test_patch_at_finite_strain(start: Start) -> None:
     ):
         problem = free(cell, {"model": "elastic", "young": 12.0, "poisson": 0.35})
         dimension = problem.dimension
-        force = start(problem, shear=shear).internal_force(
+        force = start(problem, shear=shear).method.internal_force(
             problem.points + problem.points @ GRADIENT[:dimension, :dimension].T
         )
         inner = np.setdiff1d(np.arange(len(problem.points)), problem.bodies[0].mesh.boundary_nodes())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.particles.shear_volume.simulation import ShearVolumeSimulation
+from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 
 Start = Callable[..., ShearVolumeSimulation]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rheotwin.particles.simulation as simulation_module
+import rheotwin.particles.truss as truss_module
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.simulation import TrussOptions, TrussSimulation
 from rheotwin.particles.steppers.bounds import ModeLaw, explicit_limit
+from rheotwin.particles.truss import TrussOptions, TrussSimulation, TrussSolver
 
 NONE = np.zeros(0)
 DAMPER = ModeLaw(spring=0.0, viscosity=1.0, arm_stiffness=NONE, arm_rate=NONE)
@@ -100,8 +100,8 @@ def test_runs_diverge_where_a_quick_arm_does(
     predicted = start(problem, stepper=stepper).stable_step
 
     def diverges(h: float) -> bool:
-        monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(h))
-        return runs_off(TrussSimulation(problem, TrussOptions(stepper=stepper)), problem, put)
+        monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(h))
+        return runs_off(TrussSolver().start(problem, TrussOptions(stepper=stepper)), problem, put)
 
     assert not diverges(0.95 * predicted)
     assert diverges(1.05 * predicted)

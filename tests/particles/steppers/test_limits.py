@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rheotwin.particles.simulation as simulation_module
-from rheotwin.particles.simulation import TrussOptions, TrussSimulation
+import rheotwin.particles.truss as truss_module
+from rheotwin.particles.truss import TrussOptions, TrussSimulation, TrussSolver
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     # unit squares and cubes, unit masses, k = 1 on every edge, as in the R10 table
@@ -42,8 +42,8 @@ def unit_system(make_problem: Callable[..., Any], system: str, law: dict[str, An
 
 def run(problem: Any, stepper: str, h: float, monkeypatch: pytest.MonkeyPatch) -> TrussSimulation:
     """Start with random speeds of mean zero and the step `h` [s], whatever the advice."""
-    monkeypatch.setattr(simulation_module, "chosen_step", lambda *_: Fraction(h))
-    simulation = TrussSimulation(problem, TrussOptions(stepper=stepper, match="edge"))
+    monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(h))
+    simulation = TrussSolver().start(problem, TrussOptions(stepper=stepper, match="edge"))
     speeds = KICK * np.random.default_rng(0).standard_normal(problem.points.shape)
     state = simulation.save()
     state["velocities"][:, : problem.dimension] = (speeds - speeds.mean(axis=0)) * (problem.owners < 0)

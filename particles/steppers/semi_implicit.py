@@ -15,9 +15,8 @@ from collections.abc import Callable
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.constrained import add_constraint_forces, note_held_accelerations
-from rheotwin.particles.fastest import fastest
 from rheotwin.particles.forces.all_forces import Forces, force_stages
-from rheotwin.particles.node_loops import begin_forces, drift, kick
+from rheotwin.particles.node_loops import drift
 from rheotwin.particles.state import State
 from rheotwin.particles.steps import Surroundings
 
@@ -25,15 +24,10 @@ from rheotwin.particles.steps import Surroundings
 def general_steps(forces: Forces, around: Surroundings, h: float) -> Callable[[int, int], int]:
     """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
     state: State = around.state
-    boundary, nodes, constraints = around.boundary, around.boundary.nodes, forces.constraints
-    x, v, force = state.positions, state.velocities, state.force
-    stages = [Stage(begin_forces, (nodes.weight, force)), *around.loads(), *force_stages(forces, state)]
+    stages = [*around.begin_forces(), *force_stages(forces, state)]
     if len(state.multipliers):
-        held = (constraints, boundary, state, around.clock.end, STEP)
-        exerted = (constraints, nodes, state, TIME, True, STEP, force)
+        held = (forces.constraints, around.boundary, state, around.clock.end, STEP)
+        exerted = (forces.constraints, around.boundary.nodes, state, TIME, True, STEP, state.force)
         stages += [Stage(note_held_accelerations, held), Stage(add_constraint_forces, exerted)]
-    stages += [Stage(kick, (nodes.mass, force, STEP, v)), *around.hold()]
-    if around.touches:
-        stages += [Stage(fastest, (v,), into=around.bound)]
-    stages += [*around.contact(), Stage(drift, (v, STEP, x)), *around.last_look()]
-    return around.bind(stages, h)
+    moved = Stage(drift, (state.velocities, STEP, state.positions))
+    return around.bind([*stages, *around.kick(), moved, *around.last_look()], h)
