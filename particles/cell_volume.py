@@ -44,7 +44,7 @@ def tet_frame(
 
 @compiled
 def fill_volumes(x: Array, cells: Indices, volumes: Array, gradients: Array) -> None:
-    """Put signed volumes and gradients, zero on entry, into arrays that are there already (see `cell_volumes`)."""
+    """Put signed volumes and gradients, zero on entry, into arrays that are there already as `cell_volumes` returns."""
     for cell in range(cells.shape[0]):
         c, g = cells[cell], gradients[cell]
         if cells.shape[1] == 3:
@@ -69,20 +69,24 @@ def fill_volumes(x: Array, cells: Indices, volumes: Array, gradients: Array) -> 
 
 def cell_volumes(x: Array, cells: Indices) -> tuple[Array, Array]:
     """Return signed areas or volumes (nC,) [m^d] and gradients (nC, corners, 3) [m^(d-1)] at positions (N, 3)."""
-    volumes, gradients = np.empty(len(cells)), np.zeros((*cells.shape, 3))
-    fill_volumes(x, cells, volumes, gradients)
-    return volumes, gradients
+    sides, gradients = x[cells[:, 1:]] - x[cells[:, :1]], np.zeros((*cells.shape, 3))
+    if not len(cells):  # as in one dimension, whose cells have two corners
+        return np.zeros(0), gradients
+    if cells.shape[1] == 3:
+        gradients[:, 1, 0], gradients[:, 1, 1] = 0.5 * sides[:, 1, 1], -0.5 * sides[:, 1, 0]
+        gradients[:, 2, 0], gradients[:, 2, 1] = -0.5 * sides[:, 0, 1], 0.5 * sides[:, 0, 0]
+    else:
+        for corner, (a, b) in enumerate(((1, 2), (2, 0), (0, 1)), start=1):
+            for axis, (k, m) in enumerate(((1, 2), (2, 0), (0, 1))):
+                minor = sides[:, a, k] * sides[:, b, m] - sides[:, a, m] * sides[:, b, k]
+                gradients[:, corner, axis] = minor / 6.0
+    gradients[:, 0] = -gradients[:, 1:].sum(axis=1)
+    return np.einsum("cx,cx->c", sides[:, 0], gradients[:, 1]), gradients
 
 
-@compiled(allocates=True)
 def volume_rates(gradients: Array, velocities: Array, cells: Indices) -> Array:
     """Return dV/dt (nC,) [m^d/s] of cells from their gradients (nC, corners, 3) and nodes' velocities (N, 3) [m/s]."""
-    rates = np.zeros(len(cells))
-    for cell in range(cells.shape[0]):
-        for corner in range(cells.shape[1]):
-            for axis in range(3):
-                rates[cell] += gradients[cell, corner, axis] * velocities[cells[cell, corner], axis]
-    return rates
+    return np.asarray(np.einsum("cax,cax->c", gradients, velocities[cells]))
 
 
 def volume_matrix(x: Array, cells: Indices, constants: Array, dimension: int) -> csr_matrix:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import element_measures
 from rheotwin.particles.network import Constants, first_poisson
 from rheotwin.problem import Problem, ProblemBody
@@ -25,25 +24,15 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@compiled(vectors=True, allocates=True)
 def edge_motion(x: Array, v: Array, edges: Indices) -> tuple[Array, Array, Array]:
     """Return vectors d (M, 3) [m] from start to end, lengths l = |d| [m] and rates d . d'/l [m/s] of edges (M, 2).
 
     Positions (N, 3) are in m, velocities in m/s.
     """
-    count = edges.shape[0]
-    vectors, lengths, rates = np.empty((count, 3)), np.empty(count), np.empty(count)
-    for e in range(count):
-        start, end = edges[e, 0], edges[e, 1]
-        square, product = 0.0, 0.0
-        for c in range(3):
-            apart = x[end, c] - x[start, c]
-            vectors[e, c] = apart
-            square += apart * apart
-            product += apart * (v[end, c] - v[start, c])
-        lengths[e] = np.sqrt(square)
-        rates[e] = product / lengths[e]
-    return vectors, lengths, rates
+    start, end = edges.T
+    vectors = x[end] - x[start]
+    lengths = np.sqrt(np.einsum("ec,ec->e", vectors, vectors))
+    return vectors, lengths, np.einsum("ec,ec->e", vectors, v[end] - v[start]) / lengths
 
 
 def response(constants: Constants, arms: Array, strain: Array, rate: Array) -> tuple[Array, Array]:
@@ -76,17 +65,10 @@ def averaging(elements: Indices, weights: Array, volumes: Array) -> csr_matrix:
     return csr_matrix((values, (rows, columns)), shape=(len(volumes), len(elements)))
 
 
-@compiled(vectors=True, allocates=True)
 def edge_virial(vectors: Array, rest_length: Array, tension: Array) -> Array:
     """Return f l0 (e (x) e) of each edge, (M, 6) [N m]; edge vectors are (M, 3) [m]."""
-    virial = np.empty((len(vectors), 6))
-    for edge in range(len(vectors)):
-        d = vectors[edge]
-        scale = tension[edge] * rest_length[edge] / (d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-        for column in range(6):
-            a, b = INDEX_PAIRS[column]
-            virial[edge, column] = scale * d[a] * d[b]
-    return virial
+    scaled = (tension * rest_length / np.einsum("ec,ec->e", vectors, vectors))[:, None] * vectors
+    return np.stack([scaled[:, a] * vectors[:, b] for a, b in INDEX_PAIRS], axis=1)
 
 
 def isotropic(tension: Array, dimension: int) -> Array:

@@ -241,7 +241,7 @@ def add_cotangent_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
     return add_with_networks if remembers or viscous else add_by_springs
 
 
-@compiled(nogil=True, allocates=True)
+@compiled(inside=True, allocates=True)
 def cotangent_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs, S0 (mu sum om gamma^2 + K Gamma^2)/2, and arms, the same with kappa z^2 [J]."""
     edges, strain, total = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), 0.0

@@ -196,7 +196,7 @@ def add_neo_hooke_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
     return add_with_networks if remembers or viscous else add_by_springs
 
 
-@compiled(nogil=True, allocates=True)
+@compiled(inside=True, allocates=True)
 def mark_inverted_triangles(group: Group, x: Array, inverted: NDArray[np.bool_]) -> None:
     """Mark the bodies (B,) that have an inverted element at positions x (N, 3) [m]."""
     edges = np.empty(SHAPE * CHUNK)
@@ -208,7 +208,7 @@ def mark_inverted_triangles(group: Group, x: Array, inverted: NDArray[np.bool_])
                 inverted[group.recovery.body[chunk, k]] = True
 
 
-@compiled(nogil=True, allocates=True)
+@compiled(inside=True, allocates=True)
 def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Array, force: Array) -> float:
     """Add the dashpots of bodies with `inverted` elements; return into how many parts the step has to be divided."""
     stiffer, eta = 0.0, np.empty(CHUNK)
@@ -225,7 +225,7 @@ def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v
     return group.recovery.haste * stiffer
 
 
-@compiled(nogil=True, allocates=True)
+@compiled(inside=True, allocates=True)
 def neo_hooke_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs and arms [J]."""
     e, total = np.empty(SHAPE * CHUNK), 0.0

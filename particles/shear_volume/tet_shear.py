@@ -241,7 +241,7 @@ def add_tet_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
     return add_tet_forces
 
 
-@compiled(nogil=True, allocates=True)
+@compiled(inside=True, allocates=True)
 def mark_inverted_tets(group: Group, x: Array, inverted: NDArray[np.bool_]) -> None:
     """Mark the bodies (B,) that have an inverted element at positions x (N, 3) [m]."""
     edges = np.empty(9 * CHUNK)
@@ -254,7 +254,7 @@ def mark_inverted_tets(group: Group, x: Array, inverted: NDArray[np.bool_]) -> N
                 inverted[group.recovery.body[chunk, k]] = True
 
 
-@compiled(nogil=True, allocates=True)
+@compiled(inside=True, allocates=True)
 def add_tet_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Array, force: Array) -> float:
     """Add the dashpots of bodies with `inverted` elements; return into how many parts the step has to be divided."""
     stiffer, eta = 0.0, np.empty(CHUNK)
@@ -271,7 +271,7 @@ def add_tet_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Arr
     return group.recovery.haste * stiffer
 
 
-@compiled(nogil=True, allocates=True)
+@compiled(inside=True, allocates=True)
 def tet_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs and arms [J]."""
     e, total = np.empty(9 * CHUNK), 0.0

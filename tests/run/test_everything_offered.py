@@ -53,6 +53,8 @@ LAWS = {
     "three-element with slider": f'model = "three-element"\nyoung = 1.0e4\npoisson = 0.3\n{REST}\nslider = {{}}',
     "three-element with softening": f'model = "three-element"\nyoung = 1.0e4\npoisson = 0.3\n{REST}\n'
     "softening = { viscosity = 2.0e3, from_stress = 10.0, to_stress = 200.0 }",
+    "tabulated": 'model = "tabulated"\npoisson = 0.3\nstrain = [-0.5, 0.0, 0.5]\nstress = [-4.0e3, 0.0, 2.0e3]\n'
+    "viscosity = 60.0",
     "three-element with friction": f'model = "three-element"\nyoung = 1.0e4\npoisson = 0.3\n{REST}\nfriction = 20.0',
 }
 
