@@ -12,6 +12,19 @@ from rheotwin.kernels.compiled import compiled
 Array = NDArray[np.float64]
 
 
+@compiled(inside=True)
+def count_up_to(times: Array, time: float, equal: bool) -> int:
+    """Return how many of ascending `times` lie before `time`, or at it if `equal`: numba's own takes long to compile."""
+    low, high = 0, times.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < time or (equal and times[middle] == time):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @compiled
 def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Array) -> None:
     """Write the value of a piecewise motion at `time` [s] into `out`.
@@ -25,7 +38,7 @@ def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Arr
         for component in range(out.shape[0]):  # a slice would have to ask for memory, which loops over steps do not
             out[component] = values[edge, component]
         return
-    piece = np.searchsorted(times, time, side="right") - 1
+    piece = count_up_to(times, time, True) - 1
     share = (time - times[piece]) / (times[piece + 1] - times[piece])
     if smooth:
         share = share * share * (3.0 - 2.0 * share)
@@ -44,10 +57,7 @@ def interpolate_rates(
     """
     speed[:] = 0.0
     acceleration[:] = 0.0
-    if after:
-        piece = np.searchsorted(times, time + slack, side="right") - 1
-    else:
-        piece = np.searchsorted(times, time - slack, side="left") - 1
+    piece = count_up_to(times, time + slack if after else time - slack, after) - 1
     if piece < 0 or piece >= times.shape[0] - 1:
         return
     length = times[piece + 1] - times[piece]

@@ -27,10 +27,10 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import formula
 from rheotwin.particles.shear_volume.corner_softening import SCRATCH, soften_corners
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
-from rheotwin.particles.shear_volume.inversion import slope_of
+from rheotwin.particles.shear_volume.inversion import inverse_ratio, slope_of
 from rheotwin.particles.shear_volume.lanes import CHUNK
 from rheotwin.particles.shear_volume.memory import advance_arms
-from rheotwin.particles.shear_volume.tensor_memory import voigt_volume_energy
+from rheotwin.particles.shear_volume.tensor_memory import in_elements, volume_energy
 from rheotwin.particles.shear_volume.triangle_corners import (
     SHAPE,
     gather_edges,
@@ -241,25 +241,19 @@ def add_cotangent_forces(remembers: bool, viscous: bool, softens: bool) -> Any:
     return add_with_networks if remembers or viscous else add_by_springs
 
 
-@compiled(inside=True, allocates=True)
 def cotangent_energy(group: Group, memory: Memory, x: Array) -> float:
     """Return the energy in springs, S0 (mu sum om gamma^2 + K Gamma^2)/2, and arms, the same with kappa z^2 [J]."""
-    edges, strain, total = np.empty(SHAPE * CHUNK), np.empty(4 * CHUNK), 0.0
-    for chunk in range(group.constants.shape[0]):
-        c = group.constants[chunk]
-        gather_shapes(group.corners, chunk * CHUNK, x, edges, c)
-        _measure(edges, c, strain)
-        for k in range(min(CHUNK, group.number - chunk * CHUNK)):
-            for i in range(3):
-                own = c[SHEAR * CHUNK + k] * strain[i * CHUNK + k] ** 2
-                for arm in range(group.shear.arm_stiffness.shape[1]):
-                    own += group.shear.arm_stiffness[chunk, arm, k] * memory.shear_arms[chunk, arm, i, k] ** 2
-                if len(memory.shear_voigt):
-                    soft = group.soft_shear
-                    own += soft.size[chunk, k] * soft.spring[chunk, k] * memory.shear_voigt[chunk, i, k] ** 2
-                total += 0.5 * c[(WEIGHT + i) * CHUNK + k] * own
-            total += 0.5 * c[AREA * CHUNK + k] * strain[3 * CHUNK + k] ** 2
-            for arm in range(group.volume.arm_stiffness.shape[1]):
-                total += 0.5 * group.volume.arm_stiffness[chunk, arm, k] * memory.volume_arms[chunk, arm, 0, k] ** 2
-            total += voigt_volume_energy(group, memory, chunk, k)
-    return total
+    c, e = group.columns, group.edges_at(x)
+    metric = c[0] * np.einsum("eax,ebx->abe", e, e)
+    ratio = c[0] * (e[:, 0, 0] * e[:, 1, 1] - e[:, 0, 1] * e[:, 1, 0])
+    dots = np.stack([metric[0, 1], metric[0, 0] - metric[0, 1], metric[1, 1] - metric[0, 1]])
+    strain = (dots - ratio * c[REST:WEIGHT]) * inverse_ratio(ratio)[0]
+    own = c[SHEAR] * strain**2
+    own += np.sum(
+        in_elements(group.shear.arm_stiffness, group)[:, None] * in_elements(memory.shear_arms, group) ** 2, 0
+    )
+    if len(memory.shear_voigt):
+        soft = group.soft_shear
+        own += in_elements(soft.size * soft.spring, group) * in_elements(memory.shear_voigt, group) ** 2
+    total = 0.5 * np.sum(c[WEIGHT:SHEAR] * own) + 0.5 * np.sum(c[AREA] * (ratio - 1.0) ** 2)
+    return float(total) + volume_energy(group, memory)

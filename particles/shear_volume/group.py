@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.shear_volume.lanes import Corners
+from rheotwin.particles.shear_volume.lanes import CHUNK, Corners
 from rheotwin.particles.shear_volume.memory import Network
 from rheotwin.particles.shear_volume.recovery import Recovery
 from rheotwin.particles.shear_volume.softening import Softening
@@ -39,6 +39,18 @@ class Group(NamedTuple):
     soft_volume: Softening
     together: bool
     recovery: Recovery
+
+    @property
+    def columns(self) -> Array:
+        """Constants (rows, E), without what fills up the last chunk."""
+        chunks = self.constants.reshape(len(self.constants), -1, CHUNK)
+        return np.moveaxis(chunks, 0, 1).reshape(chunks.shape[1], -1)[:, : self.number]
+
+    def edges_at(self, x: Array) -> Array:
+        """Return the edges (E, d, 3) [m] from corner 0 at positions (N, 3) [m]; in space (E, 3, 3)."""
+        corners = self.corners[: self.number]
+        edges: Array = x[corners[:, 1:]] - x[corners[:, :1]]
+        return edges
 
 
 class Memory(NamedTuple):

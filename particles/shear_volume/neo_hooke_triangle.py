@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import formula, select
 from rheotwin.particles.shear_volume.group import Group, Memory, Room, parts_of
-from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, slope_of
+from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio, slope_of
 from rheotwin.particles.shear_volume.lanes import CHUNK
 from rheotwin.particles.shear_volume.memory import advance_arms
 from rheotwin.particles.shear_volume.recovery import viscosity_of_inverted
@@ -225,18 +225,11 @@ def add_triangle_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v
     return group.recovery.haste * stiffer
 
 
-@compiled(inside=True, allocates=True)
 def neo_hooke_energy(group: Group, memory: Memory, x: Array) -> float:
-    """Return the energy in springs and arms [J]."""
-    e, total = np.empty(SHAPE * CHUNK), 0.0
-    for chunk in range(group.constants.shape[0]):
-        c = group.constants[chunk]
-        gather_shapes(group.corners, chunk * CHUNK, x, e, c)
-        for k in range(min(CHUNK, group.number - chunk * CHUNK)):
-            ax, ay, bx, by = e[k], e[CHUNK + k], e[2 * CHUNK + k], e[3 * CHUNK + k]
-            half = 0.5 * (c[CHUNK + k] * (ax * ax + ay * ay) + c[3 * CHUNK + k] * (bx * bx + by * by))
-            half += c[2 * CHUNK + k] * (ax * bx + ay * by)
-            ratio, psi = e[4 * CHUNK + k], e[5 * CHUNK + k]
-            total += c[4 * CHUNK + k] * (half - ratio) * psi + 0.5 * c[5 * CHUNK + k] * (ratio - 1.0) ** 2
-            total += arm_energy(group, memory, chunk, k, e)
-    return total
+    """Return the energy in springs and arms [J] at positions (N, 3) [m]."""
+    c, e = group.columns, group.edges_at(x)
+    metric = np.einsum("eax,ebx->eab", e, e)
+    half = 0.5 * (c[1] * metric[:, 0, 0] + c[3] * metric[:, 1, 1]) + c[2] * metric[:, 0, 1]
+    ratio = c[0] * (e[:, 0, 0] * e[:, 1, 1] - e[:, 0, 1] * e[:, 1, 0])
+    springs = c[4] * (half - ratio) * inverse_ratio(ratio)[0] + 0.5 * c[5] * (ratio - 1.0) ** 2
+    return float(springs.sum()) + arm_energy(group, memory, metric)

@@ -271,15 +271,12 @@ def add_tet_recovery(group: Group, inverted: NDArray[np.bool_], x: Array, v: Arr
     return group.recovery.haste * stiffer
 
 
-@compiled(inside=True, allocates=True)
 def tet_energy(group: Group, memory: Memory, x: Array) -> float:
-    """Return the energy in springs and arms [J]."""
-    e, total = np.empty(9 * CHUNK), 0.0
-    for chunk in range(group.constants.shape[0]):
-        c = group.constants[chunk]
-        gather_tets(group.corners, chunk * CHUNK, x, e)
-        for k in range(min(CHUNK, group.number - chunk * CHUNK)):
-            _, ratio, y = _shape(e, c, k)
-            total += 1.5 * c[7 * CHUNK + k] * (np.cbrt(y) - 1.0) + 0.5 * c[8 * CHUNK + k] * (ratio - 1.0) ** 2
-            total += arm_energy(group, memory, chunk, k, e)
-    return total
+    """Return the energy in springs and arms [J] at positions (N, 3) [m]."""
+    c, e = group.columns, group.edges_at(x)
+    metric = np.einsum("eax,ebx->eab", e, e)
+    third = np.einsum("en,ne->e", metric[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]] * [1, 1, 1, 2, 2, 2], c[1:7]) / 3.0
+    ratio = c[0] * np.linalg.det(e)
+    y = 1.0 + (third**3 - ratio**2) * inverse_ratio(ratio)[0] ** 2
+    springs = 1.5 * c[7] * (np.cbrt(y) - 1.0) + 0.5 * c[8] * (ratio - 1.0) ** 2
+    return float(springs.sum()) + arm_energy(group, memory, metric)

@@ -37,7 +37,8 @@ _models: Any = models
 _Type: Any = types.Type
 _Primitive: Any = models.PrimitiveModel
 formula: Any = register_jitable(error_model="numpy", fastmath={"contract"}, _nrt=False, forceinline=True)
-"""Decorator of functions of numbers or vectors, merged into compiled code that calls them; Python calls them, too."""
+"""Decorator of functions of numbers or vectors, merged into compiled code that calls them; Python calls them, too,
+with numbers or, where they have no `min` and `max`, with NumPy arrays."""
 _CONTRACT = ("contract",)
 _BIT = ir.IntType(1)
 
@@ -200,12 +201,12 @@ def select(condition: Any, yes: Any, no: Any) -> Any:
     >>> select(1.0 > 2.0, "larger", "smaller")
     'smaller'
     """
-    return yes if condition else no
+    return np.where(condition, yes, no) if isinstance(condition, np.ndarray) else yes if condition else no
 
 
 def any_of(condition: Any) -> bool:
     """Tell whether a condition holds in some lane."""
-    return bool(condition)
+    return bool(np.any(condition))
 
 
 def _typed_select(context: Any) -> Any:
