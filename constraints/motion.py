@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 @compiled(inside=True)
 def count_up_to(times: Array, time: float, equal: bool) -> int:
-    """Return how many of ascending `times` lie before `time`, or at it if `equal`: numba's own takes long to compile."""
+    """Return how many of ascending `times` lie before `time`, or at it if `equal`; numba's own compiles for long."""
     low, high = 0, times.shape[0]
     while low < high:
         middle = (low + high) // 2

@@ -106,7 +106,10 @@ class InBoxes:
         """Return the compiled loop over a group, its runs, the lane of every element and how many lanes there are."""
         runs = element_runs(self.layout, group.corners)
         width = VECTOR_BYTES // self.motion.itemsize
-        add = in_runs(group.element, group.corners.shape[1], width, group.shared)
+        rows = len(group.numbers), 0 if group.shared else len(group.constants), group.rows
+        # Vectors of single precision take twice the work each, and memory keeps up without being asked.
+        fetched = rows if self.motion.itemsize == 8 else (0, 0, 0)
+        add = in_runs(group.element, group.corners.shape[1], width, group.shared, fetched)
         return add, runs.table, runs.of_element, runs.lanes
 
     def begin(self) -> Stage:

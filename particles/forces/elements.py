@@ -27,8 +27,9 @@ from rheotwin.kernels.vectors import formula, load, store
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-REST, WEIGHT = 0, 1
-"""Rows of what an element with a network knows of itself: rest length [m] of edges or 1/V0 of cells; its weight."""
+REST = 0
+"""Row of what an element with a network knows of itself: rest length [m] of edges or 1/V0 of cells, if it is read; the
+weight follows where constants are shared."""
 STIFFNESS, VISCOSITY, ARMS = 0, 1, 2
 """Rows of constants: k, eta, and from `ARMS` on kappa, exp(-A h) and (1 - exp(-A h))/A of every arm."""
 ARM_ROWS = 3
@@ -93,8 +94,8 @@ def add_forces_at_rest(group: ElementGroup, x: Array, v: Array, force: Array) ->
 
 
 @cache
-def linear_response(spring: bool, arms: int, weighted: bool) -> Any:
-    """Return f(constants, numbers, states, at, strain, rate), which advances the arms."""
+def linear_response(spring: bool, arms: int, weight: int | None) -> Any:
+    """Return f(constants, numbers, states, at, strain, rate), which advances the arms; `weight` is its row."""
 
     @formula
     def linear_response(constants: Any, numbers: Any, states: Any, at: Any, strain: Any, rate: Any) -> Any:
@@ -106,7 +107,7 @@ def linear_response(spring: bool, arms: int, weighted: bool) -> Any:
             z = load(constants, first + 1, at) * load(states, arm, at) + load(constants, first + 2, at) * rate
             store(states, arm, at, z)
             f = f + load(constants, first, at) * z
-        return f * load(numbers, WEIGHT, at) if weighted else f
+        return f if weight is None else f * load(numbers, weight, at)
 
     return linear_response
 
@@ -115,9 +116,10 @@ def linear_group(elements: Elements, element: Any, rest: Array, state: str | Non
     """Pack elements with networks; `element(spring, response)` makes their function, `rest` (M,) is row REST."""
     columns, arms = constants_of(elements), len(elements.arm_stiffness)
     found = shared_constants(columns)
-    spring, weighted = bool(np.any(elements.stiffness)), found is not None
-    made = element(spring, linear_response(spring, arms, weighted))
-    numbers = rest[None] if found is None else np.stack([rest, found[0]])
+    spring = bool(np.any(elements.stiffness))
+    known = [rest] if spring or len(elements.corners[0]) > 2 else []  # edges without springs have no use for it
+    made = element(spring, linear_response(spring, arms, None if found is None else len(known)))
+    numbers = np.array([*known, *([] if found is None else [found[0]])]).reshape(-1, len(rest))
     every = slice(0, len(elements.corners))
     constants = columns if found is None else found[1]
     return ElementGroup(made, elements.corners, numbers, constants, state, every, arms)

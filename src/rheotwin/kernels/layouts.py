@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.lanes import Lanes, whole
-from rheotwin.kernels.vectors import Slot, Vector, slots
+from rheotwin.kernels.vectors import Slot, Vector, fetch, slots
 
 _types: Any = types
 _tools: Any = cgutils
@@ -254,10 +254,14 @@ def in_batches(element: Any, corners: int, shared: int = 0) -> Any:
 
 
 @cache
-def in_runs(element: Any, corners: int, lanes: int, shared: int = 0) -> Any:
-    """Return the compiled loop over runs (R, corners + 2): first place of every corner, first lane, number of lanes."""
+def in_runs(element: Any, corners: int, lanes: int, shared: int = 0, fetched: tuple[int, int, int] = (0, 0, 0)) -> Any:
+    """Return the compiled loop over runs (R, corners + 2): first place of every corner, first lane, number of lanes.
+
+    It asks memory in time for the first rows of numbers, constants and states, as many as are `fetched`: beside some
+    twenty arrays that are read, the machine's own guess of what comes next leaves a body larger than the cache waiting.
+    """
     corners_of, slot, slots_of = _corners_of(corners), slots(lanes), _slots_from(corners, lanes)
-    kept = _kept(shared)
+    kept, (of_numbers, of_constants, of_states) = _kept(shared), fetched
 
     @compiled(vectors=True)
     def add_in_runs(
@@ -268,6 +272,12 @@ def in_runs(element: Any, corners: int, lanes: int, shared: int = 0) -> Any:
         for r in range(runs.shape[0]):
             first, lane = corners_of(runs, r), runs[r, corners]
             for k in range(0, runs[r, corners + 1], lanes):
+                for row in range(of_numbers):
+                    fetch(numbers, row, slot(lane + k))
+                for row in range(of_constants):
+                    fetch(constants, row, slot(lane + k))
+                for row in range(of_states):
+                    fetch(states, row, slot(lane + k))
                 element(x, v, force, slots_of(first, k), slot(lane + k), numbers, own, states, h)
 
     return add_in_runs

@@ -329,11 +329,12 @@ def numbers_of(count: int) -> Any:
 
 def _fetch(typing: Any, array: Any, row: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature.args[0], arguments[0], *arguments[1:])
+        row = context.cast(builder, arguments[1], signature.args[1], _types.int64)
+        place = _place(context, builder, signature.args[0], arguments[0], row, arguments[2])
         Lanes(builder, context.get_data_type(array.dtype), at.count).fetch_ahead(place)
         return context.get_dummy_value()
 
-    return _types.void(array, _types.int64, at), generate
+    return _types.void(array, row, at), generate
 
 
 fetch: Any = intrinsic(_fetch)
