@@ -69,19 +69,26 @@ def fill_volumes(x: Array, cells: Indices, volumes: Array, gradients: Array) -> 
 
 def cell_volumes(x: Array, cells: Indices) -> tuple[Array, Array]:
     """Return signed areas or volumes (nC,) [m^d] and gradients (nC, corners, 3) [m^(d-1)] at positions (N, 3)."""
-    sides, gradients = x[cells[:, 1:]] - x[cells[:, :1]], np.zeros((*cells.shape, 3))
+    gradients = np.zeros((*cells.shape, 3))
     if not len(cells):  # as in one dimension, whose cells have two corners
         return np.zeros(0), gradients
+    corners = x.T[:, cells.T]
+    sides = corners[:, 1:] - corners[:, :1]
     if cells.shape[1] == 3:
-        gradients[:, 1, 0], gradients[:, 1, 1] = 0.5 * sides[:, 1, 1], -0.5 * sides[:, 1, 0]
-        gradients[:, 2, 0], gradients[:, 2, 1] = -0.5 * sides[:, 0, 1], 0.5 * sides[:, 0, 0]
-    else:
-        for corner, (a, b) in enumerate(((1, 2), (2, 0), (0, 1)), start=1):
-            for axis, (k, m) in enumerate(((1, 2), (2, 0), (0, 1))):
-                minor = sides[:, a, k] * sides[:, b, m] - sides[:, a, m] * sides[:, b, k]
-                gradients[:, corner, axis] = minor / 6.0
-    gradients[:, 0] = -gradients[:, 1:].sum(axis=1)
-    return np.einsum("cx,cx->c", sides[:, 0], gradients[:, 1]), gradients
+        (ax, bx), (ay, by) = sides[0], sides[1]
+        gradients[:, 1, 0], gradients[:, 1, 1], gradients[:, 2, 0], gradients[:, 2, 1] = (
+            by / 2,
+            -bx / 2,
+            -ay / 2,
+            ax / 2,
+        )
+        gradients[:, 0] = -(gradients[:, 1] + gradients[:, 2])
+        return ax * gradients[:, 1, 0] + ay * gradients[:, 1, 1], gradients
+    for corner, (a, b) in enumerate(((1, 2), (2, 0), (0, 1)), start=1):
+        for axis, (k, m) in enumerate(((1, 2), (2, 0), (0, 1))):
+            gradients[:, corner, axis] = (sides[k, a] * sides[m, b] - sides[m, a] * sides[k, b]) / 6.0
+    gradients[:, 0] = -(gradients[:, 1] + gradients[:, 2] + gradients[:, 3])
+    return sum(sides[axis, 0] * gradients[:, 1, axis] for axis in range(3)), gradients
 
 
 def volume_rates(gradients: Array, velocities: Array, cells: Indices) -> Array:

@@ -93,7 +93,7 @@ def softened(g: Any, c: Any, stiff: Any, soft: Any, start: Any, end: Any, expone
     if any_of(size > start * (1.0 + c / stiff)):
         above = size >= end * (1.0 + c / soft)
         f, flow = select(above, g * soft / (c + soft), f), select(above, g / (c + soft), flow)
-        between = (size > start * (1.0 + c / stiff)) & (size < end * (1.0 + c / soft)) & (exponent > 0.0 * size)
+        between = (size > start * (1.0 + c / stiff)) & (size < end * (1.0 + c / soft)) & (exponent > 0.0)
         if any_of(between):
             root = _between(size, between, c / stiff, start, end, exponent, guess)
             f = select(between, math.copysign(root, g), f)

@@ -181,14 +181,25 @@ _define(math.exp, 1, lambda lanes, a: lanes.exponential(a))
 
 
 def _define_of_masks(function: Any, emit: Callable[[Any, Any, Any], Any]) -> None:
+    """Let compiled code combine conditions; one of numbers is the same in every lane."""
+
     def typing(context: Any) -> Any:
-        return lambda a, b: a if isinstance(a, Mask) and a == b else None
+        def typer(a: Any, b: Any) -> Any:
+            masks = {kind for kind in (a, b) if isinstance(kind, Mask)}
+            known = all(isinstance(kind, Mask | _types.Boolean) for kind in (a, b))
+            return masks.pop() if len(masks) == 1 and known else None
+
+        return typer
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return emit(builder, *arguments)
+        lanes = Lanes(builder, _BIT, signature.return_type.count)
+        pairs = zip(arguments, signature.args, strict=True)
+        values = [value if isinstance(kind, Mask) else lanes.splat(value) for value, kind in pairs]
+        return emit(builder, *values)
 
     type_callable(function)(typing)
-    lower_builtin(function, Mask, Mask)(generate)
+    for kinds in ((Mask, Mask), (Mask, _types.Boolean), (_types.Boolean, Mask)):
+        lower_builtin(function, *kinds)(generate)
 
 
 _define_of_masks(operator.and_, lambda builder, a, b: builder.and_(a, b))
