@@ -18,9 +18,12 @@ from skfem import FacetBasis, LinearForm
 
 from rheotwin.constraints.motion import Motion, motion_rates
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.fem.body import Body
+from rheotwin.fem.finite.body import DESCRIPTIONS, finite_body
 from rheotwin.fem.linear import require_no_free_modes
 from rheotwin.fem.space import Space
-from rheotwin.fem.system import BodySystem, Discretisation, body_system
+from rheotwin.fem.system import Discretisation, linear_body
+from rheotwin.fem.term import Term
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import on_axis
 
@@ -52,7 +55,7 @@ class Model:
     """Matrices, supports, loads and tools over all rows of all bodies."""
 
     problem: Problem
-    bodies: tuple[BodySystem, ...]
+    bodies: tuple[Body, ...]
     first_rows: tuple[int, ...]
     points: Array
     owners: NDArray[np.int64]
@@ -72,11 +75,16 @@ class Model:
         """Length of a vector."""
         return int(self.points.size)
 
-    def parts(self) -> Iterator[tuple[BodySystem, slice]]:
+    def parts(self) -> Iterator[tuple[Body, slice]]:
         """Iterate over bodies and the components of vectors that are theirs."""
         d = self.dimension
         for body, first in zip(self.bodies, self.first_rows, strict=True):
             yield body, slice(first * d, first * d + body.space.size)
+
+    @cached_property
+    def terms(self) -> tuple[tuple[Term, slice], ...]:
+        """Terms of all bodies one after the other, with the components of their bodies."""
+        return tuple((term, rows) for body, rows in self.parts() for term in body.terms)
 
     @cached_property
     def vertex_rows(self) -> Indices:
@@ -139,7 +147,7 @@ def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribe
     return inherited if convex else np.asarray(inherited & ~space.chords)
 
 
-def _owners(problem: Problem, bodies: tuple[BodySystem, ...]) -> NDArray[np.int64]:
+def _owners(problem: Problem, bodies: tuple[Body, ...]) -> NDArray[np.int64]:
     """Return the first support that holds each component, and what symmetry or packing holds."""
     found = []
     for body, system in zip(problem.bodies, bodies, strict=True):
@@ -188,7 +196,7 @@ def _spread(space: Space, shares: Array) -> Array:
     return out
 
 
-def _loads(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[int, ...]) -> tuple[Load, ...]:
+def _loads(problem: Problem, bodies: tuple[Body, ...], first_rows: tuple[int, ...]) -> tuple[Load, ...]:
     def placed(load: NodalLoad) -> Load:
         found = []
         for body, system, first in zip(problem.bodies, bodies, first_rows, strict=True):
@@ -206,7 +214,7 @@ def _loads(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[i
     return tuple(placed(load) for load in problem.loads)
 
 
-def _tools(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[int, ...]) -> tuple[RigidTool, ...]:
+def _tools(problem: Problem, bodies: tuple[Body, ...], first_rows: tuple[int, ...]) -> tuple[RigidTool, ...]:
     def placed(tool: RigidTool) -> RigidTool:
         touchable = np.zeros(len(problem.points), dtype=bool)
         touchable[tool.candidates] = True
@@ -219,7 +227,7 @@ def _tools(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[i
     return tuple(placed(tool) for tool in problem.tools)
 
 
-def _row_points(problem: Problem, bodies: tuple[BodySystem, ...]) -> Array:
+def _row_points(problem: Problem, bodies: tuple[Body, ...]) -> Array:
     """Rest positions of all rows; those behind the nodes stand at the first node of their body."""
     found = []
     for body in bodies:
@@ -230,7 +238,7 @@ def _row_points(problem: Problem, bodies: tuple[BodySystem, ...]) -> Array:
 
 def build_model(problem: Problem, choice: Discretisation) -> Model:
     """Discretise a problem."""
-    bodies = tuple(body_system(body, problem, choice) for body in problem.bodies)
+    bodies = tuple(_body(body, problem, choice) for body in problem.bodies)
     starts = np.cumsum([0, *(body.space.rows for body in bodies)])
     first_rows = tuple(int(start) for start in starts[:-1])
     return Model(
@@ -244,6 +252,12 @@ def build_model(problem: Problem, choice: Discretisation) -> Model:
         mass=block_diag([body.mass for body in bodies], format="csr"),
         lumped=not choice.consistent_mass,
     )
+
+
+def _body(body: ProblemBody, problem: Problem, choice: Discretisation) -> Body:
+    if choice.kinematics in DESCRIPTIONS:
+        return finite_body(body, problem, choice.kinematics)
+    return linear_body(body, problem, choice)
 
 
 def require_held(model: Model) -> None:

@@ -164,4 +164,5 @@ class FemOptions(BaseModel):
             incompressible=self.incompressible,
             constrained=self.constrained,
             soft_volume=self.soft_volume,
+            kinematics=self.kinematics,
         )

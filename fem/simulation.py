@@ -18,7 +18,7 @@ from rheotwin.fem.contact.support import LAWFUL
 from rheotwin.fem.links import link_report, link_tensions, without_links
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
-from rheotwin.fem.state import State, internal_force, kinetic_energy, stored_energy
+from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 class FemSimulation:
-    """A small-strain finite-element model on its way."""
+    """A finite-element model on its way, whatever its kinematics and its rule in time."""
 
     def __init__(self, problem: Problem, options: FemOptions) -> None:
         self._problem, self._options = problem, options
@@ -45,7 +45,7 @@ class FemSimulation:
         self._links = link_report(self._model) if problem.links else None
         if self._links is not None and self._links.dependent:
             warnings.warn(str(self._links.sentence()), stacklevel=2)
-        self._lawful = problem.contact is not None and options.stepper in LAWFUL
+        self._lawful = problem.contact is not None and options.kinematics == "small" and options.stepper in LAWFUL
 
     @property
     def stable_step(self) -> float:
@@ -78,9 +78,9 @@ class FemSimulation:
             self.step_count += self._stepper.advance(self._state, self.step_count, wanted)
             return
         for _ in range(wanted):
-            begin = self.time
+            end = time_of(self._step_fraction, self.step_count + 1)
+            self._stepper.step(self._state, self.time, end)  # which may find no solution
             self.step_count += 1
-            self._stepper.step(self._state, begin, self.time)
             if not np.abs(self._state.u).max() <= RUNAWAY * self._problem.extent:
                 break  # the run loop says where; stopping here makes the time it names independent of chunks
 
@@ -91,7 +91,7 @@ class FemSimulation:
     def _outside_and_links(self) -> tuple[Array, Array]:
         """Return what supports and tools exert (rows, d) [N], and the multipliers of links."""
         model, state = self._model, self._state
-        residual = model.mass @ state.acceleration - model.applied(self.time) + internal_force(model, state)
+        residual = model.mass @ state.acceleration - model.applied(self.time) + state.internal_force(model)
         multipliers = np.zeros(0)
         if model.problem.links:
             others = contact_normals(model, state.contacts)
@@ -161,21 +161,20 @@ class FemSimulation:
             found["defect"] = self._state.ledger.defect(kinetic, stored)
         return found
 
-    def _vertex_stress(self, *, memory_only: bool) -> Array:
-        state, found = self._state, []
-        for (body, rows), memories in zip(self._model.parts(), state.memories, strict=True):
-            states = [memory.sum(axis=0) for memory in memories]
-            if not memory_only:
-                for k, term in enumerate(body.terms):
-                    channel = term.channel
-                    now = channel.equilibrium * state.u[rows] + channel.viscosity * state.rate[rows]
-                    states[k] = states[k] + term.measure(now)
-            found.append(body.vertex_stress(states))
-        return np.concatenate(found)
+    def _stress(self, *, memory_only: bool) -> Array:
+        """Return the stresses (N, 6) [Pa] of all bodies, or what memories hold of them."""
+        state = self._state
+        bodies = zip(self._model.parts(), state.memories, strict=True)
+        return np.concatenate(
+            [
+                body.vertex_stress(state.u[rows], state.rate[rows], memories, memory_only=memory_only)
+                for (body, rows), memories in bodies
+            ]
+        )
 
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
-        stress = self._vertex_stress(memory_only=False)
+        stress = self._stress(memory_only=False)
         contact = self._pushes().on_nodes(len(self._model.points))
         strains = [body.vertex_strain(self._state.u[rows]) for body, rows in self._model.parts()]
         return {
@@ -184,7 +183,7 @@ class FemSimulation:
             "stress": stress,
             "strain": np.concatenate(strains),
             "von_mises_stress": von_mises(stress),
-            "memory_stress": self._vertex_stress(memory_only=True),
+            "memory_stress": self._stress(memory_only=True),
             "contact_force": contact[self._model.vertex_rows],
         }
 

@@ -6,6 +6,7 @@ packed *inner* unknowns such as the out-of-plane strain of a plane-stress cell. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -144,6 +145,10 @@ class Space:
         places = self.places_in(cells)
         return self.strain if places is ... else self.strain[(6 * places[:, None] + np.arange(6)).ravel()]
 
+    def strains_in(self, cells: Cells) -> Callable[[Array], Array]:
+        """Return the map from a vector to the strains (points, 6) in some cells."""
+        return lambda vector: np.asarray((self.strain @ vector).reshape(-1, 6)[self.places_in(cells)])
+
     def basis_in(self, cells: Cells) -> Basis:
         """Return the basis on some cells; its matrices have the size of the whole."""
         return self.basis if cells is ... else self.basis.with_elements(cells)
@@ -157,6 +162,12 @@ class Space:
     def averaging(self) -> csr_matrix:
         """Sparse map from quadrature points to vertices."""
         return averaging_operator(self.basis, self.cell, axisymmetric=self.axisymmetric)
+
+    def vertex_strain(self, u: Array, out_of_plane: Array | float = 0.0) -> Array:
+        """Return the strain (vertices, 6) of u (size,); ZZ is `out_of_plane` (XX + YY) more, point by point."""
+        strain = (self.strain @ u).reshape(-1, 6)
+        strain[:, 2] += out_of_plane * (strain[:, 0] + strain[:, 1])
+        return np.asarray(self.averaging @ strain)
 
 
 def mixed_space(mesh: Any, cell: str, basis: Basis, *, axisymmetric: bool = False) -> Space:

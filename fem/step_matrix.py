@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, block_diag, csr_matrix
+from scipy.sparse import block_array, block_diag, csr_matrix, vstack
 
 from rheotwin.fem.linear import Choice, Factor, Nodes, WarmStart, factorise
 from rheotwin.fem.model import Model
@@ -20,8 +20,8 @@ class StepMatrix:
 
     model: Model
     mass_factor: float
-    stiffnesses: tuple[tuple[float, ...], ...]
-    """kappa per body and term."""
+    stiffnesses: tuple[float, ...]
+    """kappa per term of the model."""
     factor: Factor
     extra: int
     """Rows behind the displacements: pressures of mixed terms."""
@@ -31,9 +31,8 @@ class StepMatrix:
     def apply(self, x: Array) -> Array:
         """Return (m M + sum kappa J) x on all components."""
         out = self.mass_factor * (self.model.mass @ x) if self.mass_factor else np.zeros_like(x)
-        for (body, rows), stiffnesses in zip(self.model.parts(), self.stiffnesses, strict=True):
-            for term, stiffness in zip(body.terms, stiffnesses, strict=True):
-                out[rows] += stiffness * term.force(term.measure(x[rows]))
+        for (term, rows), stiffness in zip(self.model.terms, self.stiffnesses, strict=True):
+            out[rows] += stiffness * term.force(term.measure(x[rows]))
         return np.asarray(out)
 
     def solve(self, right: Array) -> Array:
@@ -66,29 +65,28 @@ class StepMatrix:
 def step_matrix(
     model: Model,
     mass_factor: float,
-    stiffnesses: tuple[tuple[float, ...], ...],
+    stiffnesses: tuple[float, ...],
     choice: Choice,
     *,
     remember: bool = True,
 ) -> StepMatrix:
     """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
-    blocks, gradients, masses = [], [], []
-    for (body, _), kappas in zip(model.parts(), stiffnesses, strict=True):
-        block, rows, modulus = mass_factor * body.mass, None, 0.0
-        for term, kappa in zip(body.terms, kappas, strict=True):
-            if term.augmentation is not None:  # all mixed terms of a body share one pressure space
-                rows, modulus = term.augmentation, modulus + kappa
-            elif term.matrix is not None:
+    blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)
+    for body, _ in model.parts():
+        block, mixed = mass_factor * body.mass, []
+        for term, kappa in zip(body.terms, kappas, strict=False):
+            if term.matrix is not None:
                 block = block + kappa * term.matrix
+            elif term.augmentation is not None and kappa:
+                mixed.append((term.augmentation, kappa))
         blocks.append(block)
-        if rows is not None and modulus:
-            # One size for stiffnesses and areas, whatever the units: pivots are judged by their size.
-            scale = float(np.abs(block.diagonal()).max() / np.abs(rows.gradient.data).max())
-            gradients.append(scale * rows.gradient)
-            masses.append(scale**2 / modulus * rows.mass)
-        else:
-            gradients.append(csr_matrix((0, body.space.size)))
-            masses.append(csr_matrix((0, 0)))
+        # One size for stiffnesses and areas, whatever the units: pivots are judged by their size.
+        size, rows = float(np.abs(block.diagonal()).max()), [csr_matrix((0, body.space.size))]
+        for term_rows, kappa in mixed:
+            scale = size / float(np.abs(term_rows.gradient.data).max())
+            rows.append(scale * term_rows.gradient)
+            masses.append(scale**2 / kappa * term_rows.mass)
+        gradients.append(vstack(rows, format="csr"))
     free = model.free
     matrix = block_diag(blocks, format="csr")[free][:, free]
     extra = sum(pressure.shape[0] for pressure in masses)

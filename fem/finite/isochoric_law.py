@@ -19,6 +19,8 @@ class Isochoric:
     sigma = 2 eta dev(d) + eta_K tr(d) I.
     """
 
+    symmetric_flow = False
+
     def drivers(self, strain: Array) -> Drivers:
         """Return J - 1, J C^-1 and tau = 2 J^(-2/3) C^-1 dev(E): in this form small strains keep all their digits."""
         green = strain_tensor(strain)

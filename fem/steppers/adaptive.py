@@ -114,7 +114,7 @@ class AdaptiveStepper:
                 self._rejected += 1
                 level = min(FINEST, level + max(1, ceil(0.5 * log2(min(error, 4.0**FINEST)))))
                 continue
-            _take_over(state, tried)
+            state.take_over(tried)
             self._note(level, error)
             done += 2 ** (FINEST - level)
             if error < EASY and level > 0 and done % 2 ** (FINEST - level + 1) == 0:
@@ -139,9 +139,3 @@ class AdaptiveStepper:
         moved = max(np.abs(kept.u).max(), np.abs(kept.v).max() * self._h)
         scale = max(float(moved), SMALLEST_SCALE * self._model.problem.extent)
         return kept, float(np.abs(kept.u - other.u).max()) / (self._tolerance * scale)
-
-
-def _take_over(state: State, other: State) -> None:
-    """Make `state` the same as `other`."""
-    for name, value in vars(other).items():
-        setattr(state, name, value)

@@ -8,6 +8,7 @@ from typing import cast
 from rheotwin.constraints.patches import PatchKind
 from rheotwin.constraints.rank import RankReport
 from rheotwin.constraints.stabilisation import Constraint
+from rheotwin.fem.finite.newton import Limits
 from rheotwin.fem.links import model_links, require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
@@ -20,6 +21,7 @@ from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.fem.steppers.implicit import ImplicitStepper
 from rheotwin.fem.steppers.midpoint import midpoint
+from rheotwin.fem.steppers.newton import NewtonStepper
 from rheotwin.fem.steppers.protocol import Stepper
 from rheotwin.fem.steppers.quasi_static import quasi_static
 from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
@@ -73,6 +75,9 @@ def _usual_step(model: Model, options: FemOptions) -> float:
 
 def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
+    if options.kinematics != "small":
+        limits = Limits(options.newton_tolerance, options.newton_iterations)
+        return NewtonStepper(model, limits, inertia=options.inertia, description=options.kinematics)
     if options.stepper in EXPLICIT_RULES:
         return _explicit(model, h, options)
     if options.stepper == "central-difference":

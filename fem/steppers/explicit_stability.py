@@ -39,16 +39,13 @@ def stable_step(model: Model, rule: ExplicitRule, choice: Choice) -> float:
     """Return the largest stable step [s] of all bodies."""
     require_mass(model)
     found = float("inf")
-    for (body, rows), free in zip(model.parts(), _free_of_bodies(model), strict=True):
+    for body, rows in model.parts():
+        free = np.flatnonzero(~model.held[rows])
         if not free.size or not body.terms:
             continue
         largest = [_largest_eigenvalue(model, term, rows, free, choice) for term in body.terms]
         found = min(found, modal_limit([term.channel for term in body.terms], largest, rule))
     return found
-
-
-def _free_of_bodies(model: Model) -> list[NDArray[np.int64]]:
-    return [np.flatnonzero(~model.held[rows]) for _, rows in model.parts()]
 
 
 def _largest_eigenvalue(model: Model, term: Term, rows: slice, free: NDArray[np.int64], choice: Choice) -> float:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import Choice, factorise
 from rheotwin.fem.links import link_report
 from rheotwin.fem.model import Model
-from rheotwin.fem.state import State
+from rheotwin.fem.state import State, internal_force
 from rheotwin.fem.steppers.touching import Pressing, Touching, contact_rows
 
 Array = NDArray[np.float64]
@@ -113,33 +114,23 @@ class FirstOrderSystem:
         model, n = self.model, self.model.size
         u, v, memories = y[:n], y[n : 2 * n], self._memories_of(y)
         loads = model.applied(time)
-        answer = self.respond(loads + self.internal(u, v, memories), u, v, time, touching, after=after)
+        answer = self.respond(loads - internal_force(model, u, v, memories), u, v, time, touching, after=after)
         out = np.empty_like(y)
         out[:n], out[n : 2 * n] = v, answer.acceleration
         out[2 * n : 2 * n + 2] = self._powers(v, memories, loads, answer) if self._account else 0.0
-        grown = self._memories_of(out)
-        for (body, rows), before, after_ in zip(model.parts(), memories, grown, strict=True):
-            for term, memory, target in zip(body.terms, before, after_, strict=True):
-                if len(memory):
-                    strengths, times = np.array(term.channel.strengths), np.array(term.channel.times)
-                    target[:] = strengths[:, None] * term.measure(v[rows]) - memory / times[:, None]
+        grown = chain(*self._memories_of(out))
+        for (term, rows), memory, target in zip(model.terms, chain(*memories), grown, strict=True):
+            if len(memory):
+                strengths, times = np.array(term.channel.strengths), np.array(term.channel.times)
+                target[:] = strengths[:, None] * term.measure(v[rows]) - memory / times[:, None]
         return out
 
     def respond_to(self, y: Array, time: float, touching: Touching, *, after: bool, unilateral: bool) -> Response:
         """Return the answer to a state; `unilateral` lets contacts that would pull go."""
         n = self.model.size
         u, v = y[:n], y[n : 2 * n]
-        force = self.model.applied(time) + self.internal(u, v, self._memories_of(y))
+        force = self.model.applied(time) - internal_force(self.model, u, v, self._memories_of(y))
         return self.respond(force, u, v, time, touching, after=after, unilateral=unilateral)
-
-    def internal(self, u: Array, v: Array, memories: list[list[Array]]) -> Array:
-        """Return -sum J (g_inf e(u) + sum_a w_a + eta e(v)) (size,) [N]."""
-        force = np.zeros(self.model.size)
-        for (body, rows), histories in zip(self.model.parts(), memories, strict=True):
-            for term, memory in zip(body.terms, histories, strict=True):
-                deformed = term.channel.equilibrium * u[rows] + term.channel.viscosity * v[rows]
-                force[rows] -= term.force(term.measure(deformed) + memory.sum(axis=0))
-        return force
 
     def respond(
         self,
@@ -234,14 +225,13 @@ class FirstOrderSystem:
         """Return the power [W] done from outside, and lost in dashpots: sum eta e'Je + w'Jw/(g tau)."""
         done = float((loads + answer.pressed) @ v + answer.support @ v[self.held])
         lost = 0.0
-        for (body, rows), histories in zip(self.model.parts(), memories, strict=True):
-            for term, memory in zip(body.terms, histories, strict=True):
-                channel = term.channel
-                if channel.viscosity:
-                    measure = term.measure(v[rows])
-                    lost += channel.viscosity * term.product(measure, measure)
-                for strength, time, w in zip(channel.strengths, channel.times, memory, strict=True):
-                    lost += term.product(w, w) / (strength * time)
+        for (term, rows), memory in zip(self.model.terms, chain(*memories), strict=True):
+            channel = term.channel
+            if channel.viscosity:
+                measure = term.measure(v[rows])
+                lost += channel.viscosity * term.product(measure, measure)
+            for strength, time, w in zip(channel.strengths, channel.times, memory, strict=True):
+                lost += term.product(w, w) / (strength * time)
         return done, lost
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ class ImplicitStepper:
         self._model, self._scheme, self._h, self._account = model, scheme, h, account
         if not scheme.dynamic:
             require_held(model)
-        self._channels = tuple(tuple(_coefficients(scheme, term, h) for term in body.terms) for body in model.bodies)
-        stiffnesses = tuple(tuple(channel.stiffness for channel in body) for body in self._channels)
+        self._channels = tuple(_coefficients(scheme, term, h) for term, _ in model.terms)
+        stiffnesses = tuple(channel.stiffness for channel in self._channels)
         self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice, remember=remember)
         self._impulses = Impulses(model, choice, h) if scheme.dynamic else None
         columns = NodeColumns(self._matrix.solve, model.dimension, model.size)
@@ -92,6 +93,13 @@ class ImplicitStepper:
             self._enter_work(state, du, contacts, loads, history)
         self._accept(state, du, contacts, end)
 
+    def _terms(self, state: State) -> Iterator[tuple[Term, slice, ChannelStep, Array]]:
+        """Iterate over terms with their components, coefficients and histories."""
+        for (term, rows), factors, memory in zip(
+            self._model.terms, self._channels, chain(*state.memories), strict=True
+        ):
+            yield term, rows, factors, memory
+
     def _balanced(self, term: Term, factors: ChannelStep, state: State, rows: slice, memory: Array) -> Array:
         """Return e_u u + sum e_w w + e_v v + e_a a, the part of the balanced stress known before the step."""
         known = factors.on_displacement * state.u[rows]
@@ -105,9 +113,8 @@ class ImplicitStepper:
         right = np.zeros(self._model.size)
         if self._scheme.dynamic:
             right += self._model.mass @ (on_v * state.v + on_a * state.acceleration)
-        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
-            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
-                right[rows] -= term.force(self._balanced(term, factors, state, rows, memory))
+        for term, rows, factors, memory in self._terms(state):
+            right[rows] -= term.force(self._balanced(term, factors, state, rows, memory))
         return right
 
     def _accept(self, state: State, du: Array, contacts: Contacts, end: float) -> None:
@@ -139,14 +146,13 @@ class ImplicitStepper:
         state.v, state.acceleration = velocity, acceleration
         state.rate = velocity if scheme.rate_is_velocity else rate
         state.contacts = contacts
-        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
-            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
-                before = memory.copy() if self._account else None
-                memory *= factors.decay[:, None]
-                if len(memory):
-                    memory += factors.gain[:, None] * term.measure(du[rows])
-                if before is not None:
-                    state.ledger.dissipated += self._dissipated(term, du[rows], before, memory)
+        for term, rows, factors, memory in self._terms(state):
+            before = memory.copy() if self._account else None
+            memory *= factors.decay[:, None]
+            if len(memory):
+                memory += factors.gain[:, None] * term.measure(du[rows])
+            if before is not None:
+                state.ledger.dissipated += self._dissipated(term, du[rows], before, memory)
 
     def _dissipated(self, term: Term, du: Array, before: Array, after: Array) -> float:
         """Return h (w_mid' J w_mid/(g tau) + eta (du/h)' J (du/h)) [J] with w_mid the mean of the step."""
@@ -162,13 +168,12 @@ class ImplicitStepper:
     def _taken_up(self, state: State, du: Array) -> float:
         """Return the work [J] of internal forces: springs and memories by the trapezoidal rule, dashpots at du/h."""
         total = 0.0
-        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
-            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
-                change, channel = term.measure(du[rows]), term.channel
-                later = factors.decay @ memory + factors.gain.sum() * change
-                solid = channel.equilibrium * (term.measure(state.u[rows]) + 0.5 * change)
-                solid = solid + 0.5 * (memory.sum(axis=0) + later)
-                total += term.product(solid + channel.viscosity / self._h * change, change)
+        for term, rows, factors, memory in self._terms(state):
+            change, channel = term.measure(du[rows]), term.channel
+            later = factors.decay @ memory + factors.gain.sum() * change
+            solid = channel.equilibrium * (term.measure(state.u[rows]) + 0.5 * change)
+            solid = solid + 0.5 * (memory.sum(axis=0) + later)
+            total += term.product(solid + channel.viscosity / self._h * change, change)
         return total
 
     def _enter_work(self, state: State, du: Array, contacts: Contacts, loads: Array, history: Array) -> None:

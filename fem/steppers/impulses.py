@@ -13,7 +13,6 @@ from scipy.sparse.linalg import spsolve
 from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.linear import Choice, Nodes, factorise
 from rheotwin.fem.model import Model
-from rheotwin.fem.term import Augmentation
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]
@@ -83,18 +82,13 @@ class Impulses:
 def _volume_rates(model: Model, h: float) -> tuple[csr_matrix, csr_matrix]:
     """Return B (pressures, size) and 2 C/(K h^2) of all rigid volumes."""
     gradients, compliances = [csr_matrix((0, model.size))], [csr_matrix((0, 0))]
-    for body, columns in model.parts():
-        for term in body.terms:
-            if term.rigid and term.augmentation is not None:
-                rows = term.augmentation
-                before, behind = columns.start, model.size - columns.stop
-                gradients.append(hstack([_none(rows, before), rows.gradient, _none(rows, behind)]))
-                compliances.append(2.0 / (term.channel.equilibrium * h**2) * rows.mass)
+    for term, columns in model.terms:
+        if term.rigid and term.augmentation is not None:
+            rows = term.augmentation
+            before, behind = (csr_matrix((rows.mass.shape[0], n)) for n in (columns.start, model.size - columns.stop))
+            gradients.append(hstack([before, rows.gradient, behind]))
+            compliances.append(2.0 / (term.channel.equilibrium * h**2) * rows.mass)
     return vstack(gradients, format="csr"), block_diag(compliances, format="csr")
-
-
-def _none(rows: Augmentation, columns: int) -> csr_matrix:
-    return csr_matrix((rows.mass.shape[0], columns))
 
 
 def _massive(model: Model) -> NDArray[np.int64]:

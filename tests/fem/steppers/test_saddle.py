@@ -13,7 +13,7 @@ from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import Model, build_model
 from rheotwin.fem.options import FemOptions
-from rheotwin.fem.state import State, internal_force
+from rheotwin.fem.state import State
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
 from rheotwin.fem.steppers.touching import Touching
@@ -57,7 +57,7 @@ def test_multipliers_are_the_reactions(
         stepper.step(state, k * h, (k + 1) * h)
     system = stepper._system
     answer = system.respond_to(system.packed(state), 0.1, Touching.none(), after=False, unilateral=True)
-    residual = model.mass @ state.acceleration + internal_force(model, state) - model.applied(0.1)
+    residual = model.mass @ state.acceleration + state.internal_force(model) - model.applied(0.1)
     scale = np.abs(residual).max()
     assert scale > 1.0
     np.testing.assert_allclose(answer.support, residual[system.held], atol=1e-11 * scale)

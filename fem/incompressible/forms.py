@@ -1,4 +1,10 @@
-"""The pairs of displacement and pressure spaces on offer, built with scikit-fem (spec 5).
+"""Volume terms that take their volume strain from a pressure space, J_vol = B^T C^-1 B: the pairs on offer (spec 5).
+
+    B_mj = int q_m div(phi_j) dV,     C_mn = int q_m q_n dV (+ what stabilises the pair),     theta = C^-1 B u
+
+theta is the projected volume strain. The isotropic stress becomes sigma = 2 mu eps + (K - 2 mu/3) theta I: the
+deviator too uses the projected volume strain, J_dev = J_mu - (2/3) J_vol, so that an incompressible body (theta = 0)
+keeps the whole of mu J_mu. J_dev stays positive semi-definite because a projection never enlarges int theta^2.
 
     taylor-hood    quadratic displacement, continuous linear pressure          stable on every mesh
     mini           linear + bubble displacement, continuous linear pressure    stable on every mesh
@@ -8,17 +14,21 @@
     node, cell, element   linear displacement, one pressure per patch of `rheotwin.constraints.patches`
 
 In `stabilized`, P averages a pressure over each element and r = bulk/shear makes r (M - ..)/K = (M - ..)/mu, the
-published penalty, for a fixed ratio of the two moduli.
+published penalty, for a fixed ratio of the two moduli. Cells of one law have a pressure space of their own: where
+moduli jump, the pressure does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags
+from scipy.sparse import csc_matrix, csr_matrix, diags
+from scipy.sparse.linalg import splu
 from skfem import (
     Basis,
     BilinearForm,
@@ -42,9 +52,9 @@ from skfem.helpers import div
 
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.incompressible.form import MixedForm
+from rheotwin.problem import Cells
 
-Indices = NDArray[np.int64]
+Array = NDArray[np.float64]
 Formulation = Literal["taylor-hood", "mini", "stabilized", "b-bar", "p2-p0", "node", "cell", "element"]
 PATCHES: dict[Formulation, PatchKind] = {"node": "node", "cell": "cell", "element": "element"}
 """Formulations that are a constraint space of `rheotwin.constraints.patches`."""
@@ -93,6 +103,60 @@ CONSTANT = {
 }
 
 
+@dataclass(frozen=True)
+class MixedForm:
+    """Displacement and pressure spaces of a body, or of some of its cells, with the two matrices between them.
+
+    Displacement unknowns are node-major, mesh vertices first, then edges, faces and bubbles, as `basis` has them.
+    """
+
+    name: str
+    basis: Basis
+    gradient: csr_matrix
+    """B (pressures, displacements) [m^(d-1)]."""
+    mass: csr_matrix
+    """C (pressures, pressures) [m^d]; diagonal where pressures live on disjoint or lumped supports."""
+    values: csr_matrix
+    """Pressure functions at the quadrature points of `basis` (elements * points, pressures), element by element."""
+
+    @property
+    def is_condensable(self) -> bool:
+        """Tell whether C is diagonal, so that J_vol is sparse and no pressure unknowns are needed."""
+        return bool(self.mass.nnz == np.count_nonzero(self.mass.diagonal()) == self.mass.shape[0])
+
+    @cached_property
+    def solve_mass(self) -> Callable[[Array], Array]:
+        """Return the map b -> C^-1 b; C is factorised at the first call."""
+        if self.is_condensable:
+            inverse = 1.0 / self.mass.diagonal()
+            return lambda right: inverse * right
+        factor = splu(csc_matrix(self.mass))
+        return lambda right: np.asarray(factor.solve(right))
+
+    def volume_strain(self, displacement: Array) -> Array:
+        """Return theta = C^-1 B u (pressures,), the coefficients of the projected volume strain."""
+        return self.solve_mass(np.asarray(self.gradient @ displacement))
+
+    def force(self, state: Array) -> Array:
+        """Return J_vol s = B^T C^-1 B s [m^(d-2) times the unit of s] without forming J_vol."""
+        return np.asarray(self.gradient.T @ self.volume_strain(state))
+
+    def tensors(self, state: Array) -> Array:
+        """Return tensors theta/3 I (points, 6) at the quadrature points: their trace is the projected volume strain."""
+        found = np.zeros((self.values.shape[0], 6))
+        found[:, :3] = (self.values @ self.volume_strain(state))[:, None] / 3.0
+        return found
+
+    def condensed(self) -> csr_matrix:
+        """Return the sparse J_vol = B^T C^-1 B of a form with diagonal C."""
+        if not self.is_condensable:
+            raise RheotwinError(
+                f"formulation '{self.name}': its pressures are coupled, so the volume matrix is dense; "
+                "use its gradient and mass as rows of the step matrix"
+            )
+        return (self.gradient.T @ diags(1.0 / self.mass.diagonal()) @ self.gradient).tocsr()
+
+
 @BilinearForm
 def _divergence(u: Any, q: Any, w: Any) -> Any:
     return div(u) * q
@@ -113,34 +177,44 @@ def _ring_product(p: Any, q: Any, w: Any) -> Any:
     return 2.0 * np.pi * w.x[0] * p * q
 
 
+def mixed_basis(mesh: Any, cell: str, formulation: Formulation, *, axisymmetric: bool = False) -> Basis:
+    """Return the displacement basis of a formulation on a mesh."""
+    pair = _pair(formulation, cell)
+    basis = Basis(mesh, ElementVector(pair.displacement), intorder=pair.order + (2 if axisymmetric else 0))
+    _require_node_major(basis)
+    return basis
+
+
 def mixed_form(
     mesh: Any,
     cell: str,
     formulation: Formulation,
     *,
+    basis: Basis | None = None,
+    cells: Cells = ...,
     ratio: float = 0.0,
-    groups: Indices | None = None,
     axisymmetric: bool = False,
 ) -> MixedForm:
-    """Return a formulation on a mesh.
+    """Return a formulation on a mesh, whose `mixed_basis` may be given, with the pressures of some `cells`.
 
-    `ratio` (bulk modulus over shear modulus) scales the penalty of "stabilized"; `groups` (elements,) numbers the
-    cells of "cell" (default: found by `constraints.patches.cell_groups`). An axisymmetric body (x: radius, y: axis)
-    has dV = 2 pi r dr dz and the hoop strain in its volume strain.
+    `ratio` (bulk modulus over shear modulus) scales the penalty of "stabilized". An axisymmetric body (x: radius,
+    y: axis) has dV = 2 pi r dr dz and the hoop strain in its volume strain.
     """
-    pair = _pair(formulation, cell)
-    extra = 2 if axisymmetric else 0
-    basis = Basis(mesh, ElementVector(pair.displacement), intorder=pair.order + extra)
-    _require_node_major(basis)
-    pressure = Basis(mesh, pair.pressure, quadrature=basis.quadrature)
+    basis = basis or mixed_basis(mesh, cell, formulation, axisymmetric=axisymmetric)
+    pressure, some = Basis(mesh, _pair(formulation, cell).pressure, quadrature=basis.quadrature), cells is not ...
+    if some:
+        basis, pressure = basis.with_elements(cells), pressure.with_elements(cells)
     divergence, product = (_ring_divergence, _ring_product) if axisymmetric else (_divergence, _product)
     gradient = divergence.assemble(basis, pressure).tocsr()
     mass = product.assemble(pressure).tocsr()
     values = _values(pressure)
     if formulation == "stabilized":
-        mass = (mass + ratio * _fluctuation(mass, pressure, cell, product)).tocsr()
+        mass = (mass + ratio * _fluctuation(mass, pressure, cell, product, cells)).tocsr()
+    if some:
+        used = np.unique(pressure.element_dofs)
+        gradient, mass, values = gradient[used], mass[used][:, used], values[:, used]
     if formulation in PATCHES:
-        shares = patches(PATCHES[formulation], mesh.t.T, mesh.p.T, groups).shares
+        shares = patches(PATCHES[formulation], mesh.t.T[cells], mesh.p.T).shares
         # the patches' pressure functions q_m = sum_e w_me chi_e overlap around nodes; lumping their mass makes theta
         # the volume change of the patch over its volume
         gradient = (shares @ gradient).tocsr()
@@ -178,9 +252,12 @@ def _values(pressure: Basis) -> csr_matrix:
     return csr_matrix(triplets, shape=(elements * points, pressure.N))
 
 
-def _fluctuation(mass: csr_matrix, pressure: Basis, cell: str, product: Any) -> csr_matrix:
+def _fluctuation(mass: csr_matrix, pressure: Basis, cell: str, product: Any, cells: Cells) -> csr_matrix:
     """Return int (p - mean p)(q - mean q) over the elements [m^d]: zero for pressures constant per element."""
     constant = Basis(pressure.mesh, CONSTANT[cell], quadrature=pressure.quadrature)
-    volumes = product.assemble(constant).diagonal()
-    moments = product.assemble(pressure, constant).tocsr()
+    if cells is not ...:
+        constant = constant.with_elements(cells)
+    present = np.unique(constant.element_dofs)
+    volumes = product.assemble(constant).diagonal()[present]
+    moments = product.assemble(pressure, constant).tocsr()[present]
     return (mass - moments.T @ diags(1.0 / volumes) @ moments).tocsr()

@@ -1,4 +1,4 @@
-"""The terms of a body whose volume strain comes from a pressure space (spec 5, `fem.incompressible`).
+"""The terms of a body whose volume strain comes from a pressure space, law by law on its cells (spec 5).
 
     sigma = 2 mu eps + (K - 2 mu/3) theta I,      theta = C^-1 B u
 
@@ -9,10 +9,12 @@ so J_mu carries the shear channel and J_vol = B' C^-1 B the bulk channel less 2/
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from skfem import Basis
 
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
@@ -20,11 +22,11 @@ from rheotwin.constraints.rank import rank_report
 from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import shear_matrix
-from rheotwin.fem.incompressible import Formulation, MixedForm, mixed_form
+from rheotwin.fem.incompressible.forms import Formulation, mixed_form
 from rheotwin.fem.space import Space
 from rheotwin.fem.term import Augmentation, MixedTerm, NodalTerm, Term
 from rheotwin.materials import Channel, Law
-from rheotwin.problem import Problem, ProblemBody
+from rheotwin.problem import BodyPart, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
 
 Array = NDArray[np.float64]
@@ -48,18 +50,6 @@ def require_volume(problem: Problem, formulation: Formulation) -> None:
         )
 
 
-def body_form(body: ProblemBody, problem: Problem, formulation: Formulation, *, incompressible: bool) -> MixedForm:
-    """Return the pair of spaces of a body; the papers' constraint per element says how badly it locks."""
-    require_volume(problem, formulation)
-    ratio = RIGID_STEPS if incompressible else stiffness_ratio(body.law)
-    ring = problem.plane == "axisymmetric"
-    form = mixed_form(body.mesh, body.cell, formulation, ratio=ratio, axisymmetric=ring)
-    if formulation == "element":
-        report = rank_report("element", form.gradient, problem.owners[body.nodes] >= 0)
-        warnings.warn(f"bodies.{body.name}: {report.sentence()}", stacklevel=2)
-    return form
-
-
 def stiffness_ratio(law: Law) -> float:
     """Return bulk over shear modulus of a law's springs, or of its dashpots where it has no springs."""
     bulk, shear = law.channel("bulk"), law.channel("shear")
@@ -68,13 +58,14 @@ def stiffness_ratio(law: Law) -> float:
     return bulk.viscosity / shear.viscosity
 
 
-def shear_term(body: ProblemBody, problem: Problem, space: Space) -> NodalTerm:
-    """Return J_mu with the shear channel: 2 mu eps."""
-    matrix = problem.thickness * shear_matrix(space.basis, axisymmetric=space.axisymmetric)
-    return NodalTerm(matrix.tocsr(), body.law.channel("shear"), TWICE, lambda s: (space.strain @ s).reshape(-1, 6))
+def shear_term(part: BodyPart, problem: Problem, space: Space) -> NodalTerm:
+    """Return J_mu of a law on its cells with the shear channel: 2 mu eps."""
+    matrix = problem.thickness * shear_matrix(space.basis_in(part.cells), axisymmetric=space.axisymmetric)
+    strain = space.strains_in(part.cells)
+    return NodalTerm(matrix.tocsr(), part.law.channel("shear"), TWICE, strain, part.cells)
 
 
-def soft_term(body: ProblemBody, problem: Problem, space: Space, kind: PatchKind, share: float) -> NodalTerm:
+def soft_term(part: BodyPart, problem: Problem, space: Space, kind: PatchKind, share: float) -> NodalTerm:
     """Return what holds the volume ratio of single cells at the mean of their patches, K_s = `share` mu (spec 5)."""
     if space.axisymmetric:
         raise RheotwinError(
@@ -82,7 +73,7 @@ def soft_term(body: ProblemBody, problem: Problem, space: Space, kind: PatchKind
             '"axisymmetric"'
         )
     points_per_cell = space.basis.dx.shape[1]
-    cells, points = body.mesh.t.T, body.mesh.p.T
+    cells, points = space.mesh.t.T[part.cells], space.mesh.p.T
     soft = soft_measure(patches(kind, cells, points), points, 1.0)
     gradient = measure_constraints(patches("element", cells, points), points).gradient(points)
     drift = (soft.difference @ gradient).tocsr()
@@ -93,31 +84,37 @@ def soft_term(body: ProblemBody, problem: Problem, space: Space, kind: PatchKind
         return found
 
     matrix = (problem.thickness * soft.stiffness(gradient)).tocsr()
-    return NodalTerm(matrix, body.law.channel("shear").scaled(share), TRACE, tensors)
+    return NodalTerm(matrix, part.law.channel("shear").scaled(share), TRACE, tensors, part.cells)
 
 
 def mixed_terms(
-    body: ProblemBody, problem: Problem, space: Space, form: MixedForm, *, incompressible: bool
-) -> tuple[Term, ...]:
-    """Return J_mu with the shear channel and J_vol with what is left of the bulk channel."""
-    thickness, law = problem.thickness, body.law
-    shear = law.channel("shear")
-    stiffest = RIGID_STEPS if incompressible else stiffness_ratio(law)
-    if form.is_condensable and stiffest < CONDENSED_BELOW:
-        volume = (thickness * form.condensed()).tocsr()
+    body: ProblemBody, problem: Problem, space: Space, formulation: Formulation, *, incompressible: bool
+) -> Iterator[Term]:
+    """Yield J_mu and J_vol of every law of a body; the papers' constraint per element says how badly it locks."""
+    for part in body.laws:
+        yield shear_term(part, problem, space)
+        yield _volume_term(part, body, problem, space.basis, formulation, incompressible=incompressible)
 
-        def by_volume(channel: Channel) -> Term:
-            return NodalTerm(volume, channel, TRACE, form.tensors)
-    else:
-        rows = Augmentation(csr_matrix(thickness * form.gradient), csr_matrix(thickness * form.mass))
 
-        def by_volume(channel: Channel) -> Term:
-            return MixedTerm(
-                channel, TRACE, rows, lambda b: form.solve_mass(b) / thickness, form.tensors, rigid=incompressible
-            )
+def _volume_term(
+    part: BodyPart, body: ProblemBody, problem: Problem, basis: Basis, formulation: Formulation, *, incompressible: bool
+) -> Term:
+    """Return J_vol with what the shear channel leaves of the bulk channel."""
+    thickness, shear, ring = problem.thickness, part.law.channel("shear"), problem.plane == "axisymmetric"
+    ratio, step = stiffness_ratio(part.law), problem.scene.duration / USUAL_STEPS
+    channel = part.law.channel("bulk") + shear.scaled(-2.0 / 3.0)
+    if incompressible:
+        ratio = RIGID_STEPS
+        channel = Channel.elastic(RIGID_STEPS * max(shear.instantaneous, shear.viscosity / step))
+    form = mixed_form(body.mesh, body.cell, formulation, basis=basis, cells=part.cells, ratio=ratio, axisymmetric=ring)
+    if formulation == "element":
+        report = rank_report("element", form.gradient, problem.owners[body.nodes] >= 0)
+        warnings.warn(f"bodies.{body.name}: {report.sentence()}", stacklevel=2)
+    if form.is_condensable and ratio < CONDENSED_BELOW:
+        return NodalTerm((thickness * form.condensed()).tocsr(), channel, TRACE, form.tensors, part.cells)
+    rows = Augmentation(csr_matrix(thickness * form.gradient), csr_matrix(thickness * form.mass))
 
-    step = problem.scene.duration / USUAL_STEPS
-    rigid = Channel.elastic(RIGID_STEPS * max(shear.instantaneous, shear.viscosity / step))
-    channel = rigid if incompressible else law.channel("bulk") + shear.scaled(-2.0 / 3.0)
-    terms = (shear_term(body, problem, space), by_volume(channel))
-    return tuple(term for term in terms if not term.channel.is_zero)
+    def solve_mass(right: Array) -> Array:
+        return form.solve_mass(right) / thickness
+
+    return MixedTerm(channel, TRACE, rows, solve_mass, form.tensors, rigid=incompressible, cells=part.cells)
