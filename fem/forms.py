@@ -1,4 +1,4 @@
-"""Geometric matrices of the continuum: J_lambda, J_mu and the mass, assembled by scikit-fem (spec 2.1).
+"""Elements of displacements and their geometric matrices: J_lambda, J_mu and the mass, by scikit-fem (spec 2.1).
 
 The elastic force of an isotropic body is (lambda J_lambda + mu J_mu) u with
 
@@ -10,15 +10,58 @@ freedom are node-major: component c of node i is number i d + c.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from skfem import Basis, BilinearForm, ElementVector
+from skfem import (
+    Basis,
+    BilinearForm,
+    ElementHex1,
+    ElementHex2,
+    ElementLineP1,
+    ElementLineP2,
+    ElementQuad1,
+    ElementQuad2,
+    ElementTetP1,
+    ElementTetP2,
+    ElementTriP1,
+    ElementTriP2,
+    ElementVector,
+)
 from skfem.helpers import ddot, div, dot, sym_grad
 
-from rheotwin.fem.elements import ELEMENTS, RING_EXTRA, Order
 from rheotwin.strain import CENTRE_RULES
+
+Order = Literal[1, 2]
+
+RING_EXTRA = 2
+"""Quadrature orders to add where strains are divided by the radius (axisymmetric bodies)."""
+
+
+@dataclass(frozen=True)
+class ElementChoice:
+    """A scalar element with the quadrature orders of its stiffness and of its mass."""
+
+    element: Any
+    stiffness_order: int
+    mass_order: int
+
+
+ELEMENTS: dict[tuple[str, int], ElementChoice] = {
+    ("line", 1): ElementChoice(ElementLineP1(), 0, 2),
+    ("triangle", 1): ElementChoice(ElementTriP1(), 0, 2),
+    ("tet", 1): ElementChoice(ElementTetP1(), 0, 2),
+    ("quad", 1): ElementChoice(ElementQuad1(), 3, 5),
+    ("hex", 1): ElementChoice(ElementHex1(), 3, 5),
+    ("line", 2): ElementChoice(ElementLineP2(), 2, 4),
+    ("triangle", 2): ElementChoice(ElementTriP2(), 2, 4),
+    ("tet", 2): ElementChoice(ElementTetP2(), 2, 4),
+    ("quad", 2): ElementChoice(ElementQuad2(), 5, 7),
+    ("hex", 2): ElementChoice(ElementHex2(), 5, 7),
+}
+"""Per cell kind and order; linear simplices need one point (order 0), squares and cubes full Gauss integration."""
 
 
 def vector_basis(mesh: Any, cell: str, order: Order = 1, *, axisymmetric: bool = False, mass: bool = False) -> Basis:

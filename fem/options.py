@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rheotwin.fem.elements import Order
+from rheotwin.fem.forms import Order
 from rheotwin.fem.incompressible import Formulation
 from rheotwin.fem.linear import Choice
 from rheotwin.fem.system import Discretisation, Split

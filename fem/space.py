@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from skfem import Basis
 
-from rheotwin.fem.elements import Order
-from rheotwin.fem.forms import vector_basis
+from rheotwin.fem.forms import Order, vector_basis
 from rheotwin.problem import Cells
 from rheotwin.strain import averaging_operator, point_weights, strain_operator
 

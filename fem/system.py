@@ -13,9 +13,8 @@ from scipy.sparse import block_diag, csr_matrix, diags, kron
 from skfem import Basis
 
 from rheotwin.fem.body import LinearBody
-from rheotwin.fem.elements import Order
 from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
-from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
+from rheotwin.fem.forms import Order, lame_matrix, mass_matrix, product_matrix, shear_matrix
 from rheotwin.fem.incompressible import Formulation, mixed_basis, warn_of_locking
 from rheotwin.fem.incompressible.terms import mixed_terms, require_volume, shear_term, soft_term
 from rheotwin.fem.space import Space, body_space, mixed_space

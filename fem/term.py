@@ -27,6 +27,15 @@ Array = NDArray[np.float64]
 History = Literal["nodal", "quadrature"]
 
 
+def relaxed(channel: Channel, h: float) -> tuple[Array, Array]:
+    """Return exp(-x) and g (1 - exp(-x))/x of the arms, x = h/tau: w <- exp(-x) w + g (1 - exp(-x))/x de, exactly.
+
+    For an e that changes at constant rate during `h` [s] (Taylor, Pister and Goudreau 1970).
+    """
+    x = h / np.array(channel.times)
+    return np.exp(-x), -np.array(channel.strengths) * np.expm1(-x) / x
+
+
 @dataclass(frozen=True)
 class Augmentation:
     """Rows (B, C) that a term adds to a step matrix instead of its dense J: [A B'; B -C/kappa]."""

@@ -22,8 +22,7 @@ from rheotwin.fem.fast.explicit_loop import (
     update_stress,
 )
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside, no_outside
-from rheotwin.fem.fast.explicit_stability import stable_step
-from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, merge_proportional
+from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, merge_proportional, stable_step
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage

@@ -25,7 +25,7 @@ from rheotwin.fem.finite.voigt import dyad
 from rheotwin.fem.incompressible import warn_of_locking
 from rheotwin.fem.space import Space, body_space
 from rheotwin.fem.system import body_mass
-from rheotwin.fem.term import Term
+from rheotwin.fem.term import Term, relaxed
 from rheotwin.materials import Channel
 from rheotwin.problem import Cells, Problem, ProblemBody
 
@@ -65,8 +65,7 @@ class ChannelShare:
 
 def channel_share(channel: Channel, step: float, share: float = 1.0) -> ChannelShare:
     """Return the factors of a channel at a share of a step [s]."""
-    x = share * step / np.array(channel.times)
-    return ChannelShare(channel.equilibrium, np.exp(-x), -np.array(channel.strengths) * np.expm1(-x) / x)
+    return ChannelShare(channel.equilibrium, *relaxed(channel, share * step))
 
 
 @dataclass(frozen=True)

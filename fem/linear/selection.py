@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.linear import pardiso
-from rheotwin.fem.linear.amg import Nodes, prepare_amg
-from rheotwin.fem.linear.cholmod import factorise_cholmod
-from rheotwin.fem.linear.factor import Factor, Kind
-from rheotwin.fem.linear.multigrid import TOLERANCE
-from rheotwin.fem.linear.pardiso import factorise_pardiso
-from rheotwin.fem.linear.singular import SINGULAR, SingularMatrix
-from rheotwin.fem.linear.superlu import factorise_superlu
+from rheotwin.fem.linear.factor import (
+    SINGULAR,
+    Factor,
+    Kind,
+    SingularMatrix,
+    factorise_cholmod,
+    factorise_pardiso,
+    factorise_superlu,
+    pardiso_installed,
+)
+from rheotwin.fem.linear.multigrid import TOLERANCE, Nodes, prepare_amg
 
 Array = NDArray[np.float64]
 Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
@@ -38,7 +41,7 @@ HOPELESS = 1e14
 
 def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[str, str]:
     """Return the solver for a system and the reason; `dimension` None where the nodes are not known."""
-    direct = "pardiso" if pardiso.installed() else "splu"
+    direct = "pardiso" if pardiso_installed() else "splu"
     if dimension == 3 and kind == "spd" and unknowns > AMG_PAYS[direct]:
         return "amg", f"{unknowns} unknowns in space fill up a factor"
     if unknowns <= PARDISO_PAYS_IN[dimension]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.fem.linear.vectors import add_scaled, dot
+from rheotwin.fem.linear.conjugate_gradient import add_scaled, dot
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]

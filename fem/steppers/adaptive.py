@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from rheotwin.fem.linear import Choice
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State
+from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.implicit import ImplicitStepper
 from rheotwin.fem.steppers.midpoint import midpoint
-from rheotwin.fem.steppers.quasi_static import channel_step
 from rheotwin.fem.steppers.scheme import Scheme
 
 Array = NDArray[np.float64]
@@ -41,13 +41,12 @@ def endpoint(h: float) -> Scheme:
     """Return collocation at the end of the step of `h` [s], with inertia."""
     return Scheme(
         name="endpoint",
+        channel=lambda channel: end_step(channel, h),
         load_share=1.0,
         inertia=(1.0 / h**2, 1.0 / h, 0.0),
         velocity=(1.0 / h, 0.0, 0.0),
         acceleration=(1.0 / h**2, -1.0 / h, 0.0),
         acceleration_per_velocity=1.0 / h,
-        rate_is_velocity=False,
-        channel=lambda channel: channel_step(channel, h),
     )
 
 

@@ -32,8 +32,7 @@ from rheotwin.fem.fast.explicit_contact import (
     spring_energy,
 )
 from rheotwin.fem.fast.explicit_packing import Boundary, pack_boundary
-from rheotwin.fem.fast.explicit_stability import stable_step
-from rheotwin.fem.fast.explicit_terms import Terms
+from rheotwin.fem.fast.explicit_terms import Terms, stable_step
 from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
 from rheotwin.fem.steppers.lumped_contact import contact_springs, pack_model_contact, pushes_of

@@ -1,36 +1,78 @@
-"""From an option to a stepper."""
+"""From an option to a stepper, and what a stepper is: it takes a state over one step of the run's grid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
 
-from rheotwin.constraints.patches import PatchKind
-from rheotwin.constraints.rank import RankReport
+import numpy as np
+from numpy.typing import NDArray
+
+from rheotwin.constraints.measure import measure_constraints
+from rheotwin.constraints.patches import PatchKind, patches
+from rheotwin.constraints.rank import RankReport, rank_report
 from rheotwin.constraints.stabilisation import Constraint
+from rheotwin.errors import RheotwinError
 from rheotwin.fem.finite.newton import Limits
 from rheotwin.fem.links import model_links, require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
+from rheotwin.fem.state import State
 from rheotwin.fem.steppers.adaptive import AdaptiveStepper
-from rheotwin.fem.steppers.cayley import cayley
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
-from rheotwin.fem.steppers.explicit_euler import EXPLICIT_EULER
-from rheotwin.fem.steppers.explicit_stability import stable_step
+from rheotwin.fem.steppers.equilibrium import quasi_static, require_long_term_moduli, static
+from rheotwin.fem.steppers.explicit_rules import EXPLICIT_EULER, RUNGE_KUTTA, stable_step
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.fem.steppers.implicit import ImplicitStepper
-from rheotwin.fem.steppers.midpoint import midpoint
+from rheotwin.fem.steppers.midpoint import cayley, midpoint
 from rheotwin.fem.steppers.newton import NewtonStepper
-from rheotwin.fem.steppers.protocol import Stepper
-from rheotwin.fem.steppers.quasi_static import quasi_static
-from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
 from rheotwin.fem.steppers.scheme import Scheme
-from rheotwin.fem.steppers.static import require_long_term_moduli, static
-from rheotwin.fem.steppers.volume import volume_constraints
 from rheotwin.start_check import divided_for_fast_tools
 
+Array = NDArray[np.float64]
+
 EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
+STEPS = 1000
+"""Steps of a run whose stepper is stable at any step, unless the scene says otherwise."""
+SAFETY = 0.5
+"""Share of the stable step that an explicit stepper takes unless the scene says otherwise."""
+
+
+class Stepper(Protocol):
+    """Advances a state in place."""
+
+    @property
+    def stable_step(self) -> float:
+        """Largest stable step [s]; infinity if every step is."""
+
+    def step(self, state: State, begin: float, end: float) -> None:
+        """Take `state` from `begin` [s] to `end` [s], one step of the run's grid apart."""
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what the manifest should tell (plain JSON values)."""
+
+    def save(self) -> dict[str, Array]:
+        """Return what the stepper itself remembers from step to step, by name."""
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over what `save` returned."""
+
+
+def volume_constraints(model: Model, kind: PatchKind) -> tuple[Sequence[Constraint], Sequence[RankReport]]:
+    """Return the constraints of every body, and what they leave of its freedom."""
+    if any(body.space.axisymmetric for body in model.bodies):
+        raise RheotwinError(
+            "solvers.fem.incompressible: volume constraints do not know rings; choose another stepper for "
+            'plane = "axisymmetric"'
+        )
+    constraints, reports = [], []
+    for body, first in zip(model.bodies, model.first_rows, strict=True):
+        space = patches(kind, body.space.mesh.t.T + first, model.points)
+        constraint = measure_constraints(space, model.points)
+        constraints.append(constraint)
+        reports.append(rank_report(kind, constraint.gradient(model.points), model.held))
+    return constraints, reports
 
 
 def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
@@ -50,12 +92,6 @@ def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
         choice=options.linear_solver,
         account=options.energy_balance,
     )
-
-
-STEPS = 1000
-"""Steps of a run whose stepper is stable at any step, unless the scene says otherwise."""
-SAFETY = 0.5
-"""Share of the stable step that an explicit stepper takes unless the scene says otherwise."""
 
 
 def default_step(model: Model, options: FemOptions) -> float:

@@ -17,8 +17,7 @@ from rheotwin.fem.contact import Contacts
 from rheotwin.fem.linear import Choice
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State, kinetic_energy
-from rheotwin.fem.steppers.explicit_rule import ExplicitRule
-from rheotwin.fem.steppers.explicit_stability import stable_step
+from rheotwin.fem.steppers.explicit_rules import ExplicitRule, stable_step
 from rheotwin.fem.steppers.first_order import SLACK, FirstOrderSystem
 from rheotwin.fem.steppers.touching import Touching, touching_pairs
 

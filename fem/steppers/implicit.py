@@ -17,7 +17,7 @@ from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.step_matrix import step_matrix
-from rheotwin.fem.steppers import quasi_static
+from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.impulses import Impulses
 from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
 from rheotwin.fem.term import Term
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:
     """Return the coefficients of a channel; that of a rigid term holds at the end of the step."""
-    return quasi_static.channel_step(term.channel, h) if term.rigid else scheme.channel(term.channel)
+    return end_step(term.channel, h) if term.rigid else scheme.channel(term.channel)
 
 
 class ImplicitStepper:

@@ -13,8 +13,7 @@ from scipy.linalg import eigvalsh, expm
 from scipy.sparse import identity
 
 from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
-from rheotwin.fem.fast.explicit_stability import ESTIMATE_ERROR
-from rheotwin.fem.fast.explicit_terms import merge_proportional
+from rheotwin.fem.fast.explicit_terms import ESTIMATE_ERROR, merge_proportional
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
 

@@ -14,8 +14,8 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import Model, build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
+from rheotwin.fem.steppers.explicit_rules import RUNGE_KUTTA
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
-from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
 from rheotwin.fem.steppers.touching import Touching
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
