@@ -12,11 +12,11 @@ from skfem import Basis, BilinearForm, ElementTriP1, ElementTriP2, ElementVector
 from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.linear import Nodes, SingularMatrix, choose, factorise, pardiso
+from rheotwin.fem.linear import Nodes, SingularMatrix, choose, factorise, selection
 
 HAS = {
     "splu": True,
-    "pardiso": pardiso.installed(),
+    "pardiso": selection.pardiso_installed(),
     "amg": True,
     "cholmod": bool(find_spec("sksparse") or find_spec("cvxopt")),
 }
@@ -140,7 +140,7 @@ def test_choice_by_size(
     unknowns: int, dimension: Any, kind: Any, alone: str, with_pardiso: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for there, expected in ((False, alone), (True, with_pardiso)):
-        monkeypatch.setattr(pardiso, "installed", lambda there=there: there)
+        monkeypatch.setattr(selection, "pardiso_installed", lambda there=there: there)
         name, reason = choose(unknowns, dimension, kind)
         assert name == expected
         assert str(unknowns) in reason

@@ -12,7 +12,7 @@ from skfem import MeshTri
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
-from rheotwin.fem.linear import Multigrid, Nodes, WarmStart, factorise, multigrid, rigid_body_modes, vcycle
+from rheotwin.fem.linear import Multigrid, Nodes, WarmStart, conjugate_gradient, factorise, multigrid, rigid_body_modes
 
 
 def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) -> Multigrid:
@@ -161,12 +161,13 @@ def test_columns_in_the_plane() -> None:
 @pytest.mark.parametrize("degree", [1, 2, 4])
 def test_smoothing_is_the_chebyshev_polynomial(degree: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error shrinks by T_k((t - l)/s)/T_k(t/s) for an eigenvalue l: least where it is largest on [b/r, b]."""
-    monkeypatch.setattr(vcycle, "DEGREE", degree)
+    monkeypatch.setattr(conjugate_gradient, "DEGREE", degree)
     top = 2.5
-    middle, half = 0.5 * top * (1 + 1 / vcycle.SPECTRUM_RATIO), 0.5 * top * (1 - 1 / vcycle.SPECTRUM_RATIO)
+    ratio = conjugate_gradient.SPECTRUM_RATIO
+    middle, half = 0.5 * top * (1 + 1 / ratio), 0.5 * top * (1 - 1 / ratio)
     values = np.linspace(0.0, top, 11)
     error, change = np.ones(11), np.zeros(11)
-    for keep, gain in vcycle.chebyshev_factors(top):
+    for keep, gain in conjugate_gradient.chebyshev_factors(top):
         change = keep * change + gain * values * error
         error = error - change
     polynomial = Chebyshev.basis(degree)
