@@ -18,7 +18,7 @@ from rheotwin.fem.forms import Order, lame_matrix, mass_matrix, product_matrix, 
 from rheotwin.fem.incompressible import Formulation, mixed_basis, warn_of_locking
 from rheotwin.fem.incompressible.terms import mixed_terms, require_volume, shear_term, soft_term
 from rheotwin.fem.space import Space, body_space, mixed_space
-from rheotwin.fem.term import History, NodalTerm, QuadratureTerm, Term
+from rheotwin.fem.term import History, Term, quadrature_term
 from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import BodyPart, Cells, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
@@ -139,9 +139,9 @@ def _law_terms(
     for unit, matrix in zip(units, matrices, strict=True):
         if choice.history == "quadrature":
             weights = thickness * space.weights[space.places_in(cells)]
-            yield QuadratureTerm(matrix, unit.channel, unit.stress_map, space.strain_in(cells), weights, cells)
+            yield quadrature_term(matrix, unit.channel, unit.stress_map, space.strain_in(cells), weights, cells)
         else:
-            yield NodalTerm(matrix, unit.channel, unit.stress_map, space.strains_in(cells), cells)
+            yield Term(unit.channel, unit.stress_map, matrix, space.strains_in(cells), cells)
 
 
 def tet_matrices(mesh: Any, units: tuple[Unit, ...], cells: Cells = ...) -> list[csr_matrix]:

@@ -100,18 +100,13 @@ class BlockRows:
     values: Reals
 
     @classmethod
-    def from_blocks(cls, indptr: NDArray[Any], indices: NDArray[Any], blocks: Reals) -> BlockRows:
-        """Take over compressed rows with blocks (n, d, d) in rows and columns."""
-        values = np.zeros(blocks.size + 1, dtype=blocks.dtype)
-        values[:-1].reshape(blocks.shape)[...] = blocks.transpose(0, 2, 1)
-        return cls(blocks.shape[1], indptr.astype(np.int32), indices.astype(np.int32), values)
-
-    @classmethod
     def from_sparse(cls, matrix: Any, dimension: int, dtype: DTypeLike = np.float64) -> BlockRows:
         """Convert any scipy sparse matrix whose sizes are multiples of `dimension`; rows come out sorted."""
         blocked = bsr_matrix(csr_matrix(matrix), blocksize=(dimension, dimension))
         blocked.sort_indices()
-        return cls.from_blocks(blocked.indptr, blocked.indices, blocked.data.astype(dtype))
+        values = np.zeros(blocked.data.size + 1, dtype=dtype)
+        values[:-1].reshape(blocked.data.shape)[...] = blocked.data.transpose(0, 2, 1)
+        return cls(dimension, blocked.indptr.astype(np.int32), blocked.indices.astype(np.int32), values)
 
     @property
     def rows(self) -> int:
@@ -123,11 +118,6 @@ class BlockRows:
         """The blocks (n, d, d) as a view, [block, row, column]."""
         d = self.dimension
         return self.values[:-1].reshape(-1, d, d).transpose(0, 2, 1)
-
-    @property
-    def bytes(self) -> int:
-        """Memory one product reads [byte]."""
-        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
 
     def to_sparse(self) -> bsr_matrix:
         """Return the same matrix, if it is square, as scipy block rows."""

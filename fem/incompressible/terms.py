@@ -24,7 +24,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import shear_matrix
 from rheotwin.fem.incompressible.forms import Formulation, mixed_form
 from rheotwin.fem.space import Space
-from rheotwin.fem.term import Augmentation, MixedTerm, NodalTerm, Term
+from rheotwin.fem.term import Augmentation, Term
 from rheotwin.materials import Channel, Law
 from rheotwin.problem import BodyPart, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
@@ -58,14 +58,14 @@ def stiffness_ratio(law: Law) -> float:
     return bulk.viscosity / shear.viscosity
 
 
-def shear_term(part: BodyPart, problem: Problem, space: Space) -> NodalTerm:
+def shear_term(part: BodyPart, problem: Problem, space: Space) -> Term:
     """Return J_mu of a law on its cells with the shear channel: 2 mu eps."""
     matrix = problem.thickness * shear_matrix(space.basis_in(part.cells), axisymmetric=space.axisymmetric)
     strain = space.strains_in(part.cells)
-    return NodalTerm(matrix.tocsr(), part.law.channel("shear"), TWICE, strain, part.cells)
+    return Term(part.law.channel("shear"), TWICE, matrix.tocsr(), strain, part.cells)
 
 
-def soft_term(part: BodyPart, problem: Problem, space: Space, kind: PatchKind, share: float) -> NodalTerm:
+def soft_term(part: BodyPart, problem: Problem, space: Space, kind: PatchKind, share: float) -> Term:
     """Return what holds the volume ratio of single cells at the mean of their patches, K_s = `share` mu (spec 5)."""
     if space.axisymmetric:
         raise RheotwinError(
@@ -84,7 +84,7 @@ def soft_term(part: BodyPart, problem: Problem, space: Space, kind: PatchKind, s
         return found
 
     matrix = (problem.thickness * soft.stiffness(gradient)).tocsr()
-    return NodalTerm(matrix, part.law.channel("shear").scaled(share), TRACE, tensors, part.cells)
+    return Term(part.law.channel("shear").scaled(share), TRACE, matrix, tensors, part.cells)
 
 
 def mixed_terms(
@@ -111,10 +111,12 @@ def _volume_term(
         report = rank_report("element", form.gradient, problem.owners[body.nodes] >= 0)
         warnings.warn(f"bodies.{body.name}: {report.sentence()}", stacklevel=2)
     if form.is_condensable and ratio < CONDENSED_BELOW:
-        return NodalTerm((thickness * form.condensed()).tocsr(), channel, TRACE, form.tensors, part.cells)
+        return Term(channel, TRACE, (thickness * form.condensed()).tocsr(), form.tensors, part.cells)
     rows = Augmentation(csr_matrix(thickness * form.gradient), csr_matrix(thickness * form.mass))
 
-    def solve_mass(right: Array) -> Array:
-        return form.solve_mass(right) / thickness
+    def condensed(state: Array) -> Array:
+        return thickness * form.force(state)
 
-    return MixedTerm(channel, TRACE, rows, solve_mass, form.tensors, rigid=incompressible, cells=part.cells)
+    return Term(
+        channel, TRACE, None, form.tensors, part.cells, conjugate=condensed, augmentation=rows, rigid=incompressible
+    )

@@ -50,7 +50,7 @@ class CentralDifference:
     def __init__(self, model: Model, h: float, *, account: bool = True) -> None:
         self._model, self._h, self._account = model, h, account
         boundary, springs = explicit_boundary(model), contact_springs(model)
-        self._explicit = ExplicitModel.build(boundary, explicit_terms(model), h, merge=False, springs=springs)
+        self._explicit = ExplicitModel.build(boundary, explicit_terms(model), h, springs=springs)
         if h > self.stable_step:
             raise RheotwinError(
                 f"solvers.fem.step: {h:.6g} s is above the stable step of {self.stable_step:.6g} s; "
