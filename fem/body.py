@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.fem.space import Space
 from rheotwin.fem.term import Term
-
-Array = NDArray[np.float64]
 
 
 class Body(Protocol):

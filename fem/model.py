@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 from skfem import FacetBasis, LinearForm
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.motion import Motion, motion_rates
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.fem.body import Body
@@ -26,9 +26,6 @@ from rheotwin.fem.system import Discretisation, linear_body
 from rheotwin.fem.term import Term
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import on_axis
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 FREE = -1
 """Owner of a component that nothing holds."""
@@ -58,7 +55,7 @@ class Model:
     bodies: tuple[Body, ...]
     first_rows: tuple[int, ...]
     points: Array
-    owners: NDArray[np.int64]
+    owners: Indices
     """Index of the support that holds each component (rows, d); FREE, PADDING or AXIS otherwise."""
     loads: tuple[Load, ...]
     tools: tuple[RigidTool, ...]
@@ -93,7 +90,7 @@ class Model:
         return np.concatenate([first + np.arange(body.space.vertices) for body, first in pairs])
 
     @cached_property
-    def held(self) -> NDArray[np.bool_]:
+    def held(self) -> Flags:
         """Components (size,) that supports prescribe, or that stand for nothing."""
         return np.asarray(self.owners != FREE).ravel()
 
@@ -133,7 +130,7 @@ class Model:
         return target.ravel()
 
 
-def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribed) -> NDArray[np.bool_]:
+def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribed) -> Flags:
     """Return which nodes (nodes,) a support holds: its vertices, and those behind them with all parents held.
 
     Sides and boxes are convex, so they contain these. The vertices of a region, or of a support made in code, may lie
@@ -147,7 +144,7 @@ def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribe
     return inherited if convex else np.asarray(inherited & ~space.chords)
 
 
-def _owners(problem: Problem, bodies: tuple[Body, ...]) -> NDArray[np.int64]:
+def _owners(problem: Problem, bodies: tuple[Body, ...]) -> Indices:
     """Return the first support that holds each component, and what symmetry or packing holds."""
     found = []
     for body, system in zip(problem.bodies, bodies, strict=True):

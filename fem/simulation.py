@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import spsolve
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.fem.contact.memory import Pushes
 from rheotwin.fem.contact.results import tool_reactions
@@ -25,8 +25,6 @@ from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import padded, von_mises
-
-Array = NDArray[np.float64]
 
 
 class FemSimulation:

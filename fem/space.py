@@ -12,16 +12,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from skfem import Basis
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.fem.forms import Order, vector_basis
 from rheotwin.problem import Cells
 from rheotwin.strain import averaging_operator, point_weights, strain_operator
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class Space:
         return [group.astype(np.int64) for group in groups]
 
     @cached_property
-    def boundary(self) -> NDArray[np.bool_]:
+    def boundary(self) -> Flags:
         """Mark the nodes on the boundary."""
         marked = np.zeros(self.nodes, dtype=bool)
         if self.order == 1:
@@ -109,11 +106,11 @@ class Space:
         return marked
 
     @cached_property
-    def chords(self) -> NDArray[np.bool_]:
+    def chords(self) -> Flags:
         """Mark the nodes inside whose parents are all on the boundary: they cut across a corner or a thin part."""
         return ~self.boundary & self.with_inherited(self.boundary[: self.vertices])
 
-    def with_inherited(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def with_inherited(self, chosen: Flags) -> Flags:
         """Extend a choice of vertices (vertices, ...) to all nodes: one counts when all its parents do."""
         inherited = [chosen, *(chosen[group].all(axis=1) for group in self.parents)]
         return np.concatenate(inherited)

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.contact.memory import PREFIX, Memory
 from rheotwin.fem.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass

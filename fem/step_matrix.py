@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, block_diag, csr_matrix, vstack
 
+from rheotwin.arrays import Array
 from rheotwin.fem.linear import Choice, Factor, Nodes, WarmStart, factorise
 from rheotwin.fem.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

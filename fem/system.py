@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix, diags, kron
 from skfem import Basis
 
+from rheotwin.arrays import Array
 from rheotwin.fem.body import LinearBody
 from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
 from rheotwin.fem.forms import Order, lame_matrix, mass_matrix, product_matrix, shear_matrix
@@ -23,7 +23,6 @@ from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import BodyPart, Cells, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
 
-Array = NDArray[np.float64]
 Split = Literal["bulk-shear", "lame"]
 
 _IN_PLANE = np.diag([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.materials import Channel
 from rheotwin.problem import Cells
 
-Array = NDArray[np.float64]
 History = Literal["nodal", "quadrature"]
 
 

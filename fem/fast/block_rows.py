@@ -23,13 +23,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.sparse import bsr_matrix, csr_matrix
 
+from rheotwin.arrays import Integers, Reals
 from rheotwin.kernels.compiled import compiled
-
-Reals = NDArray[Any]
-Integers = NDArray[np.int32]
 
 LANES = 4
 _tools: Any = cgutils

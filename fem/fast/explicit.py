@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.fast.explicit_contact import independent
@@ -26,8 +26,6 @@ from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, stabl
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

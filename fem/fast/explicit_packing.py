@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.packed import Tables, Tools, pack_tables, pack_tools
 from rheotwin.constraints.tools import RigidTool
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 Load = tuple[Indices, Array, Motion]
 """Nodes (n,), their shares (n, d) [N], and the factor over time."""
@@ -76,8 +73,8 @@ class Outside(NamedTuple):
     normal: Array
     poses: Array
     pressed: Array
-    unsettled: NDArray[np.bool_]
-    touched: NDArray[np.bool_]
+    unsettled: Flags
+    touched: Flags
     laws: Any = None
 
 

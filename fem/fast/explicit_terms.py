@@ -19,17 +19,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix, diags, hstack
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.term import relaxed
 from rheotwin.materials import Channel
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 Terms = Sequence[tuple[Any, Channel]]
 """Matrices of one body with the channels that multiply them."""

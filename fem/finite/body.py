@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.finite.corotational import Corotational
 from rheotwin.fem.finite.isochoric_law import Isochoric
@@ -28,8 +28,6 @@ from rheotwin.fem.system import body_mass
 from rheotwin.fem.term import Term, relaxed
 from rheotwin.materials import Channel
 from rheotwin.problem import Cells, Problem, ProblemBody
-
-Array = NDArray[np.float64]
 
 
 class Inverted(ArithmeticError):

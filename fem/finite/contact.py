@@ -15,15 +15,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.tools import AXIS, CYLINDER, RADIUS, SPHERE, RigidTool, tool_gaps
 from rheotwin.fem.contact import Contacts
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 PARALLEL = 1e-9
 """Normals whose product is closer to one than this press along the same direction."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.finite.measures import Drivers, Slopes
 from rheotwin.fem.finite.voigt import IDENTITY, dyad, sandwich, strain_tensor, stress_tensor, stress_vector
-
-Array = NDArray[np.float64]
 
 
 class Isochoric:

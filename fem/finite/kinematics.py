@@ -11,15 +11,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem import Basis
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.fem.finite.voigt import COLUMN, ENGINEERING, ROW
 from rheotwin.meshing.cells import MESH_TYPES, SIMPLICES
 from rheotwin.problem import Cells
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.finite.voigt import DEVIATOR, ENGINEERING, IDENTITY
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.fem.finite.body import FinitePart, Inverted, PointState
 from rheotwin.fem.finite.contact import ToolContact, ToolPairs
 from rheotwin.fem.linear import SingularMatrix
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 CLOSED = 1e-11
 """Gap, as a share of the body's size, below which a contact is closed."""

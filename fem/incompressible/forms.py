@@ -26,7 +26,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix, diags
 from scipy.sparse.linalg import splu
 from skfem import (
@@ -50,11 +49,11 @@ from skfem import (
 )
 from skfem.helpers import div
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Cells
 
-Array = NDArray[np.float64]
 Formulation = Literal["taylor-hood", "mini", "stabilized", "b-bar", "p2-p0", "node", "cell", "element"]
 PATCHES: dict[Formulation, PatchKind] = {"node": "node", "cell": "cell", "element": "element"}
 """Formulations that are a constraint space of `rheotwin.constraints.patches`."""

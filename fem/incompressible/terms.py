@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from skfem import Basis
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.constraints.rank import rank_report
@@ -28,8 +28,6 @@ from rheotwin.fem.term import Augmentation, Term
 from rheotwin.materials import Channel, Law
 from rheotwin.problem import BodyPart, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
-
-Array = NDArray[np.float64]
 
 CONDENSED_BELOW = 1e4
 """Ratio of bulk to shear modulus up to which pressures of single cells are eliminated: beyond, digits would be lost."""

@@ -19,15 +19,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Reals, Single
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.linear.conjugate_gradient import Level, Outcome, chebyshev_factors
 from rheotwin.kernels.compiled import compiled
-
-Reals = NDArray[Any]
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
 
 COLUMNS = 16
 """Vectors in one product: a 512-bit register of single precision, two of double."""
@@ -143,7 +139,7 @@ def solve_columns(
     return Outcome(x[:, :count].copy(), iteration, float(share.max()))
 
 
-def _shares(above: Array, below: Array, where: NDArray[np.bool_]) -> Array:
+def _shares(above: Array, below: Array, where: Flags) -> Array:
     """Return above/below where asked, else zero."""
     return np.asarray(np.divide(above, below, out=np.zeros(COLUMNS), where=where))
 

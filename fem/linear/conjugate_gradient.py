@@ -16,17 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Reals, Single
 from rheotwin.fem.fast.block_rows import BlockRows, multiply_rows
 from rheotwin.kernels.compiled import compiled
-
-Reals = NDArray[Any]
-Single = NDArray[np.float32]
-Array = NDArray[np.float64]
 
 DEGREE = 2
 """Products with the matrix in a smoothing, less one where it starts at zero."""

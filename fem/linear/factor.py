@@ -8,13 +8,11 @@ from importlib.util import find_spec
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, diags, tril, triu
 from scipy.sparse.linalg import splu
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-
-Array = NDArray[np.float64]
 
 Kind = Literal["spd", "indefinite"]
 """Symmetric positive definite, or symmetric with both signs (saddle points)."""

@@ -17,20 +17,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import pinvh
 from scipy.sparse import bsr_matrix, coo_matrix, csr_matrix, diags
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from rheotwin.arrays import Array, Indices, Reals, Single
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.linear.columns import COLUMNS, solve_columns
 from rheotwin.fem.linear.conjugate_gradient import Level, Outcome, conjugate_gradient
 from rheotwin.fem.linear.factor import Count, Factor
 from rheotwin.fem.linear.rigid_modes import rigid_body_modes
-
-Single = NDArray[np.float32]
-Array = NDArray[np.float64]
 
 COARSEST = 300
 """Unknowns below which coarsening stops and a dense inverse takes over."""
@@ -54,7 +51,7 @@ def single_thread() -> AbstractContextManager[Any]:
     return limited
 
 
-def build_levels(matrix: BlockRows, modes: NDArray[Any]) -> list[Level]:
+def build_levels(matrix: BlockRows, modes: Reals) -> list[Level]:
     """Return the levels of an SPD matrix, finest first, from the columns (n, k) it should not see as stiff."""
     with single_thread():
         finest = matrix.astype(np.float32)
@@ -121,7 +118,7 @@ class Multigrid:
     tolerance: float = TOLERANCE
 
     @classmethod
-    def of(cls, matrix: BlockRows, modes: NDArray[Any], tolerance: float = TOLERANCE) -> Multigrid:
+    def of(cls, matrix: BlockRows, modes: Reals, tolerance: float = TOLERANCE) -> Multigrid:
         """Set up for a matrix from the columns (n, k) it should not see as stiff: its rigid body modes."""
         return cls(matrix, tuple(build_levels(matrix, modes)), tolerance)
 
@@ -150,7 +147,7 @@ class Nodes:
     """Where the unknowns of a matrix live: row i is component free[i] of points (N, d) [m] counted node-major."""
 
     points: Array
-    free: NDArray[Any]
+    free: Indices
 
     @property
     def dimension(self) -> int:
@@ -194,7 +191,7 @@ def prepare_amg(matrix: csr_matrix, nodes: Nodes | None, tolerance: float = TOLE
     return Factor("amg", solve, stored=solver.stored, count=count)
 
 
-def _blocked(matrix: csr_matrix, nodes: Nodes) -> tuple[BlockRows, NDArray[np.int64], Array]:
+def _blocked(matrix: csr_matrix, nodes: Nodes) -> tuple[BlockRows, Indices, Array]:
     """Return the matrix on whole nodes, the place in it of every unknown, and the rigid body modes."""
     d = nodes.dimension
     used, node = np.unique(np.asarray(nodes.free) // d, return_inverse=True)

@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space, orth
 
+from rheotwin.arrays import Array, Flags
 from rheotwin.errors import RheotwinError
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 AXES = "xyz"
 _PLANES = {1: (), 2: ((0, 1),), 3: ((1, 2), (2, 0), (0, 1))}
@@ -45,7 +42,7 @@ def rigid_mode_names(dimension: int) -> list[str]:
     return [f"move along {axis}" for axis in AXES[:dimension]] + rotations[dimension]
 
 
-def free_rigid_modes(points: Array, held: Mask, *, axisymmetric: bool = False) -> list[str]:
+def free_rigid_modes(points: Array, held: Flags, *, axisymmetric: bool = False) -> list[str]:
     """Return the rigid motions of a body that its supports leave free, in words; empty if it is held.
 
     `points` (N, d) [m] and `held` (N, d) tell which components of which nodes are prescribed. The motions are the
@@ -78,7 +75,7 @@ def _rotations(parts: Array, names: list[str]) -> list[str]:
     return found
 
 
-def require_no_free_modes(body: str, points: Array, held: Mask, *, axisymmetric: bool = False) -> None:
+def require_no_free_modes(body: str, points: Array, held: Flags, *, axisymmetric: bool = False) -> None:
     """Refuse a body that its supports do not hold, naming its free motions."""
     free = free_rigid_modes(points, held, axisymmetric=axisymmetric)
     if free:

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.errors import RheotwinError
@@ -24,7 +23,6 @@ from rheotwin.fem.linear.factor import (
 )
 from rheotwin.fem.linear.multigrid import TOLERANCE, Nodes, prepare_amg
 
-Array = NDArray[np.float64]
 Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
 
 PARDISO_PAYS = 10_000

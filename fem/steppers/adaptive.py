@@ -17,8 +17,8 @@ from math import ceil, log2
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.linear import Choice
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State
@@ -26,8 +26,6 @@ from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.implicit import ImplicitStepper
 from rheotwin.fem.steppers.midpoint import midpoint
 from rheotwin.fem.steppers.scheme import Scheme
-
-Array = NDArray[np.float64]
 
 FINEST = 16
 """Levels below the grid step; what still differs there is an impact, which no step resolves."""

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.constraints.motion import at_rest
@@ -37,8 +37,6 @@ from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
 from rheotwin.fem.steppers.lumped_contact import contact_springs, pack_model_contact, pushes_of
 from rheotwin.solver import RUNAWAY
-
-Array = NDArray[np.float64]
 
 TAKEN = "contact_taken"
 """Name of the energy that contact took, among what is saved."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.constraints.rank import RankReport, rank_report
@@ -29,8 +27,6 @@ from rheotwin.fem.steppers.midpoint import cayley, midpoint
 from rheotwin.fem.steppers.newton import NewtonStepper
 from rheotwin.fem.steppers.scheme import Scheme
 from rheotwin.start_check import divided_for_fast_tools
-
-Array = NDArray[np.float64]
 
 EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
 STEPS = 1000

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import Choice, factorise
 from rheotwin.fem.model import Model
 from rheotwin.fem.steppers.first_order import require_mass
 from rheotwin.fem.term import Term
 from rheotwin.materials import Channel
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 """Relative accuracy of the largest eigenvalues; they are raised by as much, being approached from below."""
@@ -108,7 +107,7 @@ def stable_step(model: Model, rule: ExplicitRule, choice: Choice) -> float:
     return found
 
 
-def _largest_eigenvalue(model: Model, term: Term, rows: slice, free: NDArray[np.int64], choice: Choice) -> float:
+def _largest_eigenvalue(model: Model, term: Term, rows: slice, free: Indices, choice: Choice) -> float:
     """Return the largest eigenvalue of M^-1 J on the free components of a body [1/(Pa s2)]."""
     size = rows.stop - rows.start
     mass = model.mass[rows, rows][free][:, free]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.motion import Motion, kink_times
 from rheotwin.constraints.rank import RankReport
 from rheotwin.constraints.stabilisation import Constraint
@@ -20,8 +20,6 @@ from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.steppers.explicit_rules import ExplicitRule, stable_step
 from rheotwin.fem.steppers.first_order import SLACK, FirstOrderSystem
 from rheotwin.fem.steppers.touching import Touching, touching_pairs
-
-Array = NDArray[np.float64]
 
 CORRECTION = 0.5
 """om h of the constraints unless the scene says otherwise: still smooth for nonlinear ones (spec 2.3)."""

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.motion import motion_rates
 from rheotwin.constraints.stabilisation import (
@@ -40,9 +40,6 @@ from rheotwin.fem.links import link_report
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State, internal_force
 from rheotwin.fem.steppers.touching import Pressing, Touching, contact_rows
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SLACK = 1e-9
 """Share of a step within which a time counts as that of a kink in a motion."""

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.contact import Contacts, ContactSolver, NodeColumns
 from rheotwin.fem.contact.lawful import LawfulContact
 from rheotwin.fem.linear import Choice
@@ -22,8 +22,6 @@ from rheotwin.fem.steppers.impulses import Impulses
 from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
 from rheotwin.fem.term import Term
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
 
 
 def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:

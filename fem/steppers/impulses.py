@@ -6,15 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, block_diag, csc_matrix, csr_matrix, diags, hstack, vstack
 from scipy.sparse.linalg import spsolve
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.linear import Choice, Nodes, factorise
 from rheotwin.fem.model import Model
 
-Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]
 """Impulses (size, ...) [N s] and volume rates (pressures, ...) -> velocity changes (size, ...) [m/s]."""
 MASSLESS = 1e-6
@@ -91,7 +90,7 @@ def _volume_rates(model: Model, h: float) -> tuple[csr_matrix, csr_matrix]:
     return vstack(gradients, format="csr"), block_diag(compliances, format="csr")
 
 
-def _massive(model: Model) -> NDArray[np.int64]:
+def _massive(model: Model) -> Indices:
     """Return the free components that have mass."""
     return np.asarray(model.free[model.mass.diagonal()[model.free] > 0.0])
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.errors import Diverged
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.finite.body import FiniteBody, Inverted
@@ -22,8 +22,6 @@ from rheotwin.fem.linear import Nodes, factorise
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import Ledger, State
 from rheotwin.fem.steppers.impulses import contact_normals
-
-Array = NDArray[np.float64]
 
 HALVINGS = 6
 """How often a step that finds no equilibrium is halved before the run stops."""

@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.materials import Channel
 
-Array = NDArray[np.float64]
 Coefficients = tuple[float, float, float]
 NONE: Coefficients = (0.0, 0.0, 0.0)
 
