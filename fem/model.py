@@ -6,7 +6,7 @@ holds, loads or touches the vertices around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -116,17 +116,18 @@ class Model:
 
     def prescribed(self, time: float) -> Array:
         """Return the displacement (size,) [m] that supports prescribe at `time` [s], zero elsewhere."""
-        target = np.zeros_like(self.points)
-        for index, item in enumerate(self.problem.prescribed):
-            target = np.where(self.owners == index, item.motion.at(time)[None, :], target)
-        return target.ravel()
+        return self.followed([item.motion.at(time) for item in self.problem.prescribed])
 
     def prescribed_rate(self, time: float) -> Array:
         """Return the velocity (size,) [m/s] at which supports arrive at `time` [s], zero elsewhere."""
+        slack, motions = SAME_TIME * self.problem.scene.duration, [item.motion for item in self.problem.prescribed]
+        return self.followed([motion_rates(motion, time, after=False, slack=slack)[0] for motion in motions])
+
+    def followed(self, values: Sequence[Array]) -> Array:
+        """Return the value (d,) of the support that holds each component (size,), zero where none does."""
         target = np.zeros_like(self.points)
-        for index, item in enumerate(self.problem.prescribed):
-            rate, _ = motion_rates(item.motion, time, after=False, slack=SAME_TIME * self.problem.scene.duration)
-            target = np.where(self.owners == index, rate[None, :], target)
+        for index, value in enumerate(values):
+            np.copyto(target, value[None, :], where=self.owners == index)
         return target.ravel()
 
 

@@ -202,6 +202,10 @@ class FinitePart:
         weighted = self.geometry.weights[..., None] * stress
         return np.asarray(np.sum(self.kinematics.operator(u) @ weighted[..., None], axis=1)[..., 0])
 
+    def nodal_force(self, u: Array, stress: Array) -> Array:
+        """Return the forces (size,) [N] of a stress, added up at the components of the body."""
+        return self.geometry.nodal_sum(self.forces(u, stress), len(u))
+
     def _arms(self, state: PointState) -> Iterator[tuple[float, Array]]:
         """Iterate over all arms: relaxation time [s] and energy density p^2/(2 g) or s : s/(4 g) [J/m^3]."""
         for g, tau, pressure in zip(self.bulk.strengths, self.bulk.times, state.pressures, strict=True):
@@ -244,16 +248,9 @@ class FiniteBody:
 
     def internal_force(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
         """Return the nodal forces (size,) [N]; Newtonian arms flow at the strain rate of the last step."""
-        return self._force(u, memories, FinitePart.stress)
-
-    def solid_force(self, u: Array, memories: Sequence[Array]) -> Array:
-        """Return the nodal forces (size,) [N] of springs and memories."""
-        return self._force(u, memories, FinitePart.solid_stress)
-
-    def _force(self, u: Array, memories: Sequence[Array], stress: Callable[[FinitePart, PointState], Array]) -> Array:
         force = np.zeros(len(u))
-        for part, state in zip(self.parts, self.states(u, memories), strict=True):
-            force += part.geometry.nodal_sum(part.forces(u, stress(part, state)), len(u))
+        for part, now in zip(self.parts, self.states(u, memories), strict=True):
+            force += part.nodal_force(u, part.stress(now))
         return force
 
     def stored(self, u: Array, memories: Sequence[Array]) -> float:

@@ -24,7 +24,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from rheotwin.arrays import Array, Indices, Reals, Single
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.linear.columns import COLUMNS, solve_columns
 from rheotwin.fem.linear.conjugate_gradient import Level, Outcome, conjugate_gradient
 from rheotwin.fem.linear.factor import Count, Factor
 from rheotwin.fem.linear.rigid_modes import rigid_body_modes
@@ -39,8 +38,6 @@ TOLERANCE = 1e-10
 """Residual over right-hand side at which a solve stops by default."""
 MOST_ITERATIONS = 500
 """Iterations after which a solve is given up; a healthy one takes 10 to 40."""
-ALONE = 4
-"""Right-hand sides up to which solving one after the other is as quick as together."""
 
 
 def single_thread() -> AbstractContextManager[Any]:
@@ -130,9 +127,8 @@ class Multigrid:
         return sum(item.values.size for item in rows)
 
     def solve(self, right: Array, guess: Array | None = None) -> Outcome:
-        """Solve for one right-hand side (n,), or for up to COLUMNS (n, m), starting at `guess` or at zero."""
-        iterate = conjugate_gradient if right.ndim == 1 else solve_columns
-        outcome = iterate(self.matrix, self.levels, right, guess, self.tolerance, MOST_ITERATIONS)
+        """Solve for one right-hand side (n,), starting at `guess` or at zero."""
+        outcome = conjugate_gradient(self.matrix, self.levels, right, guess, self.tolerance, MOST_ITERATIONS)
         if not outcome.residual <= self.tolerance:
             raise RheotwinError(
                 f"solvers.fem.linear_solver: amg stopped after {outcome.iterations} iterations at a residual of "
@@ -165,11 +161,11 @@ def prepare_amg(matrix: csr_matrix, nodes: Nodes | None, tolerance: float = TOLE
     solver, count = Multigrid.of(rows, modes, tolerance), Count()
 
     def padded(values: Array) -> Array:
-        out = np.zeros((rows.rows * rows.dimension, *values.shape[1:]))
+        out = np.zeros(rows.rows * rows.dimension)
         out[places] = values
         return out
 
-    def some(right: Array, guess: Array | None) -> Array:
+    def one(right: Array, guess: Array | None) -> Array:
         outcome = solver.solve(padded(right), None if guess is None else padded(guess))
         count.last, count.total = max(count.last, outcome.iterations), count.total + outcome.iterations
         return np.asarray(outcome.solution[places])
@@ -177,16 +173,9 @@ def prepare_amg(matrix: csr_matrix, nodes: Nodes | None, tolerance: float = TOLE
     def solve(right: Array, guess: Array | None = None) -> Array:
         count.last = 0
         if right.ndim == 1:
-            return some(right, guess)
-        out = np.empty(right.shape)
-        for first in range(0, right.shape[1], COLUMNS):
-            chosen = slice(first, first + COLUMNS)
-            if right[:, chosen].shape[1] <= ALONE:
-                for k in range(first, right.shape[1]):
-                    out[:, k] = some(right[:, k], None if guess is None else guess[:, k])
-            else:
-                out[:, chosen] = some(right[:, chosen], None if guess is None else guess[:, chosen])
-        return out
+            return one(right, guess)
+        guesses = [None] * right.shape[1] if guess is None else list(guess.T)
+        return np.stack([one(column, start) for column, start in zip(right.T, guesses, strict=True)], axis=1)
 
     return Factor("amg", solve, stored=solver.stored, count=count)
 

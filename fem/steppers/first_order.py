@@ -174,15 +174,10 @@ class FirstOrderSystem:
 
     def support_motion(self, time: float, *, after: bool) -> tuple[Array, Array, Array]:
         """Return s, s' and s'' of the held components at `time` [s]."""
-        shape = self.model.points.shape
-        found = np.zeros((3, *shape))
-        for index, item in enumerate(self.model.problem.prescribed):
-            mine = self.model.owners == index
-            speed, acceleration = motion_rates(item.motion, time, after=after, slack=self._slack)
-            for out, values in zip(found, (item.motion.at(time), speed, acceleration), strict=True):
-                np.copyto(out, values[None, :], where=mine)
-        place, speed, acceleration = (out.ravel()[self.held] for out in found)
-        return place, speed, acceleration
+        model, motions = self.model, [item.motion for item in self.model.problem.prescribed]
+        rates = [motion_rates(motion, time, after=after, slack=self._slack) for motion in motions]
+        speed, acceleration = (model.followed([rate[k] for rate in rates])[self.held] for k in range(2))
+        return model.prescribed(time)[self.held], speed, acceleration
 
     def pressing(self, touching: Touching, normal: Array, volumes: ConstrainedInertia | None) -> Pressing:
         """Return the contact problem of pairs with normals (n, 3); a tool that does not turn poses the same again."""

@@ -151,13 +151,14 @@ class NewtonStepper:
         flow = dissipated = trapezoid = 0.0
         memories = []
         for (body, rows), old in zip(self._bodies, state.memories, strict=True):
-            new = []
+            new, forces = [], np.zeros(rows.stop - rows.start)
             for part, before in zip(body.parts, body.states(state.u[rows], old), strict=True):
                 after = part.commit(before, u[rows], h)
+                forces += part.nodal_force(state.u[rows], part.solid_stress(before))
+                forces += part.nodal_force(u[rows], part.solid_stress(after))
                 flow += part.flow_work(before, after)
                 dissipated += 0.5 * h * (part.relaxing_power(before) + part.relaxing_power(after))
                 new += [after.pressures, after.shears, after.rate]
-            forces = body.solid_force(state.u[rows], old) + body.solid_force(u[rows], new)
             trapezoid += 0.5 * h * float(forces @ rate[rows])
             memories.append(new)
         ledger = state.ledger

@@ -121,9 +121,9 @@ def test_a_guess_through_the_common_interface(block: Callable[..., Any]) -> None
     assert factor.describe()["linear_solver_iterations"] > many
 
 
-@pytest.mark.parametrize("count", [1, 5, 16, 23])
-def test_many_columns_at_once(block: Callable[..., Any], count: int) -> None:
-    """Sixteen at a time and what is left over; columns of other sizes, and one without a load."""
+@pytest.mark.parametrize("count", [1, 5])
+def test_many_columns(block: Callable[..., Any], count: int) -> None:
+    """Columns of other sizes, and one without a load."""
     body = block(5, rollers=True)
     factor = factorise(body.matrix, "amg", nodes=Nodes(body.points, body.free))
     rng = np.random.default_rng(4)
@@ -137,25 +137,6 @@ def test_many_columns_at_once(block: Callable[..., Any], count: int) -> None:
     near = factor.solve(loads, expected * (1.0 + 1e-8) + (size == 1.0))
     np.testing.assert_allclose(near / size, expected / size, atol=1e-6)
     assert factor.iterations < 0.5 * most
-
-
-def test_columns_take_as_many_iterations_as_single_solves(block: Callable[..., Any]) -> None:
-    """The same method: rounding may move the last iteration, no more."""
-    body = block(12)
-    amg = solver(body)
-    loads = np.random.default_rng(0).normal(size=(body.matrix.shape[0], 4))
-    together, alone = amg.solve(loads), [amg.solve(column).iterations for column in loads.T.copy()]
-    assert abs(together.iterations - max(alone)) <= 1
-    assert together.residual <= amg.tolerance
-
-
-def test_columns_in_the_plane() -> None:
-    """Blocks of 2 x 2 have no vector kernel; the answers are those of single solves."""
-    points, free, matrix = plane(12)
-    factor = factorise(matrix, "amg", nodes=Nodes(points, free))
-    loads = np.random.default_rng(0).normal(size=(len(free), 6))
-    one_by_one = np.stack([factor.solve(column) for column in loads.T], axis=1)
-    np.testing.assert_allclose(factor.solve(loads), one_by_one, atol=1e-6 * np.abs(one_by_one).max())
 
 
 @pytest.mark.parametrize("degree", [1, 2, 4])
