@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix
@@ -161,16 +160,6 @@ def _owners(problem: Problem, bodies: tuple[Body, ...]) -> Indices:
     return np.concatenate(found)
 
 
-@LinearForm
-def _area(v: Any, w: Any) -> Any:
-    return v
-
-
-@LinearForm
-def _ring_area(v: Any, w: Any) -> Any:
-    return 2.0 * np.pi * w.x[0] * v
-
-
 def _spread(space: Space, shares: Array) -> Array:
     """Turn shares of vertices (vertices, d) into shares of all rows: a constant traction on the loaded facets.
 
@@ -188,7 +177,7 @@ def _spread(space: Space, shares: Array) -> Array:
         return out
     out[:] = 0.0
     surface = FacetBasis(mesh, space.basis.elem.elem, facets=facets, intorder=4)
-    area = (_ring_area if space.axisymmetric else _area).assemble(surface)
+    area = LinearForm(lambda v, w: 2.0 * np.pi * w.x[0] * v if space.axisymmetric else v).assemble(surface)
     touched = surface.get_dofs(facets).flatten()  # the others of the cells behind get rounding
     out[touched] = area[touched, None] / area[touched].sum() * shares.sum(axis=0)
     return out

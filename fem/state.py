@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from rheotwin.arrays import Array
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.contact.memory import PREFIX, Memory
 from rheotwin.fem.model import Model
+
+VECTORS = ("u", "v", "rate", "acceleration")
+"""What a state has for every component of its model."""
 
 
 @dataclass
@@ -56,16 +59,15 @@ class State:
     @classmethod
     def at_rest(cls, model: Model) -> State:
         """Return the state of rest: no displacement, no history."""
-        u, v, rate, acceleration = (np.zeros(model.size) for _ in range(4))
-        memories = [body.at_rest() for body in model.bodies]
-        return cls(u, v, rate, acceleration, memories)
+        u, v, rate, acceleration = (np.zeros(model.size) for _ in VECTORS)
+        return cls(u, v, rate, acceleration, [body.at_rest() for body in model.bodies])
 
     def copy(self) -> State:
         """Return an independent copy."""
+        vectors = {name: getattr(self, name).copy() for name in VECTORS}
         memories = [[memory.copy() for memory in body] for body in self.memories]
-        ledger = replace(self.ledger)
-        u, v, rate, acceleration = (vector.copy() for vector in (self.u, self.v, self.rate, self.acceleration))
-        return State(u, v, rate, acceleration, memories, self.contacts, ledger, self.touch and self.touch.copy())
+        touch = self.touch and self.touch.copy()
+        return State(**vectors, memories=memories, contacts=self.contacts, ledger=replace(self.ledger), touch=touch)
 
     def internal_force(self, model: Model) -> Array:
         """Return the nodal forces (size,) [N] of the stress at the end of the last step."""
@@ -78,17 +80,8 @@ class State:
 
     def save(self) -> dict[str, Array]:
         """Return copies of all arrays by name."""
-        arrays = {
-            "u": self.u,
-            "v": self.v,
-            "rate": self.rate,
-            "acceleration": self.acceleration,
-            "contact_tool": self.contacts.tool,
-            "contact_node": self.contacts.node,
-            "contact_normal": self.contacts.normal,
-            "contact_multiplier": self.contacts.multiplier,
-            "work": np.array(astuple(self.ledger)),
-        }
+        arrays = {name: getattr(self, name) for name in VECTORS} | {"work": np.array(astuple(self.ledger))}
+        arrays |= {f"contact_{item.name}": getattr(self.contacts, item.name) for item in fields(Contacts)}
         for b, memories in enumerate(self.memories):
             arrays |= {f"memory_{b}_{k}": memory for k, memory in enumerate(memories)}
         if self.touch is not None:
@@ -98,22 +91,14 @@ class State:
     @classmethod
     def restored(cls, model: Model, saved: Mapping[str, Array]) -> State:
         """Return the state that `save` wrote."""
-        u, v, rate, acceleration = (np.array(saved[name]) for name in ("u", "v", "rate", "acceleration"))
-        state = cls(u, v, rate, acceleration, memories=[])
-        state.memories = [
-            [np.array(saved[f"memory_{b}_{k}"]) for k in range(len(body.at_rest()))]
-            for b, body in enumerate(model.bodies)
-        ]
-        state.contacts = Contacts(
-            tool=np.array(saved["contact_tool"], dtype=np.int64),
-            node=np.array(saved["contact_node"], dtype=np.int64),
-            normal=np.array(saved["contact_normal"]),
-            multiplier=np.array(saved["contact_multiplier"]),
+        counts = [len(body.at_rest()) for body in model.bodies]
+        return cls(
+            **{name: np.array(saved[name]) for name in VECTORS},
+            memories=[[np.array(saved[f"memory_{b}_{k}"]) for k in range(count)] for b, count in enumerate(counts)],
+            contacts=Contacts(**{item.name: np.array(saved[f"contact_{item.name}"]) for item in fields(Contacts)}),
+            ledger=Ledger(*(float(value) for value in saved["work"])),
+            touch=Memory.restored(saved) if f"{PREFIX}pose" in saved else None,
         )
-        if f"{PREFIX}pose" in saved:
-            state.touch = Memory.restored(saved)
-        state.ledger = Ledger(*(float(value) for value in saved["work"]))
-        return state
 
 
 def kinetic_energy(model: Model, v: Array) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import block_array, block_diag, csr_matrix, vstack
 
 from rheotwin.arrays import Array
-from rheotwin.fem.linear import Choice, Factor, Nodes, WarmStart, factorise
+from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.model import Model
 
 
@@ -93,6 +93,6 @@ def step_matrix(
         matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
         factor = factorise(matrix, choice, kind="indefinite")
     else:
-        factor = factorise(matrix, choice, nodes=Nodes(model.points, free))
+        factor = factorise(matrix, choice, nodes=Unknowns(model.points, free))
     warm = WarmStart(matrix) if remember and factor.solver == "amg" else None
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)

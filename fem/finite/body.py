@@ -82,14 +82,6 @@ class PointState:
 
 
 @dataclass(frozen=True)
-class Response:
-    """Nodal forces (e, m) [N] and tangents (e, m, m) [N/m] of each element."""
-
-    forces: Array
-    blocks: Array
-
-
-@dataclass(frozen=True)
 class FinitePart:
     """Cells of one law in a body, with its bulk and shear channel; all functions are pure."""
 
@@ -130,8 +122,12 @@ class FinitePart:
             node = int(self.geometry.dofs[worst, 0]) // self.geometry.dimension
             raise Inverted(self.body, element, node, float(determinants[worst]))
 
-    def respond(self, state: PointState, start: Array, end: Array, step: float, share: float = 1.0) -> Response:
-        """Return the forces at a share of a step [s] from displacements `start` to `end`, and d(forces)/d(end).
+    def respond(
+        self, state: PointState, start: Array, end: Array, step: float, share: float = 1.0
+    ) -> tuple[Array, Array]:
+        """Return the nodal forces (e, m) [N] at a share of a step [s] from displacements `start` to `end`.
+
+        With them the tangents d(forces)/d(end) (e, m, m) [N/m] of each element.
 
         The strain at the share is interpolated between both ends, so a body that only turns within the step
         meets no stress; share 1 is the end of the step, share 1/2 the middle.
@@ -147,7 +143,7 @@ class FinitePart:
         forces = np.sum(weighted @ stress[..., None], axis=1)[..., 0]
         final_operator = operator if share == 1.0 else self.kinematics.operator(end)
         blocks = np.sum(weighted @ modulus @ np.swapaxes(final_operator, -1, -2), axis=1)
-        return Response(forces, blocks + share * self.kinematics.geometric(u, stress))
+        return forces, blocks + share * self.kinematics.geometric(u, stress)
 
     def _stress_at(
         self, state: PointState, strain: Array, rate: Array, step: float, share: float

@@ -133,9 +133,9 @@ class StepEquations:
         inertial = self.inertia * (end - self.start - self.step * self.velocity)
         internal, blocks = np.zeros_like(end), []
         for (part, rows), state in zip(self.frame.parts, self.states, strict=True):
-            response = part.respond(state, self.start[rows], end[rows], self.step, self.share)
-            internal[rows] += part.geometry.nodal_sum(response.forces, rows.stop - rows.start)
-            blocks.append(response.blocks)
+            forces, tangents = part.respond(state, self.start[rows], end[rows], self.step, self.share)
+            internal[rows] += part.geometry.nodal_sum(forces, rows.stop - rows.start)
+            blocks.append(tangents)
         largest = max(float(np.abs(force).max()) for force in (internal, inertial, self.external))
         return Evaluation(inertial + internal - self.external, largest, blocks)
 

@@ -1,7 +1,7 @@
 """Linear solvers behind one small interface: prepared once, chosen by size, described in the record."""
 
 from rheotwin.fem.linear.factor import Factor, Kind, SingularMatrix
-from rheotwin.fem.linear.multigrid import Multigrid, Nodes
+from rheotwin.fem.linear.multigrid import Multigrid, Unknowns
 from rheotwin.fem.linear.rigid_modes import free_rigid_modes, require_no_free_modes, rigid_body_modes
 from rheotwin.fem.linear.selection import PARDISO_PAYS, Choice, choose, factorise
 from rheotwin.fem.linear.warm_start import WarmStart
@@ -12,8 +12,8 @@ __all__ = [
     "Factor",
     "Kind",
     "Multigrid",
-    "Nodes",
     "SingularMatrix",
+    "Unknowns",
     "WarmStart",
     "choose",
     "factorise",

@@ -139,7 +139,7 @@ class Multigrid:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class Unknowns:
     """Where the unknowns of a matrix live: row i is component free[i] of points (N, d) [m] counted node-major."""
 
     points: Array
@@ -151,7 +151,7 @@ class Nodes:
         return int(self.points.shape[1])
 
 
-def prepare_amg(matrix: csr_matrix, nodes: Nodes | None, tolerance: float = TOLERANCE) -> Factor:
+def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = TOLERANCE) -> Factor:
     """Set up conjugate gradients with multigrid; without `nodes` it takes the unknowns for a single field."""
     if nodes is None:
         rows, places = BlockRows.from_sparse(matrix, 1), np.arange(matrix.shape[0])
@@ -180,7 +180,7 @@ def prepare_amg(matrix: csr_matrix, nodes: Nodes | None, tolerance: float = TOLE
     return Factor("amg", solve, stored=solver.stored, count=count)
 
 
-def _blocked(matrix: csr_matrix, nodes: Nodes) -> tuple[BlockRows, Indices, Array]:
+def _blocked(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, Array]:
     """Return the matrix on whole nodes, the place in it of every unknown, and the rigid body modes."""
     d = nodes.dimension
     used, node = np.unique(np.asarray(nodes.free) // d, return_inverse=True)

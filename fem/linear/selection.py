@@ -21,7 +21,7 @@ from rheotwin.fem.linear.factor import (
     factorise_superlu,
     pardiso_installed,
 )
-from rheotwin.fem.linear.multigrid import TOLERANCE, Nodes, prepare_amg
+from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg
 
 Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
 
@@ -54,7 +54,7 @@ def factorise(
     choice: Choice = "auto",
     *,
     kind: Kind = "spd",
-    nodes: Nodes | None = None,
+    nodes: Unknowns | None = None,
     tolerance: float = TOLERANCE,
 ) -> Factor:
     """Prepare a symmetric matrix for many solves.
@@ -73,7 +73,7 @@ def factorise(
     return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
 
 
-def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Nodes | None, tolerance: float) -> Factor:
+def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Unknowns | None, tolerance: float) -> Factor:
     if name == "splu":
         return factorise_superlu(matrix, kind)
     if name == "pardiso":

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import spsolve
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.fem.contact import Contacts, NodeColumns
-from rheotwin.fem.linear import Choice, Nodes, factorise
+from rheotwin.fem.linear import Choice, Unknowns, factorise
 from rheotwin.fem.model import Model
 
 Solve = Callable[[Array, Array], Array]
@@ -110,7 +110,7 @@ def _mass_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_ma
         lumped = _inverse_mass(model)
         return lambda impulse, _: np.asarray(lumped @ impulse)
     free = _massive(model)
-    factor = factorise(model.mass[free][:, free], choice, nodes=Nodes(model.points, free))
+    factor = factorise(model.mass[free][:, free], choice, nodes=Unknowns(model.points, free))
 
     def solve(impulse: Array, _: Array) -> Array:
         change = np.zeros_like(impulse)

@@ -18,7 +18,7 @@ from rheotwin.fem.contact import Contacts
 from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
 from rheotwin.fem.finite.newton import Frame, Limits, NotConverged, Pattern, Solution, StepEquations, solve_step
-from rheotwin.fem.linear import Nodes, factorise
+from rheotwin.fem.linear import Unknowns, factorise
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import Ledger, State
 from rheotwin.fem.steppers.impulses import contact_normals
@@ -180,13 +180,13 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: boo
         pattern=Pattern.of([*dofs, components], free),
         contact=ToolContact(model.tools, free.reshape(model.points.shape)),
         points=model.points,
-        factorise=_solver(Nodes(model.points, model.free), symmetric=not unsymmetric),
+        factorise=_solver(Unknowns(model.points, model.free), symmetric=not unsymmetric),
         element_size=float((volume / model.problem.thickness) ** (1.0 / model.dimension)),
         extent=model.problem.extent,
     )
 
 
-def _solver(nodes: Nodes, *, symmetric: bool) -> Callable[[csr_matrix], Callable[[Array], Array]]:
+def _solver(nodes: Unknowns, *, symmetric: bool) -> Callable[[csr_matrix], Callable[[Array], Array]]:
     """Return the map from tangents to solvers: any for symmetric ones, which may lose definiteness, else SuperLU."""
 
     def prepare(matrix: csr_matrix) -> Callable[[Array], Array]:

@@ -12,7 +12,15 @@ from skfem import MeshTri
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
-from rheotwin.fem.linear import Multigrid, Nodes, WarmStart, conjugate_gradient, factorise, multigrid, rigid_body_modes
+from rheotwin.fem.linear import (
+    Multigrid,
+    Unknowns,
+    WarmStart,
+    conjugate_gradient,
+    factorise,
+    multigrid,
+    rigid_body_modes,
+)
 
 
 def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) -> Multigrid:
@@ -112,7 +120,7 @@ def test_repeated_solutions_do_no_harm(block: Callable[..., Any]) -> None:
 
 def test_a_guess_through_the_common_interface(block: Callable[..., Any]) -> None:
     body = block(5, rollers=True)
-    factor = factorise(body.matrix, "amg", nodes=Nodes(body.points, body.free))
+    factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
     load = np.random.default_rng(0).normal(size=(body.matrix.shape[0], 2))
     answer = factor.solve(load)
     many = factor.iterations
@@ -125,7 +133,7 @@ def test_a_guess_through_the_common_interface(block: Callable[..., Any]) -> None
 def test_many_columns(block: Callable[..., Any], count: int) -> None:
     """Columns of other sizes, and one without a load."""
     body = block(5, rollers=True)
-    factor = factorise(body.matrix, "amg", nodes=Nodes(body.points, body.free))
+    factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
     rng = np.random.default_rng(4)
     expected = rng.normal(size=(body.matrix.shape[0], count)) * 10.0 ** rng.uniform(-8, 8, count)
     expected[:, count // 2] *= count == 1
@@ -156,11 +164,11 @@ def test_smoothing_is_the_chebyshev_polynomial(degree: int, monkeypatch: pytest.
 
 
 def test_held_components_cost_no_iterations(block: Callable[..., Any]) -> None:
-    """Nodes on rollers have a component that is coupled to nothing, which must not disturb the rigid body modes."""
+    """Unknowns on rollers have a component that is coupled to nothing, which must not disturb the rigid body modes."""
     counts = []
     for rollers in (False, True):
         body = block(10, rollers=rollers)
-        factor = factorise(body.matrix, "amg", nodes=Nodes(body.points, body.free))
+        factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
         factor.solve(np.ones(len(body.free)))
         counts.append(factor.iterations)
     assert counts[1] <= counts[0] + 2
@@ -180,7 +188,7 @@ def test_plane_and_scalar_problems() -> None:
     """Two components make 2 x 2 blocks with three modes; without nodes unknowns count as one field."""
     points, free, matrix = plane(30)
     load = np.ones(len(free))
-    factor = factorise(matrix, "amg", nodes=Nodes(points, free))
+    factor = factorise(matrix, "amg", nodes=Unknowns(points, free))
     np.testing.assert_allclose(factor.solve(load), factorise(matrix, "splu").solve(load), rtol=1e-6)
     assert factor.iterations < 30
     scalar = factorise(matrix, "amg")
