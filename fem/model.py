@@ -20,8 +20,9 @@ from rheotwin.constraints.tools import RigidTool
 from rheotwin.fem.body import Body
 from rheotwin.fem.finite.body import DESCRIPTIONS, finite_body
 from rheotwin.fem.linear import require_no_free_modes
+from rheotwin.fem.options import FemOptions
 from rheotwin.fem.space import Space
-from rheotwin.fem.system import Discretisation, linear_body
+from rheotwin.fem.system import linear_body
 from rheotwin.fem.term import Term
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import on_axis
@@ -223,9 +224,9 @@ def _row_points(problem: Problem, bodies: tuple[Body, ...]) -> Array:
     return np.concatenate(found)
 
 
-def build_model(problem: Problem, choice: Discretisation) -> Model:
+def build_model(problem: Problem, options: FemOptions) -> Model:
     """Discretise a problem."""
-    bodies = tuple(_body(body, problem, choice) for body in problem.bodies)
+    bodies = tuple(_body(body, problem, options) for body in problem.bodies)
     starts = np.cumsum([0, *(body.space.rows for body in bodies)])
     first_rows = tuple(int(start) for start in starts[:-1])
     return Model(
@@ -237,14 +238,14 @@ def build_model(problem: Problem, choice: Discretisation) -> Model:
         loads=_loads(problem, bodies, first_rows),
         tools=_tools(problem, bodies, first_rows),
         mass=block_diag([body.mass for body in bodies], format="csr"),
-        lumped=not choice.consistent_mass,
+        lumped=options.mass == "lumped",
     )
 
 
-def _body(body: ProblemBody, problem: Problem, choice: Discretisation) -> Body:
-    if choice.kinematics in DESCRIPTIONS:
-        return finite_body(body, problem, choice.kinematics)
-    return linear_body(body, problem, choice)
+def _body(body: ProblemBody, problem: Problem, options: FemOptions) -> Body:
+    if options.kinematics in DESCRIPTIONS:
+        return finite_body(body, problem, options.kinematics)
+    return linear_body(body, problem, options)
 
 
 def require_held(model: Model) -> None:

@@ -32,7 +32,7 @@ class FemSimulation:
 
     def __init__(self, problem: Problem, options: FemOptions) -> None:
         self._problem, self._options = problem, options
-        self._model = build_model(problem, options.discretisation)
+        self._model = build_model(problem, options)
         wanted = options.step if options.step is not None else default_step(self._model, options)
         require_reachable(wanted, problem.scene.duration, "solvers.fem.step")
         self._step_fraction = step_dividing(problem.tick, wanted)

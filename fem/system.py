@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix, diags, kron
@@ -14,38 +14,17 @@ from skfem import Basis
 from rheotwin.arrays import Array
 from rheotwin.fem.body import LinearBody
 from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
-from rheotwin.fem.forms import Order, lame_matrix, mass_matrix, product_matrix, shear_matrix
-from rheotwin.fem.incompressible import Formulation, mixed_basis, warn_of_locking
+from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
+from rheotwin.fem.incompressible import mixed_basis, warn_of_locking
 from rheotwin.fem.incompressible.terms import mixed_terms, require_volume, shear_term, soft_term
+from rheotwin.fem.options import FemOptions, Split
 from rheotwin.fem.space import Space, body_space, mixed_space
-from rheotwin.fem.term import History, Term, quadrature_term
+from rheotwin.fem.term import Term, quadrature_term
 from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import BodyPart, Cells, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE
 
-Split = Literal["bulk-shear", "lame"]
-
 _IN_PLANE = np.diag([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
-
-
-@dataclass(frozen=True)
-class Discretisation:
-    """How a body is discretised in space."""
-
-    order: Order = 1
-    split: Split = "bulk-shear"
-    history: History = "nodal"
-    consistent_mass: bool = False
-    formulation: Formulation | None = None
-    """Pair of displacement and pressure spaces; None: displacements alone."""
-    incompressible: bool = False
-    """Whether volumes are rigid, whatever the law's bulk modulus."""
-    constrained: bool = False
-    """Whether the stepper holds the volumes of the formulation's patches by constraints: terms carry shear alone."""
-    soft_volume: float = 0.0
-    """K_s of single cells in a patch as a share of the shear modulus."""
-    kinematics: str = "small"
-    """Small strain, or a description of large motion (`fem.finite`)."""
 
 
 @dataclass(frozen=True)
@@ -103,28 +82,28 @@ def _point_matrix(strain: csr_matrix, weights: Array, stress_map: Array) -> csr_
     return (strain.T @ kron(diags(weights), point) @ strain).tocsr()
 
 
-def _terms(body: ProblemBody, problem: Problem, space: Space, choice: Discretisation) -> Iterator[Term]:
+def _terms(body: ProblemBody, problem: Problem, space: Space, options: FemOptions) -> Iterator[Term]:
     """Yield the terms of every law of a body on its cells."""
-    formulation = choice.formulation
+    formulation = options.pressures
     for part in body.laws:
         if formulation is None:
-            yield from _law_terms(part, body, problem, space, choice)
-        elif choice.constrained:
+            yield from _law_terms(part, body, problem, space, options)
+        elif options.constrained:
             yield shear_term(part, problem, space)
-    if formulation is not None and not choice.constrained:
-        yield from mixed_terms(body, problem, space, formulation, incompressible=choice.incompressible)
-    if choice.soft_volume and formulation in ("node", "cell"):
+    if formulation is not None and not options.constrained:
+        yield from mixed_terms(body, problem, space, formulation, incompressible=options.incompressible)
+    if options.soft_volume and formulation in ("node", "cell"):
         for part in body.laws:
-            yield soft_term(part, problem, space, formulation, choice.soft_volume)
+            yield soft_term(part, problem, space, formulation, options.soft_volume)
 
 
 def _law_terms(
-    part: BodyPart, body: ProblemBody, problem: Problem, space: Space, choice: Discretisation
+    part: BodyPart, body: ProblemBody, problem: Problem, space: Space, options: FemOptions
 ) -> Iterator[Term]:
     """Yield the terms of one law on its cells, with displacements alone."""
     ring, thickness, cells = is_ring(problem), problem.thickness, part.cells
     flat = is_flat(problem) and not space.inner  # with ZZ unknown every law takes its whole tensor
-    units = units_of(part.law, dimension=problem.dimension, flat=flat, split=choice.split)
+    units = units_of(part.law, dimension=problem.dimension, flat=flat, split=options.split)
     if space.inner:
         weights = thickness * space.weights[space.places_in(cells)]
         matrices = [_point_matrix(space.strain_in(cells), weights, unit.stress_map) for unit in units]
@@ -136,7 +115,7 @@ def _law_terms(
         shear = thickness * shear_matrix(basis, axisymmetric=ring) if problem.dimension > 1 else None
         matrices = [_combined(unit, lame, shear) for unit in units]
     for unit, matrix in zip(units, matrices, strict=True):
-        if choice.history == "quadrature":
+        if options.history == "quadrature":
             weights = thickness * space.weights[space.places_in(cells)]
             yield quadrature_term(matrix, unit.channel, unit.stress_map, space.strain_in(cells), weights, cells)
         else:
@@ -151,13 +130,13 @@ def tet_matrices(mesh: Any, units: tuple[Unit, ...], cells: Cells = ...) -> list
     return [stiffness(pattern, tets, unit.lame * ones, unit.shear * ones).to_sparse().tocsr() for unit in units]
 
 
-def _space(body: ProblemBody, problem: Problem, choice: Discretisation) -> Space:
+def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
     ring = is_ring(problem)
-    if choice.formulation is not None and not choice.constrained:
-        basis = mixed_basis(body.mesh, body.cell, choice.formulation, axisymmetric=ring)
+    if options.pressures is not None and not options.constrained:
+        basis = mixed_basis(body.mesh, body.cell, options.pressures, axisymmetric=ring)
         return mixed_space(body.mesh, body.cell, basis, axisymmetric=ring)
     unequal = is_flat(problem) and any(equal_poisson(law) is None for _, law, _ in body.laws)
-    return body_space(body.mesh, body.cell, choice.order, axisymmetric=ring, out_of_plane=unequal)
+    return body_space(body.mesh, body.cell, options.order, axisymmetric=ring, out_of_plane=unequal)
 
 
 def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: bool) -> csr_matrix:
@@ -189,14 +168,14 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     return diags(np.concatenate([np.repeat(shares, space.dimension), behind])).tocsr()
 
 
-def linear_body(body: ProblemBody, problem: Problem, choice: Discretisation) -> LinearBody:
+def linear_body(body: ProblemBody, problem: Problem, options: FemOptions) -> LinearBody:
     """Assemble one body."""
-    warn_of_locking(body, problem, choice.order, choice.formulation or "displacement")
-    if choice.formulation is not None:
-        require_volume(problem, choice.formulation)
-    space = _space(body, problem, choice)
-    mass = body_mass(body, problem, space, consistent=choice.consistent_mass)
-    terms = tuple(term for term in _terms(body, problem, space, choice) if not term.channel.is_zero)
+    warn_of_locking(body, problem, options.order, options.formulation)
+    if options.pressures is not None:
+        require_volume(problem, options.pressures)
+    space = _space(body, problem, options)
+    mass = body_mass(body, problem, space, consistent=options.mass == "consistent")
+    terms = tuple(term for term in _terms(body, problem, space, options) if not term.channel.is_zero)
     return LinearBody(space, mass, terms, _out_of_plane(body, space) if is_flat(problem) and not space.inner else 0.0)
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -22,8 +21,6 @@ from scipy.sparse import csr_matrix
 from rheotwin.arrays import Array
 from rheotwin.materials import Channel
 from rheotwin.problem import Cells
-
-History = Literal["nodal", "quadrature"]
 
 
 def relaxed(channel: Channel, h: float) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.fem.finite.body import FinitePart, Inverted, PointState
 from rheotwin.fem.finite.contact import ToolContact, ToolPairs
 from rheotwin.fem.linear import SingularMatrix
+from rheotwin.fem.options import FemOptions
 
 CLOSED = 1e-11
 """Gap, as a share of the body's size, below which a contact is closed."""
@@ -33,14 +34,6 @@ class NotConverged(ArithmeticError):
     def __init__(self, reason: str, residual: float, component: int) -> None:
         self.residual, self.component = residual, component
         super().__init__(reason)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Residual, as a share of the largest force, at which to stop, and the iterations it may take."""
-
-    tolerance: float
-    iterations: int
 
 
 @dataclass(frozen=True)
@@ -165,7 +158,7 @@ class _Trial:
         return float(np.abs(self.open_force).max(initial=0.0))
 
 
-def solve_step(equations: StepEquations, target: Array, touching: Flags, time: float, limits: Limits) -> Solution:
+def solve_step(equations: StepEquations, target: Array, touching: Flags, time: float, options: FemOptions) -> Solution:
     """Solve one step whose held components end at `target` (size,) [m] and whose tools stand as at `time` [s].
 
     `touching` (k,) marks the pairs that touched before. Raises `NotConverged`, or `Inverted` if the step turns
@@ -174,17 +167,17 @@ def solve_step(equations: StepEquations, target: Array, touching: Flags, time: f
     frame = equations.frame
     trial = _evaluate(equations, equations.start, np.zeros(len(touching)), time)
     residuals, scale = [trial.merit], trial.evaluation.scale
-    for iteration in range(limits.iterations):
+    for iteration in range(options.newton_iterations):
         scale = max(scale, trial.evaluation.scale)
-        if iteration and _converged(frame, trial, target, limits.tolerance * scale):
+        if iteration and _converged(frame, trial, target, options.newton_tolerance * scale):
             return Solution(trial.u, trial.pairs, trial.multipliers, residuals)
         touched = trial.multipliers > 0.0 if iteration else touching
         trial = _next(equations, trial, target, touched, time, any_change=iteration == 0)
         residuals.append(trial.merit)
-    if _converged(frame, trial, target, limits.tolerance * max(scale, trial.evaluation.scale)):
+    if _converged(frame, trial, target, options.newton_tolerance * max(scale, trial.evaluation.scale)):
         return Solution(trial.u, trial.pairs, trial.multipliers, residuals)
     worst = np.flatnonzero(frame.free)[int(np.argmax(np.abs(trial.open_force)))] if frame.free.any() else 0
-    raise NotConverged(f"no equilibrium in {limits.iterations} iterations", trial.merit, int(worst))
+    raise NotConverged(f"no equilibrium in {options.newton_iterations} iterations", trial.merit, int(worst))
 
 
 def _evaluate(equations: StepEquations, u: Array, multipliers: Array, time: float) -> _Trial:

@@ -11,7 +11,6 @@ from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.constraints.rank import RankReport, rank_report
 from rheotwin.constraints.stabilisation import Constraint
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.finite.newton import Limits
 from rheotwin.fem.links import model_links, require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
@@ -108,8 +107,7 @@ def _usual_step(model: Model, options: FemOptions) -> float:
 def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
     if options.kinematics != "small":
-        limits = Limits(options.newton_tolerance, options.newton_iterations)
-        return NewtonStepper(model, limits, inertia=options.inertia, description=options.kinematics)
+        return NewtonStepper(model, options)
     if options.stepper in EXPLICIT_RULES:
         return _explicit(model, h, options)
     if options.stepper == "central-difference":

@@ -17,9 +17,10 @@ from rheotwin.errors import Diverged
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
-from rheotwin.fem.finite.newton import Frame, Limits, NotConverged, Pattern, Solution, StepEquations, solve_step
+from rheotwin.fem.finite.newton import Frame, NotConverged, Pattern, Solution, StepEquations, solve_step
 from rheotwin.fem.linear import Unknowns, factorise
 from rheotwin.fem.model import Model, require_held
+from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import Ledger, State
 from rheotwin.fem.steppers.impulses import contact_normals
 
@@ -32,12 +33,12 @@ class NewtonStepper:
 
     stable_step = float("inf")
 
-    def __init__(self, model: Model, limits: Limits, *, inertia: bool, description: str) -> None:
-        self._model, self._limits, self._inertia, self._description = model, limits, inertia, description
-        if not inertia:
+    def __init__(self, model: Model, options: FemOptions) -> None:
+        self._model, self._options, self._inertia = model, options, options.inertia
+        if not self._inertia:
             require_held(model)
         self._bodies = [(body, rows) for body, rows in model.parts() if isinstance(body, FiniteBody)]
-        self._frame = _frame(model, self._bodies, inertia=inertia)
+        self._frame = _frame(model, self._bodies, inertia=self._inertia)
         self._mass = model.mass.diagonal()
         self._iterations = self._halvings = 0
 
@@ -45,7 +46,7 @@ class NewtonStepper:
         """Return the scheme and how hard it was to solve."""
         return {
             "scheme": "midpoint with averaged strains" if self._inertia else "equilibrium at the end of each step",
-            "kinematics": self._description,
+            "kinematics": self._options.kinematics,
             "unknowns": len(self._model.free),
             "newton_iterations": self._iterations,
             "halved_steps": self._halvings,
@@ -110,7 +111,7 @@ class NewtonStepper:
             external=model.applied(begin + share * h),
         )
         touching = self._frame.contact.touching(state.contacts)
-        solution = solve_step(equations, model.prescribed(end), touching, end, self._limits)
+        solution = solve_step(equations, model.prescribed(end), touching, end, self._options)
         self._iterations += len(solution.residuals) - 1
         return solution
 

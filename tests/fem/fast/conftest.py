@@ -8,15 +8,15 @@ import pytest
 
 from rheotwin.fem.fast.explicit import ExplicitModel
 from rheotwin.fem.model import Model, build_model
+from rheotwin.fem.options import FemOptions
 from rheotwin.fem.steppers.central_difference import explicit_boundary, explicit_terms
-from rheotwin.fem.system import Discretisation
 from rheotwin.problem import Problem
 
 
 @pytest.fixture
 def model_of() -> Callable[..., Model]:
-    """Discretise a problem; keywords are those of the discretisation."""
-    return lambda problem, **choice: build_model(problem, Discretisation(**choice))
+    """Discretise a problem; keywords are options of the solver."""
+    return lambda problem, **choice: build_model(problem, FemOptions(**choice))
 
 
 @pytest.fixture

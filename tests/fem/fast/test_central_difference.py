@@ -157,7 +157,7 @@ def test_what_central_differences_refuse(
     with pytest.raises(RheotwinError, match=r"solvers\.fem\.step: .* above the stable step"):
         CentralDifference(model, 1.01 * stable)
     with pytest.raises(RheotwinError, match="lumped"):
-        CentralDifference(model_of(problem, consistent_mass=True), 1e-4)
+        CentralDifference(model_of(problem, mass="consistent"), 1e-4)
     with pytest.raises(RheotwinError, match="nodal"):
         CentralDifference(model_of(problem, history="quadrature"), 1e-4)
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import Diverged, RheotwinError
-from rheotwin.fem.finite.newton import Limits
 from rheotwin.fem.model import build_model
+from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.newton import NewtonStepper
-from rheotwin.fem.system import Discretisation
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
 
@@ -38,8 +37,10 @@ def test_convergence_is_quadratic(
 ) -> None:
     """Residuals r of one large step without contact: r_(k+1) r_0 <= C r_k^2 with C of order one, down to rounding."""
     problem = problem_of(pulled(scene, laws[name], 0.4, density=1.0))
-    model = build_model(problem, Discretisation(kinematics=description))
-    stepper = NewtonStepper(model, Limits(1e-13, 20), inertia=inertia, description=description)
+    rule = "midpoint" if inertia else "quasi-static"
+    options = FemOptions(kinematics=description, stepper=rule, newton_tolerance=1e-13, newton_iterations=20)
+    model = build_model(problem, options)
+    stepper = NewtonStepper(model, options)
     residuals = np.array(stepper.solve(State.at_rest(model), 0.0, 1.0).residuals[1:])
     assert len(residuals) <= 8
     assert residuals[-1] < 1e-10 * residuals[0]

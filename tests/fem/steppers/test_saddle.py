@@ -51,7 +51,7 @@ def test_multipliers_are_the_reactions(
 ) -> None:
     """L of the supports = M a + internal forces - loads on their components, to round-off."""
     problem = problem_of(shaken(any_law) | {"gravity": [0.0, -2.0]})
-    model = build_model(problem, FemOptions(mass=mass).discretisation)
+    model = build_model(problem, FemOptions(mass=mass))
     stepper, state, h = ExplicitStepper(model, RUNGE_KUTTA, 0.005), State.at_rest(model), 0.005
     for k in range(20):
         stepper.step(state, k * h, (k + 1) * h)
@@ -175,7 +175,7 @@ def test_rigid_link_in_a_body(
 ) -> None:
     """A further constraint between two free nodes holds while the body is shaken; without it the nodes part."""
     problem = problem_of(shaken(laws["voigt"]))
-    model = build_model(problem, FemOptions(mass=mass).discretisation)
+    model = build_model(problem, FemOptions(mass=mass))
     middle = np.flatnonzero(np.isclose(model.points[:, 1], 0.5))
     link = Link(model, int(middle[0]), int(middle[-1]))
     lengths = []
