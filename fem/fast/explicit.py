@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from rheotwin.arrays import Array
-from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.fast.explicit_contact import independent
 from rheotwin.fem.fast.explicit_loop import (
@@ -57,12 +56,7 @@ class ExplicitModel:
 
     @classmethod
     def build(
-        cls,
-        boundary: Boundary,
-        bodies: Sequence[Terms],
-        step: float,
-        *,
-        springs: Array | None = None,
+        cls, boundary: Boundary, bodies: Sequence[Terms], step: float, *, springs: Array | None = None
     ) -> ExplicitModel:
         """Prepare bodies, given by their terms (matrix, channel), that follow one another in the boundary's nodes.
 
@@ -70,11 +64,6 @@ class ExplicitModel:
         `springs` (N d,) [N/m] of contact count in the stable step.
         """
         nodes = boundary.nodes
-        if not np.all(nodes.mass > 0.0):
-            raise RheotwinError(
-                "solvers.fem.stepper: central differences need a mass at every unknown, and some have none; "
-                "choose another stepper"
-            )
         sizes = [terms[0][0].shape[0] for terms in bodies]
         matrix, segments = join_bodies(bodies, sizes, nodes.dimension, step)
         masses = np.split(nodes.mass, np.cumsum(sizes)[:-1])

@@ -11,7 +11,7 @@ with the strains of both ends averaged: momentum and angular momentum are kept e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -98,12 +98,25 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Residual without contact (size,) [N], the largest force in it [N], and its tangents per element [N/m]."""
+class Trial:
+    """A displacement u (size,) [m] at the end of a step with everything evaluated there."""
 
+    u: Array
     residual: Array
+    """Without contact (size,) [N]."""
     scale: float
+    """The largest force in it [N]."""
     blocks: list[Array]
+    """Tangents of the elements of each part [N/m]."""
+    pairs: ToolPairs
+    multipliers: Array
+    open_force: Array
+    """What is left of the residual on free components, with contact [N]."""
+
+    @property
+    def merit(self) -> float:
+        """Largest open force [N]."""
+        return float(np.abs(self.open_force).max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -120,141 +133,104 @@ class StepEquations:
     """2 M/h^2 per component [N/m], or zero."""
     external: Array
     """Loads at the share of the step [N]."""
+    target: Array
+    """Where held components end (size,) [m]."""
+    end: float
+    """Time at which tools are looked at [s]."""
 
-    def evaluate(self, end: Array) -> Evaluation:
-        """Evaluate at the displacement `end` of the end of the step."""
-        inertial = self.inertia * (end - self.start - self.step * self.velocity)
-        internal, blocks = np.zeros_like(end), []
-        for (part, rows), state in zip(self.frame.parts, self.states, strict=True):
-            forces, tangents = part.respond(state, self.start[rows], end[rows], self.step, self.share)
+    def at(self, u: Array, multipliers: Array) -> Trial:
+        """Evaluate at the displacement `u` of the end of the step."""
+        frame = self.frame
+        inertial = self.inertia * (u - self.start - self.step * self.velocity)
+        internal, blocks = np.zeros_like(u), []
+        for (part, rows), state in zip(frame.parts, self.states, strict=True):
+            forces, tangents = part.respond(state, self.start[rows], u[rows], self.step, self.share)
             internal[rows] += part.geometry.nodal_sum(forces, rows.stop - rows.start)
             blocks.append(tangents)
         largest = max(float(np.abs(force).max()) for force in (internal, inertial, self.external))
-        return Evaluation(inertial + internal - self.external, largest, blocks)
+        residual = inertial + internal - self.external
+        pairs = frame.contact.pairs(frame.points + u.reshape(frame.points.shape), self.end)
+        pushed = pairs.forces(multipliers, frame.points.shape).ravel()
+        return Trial(u, residual, largest, blocks, pairs, multipliers, (residual - pushed)[frame.free])
 
+    def solve(self, touching: Flags, options: FemOptions) -> tuple[Trial, list[float]]:
+        """Return the solution, and the residual [N] of each iteration; `touching` (k,) marks pairs that touched before.
 
-@dataclass(frozen=True)
-class Solution:
-    """Displacement at the end of the step (size,) [m], contacts there, and the residual [N] of each iteration."""
+        Raises `NotConverged`, or `Inverted` if the step turns elements inside out however short it is made.
+        """
+        trial, free = self.at(self.start, np.zeros(len(touching))), self.frame.free
+        residuals, scale = [trial.merit], trial.scale
+        for iteration in range(options.newton_iterations):
+            scale = max(scale, trial.scale)
+            if iteration and self._converged(trial, options.newton_tolerance * scale):
+                return trial, residuals
+            touched = trial.multipliers > 0.0 if iteration else touching
+            trial = self._next(trial, touched, any_change=iteration == 0)
+            residuals.append(trial.merit)
+        if self._converged(trial, options.newton_tolerance * max(scale, trial.scale)):
+            return trial, residuals
+        worst = np.flatnonzero(free)[int(np.argmax(np.abs(trial.open_force)))] if free.any() else 0
+        raise NotConverged(f"no equilibrium in {options.newton_iterations} iterations", trial.merit, int(worst))
 
-    u: Array
-    pairs: ToolPairs
-    multipliers: Array
-    residuals: list[float] = field(default_factory=list)
+    def _converged(self, trial: Trial, tolerance: float) -> bool:
+        """Tell whether forces balance (to rounding at least), held components arrived, tools touch without overlap."""
+        frame = self.frame
+        stiffest = max(float(np.abs(np.diagonal(block, axis1=1, axis2=2)).max()) for block in trial.blocks)
+        rounding = 16.0 * np.finfo(float).eps * stiffest * frame.element_size
+        held, active, slack = ~frame.free, trial.multipliers > 0.0, CLOSED * frame.extent
+        return bool(
+            trial.merit <= max(tolerance, rounding)
+            and np.array_equal(trial.u[held], self.target[held])
+            and np.all(trial.pairs.gap >= -slack)
+            and np.all(np.abs(trial.pairs.gap[active]) <= slack)
+        )
 
+    def _next(self, trial: Trial, touching: Flags, *, any_change: bool) -> Trial:
+        """Take one Newton step with contact, shortened until no element is inverted and the residual falls.
 
-@dataclass(frozen=True)
-class _Trial:
-    """A displacement with everything evaluated there; `open_force` is the equilibrium residual on free components."""
+        The first step of all moves supports and tools at once, so there the residual may grow.
+        """
+        step, multipliers = self._newton_step(trial, touching)
+        best, share, fault = None, 1.0, None
+        while share >= SHORTEST:
+            u = trial.u + share * step
+            if share == 1.0:
+                u = np.where(self.frame.free, u, self.target)
+            try:
+                found = self.at(u, trial.multipliers + share * (multipliers - trial.multipliers))
+            except Inverted as error:
+                fault = error
+            else:
+                if best is None or found.merit < best.merit:
+                    best = found
+                if any_change or found.merit < trial.merit:
+                    return found
+            share *= 0.5
+        if best is None:
+            assert fault is not None
+            raise fault
+        return best
 
-    u: Array
-    evaluation: Evaluation
-    pairs: ToolPairs
-    multipliers: Array
-    open_force: Array
-
-    @property
-    def merit(self) -> float:
-        return float(np.abs(self.open_force).max(initial=0.0))
-
-
-def solve_step(equations: StepEquations, target: Array, touching: Flags, time: float, options: FemOptions) -> Solution:
-    """Solve one step whose held components end at `target` (size,) [m] and whose tools stand as at `time` [s].
-
-    `touching` (k,) marks the pairs that touched before. Raises `NotConverged`, or `Inverted` if the step turns
-    elements inside out however short it is made.
-    """
-    frame = equations.frame
-    trial = _evaluate(equations, equations.start, np.zeros(len(touching)), time)
-    residuals, scale = [trial.merit], trial.evaluation.scale
-    for iteration in range(options.newton_iterations):
-        scale = max(scale, trial.evaluation.scale)
-        if iteration and _converged(frame, trial, target, options.newton_tolerance * scale):
-            return Solution(trial.u, trial.pairs, trial.multipliers, residuals)
-        touched = trial.multipliers > 0.0 if iteration else touching
-        trial = _next(equations, trial, target, touched, time, any_change=iteration == 0)
-        residuals.append(trial.merit)
-    if _converged(frame, trial, target, options.newton_tolerance * max(scale, trial.evaluation.scale)):
-        return Solution(trial.u, trial.pairs, trial.multipliers, residuals)
-    worst = np.flatnonzero(frame.free)[int(np.argmax(np.abs(trial.open_force)))] if frame.free.any() else 0
-    raise NotConverged(f"no equilibrium in {options.newton_iterations} iterations", trial.merit, int(worst))
-
-
-def _evaluate(equations: StepEquations, u: Array, multipliers: Array, time: float) -> _Trial:
-    frame = equations.frame
-    evaluation = equations.evaluate(u)
-    pairs = frame.contact.pairs(frame.points + u.reshape(frame.points.shape), time)
-    pushed = pairs.forces(multipliers, frame.points.shape).ravel()
-    return _Trial(u, evaluation, pairs, multipliers, (evaluation.residual - pushed)[frame.free])
-
-
-def _converged(frame: Frame, trial: _Trial, target: Array, tolerance: float) -> bool:
-    """Tell whether forces balance (to rounding at least), held components arrived, tools touch and do not overlap."""
-    stiffest = max(float(np.abs(np.diagonal(block, axis1=1, axis2=2)).max()) for block in trial.evaluation.blocks)
-    rounding = 16.0 * np.finfo(float).eps * stiffest * frame.element_size
-    held = ~frame.free
-    slack = CLOSED * frame.extent
-    active = trial.multipliers > 0.0
-    return bool(
-        trial.merit <= max(tolerance, rounding)
-        and np.array_equal(trial.u[held], target[held])
-        and np.all(trial.pairs.gap >= -slack)
-        and np.all(np.abs(trial.pairs.gap[active]) <= slack)
-    )
-
-
-def _next(
-    equations: StepEquations, trial: _Trial, target: Array, touching: Flags, time: float, *, any_change: bool
-) -> _Trial:
-    """Take one Newton step with contact, shortened until no element is inverted and the residual falls.
-
-    The first step of all moves supports and tools at once, so there the residual may grow.
-    """
-    free = equations.frame.free
-    step, multipliers = _newton_step(equations, trial, target, touching)
-    best, share, fault = None, 1.0, None
-    while share >= SHORTEST:
-        u = trial.u + share * step
-        if share == 1.0:
-            u[~free] = target[~free]
+    def _newton_step(self, trial: Trial, touching: Flags) -> tuple[Array, Array]:
+        """Return the full step (size,) [m] and the multipliers (k,) [N] of the linearised equations."""
+        frame, free, shape = self.frame, self.frame.free, self.frame.points.shape
+        step = np.where(free, 0.0, self.target - trial.u)
+        blocks = [*trial.blocks, trial.pairs.stiffness(trial.multipliers, shape)]
+        right = -trial.residual - frame.pattern.product(blocks, step)
         try:
-            found = _evaluate(equations, u, trial.multipliers + share * (multipliers - trial.multipliers), time)
-        except Inverted as error:
-            fault = error
-        else:
-            if best is None or found.merit < best.merit:
-                best = found
-            if any_change or found.merit < trial.merit:
-                return found
-        share *= 0.5
-    if best is None:
-        assert fault is not None
-        raise fault
-    return best
+            solve = frame.factorise(frame.pattern.matrix(blocks, self.inertia[free]))
 
+            def answer(loads: Array) -> Array:
+                out = np.zeros_like(loads)
+                out[free] = solve(loads[free])
+                return out
 
-def _newton_step(equations: StepEquations, trial: _Trial, target: Array, touching: Flags) -> tuple[Array, Array]:
-    """Return the full step (size,) [m] and the multipliers (k,) [N] of the linearised equations."""
-    frame = equations.frame
-    free, shape = frame.free, frame.points.shape
-    step = np.where(free, 0.0, target - trial.u)
-    blocks = [*trial.evaluation.blocks, trial.pairs.stiffness(trial.multipliers, shape)]
-    right = -trial.evaluation.residual - frame.pattern.product(blocks, step)
-    matrix = frame.pattern.matrix(blocks, equations.inertia[free])
-    try:
-        solve = frame.factorise(matrix)
-
-        def answer(loads: Array) -> Array:
-            out = np.zeros_like(loads)
-            out[free] = solve(loads[free])
-            return out
-
-        step += answer(right)
-        if not np.isfinite(step).all():
-            raise np.linalg.LinAlgError
-        slack = 0.1 * CLOSED * frame.extent
-        moved, multipliers = frame.contact.correct(trial.pairs, step.reshape(shape), touching, answer, slack)
-    except (np.linalg.LinAlgError, SingularMatrix):
-        component = int(np.argmax(np.abs(np.where(free, trial.evaluation.residual, 0.0))))
-        raise NotConverged("the tangent is singular", trial.merit, component) from None
-    return moved.ravel(), multipliers
+            step += answer(right)
+            if not np.isfinite(step).all():
+                raise np.linalg.LinAlgError
+            slack = 0.1 * CLOSED * frame.extent
+            moved, multipliers = frame.contact.correct(trial.pairs, step.reshape(shape), touching, answer, slack)
+        except (np.linalg.LinAlgError, SingularMatrix):
+            component = int(np.argmax(np.abs(np.where(free, trial.residual, 0.0))))
+            raise NotConverged("the tangent is singular", trial.merit, component) from None
+        return moved.ravel(), multipliers

@@ -231,22 +231,17 @@ def explicit_boundary(model: Model) -> Boundary:
 
 def explicit_terms(model: Model) -> list[Terms]:
     """Return matrices and channels of every body; refuses terms without a matrix or with histories elsewhere."""
-    bodies: list[Terms] = []
-    for body, rows in model.parts():
-        terms = []
-        for term in body.terms:
-            if term.matrix is None:
-                raise RheotwinError(
-                    "solvers.fem.stepper: central differences cannot take mixed elements, whose volume has no "
-                    'finite stiffness to bound the step; choose the stepper "midpoint"'
-                )
-            if term.state_size != rows.stop - rows.start:
-                raise RheotwinError(
-                    'solvers.fem.history: central differences keep histories at the nodes; choose history = "nodal"'
-                )
-            terms.append((term.matrix, term.channel))
-        bodies.append(terms)
-    return bodies
+    for term, rows in model.terms:
+        if term.matrix is None:
+            raise RheotwinError(
+                "solvers.fem.stepper: central differences cannot take mixed elements, whose volume has no "
+                'finite stiffness to bound the step; choose the stepper "midpoint"'
+            )
+        if term.state_size != rows.stop - rows.start:
+            raise RheotwinError(
+                'solvers.fem.history: central differences keep histories at the nodes; choose history = "nodal"'
+            )
+    return [[(term.matrix, term.channel) for term in body.terms] for body in model.bodies]
 
 
 def largest_stable_step(model: Model) -> float:

@@ -39,7 +39,8 @@ from rheotwin.fem.linear import Choice, factorise
 from rheotwin.fem.links import link_report
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State, internal_force
-from rheotwin.fem.steppers.touching import Pressing, Touching, contact_rows
+from rheotwin.fem.steppers.impulses import contact_rows
+from rheotwin.fem.steppers.touching import Pressing, Touching
 
 SLACK = 1e-9
 """Share of a step within which a time counts as that of a kink in a motion."""

@@ -20,12 +20,17 @@ MASSLESS = 1e-6
 """Mass, as a share of the smallest, that lets the equations of massless bubbles be solved."""
 
 
+def contact_rows(model: Model, node: Indices, normal: Array) -> csr_matrix:
+    """Return the normals (n, 3) of contacts as constraint rows (n, size), without held components."""
+    d, count = model.dimension, len(node)
+    columns = node[:, None] * d + np.arange(d)
+    values = np.where(model.held[columns], 0.0, normal[:, :d])
+    return csr_matrix((values.ravel(), columns.ravel(), d * np.arange(count + 1)), shape=(count, model.size))
+
+
 def contact_normals(model: Model, contacts: Contacts) -> csc_matrix:
     """Return N (size, contacts): each contact's normal on the free components of its node."""
-    d, count = model.dimension, len(contacts.node)
-    rows = contacts.node[:, None] * d + np.arange(d)
-    values = np.where(model.held[rows], 0.0, contacts.normal[:, :d])
-    return csc_matrix((values.ravel(), (rows.ravel(), np.repeat(np.arange(count), d))), shape=(model.size, count))
+    return csc_matrix(contact_rows(model, contacts.node, contacts.normal).T)
 
 
 class Impulses:

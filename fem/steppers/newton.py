@@ -17,7 +17,7 @@ from rheotwin.errors import Diverged
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
-from rheotwin.fem.finite.newton import Frame, NotConverged, Pattern, Solution, StepEquations, solve_step
+from rheotwin.fem.finite.newton import Frame, NotConverged, Pattern, StepEquations, Trial
 from rheotwin.fem.linear import Unknowns, factorise
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.options import FemOptions
@@ -87,7 +87,7 @@ class NewtonStepper:
     def _carry(self, state: State, begin: float, end: float, halvings: int) -> State:
         """Return the state at `end` [s], in one step or, where that has no solution, in two halves."""
         try:
-            return self._accepted(state, self.solve(state, begin, end), end - begin)
+            return self._accepted(state, self.solve(state, begin, end)[0], end - begin)
         except (NotConverged, Inverted):
             if halvings == 0:
                 raise
@@ -96,8 +96,8 @@ class NewtonStepper:
         half = self._carry(state, begin, middle, halvings - 1)
         return self._carry(half, middle, end, halvings - 1)
 
-    def solve(self, state: State, begin: float, end: float) -> Solution:
-        """Solve the equations of a step."""
+    def solve(self, state: State, begin: float, end: float) -> tuple[Trial, list[float]]:
+        """Return the solution of the equations of a step, and the residual [N] of each iteration."""
         model, h, share = self._model, end - begin, 0.5 if self._inertia else 1.0
         bodies = zip(self._bodies, state.memories, strict=True)
         equations = StepEquations(
@@ -109,13 +109,14 @@ class NewtonStepper:
             share=share,
             inertia=2.0 / h**2 * self._mass * self._inertia,
             external=model.applied(begin + share * h),
+            target=model.prescribed(end),
+            end=end,
         )
-        touching = self._frame.contact.touching(state.contacts)
-        solution = solve_step(equations, model.prescribed(end), touching, end, self._options)
-        self._iterations += len(solution.residuals) - 1
-        return solution
+        solution, residuals = equations.solve(self._frame.contact.touching(state.contacts), self._options)
+        self._iterations += len(residuals) - 1
+        return solution, residuals
 
-    def _accepted(self, state: State, solution: Solution, h: float) -> State:
+    def _accepted(self, state: State, solution: Trial, h: float) -> State:
         """Return the state after a solved step; only here do memories move on."""
         rate, pairs, touching = (solution.u - state.u) / h, solution.pairs, solution.multipliers > 0.0
         contacts = Contacts(

@@ -58,14 +58,6 @@ class Touching:
         return out
 
 
-def contact_rows(model: Model, node: Indices, normal: Array) -> csr_matrix:
-    """Return the normals (n, 3) of contacts as constraint rows (n, size), without held components."""
-    d, count = model.dimension, len(node)
-    columns = node[:, None] * d + np.arange(d)
-    values = np.where(model.held[columns], 0.0, normal[:, :d])
-    return csr_matrix((values.ravel(), columns.ravel(), d * np.arange(count + 1)), shape=(count, model.size))
-
-
 def touching_pairs(model: Model, time: float, u: Array, before: Contacts) -> tuple[Touching, Flags]:
     """Return the pairs without a gap at `time` [s], those of the last step included, and which of them are new."""
     positions = padded(model.points + u.reshape(model.points.shape))

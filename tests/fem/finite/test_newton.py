@@ -41,7 +41,7 @@ def test_convergence_is_quadratic(
     options = FemOptions(kinematics=description, stepper=rule, newton_tolerance=1e-13, newton_iterations=20)
     model = build_model(problem, options)
     stepper = NewtonStepper(model, options)
-    residuals = np.array(stepper.solve(State.at_rest(model), 0.0, 1.0).residuals[1:])
+    residuals = np.array(stepper.solve(State.at_rest(model), 0.0, 1.0)[1][1:])
     assert len(residuals) <= 8
     assert residuals[-1] < 1e-10 * residuals[0]
     falling = residuals[residuals > 1e-9 * residuals[0]]
