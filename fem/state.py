@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -91,11 +92,15 @@ class State:
     @classmethod
     def restored(cls, model: Model, saved: Mapping[str, Array]) -> State:
         """Return the state that `save` wrote."""
+
+        def read(name: str) -> Any:
+            return np.array(saved[name])
+
         counts = [len(body.at_rest()) for body in model.bodies]
         return cls(
-            **{name: np.array(saved[name]) for name in VECTORS},
-            memories=[[np.array(saved[f"memory_{b}_{k}"]) for k in range(count)] for b, count in enumerate(counts)],
-            contacts=Contacts(**{item.name: np.array(saved[f"contact_{item.name}"]) for item in fields(Contacts)}),
+            **{name: read(name) for name in VECTORS},
+            memories=[[read(f"memory_{b}_{k}") for k in range(count)] for b, count in enumerate(counts)],
+            contacts=Contacts(**{item.name: read(f"contact_{item.name}") for item in fields(Contacts)}),
             ledger=Ledger(*(float(value) for value in saved["work"])),
             touch=Memory.restored(saved) if f"{PREFIX}pose" in saved else None,
         )

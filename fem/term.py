@@ -78,7 +78,10 @@ class Term:
         return u if self.measured_by is None else np.asarray(self.measured_by @ u)
 
     def _conjugate(self, state: Array) -> Array:
-        return np.asarray(self.matrix @ state if self.conjugate is None else self.conjugate(state))
+        if self.conjugate is not None:
+            return self.conjugate(state)
+        assert self.matrix is not None
+        return np.asarray(self.matrix @ state)
 
     def force(self, state: Array) -> Array:
         """Return the nodal forces E' D s of a state, per unit modulus."""

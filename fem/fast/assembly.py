@@ -10,10 +10,12 @@ Where every block goes is found once per mesh; assembling for other moduli is th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rheotwin.arrays import Array, Indices, Integers
+from rheotwin.arrays import Array, Integers
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.kernels.compiled import compiled
@@ -37,7 +39,7 @@ class BlockPattern:
     places: Integers
 
 
-def tet_geometry(points: Array, corners: Indices) -> TetGeometry:
+def tet_geometry(points: Array, corners: NDArray[Any]) -> TetGeometry:
     """Return gradients and volumes of tetrahedra from points (N, 3) [m] and corners (M, 4).
 
     A flat tetrahedron is refused; one of negative orientation has the same stiffness as its mirror image.
@@ -73,7 +75,7 @@ def _gradients(points: Array, corners: Integers, gradients: Array, volumes: Arra
             g[0, k] = -(g[1, k] + g[2, k] + g[3, k])
 
 
-def block_pattern(corners: Indices, rows: int) -> BlockPattern:
+def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
     """Return the pattern of a matrix of `rows` nodes that couples the corners (M, c) of every element, rows sorted."""
     corners = np.asarray(corners, dtype=np.int64)
     keys, places = np.unique(corners[:, :, None] * rows + corners[:, None, :], return_inverse=True)
