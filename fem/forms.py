@@ -10,7 +10,6 @@ freedom are node-major: component c of node i is number i d + c.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -74,43 +73,31 @@ def vector_basis(mesh: Any, cell: str, order: Order = 1, *, axisymmetric: bool =
     return Basis(mesh, ElementVector(choice.element), intorder=points + (RING_EXTRA if axisymmetric else 0))
 
 
-def integral(integrand: Callable[[Any, Any, Any], Any], *, axisymmetric: bool = False) -> BilinearForm:
-    """Return the integral of a function of trial, test and radius; the radius is None but in an axisymmetric body."""
-
-    def density(u: Any, v: Any, w: Any) -> Any:
-        if not axisymmetric:
-            return integrand(u, v, None)
-        return 2.0 * np.pi * w.x[0] * integrand(u, v, w.x[0])
-
-    return BilinearForm(density)
+@BilinearForm
+def _lame(u: Any, v: Any, w: Any) -> Any:
+    r = w.x[0]
+    return 2.0 * np.pi * r * (div(u) + u[0] / r) * (div(v) + v[0] / r) if w["ring"] else div(u) * div(v)
 
 
-def volume_strain(u: Any, radius: Any) -> Any:
-    """Return div(u), with the hoop strain u_r/r."""
-    return div(u) if radius is None else div(u) + u[0] / radius
+@BilinearForm
+def _shear(u: Any, v: Any, w: Any) -> Any:
+    r, plane = w.x[0], ddot(sym_grad(u), sym_grad(v))
+    return 4.0 * np.pi * r * (plane + u[0] * v[0] / r**2) if w["ring"] else 2.0 * plane
 
 
-def _lame(u: Any, v: Any, radius: Any) -> Any:
-    return volume_strain(u, radius) * volume_strain(v, radius)
-
-
-def _shear(u: Any, v: Any, radius: Any) -> Any:
-    plane = ddot(sym_grad(u), sym_grad(v))
-    return 2.0 * (plane if radius is None else plane + u[0] * v[0] / radius**2)
-
-
-def _product(u: Any, v: Any, radius: Any) -> Any:
-    return dot(u, v)
+@BilinearForm
+def _product(u: Any, v: Any, w: Any) -> Any:
+    return 2.0 * np.pi * w.x[0] * dot(u, v) if w["ring"] else dot(u, v)
 
 
 def lame_matrix(basis: Basis, *, axisymmetric: bool = False) -> csr_matrix:
     """Return J_lambda [m^(d-2)]; of the whole ring [m] for an axisymmetric body."""
-    return integral(_lame, axisymmetric=axisymmetric).assemble(basis).tocsr()
+    return _lame.assemble(basis, ring=axisymmetric).tocsr()
 
 
 def shear_matrix(basis: Basis, *, axisymmetric: bool = False) -> csr_matrix:
     """Return J_mu [m^(d-2)]; of the whole ring [m] for an axisymmetric body."""
-    return integral(_shear, axisymmetric=axisymmetric).assemble(basis).tocsr()
+    return _shear.assemble(basis, ring=axisymmetric).tocsr()
 
 
 def mass_matrix(mesh: Any, cell: str, order: Order = 1, *, axisymmetric: bool = False) -> csr_matrix:
@@ -121,4 +108,4 @@ def mass_matrix(mesh: Any, cell: str, order: Order = 1, *, axisymmetric: bool = 
 
 def product_matrix(basis: Basis, *, axisymmetric: bool = False) -> csr_matrix:
     """Return the integrals of products of the basis functions."""
-    return integral(_product, axisymmetric=axisymmetric).assemble(basis).tocsr()
+    return _product.assemble(basis, ring=axisymmetric).tocsr()

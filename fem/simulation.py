@@ -82,12 +82,8 @@ class FemSimulation:
             if not np.abs(self._state.u).max() <= RUNAWAY * self._problem.extent:
                 break  # the run loop says where; stopping here makes the time it names independent of chunks
 
-    def _residual(self) -> Array:
-        """Return M a + f_int - f_ext (rows, d) [N] at the end of the step: what supports and tools exert."""
-        return self._outside_and_links()[0]
-
     def _outside_and_links(self) -> tuple[Array, Array]:
-        """Return what supports and tools exert (rows, d) [N], and the multipliers of links."""
+        """Return what supports and tools exert, M a + f_int - f_ext (rows, d) [N], and the multipliers of links."""
         model, state = self._model, self._state
         residual = model.mass @ state.acceleration - model.applied(self.time) + state.internal_force(model)
         multipliers = np.zeros(0)
@@ -104,25 +100,22 @@ class FemSimulation:
         if not len(contacts.node):
             return np.zeros((0, 3))
         normals = contact_normals(self._model, contacts)
-        sizes = spsolve(csc_matrix(normals.T @ normals), normals.T @ self._residual().ravel())
+        sizes = spsolve(csc_matrix(normals.T @ normals), normals.T @ self._outside_and_links()[0].ravel())
         return np.asarray(np.maximum(sizes, 0.0)[:, None] * contacts.normal)
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support; with `contact` moments on tools, too."""
         model, pushes = self._model, self._pushes()
-        held = self._residual()
+        held, multipliers = self._outside_and_links()
         np.subtract.at(held, pushes.node, pushes.push[:, :, : model.dimension])
         tools = tool_reactions(model.tools, pushes, self.tool_poses(), model.dimension)
         if self._problem.contact is None:
             tools = {f"tool.{tool.name}": tools[f"tool.{tool.name}"] for tool in model.tools}
-        return tools | self._support_reactions(held) | link_tensions(model, self._state.u, self._outside_and_links()[1])
-
-    def _support_reactions(self, held: Array) -> dict[str, Array]:
-        """Return the force (d,) [N] on each support from what supports exert (rows, d) [N]."""
-        return {
-            f"support.{item.name}": -np.where(self._model.owners == index, held, 0.0).sum(axis=0)
+        supports = {
+            f"support.{item.name}": -np.where(model.owners == index, held, 0.0).sum(axis=0)
             for index, item in enumerate(self._problem.prescribed)
         }
+        return tools | supports | link_tensions(model, self._state.u, multipliers)
 
     def _pushes(self) -> Pushes:
         """Return the contacts of the last step with their forces at its end, or over the step where they have laws."""
@@ -162,13 +155,11 @@ class FemSimulation:
     def _stress(self, *, memory_only: bool) -> Array:
         """Return the stresses (N, 6) [Pa] of all bodies, or what memories hold of them."""
         state = self._state
-        bodies = zip(self._model.parts(), state.memories, strict=True)
-        return np.concatenate(
-            [
-                body.vertex_stress(state.u[rows], state.rate[rows], memories, memory_only=memory_only)
-                for (body, rows), memories in bodies
-            ]
-        )
+        found = [
+            body.vertex_stress(state.u[rows], state.rate[rows], memories, memory_only=memory_only)
+            for (body, rows), memories in zip(self._model.parts(), state.memories, strict=True)
+        ]
+        return np.concatenate(found)
 
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""

@@ -158,22 +158,12 @@ class MixedForm:
 
 @BilinearForm
 def _divergence(u: Any, q: Any, w: Any) -> Any:
-    return div(u) * q
-
-
-@BilinearForm
-def _ring_divergence(u: Any, q: Any, w: Any) -> Any:
-    return 2.0 * np.pi * (w.x[0] * div(u) + u[0]) * q
+    return 2.0 * np.pi * (w.x[0] * div(u) + u[0]) * q if w["ring"] else div(u) * q
 
 
 @BilinearForm
 def _product(p: Any, q: Any, w: Any) -> Any:
-    return p * q
-
-
-@BilinearForm
-def _ring_product(p: Any, q: Any, w: Any) -> Any:
-    return 2.0 * np.pi * w.x[0] * p * q
+    return 2.0 * np.pi * w.x[0] * p * q if w["ring"] else p * q
 
 
 def mixed_basis(mesh: Any, cell: str, formulation: Formulation, *, axisymmetric: bool = False) -> Basis:
@@ -203,12 +193,11 @@ def mixed_form(
     pressure, some = Basis(mesh, _pair(formulation, cell).pressure, quadrature=basis.quadrature), cells is not ...
     if some:
         basis, pressure = basis.with_elements(cells), pressure.with_elements(cells)
-    divergence, product = (_ring_divergence, _ring_product) if axisymmetric else (_divergence, _product)
-    gradient = divergence.assemble(basis, pressure).tocsr()
-    mass = product.assemble(pressure).tocsr()
+    gradient = _divergence.assemble(basis, pressure, ring=axisymmetric).tocsr()
+    mass = _product.assemble(pressure, ring=axisymmetric).tocsr()
     values = _values(pressure)
     if formulation == "stabilized":
-        mass = (mass + ratio * _fluctuation(mass, pressure, cell, product, cells)).tocsr()
+        mass = (mass + ratio * _fluctuation(mass, pressure, cell, cells, ring=axisymmetric)).tocsr()
     if some:
         used = np.unique(pressure.element_dofs)
         gradient, mass, values = gradient[used], mass[used][:, used], values[:, used]
@@ -251,12 +240,12 @@ def _values(pressure: Basis) -> csr_matrix:
     return csr_matrix(triplets, shape=(elements * points, pressure.N))
 
 
-def _fluctuation(mass: csr_matrix, pressure: Basis, cell: str, product: Any, cells: Cells) -> csr_matrix:
+def _fluctuation(mass: csr_matrix, pressure: Basis, cell: str, cells: Cells, *, ring: bool) -> csr_matrix:
     """Return int (p - mean p)(q - mean q) over the elements [m^d]: zero for pressures constant per element."""
     constant = Basis(pressure.mesh, CONSTANT[cell], quadrature=pressure.quadrature)
     if cells is not ...:
         constant = constant.with_elements(cells)
     present = np.unique(constant.element_dofs)
-    volumes = product.assemble(constant).diagonal()[present]
-    moments = product.assemble(pressure, constant).tocsr()[present]
+    volumes = _product.assemble(constant, ring=ring).diagonal()[present]
+    moments = _product.assemble(pressure, constant, ring=ring).tocsr()[present]
     return (mass - moments.T @ diags(1.0 / volumes) @ moments).tocsr()

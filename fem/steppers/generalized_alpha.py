@@ -15,10 +15,8 @@ from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
 from rheotwin.fem.term import relaxed
 from rheotwin.materials import Channel
 
-SPECTRAL_RADIUS = 0.8
 
-
-def generalized_alpha(h: float, spectral_radius: float = SPECTRAL_RADIUS) -> Scheme:
+def generalized_alpha(h: float, spectral_radius: float) -> Scheme:
     """Return the rule for step `h` [s]; `spectral_radius` 1 damps nothing, 0 kills unresolved modes in a step."""
     rho = spectral_radius
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
