@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.measure import measure_constraints
-from rheotwin.constraints.patches import PatchKind, patches
-from rheotwin.constraints.rank import RankReport, rank_report
-from rheotwin.constraints.stabilisation import Constraint
-from rheotwin.errors import RheotwinError
-from rheotwin.fem.links import model_links, require_no_links
+from rheotwin.fem.links import require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.adaptive import AdaptiveStepper
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
 from rheotwin.fem.steppers.equilibrium import quasi_static, require_long_term_moduli, static
-from rheotwin.fem.steppers.explicit_rules import EXPLICIT_EULER, RUNGE_KUTTA, stable_step
+from rheotwin.fem.steppers.explicit_rules import EXPLICIT_RULES, stable_step
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.fem.steppers.implicit import ImplicitStepper
@@ -27,7 +22,6 @@ from rheotwin.fem.steppers.newton import NewtonStepper
 from rheotwin.fem.steppers.scheme import Scheme
 from rheotwin.start_check import divided_for_fast_tools
 
-EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
 STEPS = 1000
 """Steps of a run whose stepper is stable at any step, unless the scene says otherwise."""
 SAFETY = 0.5
@@ -54,41 +48,6 @@ class Stepper(Protocol):
         """Take over what `save` returned."""
 
 
-def volume_constraints(model: Model, kind: PatchKind) -> tuple[Sequence[Constraint], Sequence[RankReport]]:
-    """Return the constraints of every body, and what they leave of its freedom."""
-    if any(body.space.axisymmetric for body in model.bodies):
-        raise RheotwinError(
-            "solvers.fem.incompressible: volume constraints do not know rings; choose another stepper for "
-            'plane = "axisymmetric"'
-        )
-    constraints, reports = [], []
-    for body, first in zip(model.bodies, model.first_rows, strict=True):
-        space = patches(kind, body.space.mesh.t.T + first, model.points)
-        constraint = measure_constraints(space, model.points)
-        constraints.append(constraint)
-        reports.append(rank_report(kind, constraint.gradient(model.points), model.held))
-    return constraints, reports
-
-
-def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
-    constraints: Sequence[Constraint] = ()
-    reports: Sequence[RankReport] = ()
-    if options.constrained:
-        constraints, reports = volume_constraints(model, cast(PatchKind, options.formulation))
-    if model.problem.links:
-        constraints = [*constraints, model_links(model)]
-    return ExplicitStepper(
-        model,
-        EXPLICIT_RULES[options.stepper],
-        h,
-        frequency=options.constraint_frequency,
-        extra_constraints=constraints,
-        reports=reports,
-        choice=options.linear_solver,
-        account=options.energy_balance,
-    )
-
-
 def default_step(model: Model, options: FemOptions) -> float:
     """Return the step [s] to take where the options name none: shorter where tools would pass a feature in one."""
     return divided_for_fast_tools(model.problem, _usual_step(model, options))
@@ -109,7 +68,7 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     if options.kinematics != "small":
         return NewtonStepper(model, options)
     if options.stepper in EXPLICIT_RULES:
-        return _explicit(model, h, options)
+        return ExplicitStepper(model, h, options)
     if options.stepper == "central-difference":
         require_no_links(model.problem, "the stepper central-difference", 'stepper = "midpoint" or "rk4"')
         return CentralDifference(model, h, account=options.accounts)

@@ -92,6 +92,7 @@ RUNGE_KUTTA = ExplicitRule(
     growth=lambda z: 1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0))),
     damped_limit=2.785293563405282,
 )
+EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
 
 
 def stable_step(model: Model, rule: ExplicitRule, choice: Choice) -> float:

@@ -295,6 +295,17 @@ def test_incompressible_parts_keep_the_volume(
     assert np.abs(strain[x > 1.0, 0]).mean() > 5.0 * np.abs(strain[x < 1.0, 0]).mean()
 
 
+def test_constrained_volumes_have_parts(bar: Bar, start: Callable[..., Any], run_to: Callable[..., None]) -> None:
+    """Volumes are constraints of the whole body, shear is that of each part: one of the same law changes nothing."""
+    more: Data = {"confined": False, "plane": "strain", "forces": pull(2), "density": 10.0}
+    options = {"stepper": "rk4", "step": 1e-3, "formulation": "node", "incompressible": True}
+    whole, split = (start(bar(THREE, other, **more), **options) for other in (None, THREE))
+    for simulation in (whole, split):
+        run_to(simulation, 0.1)
+    for name, field in whole.fields().items():
+        np.testing.assert_allclose(split.fields()[name], field, atol=1e-9 * max(1e-3, np.abs(field).max()))
+
+
 @pytest.mark.parametrize("stepper", ["midpoint", "quasi-static"])
 @pytest.mark.parametrize("kinematics", ["corotational", "total-lagrangian"])
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet"])
