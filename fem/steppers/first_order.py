@@ -82,7 +82,7 @@ class FirstOrderSystem:
         self.supports = ConstrainedInertia(self.inertia, rows)
         self._last: tuple[bytes, Pressing] | None = None
         self._memories = [[memory.shape for memory in body] for body in State.at_rest(model).memories]
-        self.size = 2 * model.size + 2 + sum(int(np.prod(shape)) for body in self._memories for shape in body)
+        self._ends = np.cumsum([int(np.prod(shape)) for body in self._memories for shape in body], dtype=np.int64)
 
     def packed(self, state: State) -> Array:
         """Return y."""
@@ -97,15 +97,9 @@ class FirstOrderSystem:
         state.memories = [[memory.copy() for memory in body] for body in self._memories_of(y)]
 
     def _memories_of(self, y: Array) -> list[list[Array]]:
-        found, first = [], 2 * self.model.size + 2
-        for shapes in self._memories:
-            views = []
-            for shape in shapes:
-                count = int(np.prod(shape))
-                views.append(y[first : first + count].reshape(shape))
-                first += count
-            found.append(views)
-        return found
+        """Return the histories in y, as views, body by body."""
+        pieces = iter(np.split(y[2 * self.model.size + 2 :], self._ends))
+        return [[next(pieces).reshape(shape) for shape in shapes] for shapes in self._memories]
 
     def rate(self, y: Array, time: float, touching: Touching, *, after: bool) -> Array:
         """Return y' with all of `touching` kept in contact."""
