@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rheotwin.arrays import Array
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.lumped import Contact, keep_apart
 from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, motion_of
@@ -23,6 +23,8 @@ from rheotwin.constraints.contact.packed_law import EXACT, IMPULSE, KIND, SHIFT,
 from rheotwin.constraints.contact.pairs import NO_TOOL
 from rheotwin.fem.fast.explicit_packing import Nodes, Outside
 from rheotwin.kernels.compiled import compiled
+
+Array = NDArray[np.float64]
 
 CLOSED, BY_SPRINGS, RUBBED, OUTSIDE = range(4)
 """Entries of `taken` [J]: by exact contacts and impacts, by springs and dampers, by friction; then the account of work

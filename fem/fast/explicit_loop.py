@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rheotwin.arrays import Array, Integers
 from rheotwin.fem.fast.block_rows import multiply_rows
 from rheotwin.fem.fast.explicit_boundary import hold, keep_outside, load_nodes
 from rheotwin.fem.fast.explicit_contact import look_back, settle_laws
@@ -27,6 +27,9 @@ from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock
 from rheotwin.kernels.stage import LAST, Stage
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int32]
 
 CHECK_EVERY = 64
 """Steps between two looks at whether a node has run away."""
