@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.feasible import ConstraintReport, constraint_report
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.errors import RheotwinError
@@ -24,7 +24,6 @@ from rheotwin.fem.model import Model
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
-Array = NDArray[np.float64]
 Touched = TypeVar("Touched")
 
 ROUNDS = 60

@@ -6,26 +6,26 @@ holds, loads or touches the vertices around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 from skfem import FacetBasis, LinearForm
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.motion import Motion, motion_rates
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.fem.body import Body
+from rheotwin.fem.finite.body import DESCRIPTIONS, finite_body
 from rheotwin.fem.linear import require_no_free_modes
+from rheotwin.fem.options import FemOptions
 from rheotwin.fem.space import Space
-from rheotwin.fem.system import BodySystem, Discretisation, body_system
+from rheotwin.fem.system import linear_body
+from rheotwin.fem.term import Term
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import on_axis
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 FREE = -1
 """Owner of a component that nothing holds."""
@@ -52,10 +52,10 @@ class Model:
     """Matrices, supports, loads and tools over all rows of all bodies."""
 
     problem: Problem
-    bodies: tuple[BodySystem, ...]
+    bodies: tuple[Body, ...]
     first_rows: tuple[int, ...]
     points: Array
-    owners: NDArray[np.int64]
+    owners: Indices
     """Index of the support that holds each component (rows, d); FREE, PADDING or AXIS otherwise."""
     loads: tuple[Load, ...]
     tools: tuple[RigidTool, ...]
@@ -72,11 +72,16 @@ class Model:
         """Length of a vector."""
         return int(self.points.size)
 
-    def parts(self) -> Iterator[tuple[BodySystem, slice]]:
+    def parts(self) -> Iterator[tuple[Body, slice]]:
         """Iterate over bodies and the components of vectors that are theirs."""
         d = self.dimension
         for body, first in zip(self.bodies, self.first_rows, strict=True):
             yield body, slice(first * d, first * d + body.space.size)
+
+    @cached_property
+    def terms(self) -> tuple[tuple[Term, slice], ...]:
+        """Terms of all bodies one after the other, with the components of their bodies."""
+        return tuple((term, rows) for body, rows in self.parts() for term in body.terms)
 
     @cached_property
     def vertex_rows(self) -> Indices:
@@ -85,7 +90,7 @@ class Model:
         return np.concatenate([first + np.arange(body.space.vertices) for body, first in pairs])
 
     @cached_property
-    def held(self) -> NDArray[np.bool_]:
+    def held(self) -> Flags:
         """Components (size,) that supports prescribe, or that stand for nothing."""
         return np.asarray(self.owners != FREE).ravel()
 
@@ -111,21 +116,22 @@ class Model:
 
     def prescribed(self, time: float) -> Array:
         """Return the displacement (size,) [m] that supports prescribe at `time` [s], zero elsewhere."""
-        target = np.zeros_like(self.points)
-        for index, item in enumerate(self.problem.prescribed):
-            target = np.where(self.owners == index, item.motion.at(time)[None, :], target)
-        return target.ravel()
+        return self.followed([item.motion.at(time) for item in self.problem.prescribed])
 
     def prescribed_rate(self, time: float) -> Array:
         """Return the velocity (size,) [m/s] at which supports arrive at `time` [s], zero elsewhere."""
+        slack, motions = SAME_TIME * self.problem.scene.duration, [item.motion for item in self.problem.prescribed]
+        return self.followed([motion_rates(motion, time, after=False, slack=slack)[0] for motion in motions])
+
+    def followed(self, values: Sequence[Array]) -> Array:
+        """Return the value (d,) of the support that holds each component (size,), zero where none does."""
         target = np.zeros_like(self.points)
-        for index, item in enumerate(self.problem.prescribed):
-            rate, _ = motion_rates(item.motion, time, after=False, slack=SAME_TIME * self.problem.scene.duration)
-            target = np.where(self.owners == index, rate[None, :], target)
+        for index, value in enumerate(values):
+            np.copyto(target, value[None, :], where=self.owners == index)
         return target.ravel()
 
 
-def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribed) -> NDArray[np.bool_]:
+def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribed) -> Flags:
     """Return which nodes (nodes,) a support holds: its vertices, and those behind them with all parents held.
 
     Sides and boxes are convex, so they contain these. The vertices of a region, or of a support made in code, may lie
@@ -139,7 +145,7 @@ def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribe
     return inherited if convex else np.asarray(inherited & ~space.chords)
 
 
-def _owners(problem: Problem, bodies: tuple[BodySystem, ...]) -> NDArray[np.int64]:
+def _owners(problem: Problem, bodies: tuple[Body, ...]) -> Indices:
     """Return the first support that holds each component, and what symmetry or packing holds."""
     found = []
     for body, system in zip(problem.bodies, bodies, strict=True):
@@ -153,16 +159,6 @@ def _owners(problem: Problem, bodies: tuple[BodySystem, ...]) -> NDArray[np.int6
         owners.reshape(-1)[space.used :] = PADDING
         found.append(owners)
     return np.concatenate(found)
-
-
-@LinearForm
-def _area(v: Any, w: Any) -> Any:
-    return v
-
-
-@LinearForm
-def _ring_area(v: Any, w: Any) -> Any:
-    return 2.0 * np.pi * w.x[0] * v
 
 
 def _spread(space: Space, shares: Array) -> Array:
@@ -182,13 +178,13 @@ def _spread(space: Space, shares: Array) -> Array:
         return out
     out[:] = 0.0
     surface = FacetBasis(mesh, space.basis.elem.elem, facets=facets, intorder=4)
-    area = (_ring_area if space.axisymmetric else _area).assemble(surface)
+    area = LinearForm(lambda v, w: 2.0 * np.pi * w.x[0] * v if space.axisymmetric else v).assemble(surface)
     touched = surface.get_dofs(facets).flatten()  # the others of the cells behind get rounding
     out[touched] = area[touched, None] / area[touched].sum() * shares.sum(axis=0)
     return out
 
 
-def _loads(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[int, ...]) -> tuple[Load, ...]:
+def _loads(problem: Problem, bodies: tuple[Body, ...], first_rows: tuple[int, ...]) -> tuple[Load, ...]:
     def placed(load: NodalLoad) -> Load:
         found = []
         for body, system, first in zip(problem.bodies, bodies, first_rows, strict=True):
@@ -206,7 +202,7 @@ def _loads(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[i
     return tuple(placed(load) for load in problem.loads)
 
 
-def _tools(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[int, ...]) -> tuple[RigidTool, ...]:
+def _tools(problem: Problem, bodies: tuple[Body, ...], first_rows: tuple[int, ...]) -> tuple[RigidTool, ...]:
     def placed(tool: RigidTool) -> RigidTool:
         touchable = np.zeros(len(problem.points), dtype=bool)
         touchable[tool.candidates] = True
@@ -219,7 +215,7 @@ def _tools(problem: Problem, bodies: tuple[BodySystem, ...], first_rows: tuple[i
     return tuple(placed(tool) for tool in problem.tools)
 
 
-def _row_points(problem: Problem, bodies: tuple[BodySystem, ...]) -> Array:
+def _row_points(problem: Problem, bodies: tuple[Body, ...]) -> Array:
     """Rest positions of all rows; those behind the nodes stand at the first node of their body."""
     found = []
     for body in bodies:
@@ -228,9 +224,9 @@ def _row_points(problem: Problem, bodies: tuple[BodySystem, ...]) -> Array:
     return np.concatenate(found)
 
 
-def build_model(problem: Problem, choice: Discretisation) -> Model:
+def build_model(problem: Problem, options: FemOptions) -> Model:
     """Discretise a problem."""
-    bodies = tuple(body_system(body, problem, choice) for body in problem.bodies)
+    bodies = tuple(_body(body, problem, options) for body in problem.bodies)
     starts = np.cumsum([0, *(body.space.rows for body in bodies)])
     first_rows = tuple(int(start) for start in starts[:-1])
     return Model(
@@ -242,8 +238,14 @@ def build_model(problem: Problem, choice: Discretisation) -> Model:
         loads=_loads(problem, bodies, first_rows),
         tools=_tools(problem, bodies, first_rows),
         mass=block_diag([body.mass for body in bodies], format="csr"),
-        lumped=not choice.consistent_mass,
+        lumped=options.mass == "lumped",
     )
+
+
+def _body(body: ProblemBody, problem: Problem, options: FemOptions) -> Body:
+    if options.kinematics in DESCRIPTIONS:
+        return finite_body(body, problem, options.kinematics)
+    return linear_body(body, problem, options)
 
 
 def require_held(model: Model) -> None:

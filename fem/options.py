@@ -6,12 +6,12 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rheotwin.fem.elements import Order
+from rheotwin.fem.forms import Order
 from rheotwin.fem.incompressible import Formulation
 from rheotwin.fem.linear import Choice
-from rheotwin.fem.system import Discretisation, Split
-from rheotwin.fem.term import History
 
+Split = Literal["bulk-shear", "lame"]
+History = Literal["nodal", "quadrature"]
 PATCHES = ("node", "cell", "element")
 """Formulations that are volume constraints on patches of simplices."""
 CONSTRAINT_STEPPERS = ("euler", "rk4")
@@ -139,7 +139,7 @@ class FemOptions(BaseModel):
 
     @property
     def constrained(self) -> bool:
-        """Whether volumes are constraints of the stepper."""
+        """Whether the stepper holds the volumes of patches by constraints: terms then carry shear alone."""
         return self.incompressible and self.stepper in CONSTRAINT_STEPPERS
 
     @property
@@ -153,15 +153,6 @@ class FemOptions(BaseModel):
         return self.energy_balance and self.stepper != "static"
 
     @property
-    def discretisation(self) -> Discretisation:
-        """How bodies are discretised in space."""
-        return Discretisation(
-            order=self.order,
-            split=self.split,
-            history=self.history,
-            consistent_mass=self.mass == "consistent",
-            formulation=None if self.formulation == "displacement" else self.formulation,
-            incompressible=self.incompressible,
-            constrained=self.constrained,
-            soft_volume=self.soft_volume,
-        )
+    def pressures(self) -> Formulation | None:
+        """Pair of displacement and pressure spaces; None: displacements alone."""
+        return None if self.formulation == "displacement" else self.formulation

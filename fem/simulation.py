@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import spsolve
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.fem.contact.memory import Pushes
 from rheotwin.fem.contact.results import tool_reactions
@@ -18,7 +18,7 @@ from rheotwin.fem.contact.support import LAWFUL
 from rheotwin.fem.links import link_report, link_tensions, without_links
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
-from rheotwin.fem.state import State, internal_force, kinetic_energy, stored_energy
+from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem
@@ -26,15 +26,13 @@ from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import padded, von_mises
 
-Array = NDArray[np.float64]
-
 
 class FemSimulation:
-    """A small-strain finite-element model on its way."""
+    """A finite-element model on its way, whatever its kinematics and its rule in time."""
 
     def __init__(self, problem: Problem, options: FemOptions) -> None:
         self._problem, self._options = problem, options
-        self._model = build_model(problem, options.discretisation)
+        self._model = build_model(problem, options)
         wanted = options.step if options.step is not None else default_step(self._model, options)
         require_reachable(wanted, problem.scene.duration, "solvers.fem.step")
         self._step_fraction = step_dividing(problem.tick, wanted)
@@ -45,7 +43,7 @@ class FemSimulation:
         self._links = link_report(self._model) if problem.links else None
         if self._links is not None and self._links.dependent:
             warnings.warn(str(self._links.sentence()), stacklevel=2)
-        self._lawful = problem.contact is not None and options.stepper in LAWFUL
+        self._lawful = problem.contact is not None and options.kinematics == "small" and options.stepper in LAWFUL
 
     @property
     def stable_step(self) -> float:
@@ -78,20 +76,16 @@ class FemSimulation:
             self.step_count += self._stepper.advance(self._state, self.step_count, wanted)
             return
         for _ in range(wanted):
-            begin = self.time
+            end = time_of(self._step_fraction, self.step_count + 1)
+            self._stepper.step(self._state, self.time, end)  # which may find no solution
             self.step_count += 1
-            self._stepper.step(self._state, begin, self.time)
             if not np.abs(self._state.u).max() <= RUNAWAY * self._problem.extent:
                 break  # the run loop says where; stopping here makes the time it names independent of chunks
 
-    def _residual(self) -> Array:
-        """Return M a + f_int - f_ext (rows, d) [N] at the end of the step: what supports and tools exert."""
-        return self._outside_and_links()[0]
-
     def _outside_and_links(self) -> tuple[Array, Array]:
-        """Return what supports and tools exert (rows, d) [N], and the multipliers of links."""
+        """Return what supports and tools exert, M a + f_int - f_ext (rows, d) [N], and the multipliers of links."""
         model, state = self._model, self._state
-        residual = model.mass @ state.acceleration - model.applied(self.time) + internal_force(model, state)
+        residual = model.mass @ state.acceleration - model.applied(self.time) + state.internal_force(model)
         multipliers = np.zeros(0)
         if model.problem.links:
             others = contact_normals(model, state.contacts)
@@ -106,25 +100,22 @@ class FemSimulation:
         if not len(contacts.node):
             return np.zeros((0, 3))
         normals = contact_normals(self._model, contacts)
-        sizes = spsolve(csc_matrix(normals.T @ normals), normals.T @ self._residual().ravel())
+        sizes = spsolve(csc_matrix(normals.T @ normals), normals.T @ self._outside_and_links()[0].ravel())
         return np.asarray(np.maximum(sizes, 0.0)[:, None] * contacts.normal)
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support; with `contact` moments on tools, too."""
         model, pushes = self._model, self._pushes()
-        held = self._residual()
+        held, multipliers = self._outside_and_links()
         np.subtract.at(held, pushes.node, pushes.push[:, :, : model.dimension])
         tools = tool_reactions(model.tools, pushes, self.tool_poses(), model.dimension)
         if self._problem.contact is None:
             tools = {f"tool.{tool.name}": tools[f"tool.{tool.name}"] for tool in model.tools}
-        return tools | self._support_reactions(held) | link_tensions(model, self._state.u, self._outside_and_links()[1])
-
-    def _support_reactions(self, held: Array) -> dict[str, Array]:
-        """Return the force (d,) [N] on each support from what supports exert (rows, d) [N]."""
-        return {
-            f"support.{item.name}": -np.where(self._model.owners == index, held, 0.0).sum(axis=0)
+        supports = {
+            f"support.{item.name}": -np.where(model.owners == index, held, 0.0).sum(axis=0)
             for index, item in enumerate(self._problem.prescribed)
         }
+        return tools | supports | link_tensions(model, self._state.u, multipliers)
 
     def _pushes(self) -> Pushes:
         """Return the contacts of the last step with their forces at its end, or over the step where they have laws."""
@@ -161,21 +152,18 @@ class FemSimulation:
             found["defect"] = self._state.ledger.defect(kinetic, stored)
         return found
 
-    def _vertex_stress(self, *, memory_only: bool) -> Array:
-        state, found = self._state, []
-        for (body, rows), memories in zip(self._model.parts(), state.memories, strict=True):
-            states = [memory.sum(axis=0) for memory in memories]
-            if not memory_only:
-                for k, term in enumerate(body.terms):
-                    channel = term.channel
-                    now = channel.equilibrium * state.u[rows] + channel.viscosity * state.rate[rows]
-                    states[k] = states[k] + term.measure(now)
-            found.append(body.vertex_stress(states))
+    def _stress(self, *, memory_only: bool) -> Array:
+        """Return the stresses (N, 6) [Pa] of all bodies, or what memories hold of them."""
+        state = self._state
+        found = [
+            body.vertex_stress(state.u[rows], state.rate[rows], memories, memory_only=memory_only)
+            for (body, rows), memories in zip(self._model.parts(), state.memories, strict=True)
+        ]
         return np.concatenate(found)
 
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
-        stress = self._vertex_stress(memory_only=False)
+        stress = self._stress(memory_only=False)
         contact = self._pushes().on_nodes(len(self._model.points))
         strains = [body.vertex_strain(self._state.u[rows]) for body, rows in self._model.parts()]
         return {
@@ -184,7 +172,7 @@ class FemSimulation:
             "stress": stress,
             "strain": np.concatenate(strains),
             "von_mises_stress": von_mises(stress),
-            "memory_stress": self._vertex_stress(memory_only=True),
+            "memory_stress": self._stress(memory_only=True),
             "contact_force": contact[self._model.vertex_rows],
         }
 

@@ -6,9 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact.support import require_contact
-from rheotwin.fem.finite import FiniteSimulation
 from rheotwin.fem.links import require_no_links
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.simulation import FemSimulation
@@ -34,23 +32,10 @@ class FemSolver:
         parts=True,
     )
 
-    def start(self, problem: Problem, options: BaseModel) -> FemSimulation | FiniteSimulation:
+    def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
         """Assemble and factorise at time zero."""
         assert isinstance(options, FemOptions)
         require_contact(problem, options)
-        _require_one_law(problem, options)
         if options.kinematics != "small":
             require_no_links(problem, f"kinematics = {options.kinematics!r}", 'kinematics = "small"')
-            return FiniteSimulation(problem, options)
         return FemSimulation(problem, options)
-
-
-def _require_one_law(problem: Problem, options: FemOptions) -> None:
-    """Refuse laws by part where terms are not made part by part."""
-    for name in ("kinematics", "formulation"):
-        asked, able = getattr(options, name), FemOptions.model_fields[name].default
-        for body in problem.bodies:
-            if body.parts and asked != able:
-                raise RheotwinError(
-                    f'bodies.{body.name}.parts: {name} = {asked!r} knows one law a body; use {name} = "{able}"'
-                )

@@ -6,22 +6,19 @@ packed *inner* unknowns such as the out-of-plane strain of a plane-stress cell. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from skfem import Basis
 
-from rheotwin.fem.elements import Order
-from rheotwin.fem.forms import vector_basis
+from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.fem.forms import Order, vector_basis
 from rheotwin.problem import Cells
 from rheotwin.strain import averaging_operator, point_weights, strain_operator
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class Space:
         return [group.astype(np.int64) for group in groups]
 
     @cached_property
-    def boundary(self) -> NDArray[np.bool_]:
+    def boundary(self) -> Flags:
         """Mark the nodes on the boundary."""
         marked = np.zeros(self.nodes, dtype=bool)
         if self.order == 1:
@@ -109,11 +106,11 @@ class Space:
         return marked
 
     @cached_property
-    def chords(self) -> NDArray[np.bool_]:
+    def chords(self) -> Flags:
         """Mark the nodes inside whose parents are all on the boundary: they cut across a corner or a thin part."""
         return ~self.boundary & self.with_inherited(self.boundary[: self.vertices])
 
-    def with_inherited(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def with_inherited(self, chosen: Flags) -> Flags:
         """Extend a choice of vertices (vertices, ...) to all nodes: one counts when all its parents do."""
         inherited = [chosen, *(chosen[group].all(axis=1) for group in self.parents)]
         return np.concatenate(inherited)
@@ -144,6 +141,10 @@ class Space:
         places = self.places_in(cells)
         return self.strain if places is ... else self.strain[(6 * places[:, None] + np.arange(6)).ravel()]
 
+    def strains_in(self, cells: Cells) -> Callable[[Array], Array]:
+        """Return the map from a vector to the strains (points, 6) in some cells."""
+        return lambda vector: np.asarray((self.strain @ vector).reshape(-1, 6)[self.places_in(cells)])
+
     def basis_in(self, cells: Cells) -> Basis:
         """Return the basis on some cells; its matrices have the size of the whole."""
         return self.basis if cells is ... else self.basis.with_elements(cells)
@@ -157,6 +158,12 @@ class Space:
     def averaging(self) -> csr_matrix:
         """Sparse map from quadrature points to vertices."""
         return averaging_operator(self.basis, self.cell, axisymmetric=self.axisymmetric)
+
+    def vertex_strain(self, u: Array, out_of_plane: Array | float = 0.0) -> Array:
+        """Return the strain (vertices, 6) of u (size,); ZZ is `out_of_plane` (XX + YY) more, point by point."""
+        strain = (self.strain @ u).reshape(-1, 6)
+        strain[:, 2] += out_of_plane * (strain[:, 0] + strain[:, 1])
+        return np.asarray(self.averaging @ strain)
 
 
 def mixed_space(mesh: Any, cell: str, basis: Basis, *, axisymmetric: bool = False) -> Space:

@@ -1,24 +1,46 @@
-"""What a finite-element model carries from step to step."""
+"""What a finite-element model carries from step to step, and where its energy went."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.contact.memory import PREFIX, Memory
-from rheotwin.fem.ledger import Ledger
 from rheotwin.fem.model import Model
 
-Array = NDArray[np.float64]
+VECTORS = ("u", "v", "rate", "acceleration")
+"""What a state has for every component of its model."""
+
+
+@dataclass
+class Ledger:
+    """Work since time zero [J]: done from outside, taken by dashpots, lost in impacts."""
+
+    external: float = 0.0
+    dissipated: float = 0.0
+    impact: float = 0.0
+    absorbed: float = 0.0
+    """Work of internal forces, for rules that find dissipation as what is not stored of it."""
+    friction: float = 0.0
+    """Dissipated by friction of contacts."""
+
+    def entries(self) -> dict[str, float]:
+        """Return what was dissipated, lost in impacts and done from outside [J]."""
+        return {"dissipated": self.dissipated, "impact": self.impact, "external": self.external}
+
+    def defect(self, kinetic: float, stored: float) -> float:
+        """Return what is amiss [J]: work from outside that is neither kinetic nor stored, dissipated nor lost."""
+        return self.external - kinetic - stored - self.dissipated - self.impact - self.friction
 
 
 @dataclass
 class State:
-    """Displacements u [m], velocities v [m/s], histories w and the contacts of the last step.
+    """Displacements u [m], velocities v [m/s], what laws remember and the contacts of the last step.
 
     `rate` [m/s] is the velocity that the last step put into viscous stresses, `acceleration` [m/s2] the one it put
     into inertia: stresses and reactions at the end of a step use these.
@@ -29,7 +51,7 @@ class State:
     rate: Array
     acceleration: Array
     memories: list[list[Array]]
-    """Per body and term: (arms, state size)."""
+    """Per body, as `Body.at_rest` lists them."""
     contacts: Contacts = field(default_factory=Contacts.none)
     ledger: Ledger = field(default_factory=Ledger)
     touch: Memory | None = None
@@ -38,32 +60,29 @@ class State:
     @classmethod
     def at_rest(cls, model: Model) -> State:
         """Return the state of rest: no displacement, no history."""
-        u, v, rate, acceleration = (np.zeros(model.size) for _ in range(4))
-        memories = [
-            [np.zeros((len(term.channel.times), term.state_size)) for term in body.terms] for body in model.bodies
-        ]
-        return cls(u, v, rate, acceleration, memories)
+        u, v, rate, acceleration = (np.zeros(model.size) for _ in VECTORS)
+        return cls(u, v, rate, acceleration, [body.at_rest() for body in model.bodies])
 
     def copy(self) -> State:
         """Return an independent copy."""
+        vectors = {name: getattr(self, name).copy() for name in VECTORS}
         memories = [[memory.copy() for memory in body] for body in self.memories]
-        ledger = replace(self.ledger)
-        u, v, rate, acceleration = (vector.copy() for vector in (self.u, self.v, self.rate, self.acceleration))
-        return State(u, v, rate, acceleration, memories, self.contacts, ledger, self.touch and self.touch.copy())
+        touch = self.touch and self.touch.copy()
+        return State(**vectors, memories=memories, contacts=self.contacts, ledger=replace(self.ledger), touch=touch)
+
+    def internal_force(self, model: Model) -> Array:
+        """Return the nodal forces (size,) [N] of the stress at the end of the last step."""
+        return internal_force(model, self.u, self.rate, self.memories)
+
+    def take_over(self, other: State) -> None:
+        """Become the same as `other`."""
+        for name, value in vars(other).items():
+            setattr(self, name, value)
 
     def save(self) -> dict[str, Array]:
         """Return copies of all arrays by name."""
-        arrays = {
-            "u": self.u,
-            "v": self.v,
-            "rate": self.rate,
-            "acceleration": self.acceleration,
-            "contact_tool": self.contacts.tool,
-            "contact_node": self.contacts.node,
-            "contact_normal": self.contacts.normal,
-            "contact_multiplier": self.contacts.multiplier,
-            "work": np.array(astuple(self.ledger)),
-        }
+        arrays = {name: getattr(self, name) for name in VECTORS} | {"work": np.array(astuple(self.ledger))}
+        arrays |= {f"contact_{item.name}": getattr(self.contacts, item.name) for item in fields(Contacts)}
         for b, memories in enumerate(self.memories):
             arrays |= {f"memory_{b}_{k}": memory for k, memory in enumerate(memories)}
         if self.touch is not None:
@@ -73,21 +92,18 @@ class State:
     @classmethod
     def restored(cls, model: Model, saved: Mapping[str, Array]) -> State:
         """Return the state that `save` wrote."""
-        u, v, rate, acceleration = (np.array(saved[name]) for name in ("u", "v", "rate", "acceleration"))
-        state = cls(u, v, rate, acceleration, memories=[])
-        state.memories = [
-            [np.array(saved[f"memory_{b}_{k}"]) for k in range(len(body.terms))] for b, body in enumerate(model.bodies)
-        ]
-        state.contacts = Contacts(
-            tool=np.array(saved["contact_tool"], dtype=np.int64),
-            node=np.array(saved["contact_node"], dtype=np.int64),
-            normal=np.array(saved["contact_normal"]),
-            multiplier=np.array(saved["contact_multiplier"]),
+
+        def read(name: str) -> Any:
+            return np.array(saved[name])
+
+        counts = [len(body.at_rest()) for body in model.bodies]
+        return cls(
+            **{name: read(name) for name in VECTORS},
+            memories=[[read(f"memory_{b}_{k}") for k in range(count)] for b, count in enumerate(counts)],
+            contacts=Contacts(**{item.name: read(f"contact_{item.name}") for item in fields(Contacts)}),
+            ledger=Ledger(*(float(value) for value in saved["work"])),
+            touch=Memory.restored(saved) if f"{PREFIX}pose" in saved else None,
         )
-        if f"{PREFIX}pose" in saved:
-            state.touch = Memory.restored(saved)
-        state.ledger = Ledger(*(float(value) for value in saved["work"]))
-        return state
 
 
 def kinetic_energy(model: Model, v: Array) -> float:
@@ -96,23 +112,12 @@ def kinetic_energy(model: Model, v: Array) -> float:
 
 
 def stored_energy(model: Model, state: State) -> float:
-    """Return sum (g_inf e'Je + sum_a w'Jw/g_a)/2 [J]."""
-    total = 0.0
-    for (body, rows), memories in zip(model.parts(), state.memories, strict=True):
-        for term, memory in zip(body.terms, memories, strict=True):
-            if term.channel.equilibrium:
-                measure = term.measure(state.u[rows])
-                total += 0.5 * term.channel.equilibrium * term.product(measure, measure)
-            for strength, w in zip(term.channel.strengths, memory, strict=True):
-                total += 0.5 / strength * term.product(w, w)
-    return total
+    """Return what springs and arms of all bodies store [J]."""
+    bodies = zip(model.parts(), state.memories, strict=True)
+    return sum(body.stored(state.u[rows], memories) for (body, rows), memories in bodies)
 
 
-def internal_force(model: Model, state: State) -> Array:
-    """Return sum J (g_inf e + sum w + eta e') (size,) [N] at the end of the last step."""
-    force = np.zeros(model.size)
-    for (body, rows), memories in zip(model.parts(), state.memories, strict=True):
-        for term, memory in zip(body.terms, memories, strict=True):
-            deformed = term.channel.equilibrium * state.u[rows] + term.channel.viscosity * state.rate[rows]
-            force[rows] += term.force(term.measure(deformed) + memory.sum(axis=0))
-    return force
+def internal_force(model: Model, u: Array, rate: Array, memories: Sequence[Sequence[Array]]) -> Array:
+    """Return the nodal forces (size,) [N] of the stress."""
+    bodies = zip(model.parts(), memories, strict=True)
+    return np.concatenate([body.internal_force(u[rows], rate[rows], own) for (body, rows), own in bodies])

@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Integers
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -78,79 +76,12 @@ def _gradients(points: Array, corners: Integers, gradients: Array, volumes: Arra
 
 
 def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
-    """Return the pattern of a matrix of `rows` nodes that couples the corners (M, c) of every element.
-
-    Columns of a row are sorted.
-    """
-    corners = np.ascontiguousarray(corners, dtype=np.int32)
-    first, around = _elements_around(corners, rows)
-    indptr, indices = _neighbours(corners, rows, first, around)
-    places = np.empty((len(corners), corners.shape[1], corners.shape[1]), dtype=np.int32)
-    _find_places(corners, first, around, indptr, indices, places)
-    return BlockPattern(indptr, indices, places)
-
-
-@compiled(allocates=True)
-def _elements_around(corners: Integers, rows: int) -> tuple[Integers, Integers]:
-    """Return the elements around every node in compressed rows."""
-    first = np.zeros(rows + 1, dtype=np.int32)
-    for e in range(corners.shape[0]):
-        for a in range(corners.shape[1]):
-            first[corners[e, a] + 1] += 1
-    for i in range(rows):
-        first[i + 1] += first[i]
-    filled = first[:-1].copy()
-    around = np.empty(first[rows], dtype=np.int32)
-    for e in range(corners.shape[0]):
-        for a in range(corners.shape[1]):
-            i = corners[e, a]
-            around[filled[i]] = e
-            filled[i] += 1
-    return first, around
-
-
-@compiled(allocates=True)
-def _neighbours(corners: Integers, rows: int, first: Integers, around: Integers) -> tuple[Integers, Integers]:
-    """Return the sorted nodes that share an element with every node, itself included, in compressed rows."""
-    indptr = np.zeros(rows + 1, dtype=np.int32)
-    seen = np.full(rows, -1, dtype=np.int32)
-    indices = np.empty(max(1, 16 * rows), dtype=np.int32)
-    count = 0
-    for i in range(rows):
-        begin = count
-        for k in range(first[i], first[i + 1]):
-            for b in range(corners.shape[1]):
-                j = corners[around[k], b]
-                if seen[j] != i:
-                    seen[j] = i
-                    if count == len(indices):
-                        grown = np.empty(2 * len(indices), dtype=np.int32)
-                        grown[:count] = indices
-                        indices = grown
-                    slot = count
-                    while slot > begin and indices[slot - 1] > j:
-                        indices[slot] = indices[slot - 1]
-                        slot -= 1
-                    indices[slot] = j
-                    count += 1
-        indptr[i + 1] = count
-    return indptr, indices[:count].copy()
-
-
-@compiled(allocates=True)
-def _find_places(
-    corners: Integers, first: Integers, around: Integers, indptr: Integers, indices: Integers, places: Integers
-) -> None:
-    place = np.empty(len(indptr) - 1, dtype=np.int32)
-    for i in range(len(indptr) - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            place[indices[k]] = k
-        for k in range(first[i], first[i + 1]):
-            e = around[k]
-            for a in range(corners.shape[1]):
-                if corners[e, a] == i:
-                    for b in range(corners.shape[1]):
-                        places[e, a, b] = place[corners[e, b]]
+    """Return the pattern of a matrix of `rows` nodes that couples the corners (M, c) of every element, rows sorted."""
+    corners = np.asarray(corners, dtype=np.int64)
+    keys, places = np.unique(corners[:, :, None] * rows + corners[:, None, :], return_inverse=True)
+    indptr = np.searchsorted(keys, np.arange(rows + 1) * rows)
+    places = places.reshape(*corners.shape, -1)
+    return BlockPattern(indptr.astype(np.int32), (keys % rows).astype(np.int32), places.astype(np.int32))
 
 
 def stiffness(pattern: BlockPattern, tets: TetGeometry, lame: Array, shear: Array) -> BlockRows:

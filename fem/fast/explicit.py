@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rheotwin.errors import RheotwinError
+from rheotwin.arrays import Array
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.fast.explicit_contact import independent
 from rheotwin.fem.fast.explicit_loop import (
@@ -22,13 +21,10 @@ from rheotwin.fem.fast.explicit_loop import (
     update_stress,
 )
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside, no_outside
-from rheotwin.fem.fast.explicit_stability import stable_step
-from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, merge_proportional
+from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, stable_step
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -60,28 +56,16 @@ class ExplicitModel:
 
     @classmethod
     def build(
-        cls,
-        boundary: Boundary,
-        bodies: Sequence[Terms],
-        step: float,
-        *,
-        merge: bool = True,
-        springs: Array | None = None,
+        cls, boundary: Boundary, bodies: Sequence[Terms], step: float, *, springs: Array | None = None
     ) -> ExplicitModel:
         """Prepare bodies, given by their terms (matrix, channel), that follow one another in the boundary's nodes.
 
         Matrices run over the body's own components, node-major, with thickness folded in; masses are lumped.
-        `merge` adds up terms of proportional channels; `springs` (N d,) [N/m] of contact count in the stable step.
+        `springs` (N d,) [N/m] of contact count in the stable step.
         """
         nodes = boundary.nodes
-        if not np.all(nodes.mass > 0.0):
-            raise RheotwinError(
-                "solvers.fem.stepper: central differences need a mass at every unknown, and some have none; "
-                "choose another stepper"
-            )
         sizes = [terms[0][0].shape[0] for terms in bodies]
-        parts = [merge_proportional(terms) for terms in bodies] if merge else bodies
-        matrix, segments = join_bodies(parts, sizes, nodes.dimension, step)
+        matrix, segments = join_bodies(bodies, sizes, nodes.dimension, step)
         masses = np.split(nodes.mass, np.cumsum(sizes)[:-1])
         return cls(step, stable_step(bodies, masses, nodes.dimension, springs), matrix, segments, boundary)
 
@@ -92,7 +76,7 @@ class ExplicitModel:
 
     @property
     def terms(self) -> int:
-        """Terms side by side in the matrix: those left after merging, of the body that has most."""
+        """Terms side by side in the matrix: those of the body that has most."""
         return int(self.segments.shift.max(initial=0)) // self.size + 1
 
     @cached_property

@@ -11,15 +11,11 @@ A node between several tools is settled by sweeps over them (projected Gauss-Sei
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, table_value
 from rheotwin.constraints.tools import gap_and_normal
 from rheotwin.fem.fast.explicit_packing import Boundary, Nodes, Outside
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
 
 
 @compiled(nogil=True)

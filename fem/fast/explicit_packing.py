@@ -9,16 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.packed import Tables, Tools, pack_tables, pack_tools
 from rheotwin.constraints.tools import RigidTool
-from rheotwin.problem import Problem
-from rheotwin.solver import RUNAWAY
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 Load = tuple[Indices, Array, Motion]
 """Nodes (n,), their shares (n, d) [N], and the factor over time."""
@@ -78,8 +73,8 @@ class Outside(NamedTuple):
     normal: Array
     poses: Array
     pressed: Array
-    unsettled: NDArray[np.bool_]
-    touched: NDArray[np.bool_]
+    unsettled: Flags
+    touched: Flags
     laws: Any = None
 
 
@@ -108,20 +103,6 @@ def pack_boundary(
         runaway=runaway,
     )
     return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), pack_tools(tools))
-
-
-def boundary_of(problem: Problem) -> Boundary:
-    """Flatten what a problem says about its nodes."""
-    return pack_boundary(
-        points=problem.points,
-        masses=np.repeat(problem.masses, problem.dimension),
-        weight=(problem.masses[:, None] * problem.gravity).ravel(),
-        owners=problem.owners,
-        motions=[item.motion for item in problem.prescribed],
-        loads=[(load.nodes, load.shares, load.factor) for load in problem.loads],
-        tools=problem.tools,
-        runaway=RUNAWAY * problem.extent,
-    )
 
 
 def _pack_held(owners: Indices, motions: Sequence[Motion]) -> Held:

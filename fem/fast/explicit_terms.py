@@ -1,33 +1,37 @@
-"""The internal force of an explicit step: proportional channels merged, every term in one block matrix.
+"""The internal force of an explicit step, every term in one block matrix, and the largest stable step it has.
 
-A law of one Poisson ratio answers with one scalar relaxation r_E(t), so that its two matrices are one:
+Terms stand side by side, [J_1 J_2 ...], and multiply the states stacked one below the other: one product for all terms
+and all bodies, whatever their laws. A segment is one body's part of one term.
 
-    sum_X J_X r_X(t) = J_E r_E(t),      J_E = (lambda J_lambda + mu J_mu)/E
+Under central differences with exponential memory and lagged dashpots, a mode of mass m, stiffness k and viscosity c of
+which the viscous force uses the last half step's velocity is stable while
 
-What stays apart stands side by side, [J_1 J_2 ...], and multiplies the states stacked one below the other: one
-product for all terms and all bodies, whatever their laws. A segment is one body's part of one term.
+    (k/m) h^2 + 2 (c/m) h < 4.
+
+An arm answers a short step with no more than its spring, so k counts g_inf + sum g. The bound takes the largest
+eigenvalues of M^-1 K and M^-1 C separately, which is on the safe side. Both come from Lanczos iterations, which
+approach them from below: they are raised by ESTIMATE_ERROR, a hundred times the tolerance asked for.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_matrix, hstack
+from scipy.sparse import block_diag, csr_matrix, diags, hstack
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from rheotwin.arrays import Array, Indices
+from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.fem.term import relaxed
 from rheotwin.materials import Channel
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Terms = Sequence[tuple[Any, Channel]]
 """Matrices of one body with the channels that multiply them."""
-
-PROPORTIONAL = 1e-12
-"""Channels whose constants agree this well up to one factor differ by rounding only."""
+TOLERANCE = 1e-4
+ESTIMATE_ERROR = 1e-2
 
 
 class Segments(NamedTuple):
@@ -45,39 +49,6 @@ class Segments(NamedTuple):
     decay: Array
     gain: Array
     arms: Indices
-
-
-def _constants(channel: Channel) -> Array:
-    return np.array([channel.equilibrium, *channel.strengths, channel.viscosity])
-
-
-def proportion(channel: Channel, model: Channel) -> float | None:
-    """Return the factor that makes `model` the given channel; None where there is none."""
-    if len(channel.times) != len(model.times):
-        return None
-    if not all(math.isclose(a, b, rel_tol=PROPORTIONAL) for a, b in zip(channel.times, model.times, strict=True)):
-        return None
-    mine, other = _constants(channel), _constants(model)
-    largest = int(np.argmax(np.abs(other)))
-    factor = float(mine[largest] / other[largest])
-    apart = np.abs(mine - factor * other).max()
-    return factor if apart <= PROPORTIONAL * np.abs(mine).max() else None
-
-
-def merge_proportional(terms: Terms) -> list[tuple[csr_matrix, Channel]]:
-    """Add up the matrices of terms whose channels are multiples of one another."""
-    kept: list[tuple[csr_matrix, Channel]] = []
-    for matrix, channel in terms:
-        if channel.is_zero:
-            continue
-        for place, (sum_so_far, model) in enumerate(kept):
-            factor = proportion(channel, model)
-            if factor is not None:
-                kept[place] = (csr_matrix(sum_so_far + factor * matrix), model)
-                break
-        else:
-            kept.append((csr_matrix(matrix), channel))
-    return kept
 
 
 def join_bodies(bodies: Sequence[Terms], sizes: Sequence[int], dimension: int, h: float) -> tuple[BlockRows, Segments]:
@@ -108,9 +79,8 @@ def _segments(parts: Sequence[tuple[int, int, int, Channel]], total: int, h: flo
     count, arms = len(parts), max((len(channel.times) for *_, channel in parts), default=0)
     decay, gain = np.zeros((count, arms)), np.zeros((count, arms))
     for row, (*_, channel) in enumerate(parts):
-        x = h / np.array(channel.times)
-        decay[row, : x.size] = np.exp(-x)
-        gain[row, : x.size] = -np.array(channel.strengths) * np.expm1(-x) / x
+        own = len(channel.times)
+        decay[row, :own], gain[row, :own] = relaxed(channel, h)
     term, low, high = (np.array([part[k] for part in parts], dtype=np.int64) for k in range(3))
     return Segments(
         start=term * total + low,
@@ -122,3 +92,60 @@ def _segments(parts: Sequence[tuple[int, int, int, Channel]], total: int, h: flo
         gain=gain,
         arms=np.array([len(channel.times) for *_, channel in parts], dtype=np.int64),
     )
+
+
+def largest_eigenvalue(matrix: csr_matrix, masses: Array, dimension: int) -> float:
+    """Return an upper estimate of the largest eigenvalue of M^-1 K; `masses` (N d,) [kg] per component.
+
+    Held components are not taken out: holding only lowers the eigenvalues.
+    """
+    size = matrix.shape[0]
+    if matrix.nnz == 0 or np.all(matrix.data == 0.0):
+        return 0.0
+    scale = 1.0 / np.sqrt(masses)
+    if size < 32:
+        dense = scale[:, None] * matrix.toarray() * scale
+        return float(np.linalg.eigvalsh(dense)[-1])
+    rows = BlockRows.from_sparse(matrix, dimension)
+    operator = LinearOperator((size, size), matvec=lambda x: scale * (rows @ (scale * x.ravel())), dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(size)
+    try:
+        value = eigsh(operator, k=1, which="LA", tol=TOLERANCE, v0=start, return_eigenvectors=False)[0]
+    except ArpackError:
+        raise RheotwinError(
+            "solvers.fem: the stable step could not be computed; check masses "
+            f"({masses.min():.3g} to {masses.max():.3g} kg a node) and moduli for a slip of units"
+        ) from None
+    return float(value) * (1.0 + ESTIMATE_ERROR)
+
+
+def stable_step_of(stiffness_rate: float, viscosity_rate: float) -> float:
+    """Solve  a h^2 + 2 c h = 4  for h [s]; a = max eig M^-1 K [1/s^2], c = max eig M^-1 C [1/s].
+
+    >>> round(stable_step_of(4.0, 0.0), 12)
+    1.0
+    """
+    if stiffness_rate <= 0.0 and viscosity_rate <= 0.0:
+        return float("inf")
+    return float(4.0 / (viscosity_rate + np.sqrt(viscosity_rate**2 + 4.0 * stiffness_rate)))
+
+
+def stable_step(
+    bodies: Sequence[Terms], masses: Sequence[Array], dimension: int, springs: Array | None = None
+) -> float:
+    """Return the largest stable step [s] of bodies with terms and masses (N_b d,) [kg] per component.
+
+    `springs` (N d,) [N/m] hold components of all bodies to places outside, as springs of contact do.
+    """
+    shortest, first = float("inf"), 0
+    for terms, mass in zip(bodies, masses, strict=True):
+        stiffness, viscosity = csr_matrix((mass.size, mass.size)), csr_matrix((mass.size, mass.size))
+        if springs is not None:
+            stiffness = csr_matrix(diags(springs[first : first + mass.size]))
+        first += mass.size
+        for matrix, channel in terms:
+            stiffness = stiffness + channel.instantaneous * matrix
+            viscosity = viscosity + channel.viscosity * matrix
+        rates = (largest_eigenvalue(csr_matrix(part), mass, dimension) for part in (stiffness, viscosity))
+        shortest = min(shortest, stable_step_of(*rates))
+    return shortest

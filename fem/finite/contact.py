@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.tools import AXIS, CYLINDER, RADIUS, SPHERE, RigidTool, tool_gaps
+from rheotwin.fem.contact import Contacts
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 PARALLEL = 1e-9
 """Normals whose product is closer to one than this press along the same direction."""
@@ -32,7 +30,7 @@ HASTY, ROUNDS = 12, 400
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ToolPairs:
     """Every (tool, node) that can touch, (k,), at given positions: gaps [m] and unit normals n (k, 3)."""
 
     tool: Indices
@@ -68,21 +66,33 @@ class ToolContact:
     tools: tuple[RigidTool, ...]
     free: Flags
 
-    def pairs(self, positions: Array, time: float) -> Pairs:
+    @cached_property
+    def _listed(self) -> tuple[Indices, Indices]:
+        """Tools and nodes of all pairs."""
+        counts = [len(tool.candidates) for tool in self.tools]
+        nodes = np.concatenate([np.zeros(0, np.int64), *(tool.candidates for tool in self.tools)])
+        return np.repeat(np.arange(len(counts)), counts), nodes.astype(np.int64)
+
+    def pairs(self, positions: Array, time: float) -> ToolPairs:
         """Return all pairs at positions (N, d) [m]; those that cannot give way get an infinite gap."""
         places, d = padded(positions), positions.shape[1]
-        tool = np.concatenate([np.full(len(t.candidates), i) for i, t in enumerate(self.tools)] or [np.zeros(0, int)])
-        node = np.concatenate([t.candidates for t in self.tools] or [np.zeros(0, int)]).astype(np.int64)
+        tool, node = self._listed
         found = [tool_gaps(t, time, places[t.candidates]) for t in self.tools]
         gap = np.concatenate([gaps for gaps, _ in found] or [np.zeros(0)])
         normal = np.concatenate([normals for _, normals in found] or [np.zeros((0, 3))])
         movable = np.linalg.norm(np.where(self.free[node], normal[:, :d], 0.0), axis=1) > HELD
         bending = [_bending(t, *pair) for t, pair in zip(self.tools, found, strict=True)]
         gap = np.where(movable & _foremost(node, normal, gap), gap, np.inf)
-        return Pairs(tool, node, gap, normal, np.concatenate(bending or [np.zeros((0, 3, 3))]))
+        return ToolPairs(tool, node, gap, normal, np.concatenate(bending or [np.zeros((0, 3, 3))]))
+
+    def touching(self, contacts: Contacts) -> Flags:
+        """Mark the pairs (k,) that touched in the last step."""
+        tool, node = self._listed
+        stride = len(self.free)
+        return np.isin(tool * stride + node, contacts.tool * stride + contacts.node)
 
     def correct(
-        self, pairs: Pairs, free_step: Array, touching: Flags, answer: Callable[[Array], Array], slack: float
+        self, pairs: ToolPairs, free_step: Array, touching: Flags, answer: Callable[[Array], Array], slack: float
     ) -> tuple[Array, Array]:
         """Return the step (N, d) [m] that keeps tools out, and the multipliers (k,) [N] of all pairs.
 
@@ -110,7 +120,7 @@ class ToolContact:
         raise np.linalg.LinAlgError
 
     def _columns(
-        self, pairs: Pairs, chosen: Indices, known: dict[int, Array], answer: Callable[[Array], Array]
+        self, pairs: ToolPairs, chosen: Indices, known: dict[int, Array], answer: Callable[[Array], Array]
     ) -> Array:
         """Return K^-1 n (n, N, d) of the chosen pairs, computing those not yet known together."""
         missing = [int(pair) for pair in chosen if int(pair) not in known]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.finite.measures import Drivers, Slopes
 from rheotwin.fem.finite.voigt import IDENTITY, dyad, sandwich, strain_tensor, stress_tensor, stress_vector
-
-Array = NDArray[np.float64]
 
 
 class Isochoric:
@@ -18,6 +16,8 @@ class Isochoric:
     s = J (2 eta Y + (eta_K - 2 eta/3)(C^-1 : E') C^-1), Y = C^-1 E' C^-1, or
     sigma = 2 eta dev(d) + eta_K tr(d) I.
     """
+
+    symmetric_flow = False
 
     def drivers(self, strain: Array) -> Drivers:
         """Return J - 1, J C^-1 and tau = 2 J^(-2/3) C^-1 dev(E): in this form small strains keep all their digits."""

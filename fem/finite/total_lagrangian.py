@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rheotwin.fem.finite.geometry import ElementGeometry
-from rheotwin.fem.finite.kinematics import symmetric_products
+from rheotwin.arrays import Array
+from rheotwin.fem.finite.kinematics import ElementGeometry, symmetric_products
 from rheotwin.fem.finite.voigt import strain_vector, stress_tensor, stress_vector
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ is the plain dot product, and moduli are (6, 6) matrices.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.tensors import INDEX_PAIRS
-
-Array = NDArray[np.float64]
 
 ROW, COLUMN = (np.array(indices) for indices in zip(*INDEX_PAIRS, strict=True))
 ENGINEERING = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 from rheotwin.errors import RheotwinError
+from rheotwin.materials import is_incompressible
+from rheotwin.problem import Problem, ProblemBody
 
 WARN_ABOVE = 0.45
 """Cook's membrane with linear triangles at nu = .45: -13 %, -5 %, -2 % on 8, 16, 32 squares a side."""
@@ -44,3 +48,26 @@ def locking_check(cell: str, order: int, formulation: str, poisson: float, *, pl
     if poisson > WARN_ABOVE:
         return f"{place}: linear {cell} cells are too stiff at {poisson:g} (above {WARN_ABOVE:g}): {remedy}"
     return None
+
+
+def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation: str) -> None:
+    """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
+    if problem.dimension == 1 or problem.plane == "stress":
+        return  # neither has a volume to keep
+    for place, law, _ in body.laws:
+        at_once = settled = INCOMPRESSIBLE
+        if not is_incompressible(law):
+            bulk, shear = law.channel("bulk"), law.channel("shear")
+            at_once = _poisson(bulk.instantaneous, shear.instantaneous)
+            settled = _poisson(bulk.equilibrium, shear.equilibrium)
+        warning = locking_check(body.cell, order, formulation, at_once, place=place)
+        if warning is None:
+            late = min(settled, REFUSE_ABOVE)  # shear that relaxes makes a body incompressible only little by little
+            warning = locking_check(body.cell, order, formulation, late, place=f"{place} in the long run")
+        if warning is not None:
+            warnings.warn(warning, stacklevel=2)
+
+
+def _poisson(bulk: float, shear: float) -> float:
+    """Return the Poisson ratio (3 K - 2 mu)/(2 (3 K + mu)); 0 where there is neither."""
+    return (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear)) if bulk or shear else 0.0

@@ -1,11 +1,9 @@
 """Linear solvers behind one small interface: prepared once, chosen by size, described in the record."""
 
-from rheotwin.fem.linear.amg import Nodes
-from rheotwin.fem.linear.factor import Factor, Kind
-from rheotwin.fem.linear.multigrid import Multigrid
-from rheotwin.fem.linear.rigid_modes import rigid_body_modes
+from rheotwin.fem.linear.factor import Factor, Kind, SingularMatrix
+from rheotwin.fem.linear.multigrid import Multigrid, Unknowns
+from rheotwin.fem.linear.rigid_modes import free_rigid_modes, require_no_free_modes, rigid_body_modes
 from rheotwin.fem.linear.selection import PARDISO_PAYS, Choice, choose, factorise
-from rheotwin.fem.linear.singular import SingularMatrix, free_rigid_modes, require_no_free_modes
 from rheotwin.fem.linear.warm_start import WarmStart
 
 __all__ = [
@@ -14,8 +12,8 @@ __all__ = [
     "Factor",
     "Kind",
     "Multigrid",
-    "Nodes",
     "SingularMatrix",
+    "Unknowns",
     "WarmStart",
     "choose",
     "factorise",

@@ -8,20 +8,21 @@ from time import perf_counter
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.linear import pardiso
-from rheotwin.fem.linear.amg import Nodes, prepare_amg
-from rheotwin.fem.linear.cholmod import factorise_cholmod
-from rheotwin.fem.linear.factor import Factor, Kind
-from rheotwin.fem.linear.multigrid import TOLERANCE
-from rheotwin.fem.linear.pardiso import factorise_pardiso
-from rheotwin.fem.linear.singular import SINGULAR, SingularMatrix
-from rheotwin.fem.linear.superlu import factorise_superlu
+from rheotwin.fem.linear.factor import (
+    SINGULAR,
+    Factor,
+    Kind,
+    SingularMatrix,
+    factorise_cholmod,
+    factorise_pardiso,
+    factorise_superlu,
+    pardiso_installed,
+)
+from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg
 
-Array = NDArray[np.float64]
 Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
 
 PARDISO_PAYS = 10_000
@@ -38,7 +39,7 @@ HOPELESS = 1e14
 
 def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[str, str]:
     """Return the solver for a system and the reason; `dimension` None where the nodes are not known."""
-    direct = "pardiso" if pardiso.installed() else "splu"
+    direct = "pardiso" if pardiso_installed() else "splu"
     if dimension == 3 and kind == "spd" and unknowns > AMG_PAYS[direct]:
         return "amg", f"{unknowns} unknowns in space fill up a factor"
     if unknowns <= PARDISO_PAYS_IN[dimension]:
@@ -53,7 +54,7 @@ def factorise(
     choice: Choice = "auto",
     *,
     kind: Kind = "spd",
-    nodes: Nodes | None = None,
+    nodes: Unknowns | None = None,
     tolerance: float = TOLERANCE,
 ) -> Factor:
     """Prepare a symmetric matrix for many solves.
@@ -72,7 +73,7 @@ def factorise(
     return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
 
 
-def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Nodes | None, tolerance: float) -> Factor:
+def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Unknowns | None, tolerance: float) -> Factor:
     if name == "splu":
         return factorise_superlu(matrix, kind)
     if name == "pardiso":

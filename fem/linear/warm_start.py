@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rheotwin.fem.linear.vectors import add_scaled, dot
+from rheotwin.arrays import Array
+from rheotwin.fem.linear.conjugate_gradient import add_scaled, dot
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
 
 DEPTH = 4
 """Solutions to keep. On scene F1 one, two, three and eight take 548, 274, 105 and 74 iterations in 50 steps: three

@@ -1,7 +1,6 @@
-"""Rules in time, one per file."""
+"""Rules in time."""
 
 from rheotwin.fem.steppers.central_difference import CentralDifference
-from rheotwin.fem.steppers.choose import default_step, make_stepper
-from rheotwin.fem.steppers.protocol import Stepper
+from rheotwin.fem.steppers.choose import Stepper, default_step, make_stepper
 
 __all__ = ["CentralDifference", "Stepper", "default_step", "make_stepper"]

@@ -12,22 +12,19 @@ the tolerance in proportion. Lengths are halves of halves, so that each level k 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil, log2
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.fem.linear import Choice
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State
+from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.implicit import ImplicitStepper
 from rheotwin.fem.steppers.midpoint import midpoint
-from rheotwin.fem.steppers.quasi_static import channel_step
 from rheotwin.fem.steppers.scheme import Scheme
-
-Array = NDArray[np.float64]
 
 FINEST = 16
 """Levels below the grid step; what still differs there is an impact, which no step resolves."""
@@ -41,22 +38,13 @@ def endpoint(h: float) -> Scheme:
     """Return collocation at the end of the step of `h` [s], with inertia."""
     return Scheme(
         name="endpoint",
+        channel=lambda channel: end_step(channel, h),
         load_share=1.0,
         inertia=(1.0 / h**2, 1.0 / h, 0.0),
         velocity=(1.0 / h, 0.0, 0.0),
         acceleration=(1.0 / h**2, -1.0 / h, 0.0),
         acceleration_per_velocity=1.0 / h,
-        rate_is_velocity=False,
-        channel=lambda channel: channel_step(channel, h),
     )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The two rules of one level."""
-
-    kept: ImplicitStepper
-    other: ImplicitStepper
 
 
 class AdaptiveStepper:
@@ -71,22 +59,20 @@ class AdaptiveStepper:
     def __init__(self, model: Model, h: float, tolerance: float, choice: Choice, *, account: bool = True) -> None:
         self._model, self._h, self._tolerance = model, h, tolerance
         self._choice, self._account = choice, account
-        self._pairs: dict[int, Pair] = {0: self._pair(0)}
+        self._pairs = {0: self._pair(0)}
         self._taken, self._rejected, self._beyond = 0, 0, 0
         self._coarsest, self._finest = FINEST, 0
 
-    def _pair(self, level: int) -> Pair:
-        """Return the rules of a level; they remember nothing, so that a resumed run repeats every bit."""
+    def _pair(self, level: int) -> tuple[ImplicitStepper, ImplicitStepper]:
+        """Return the rule that a level keeps and its twin; both forget, so that a resumed run repeats every bit."""
         h, model, choice = self._h / 2**level, self._model, self._choice
-        return Pair(
-            ImplicitStepper(model, midpoint(h), h, choice, account=self._account, remember=False),
-            ImplicitStepper(model, endpoint(h), h, choice, account=False, remember=False),
-        )
+        kept = ImplicitStepper(model, midpoint(h), h, choice, account=self._account, remember=False)
+        return kept, ImplicitStepper(model, endpoint(h), h, choice, account=False, remember=False)
 
     def statistics(self) -> dict[str, Any]:
         """Return the pieces of this part of the run: taken, rejected, kept beyond the tolerance, and their lengths."""
         return {
-            **self._pairs[0].kept.statistics(),
+            **self._pairs[0][0].statistics(),
             "scheme": "exponential midpoint, adaptive",
             "steps": self._taken,
             "rejected": self._rejected,
@@ -114,7 +100,7 @@ class AdaptiveStepper:
                 self._rejected += 1
                 level = min(FINEST, level + max(1, ceil(0.5 * log2(min(error, 4.0**FINEST)))))
                 continue
-            _take_over(state, tried)
+            state.take_over(tried)
             self._note(level, error)
             done += 2 ** (FINEST - level)
             if error < EASY and level > 0 and done % 2 ** (FINEST - level + 1) == 0:
@@ -133,15 +119,9 @@ class AdaptiveStepper:
         """Return the state after a piece, and its error as a share of what is allowed."""
         if level not in self._pairs:
             self._pairs[level] = self._pair(level)
-        pair, kept, other = self._pairs[level], state.copy(), state.copy()
-        pair.kept.step(kept, start, stop)
-        pair.other.step(other, start, stop)
+        kept, other = state.copy(), state.copy()
+        for rule, tried in zip(self._pairs[level], (kept, other), strict=True):
+            rule.step(tried, start, stop)
         moved = max(np.abs(kept.u).max(), np.abs(kept.v).max() * self._h)
         scale = max(float(moved), SMALLEST_SCALE * self._model.problem.extent)
         return kept, float(np.abs(kept.u - other.u).max()) / (self._tolerance * scale)
-
-
-def _take_over(state: State, other: State) -> None:
-    """Make `state` the same as `other`."""
-    for name, value in vars(other).items():
-        setattr(state, name, value)

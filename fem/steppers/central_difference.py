@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.constraints.motion import at_rest
@@ -32,14 +32,11 @@ from rheotwin.fem.fast.explicit_contact import (
     spring_energy,
 )
 from rheotwin.fem.fast.explicit_packing import Boundary, pack_boundary
-from rheotwin.fem.fast.explicit_stability import stable_step
-from rheotwin.fem.fast.explicit_terms import Terms
+from rheotwin.fem.fast.explicit_terms import Terms, stable_step
 from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
 from rheotwin.fem.steppers.lumped_contact import contact_springs, pack_model_contact, pushes_of
 from rheotwin.solver import RUNAWAY
-
-Array = NDArray[np.float64]
 
 TAKEN = "contact_taken"
 """Name of the energy that contact took, among what is saved."""
@@ -51,7 +48,7 @@ class CentralDifference:
     def __init__(self, model: Model, h: float, *, account: bool = True) -> None:
         self._model, self._h, self._account = model, h, account
         boundary, springs = explicit_boundary(model), contact_springs(model)
-        self._explicit = ExplicitModel.build(boundary, explicit_terms(model), h, merge=False, springs=springs)
+        self._explicit = ExplicitModel.build(boundary, explicit_terms(model), h, springs=springs)
         if h > self.stable_step:
             raise RheotwinError(
                 f"solvers.fem.step: {h:.6g} s is above the stable step of {self.stable_step:.6g} s; "
@@ -234,22 +231,17 @@ def explicit_boundary(model: Model) -> Boundary:
 
 def explicit_terms(model: Model) -> list[Terms]:
     """Return matrices and channels of every body; refuses terms without a matrix or with histories elsewhere."""
-    bodies: list[Terms] = []
-    for body, rows in model.parts():
-        terms = []
-        for term in body.terms:
-            if term.matrix is None:
-                raise RheotwinError(
-                    "solvers.fem.stepper: central differences cannot take mixed elements, whose volume has no "
-                    'finite stiffness to bound the step; choose the stepper "midpoint"'
-                )
-            if term.state_size != rows.stop - rows.start:
-                raise RheotwinError(
-                    'solvers.fem.history: central differences keep histories at the nodes; choose history = "nodal"'
-                )
-            terms.append((term.matrix, term.channel))
-        bodies.append(terms)
-    return bodies
+    for term, rows in model.terms:
+        if term.matrix is None:
+            raise RheotwinError(
+                "solvers.fem.stepper: central differences cannot take mixed elements, whose volume has no "
+                'finite stiffness to bound the step; choose the stepper "midpoint"'
+            )
+        if term.state_size != rows.stop - rows.start:
+            raise RheotwinError(
+                'solvers.fem.history: central differences keep histories at the nodes; choose history = "nodal"'
+            )
+    return [[(term.matrix, term.channel) for term in body.terms] for body in model.bodies]
 
 
 def largest_stable_step(model: Model) -> float:

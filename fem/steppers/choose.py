@@ -1,59 +1,51 @@
-"""From an option to a stepper."""
+"""From an option to a stepper, and what a stepper is: it takes a state over one step of the run's grid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
-from rheotwin.constraints.patches import PatchKind
-from rheotwin.constraints.rank import RankReport
-from rheotwin.constraints.stabilisation import Constraint
-from rheotwin.fem.links import model_links, require_no_links
+from rheotwin.arrays import Array
+from rheotwin.fem.links import require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
+from rheotwin.fem.state import State
 from rheotwin.fem.steppers.adaptive import AdaptiveStepper
-from rheotwin.fem.steppers.cayley import cayley
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
-from rheotwin.fem.steppers.explicit_euler import EXPLICIT_EULER
-from rheotwin.fem.steppers.explicit_stability import stable_step
+from rheotwin.fem.steppers.equilibrium import quasi_static, require_long_term_moduli, static
+from rheotwin.fem.steppers.explicit_rules import EXPLICIT_RULES, stable_step
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.fem.steppers.implicit import ImplicitStepper
-from rheotwin.fem.steppers.midpoint import midpoint
-from rheotwin.fem.steppers.protocol import Stepper
-from rheotwin.fem.steppers.quasi_static import quasi_static
-from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
+from rheotwin.fem.steppers.midpoint import cayley, midpoint
+from rheotwin.fem.steppers.newton import NewtonStepper
 from rheotwin.fem.steppers.scheme import Scheme
-from rheotwin.fem.steppers.static import require_long_term_moduli, static
-from rheotwin.fem.steppers.volume import volume_constraints
 from rheotwin.start_check import divided_for_fast_tools
-
-EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
-
-
-def _explicit(model: Model, h: float, options: FemOptions) -> ExplicitStepper:
-    constraints: Sequence[Constraint] = ()
-    reports: Sequence[RankReport] = ()
-    if options.constrained:
-        constraints, reports = volume_constraints(model, cast(PatchKind, options.formulation))
-    if model.problem.links:
-        constraints = [*constraints, model_links(model)]
-    return ExplicitStepper(
-        model,
-        EXPLICIT_RULES[options.stepper],
-        h,
-        frequency=options.constraint_frequency,
-        extra_constraints=constraints,
-        reports=reports,
-        choice=options.linear_solver,
-        account=options.energy_balance,
-    )
-
 
 STEPS = 1000
 """Steps of a run whose stepper is stable at any step, unless the scene says otherwise."""
 SAFETY = 0.5
 """Share of the stable step that an explicit stepper takes unless the scene says otherwise."""
+
+
+class Stepper(Protocol):
+    """Advances a state in place."""
+
+    @property
+    def stable_step(self) -> float:
+        """Largest stable step [s]; infinity if every step is."""
+
+    def step(self, state: State, begin: float, end: float) -> None:
+        """Take `state` from `begin` [s] to `end` [s], one step of the run's grid apart."""
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what the manifest should tell (plain JSON values)."""
+
+    def save(self) -> dict[str, Array]:
+        """Return what the stepper itself remembers from step to step, by name."""
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over what `save` returned."""
 
 
 def default_step(model: Model, options: FemOptions) -> float:
@@ -73,8 +65,10 @@ def _usual_step(model: Model, options: FemOptions) -> float:
 
 def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
+    if options.kinematics != "small":
+        return NewtonStepper(model, options)
     if options.stepper in EXPLICIT_RULES:
-        return _explicit(model, h, options)
+        return ExplicitStepper(model, h, options)
     if options.stepper == "central-difference":
         require_no_links(model.problem, "the stepper central-difference", 'stepper = "midpoint" or "rk4"')
         return CentralDifference(model, h, account=options.accounts)

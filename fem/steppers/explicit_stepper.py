@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
+from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.motion import Motion, kink_times
-from rheotwin.constraints.rank import RankReport
+from rheotwin.constraints.patches import PatchKind, patches
+from rheotwin.constraints.rank import RankReport, rank_report
 from rheotwin.constraints.stabilisation import Constraint
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import Contacts
-from rheotwin.fem.linear import Choice
+from rheotwin.fem.links import model_links
 from rheotwin.fem.model import Model
+from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy
-from rheotwin.fem.steppers.explicit_rule import ExplicitRule
-from rheotwin.fem.steppers.explicit_stability import stable_step
+from rheotwin.fem.steppers.explicit_rules import EXPLICIT_RULES, stable_step
 from rheotwin.fem.steppers.first_order import SLACK, FirstOrderSystem
 from rheotwin.fem.steppers.touching import Touching, touching_pairs
-
-Array = NDArray[np.float64]
 
 CORRECTION = 0.5
 """om h of the constraints unless the scene says otherwise: still smooth for nonlinear ones (spec 2.3)."""
@@ -31,24 +31,17 @@ CORRECTION = 0.5
 class ExplicitStepper:
     """Takes steps of one explicit rule; supports, contact and further constraints are rows of one saddle system."""
 
-    def __init__(
-        self,
-        model: Model,
-        rule: ExplicitRule,
-        h: float,
-        *,
-        frequency: float | None = None,
-        extra_constraints: Sequence[Constraint] = (),
-        reports: Sequence[RankReport] = (),
-        choice: Choice = "auto",
-        account: bool = True,
-    ) -> None:
-        self._model, self._rule, self._h, self._account = model, rule, h, account
+    def __init__(self, model: Model, h: float, options: FemOptions, *, extra: Sequence[Constraint] = ()) -> None:
+        self._model, self._rule, self._h = model, EXPLICIT_RULES[options.stepper], h
+        self._account, choice = options.energy_balance, options.linear_solver
+        volumes, self._reports = volume_constraints(model, options) if options.constrained else ([], [])
+        links = [model_links(model)] if model.problem.links else []
+        frequency = options.constraint_frequency
         self._frequency = CORRECTION / h if frequency is None else frequency
-        self._reports = tuple(reports)
-        self._system = FirstOrderSystem(model, h, self._frequency, extra_constraints, choice, account=account)
-        fastest = rule.damped_limit / frequency if frequency else float("inf")
-        self.stable_step = min(stable_step(model, rule, choice), fastest)
+        constraints = [*volumes, *links, *extra]
+        self._system = FirstOrderSystem(model, h, self._frequency, constraints, choice, account=self._account)
+        fastest = self._rule.damped_limit / frequency if frequency else float("inf")
+        self.stable_step = min(stable_step(model, self._rule, choice), fastest)
         self._require_stable()
         for report in self._reports:
             if report.locks:
@@ -154,3 +147,21 @@ class ExplicitStepper:
         if self._account:
             state.ledger.external += work
             state.ledger.impact += work - (kinetic_energy(self._model, state.v) - before)
+
+
+def volume_constraints(model: Model, options: FemOptions) -> tuple[list[Constraint], list[RankReport]]:
+    """Return constant volumes of the patches of every body, and what they leave of its freedom (spec 5)."""
+    kind = cast(PatchKind, options.formulation)
+    if any(body.space.axisymmetric for body in model.bodies):
+        raise RheotwinError(
+            "solvers.fem.incompressible: volume constraints do not know rings; choose another stepper for "
+            'plane = "axisymmetric"'
+        )
+    constraints: list[Constraint] = []
+    reports = []
+    for body, first in zip(model.bodies, model.first_rows, strict=True):
+        space = patches(kind, body.space.mesh.t.T + first, model.points)
+        constraint = measure_constraints(space, model.points)
+        constraints.append(constraint)
+        reports.append(rank_report(kind, constraint.gradient(model.points), model.held))
+    return constraints, reports

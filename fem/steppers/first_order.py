@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.motion import motion_rates
 from rheotwin.constraints.stabilisation import (
@@ -37,11 +38,9 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import Choice, factorise
 from rheotwin.fem.links import link_report
 from rheotwin.fem.model import Model
-from rheotwin.fem.state import State
-from rheotwin.fem.steppers.touching import Pressing, Touching, contact_rows
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from rheotwin.fem.state import State, internal_force
+from rheotwin.fem.steppers.impulses import contact_rows
+from rheotwin.fem.steppers.touching import Pressing, Touching
 
 SLACK = 1e-9
 """Share of a step within which a time counts as that of a kink in a motion."""
@@ -83,7 +82,7 @@ class FirstOrderSystem:
         self.supports = ConstrainedInertia(self.inertia, rows)
         self._last: tuple[bytes, Pressing] | None = None
         self._memories = [[memory.shape for memory in body] for body in State.at_rest(model).memories]
-        self.size = 2 * model.size + 2 + sum(int(np.prod(shape)) for body in self._memories for shape in body)
+        self._ends = np.cumsum([int(np.prod(shape)) for body in self._memories for shape in body], dtype=np.int64)
 
     def packed(self, state: State) -> Array:
         """Return y."""
@@ -98,48 +97,32 @@ class FirstOrderSystem:
         state.memories = [[memory.copy() for memory in body] for body in self._memories_of(y)]
 
     def _memories_of(self, y: Array) -> list[list[Array]]:
-        found, first = [], 2 * self.model.size + 2
-        for shapes in self._memories:
-            views = []
-            for shape in shapes:
-                count = int(np.prod(shape))
-                views.append(y[first : first + count].reshape(shape))
-                first += count
-            found.append(views)
-        return found
+        """Return the histories in y, as views, body by body."""
+        pieces = iter(np.split(y[2 * self.model.size + 2 :], self._ends))
+        return [[next(pieces).reshape(shape) for shape in shapes] for shapes in self._memories]
 
     def rate(self, y: Array, time: float, touching: Touching, *, after: bool) -> Array:
         """Return y' with all of `touching` kept in contact."""
         model, n = self.model, self.model.size
         u, v, memories = y[:n], y[n : 2 * n], self._memories_of(y)
         loads = model.applied(time)
-        answer = self.respond(loads + self.internal(u, v, memories), u, v, time, touching, after=after)
+        answer = self.respond(loads - internal_force(model, u, v, memories), u, v, time, touching, after=after)
         out = np.empty_like(y)
         out[:n], out[n : 2 * n] = v, answer.acceleration
         out[2 * n : 2 * n + 2] = self._powers(v, memories, loads, answer) if self._account else 0.0
-        grown = self._memories_of(out)
-        for (body, rows), before, after_ in zip(model.parts(), memories, grown, strict=True):
-            for term, memory, target in zip(body.terms, before, after_, strict=True):
-                if len(memory):
-                    strengths, times = np.array(term.channel.strengths), np.array(term.channel.times)
-                    target[:] = strengths[:, None] * term.measure(v[rows]) - memory / times[:, None]
+        grown = chain(*self._memories_of(out))
+        for (term, rows), memory, target in zip(model.terms, chain(*memories), grown, strict=True):
+            if len(memory):
+                strengths, times = np.array(term.channel.strengths), np.array(term.channel.times)
+                target[:] = strengths[:, None] * term.measure(v[rows]) - memory / times[:, None]
         return out
 
     def respond_to(self, y: Array, time: float, touching: Touching, *, after: bool, unilateral: bool) -> Response:
         """Return the answer to a state; `unilateral` lets contacts that would pull go."""
         n = self.model.size
         u, v = y[:n], y[n : 2 * n]
-        force = self.model.applied(time) + self.internal(u, v, self._memories_of(y))
+        force = self.model.applied(time) - internal_force(self.model, u, v, self._memories_of(y))
         return self.respond(force, u, v, time, touching, after=after, unilateral=unilateral)
-
-    def internal(self, u: Array, v: Array, memories: list[list[Array]]) -> Array:
-        """Return -sum J (g_inf e(u) + sum_a w_a + eta e(v)) (size,) [N]."""
-        force = np.zeros(self.model.size)
-        for (body, rows), histories in zip(self.model.parts(), memories, strict=True):
-            for term, memory in zip(body.terms, histories, strict=True):
-                deformed = term.channel.equilibrium * u[rows] + term.channel.viscosity * v[rows]
-                force[rows] -= term.force(term.measure(deformed) + memory.sum(axis=0))
-        return force
 
     def respond(
         self,
@@ -186,15 +169,10 @@ class FirstOrderSystem:
 
     def support_motion(self, time: float, *, after: bool) -> tuple[Array, Array, Array]:
         """Return s, s' and s'' of the held components at `time` [s]."""
-        shape = self.model.points.shape
-        found = np.zeros((3, *shape))
-        for index, item in enumerate(self.model.problem.prescribed):
-            mine = self.model.owners == index
-            speed, acceleration = motion_rates(item.motion, time, after=after, slack=self._slack)
-            for out, values in zip(found, (item.motion.at(time), speed, acceleration), strict=True):
-                np.copyto(out, values[None, :], where=mine)
-        place, speed, acceleration = (out.ravel()[self.held] for out in found)
-        return place, speed, acceleration
+        model, motions = self.model, [item.motion for item in self.model.problem.prescribed]
+        rates = [motion_rates(motion, time, after=after, slack=self._slack) for motion in motions]
+        speed, acceleration = (model.followed([rate[k] for rate in rates])[self.held] for k in range(2))
+        return model.prescribed(time)[self.held], speed, acceleration
 
     def pressing(self, touching: Touching, normal: Array, volumes: ConstrainedInertia | None) -> Pressing:
         """Return the contact problem of pairs with normals (n, 3); a tool that does not turn poses the same again."""
@@ -234,14 +212,13 @@ class FirstOrderSystem:
         """Return the power [W] done from outside, and lost in dashpots: sum eta e'Je + w'Jw/(g tau)."""
         done = float((loads + answer.pressed) @ v + answer.support @ v[self.held])
         lost = 0.0
-        for (body, rows), histories in zip(self.model.parts(), memories, strict=True):
-            for term, memory in zip(body.terms, histories, strict=True):
-                channel = term.channel
-                if channel.viscosity:
-                    measure = term.measure(v[rows])
-                    lost += channel.viscosity * term.product(measure, measure)
-                for strength, time, w in zip(channel.strengths, channel.times, memory, strict=True):
-                    lost += term.product(w, w) / (strength * time)
+        for (term, rows), memory in zip(self.model.terms, chain(*memories), strict=True):
+            channel = term.channel
+            if channel.viscosity:
+                measure = term.measure(v[rows])
+                lost += channel.viscosity * term.product(measure, measure)
+            for strength, time, w in zip(channel.strengths, channel.times, memory, strict=True):
+                lost += term.product(w, w) / (strength * time)
         return done, lost
 
 

@@ -11,15 +11,12 @@ where F = sum J (g_inf u + sum w + eta v) with the exponential update of w.
 
 from __future__ import annotations
 
-import numpy as np
-
 from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
+from rheotwin.fem.term import relaxed
 from rheotwin.materials import Channel
 
-SPECTRAL_RADIUS = 0.8
 
-
-def generalized_alpha(h: float, spectral_radius: float = SPECTRAL_RADIUS) -> Scheme:
+def generalized_alpha(h: float, spectral_radius: float) -> Scheme:
     """Return the rule for step `h` [s]; `spectral_radius` 1 damps nothing, 0 kills unresolved modes in a step."""
     rho = spectral_radius
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
@@ -28,8 +25,7 @@ def generalized_alpha(h: float, spectral_radius: float = SPECTRAL_RADIUS) -> Sch
     velocity = (gamma / (beta * h), 1.0 - gamma / beta, h * (1.0 - 0.5 * gamma / beta))
 
     def channel_step(channel: Channel) -> ChannelStep:
-        strengths, x = np.array(channel.strengths), h / np.array(channel.times)
-        decay, gain = np.exp(-x), -strengths * np.expm1(-x) / x
+        decay, gain = relaxed(channel, h)
         eta, end = channel.viscosity, 1.0 - af
         return ChannelStep(
             stiffness=end * (channel.equilibrium + float(gain.sum()) + eta * velocity[0]),
@@ -43,11 +39,11 @@ def generalized_alpha(h: float, spectral_radius: float = SPECTRAL_RADIUS) -> Sch
 
     return Scheme(
         name="generalised alpha",
+        channel=channel_step,
         load_share=1.0 - af,
         inertia=((1.0 - am) * acceleration[0], -(1.0 - am) * acceleration[1], -(1.0 - am) * acceleration[2] - am),
         velocity=velocity,
         acceleration=acceleration,
         acceleration_per_velocity=1.0 / (gamma * h),
         rate_is_velocity=True,
-        channel=channel_step,
     )

@@ -1,33 +1,119 @@
-"""One step of an implicit rule: held components, contact, update of the state, energy account."""
+"""Steps of an implicit rule: its constant matrix, held components, contact, update of the state, energy account."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import block_array, block_diag, csr_matrix, vstack
 
+from rheotwin.arrays import Array
 from rheotwin.fem.contact import Contacts, ContactSolver, NodeColumns
 from rheotwin.fem.contact.lawful import LawfulContact
-from rheotwin.fem.linear import Choice
+from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import State, kinetic_energy
-from rheotwin.fem.step_matrix import step_matrix
-from rheotwin.fem.steppers import quasi_static
+from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.impulses import Impulses
 from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
 from rheotwin.fem.term import Term
 from rheotwin.tensors import padded
 
-Array = NDArray[np.float64]
+
+@dataclass(frozen=True)
+class StepMatrix:
+    """The operator on all components and its inverse on the free ones."""
+
+    model: Model
+    mass_factor: float
+    stiffnesses: tuple[float, ...]
+    """kappa per term of the model."""
+    factor: Factor
+    extra: int
+    """Rows behind the displacements: pressures of mixed terms."""
+    warm: WarmStart | None = None
+    """Earlier solutions on the free components, kept where the solver iterates."""
+
+    def apply(self, x: Array) -> Array:
+        """Return (m M + sum kappa J) x on all components."""
+        out = self.mass_factor * (self.model.mass @ x) if self.mass_factor else np.zeros_like(x)
+        for (term, rows), stiffness in zip(self.model.terms, self.stiffnesses, strict=True):
+            out[rows] += stiffness * term.force(term.measure(x[rows]))
+        return np.asarray(out)
+
+    def solve(self, right: Array) -> Array:
+        """Solve for the free components with the held ones at zero; `right` is (size,) or (size, n)."""
+        free = self.model.free
+        reduced = right[free]
+        if self.extra:
+            reduced = np.concatenate([reduced, np.zeros((self.extra, *right.shape[1:]))])
+        out = np.zeros_like(right)
+        out[free] = self.factor.solve(reduced)[: len(free)]
+        return out
+
+    def next(self, right: Array, u: Array) -> Array:
+        """Return the increment du of one step of a run that stands at `u`.
+
+        An iterative solver looks for u + du, starting from what it has found before: its tolerance is then a share of
+        the forces of the whole deformation, not of an increment that may be next to nothing.
+        """
+        if self.warm is None:
+            return self.solve(right)
+        free = self.model.free
+        whole = right[free] + self.warm.matrix @ u[free]
+        solution = self.factor.solve(whole, self.warm.guess(whole))
+        self.warm.remember(solution)
+        out = np.zeros_like(right)
+        out[free] = solution - u[free]
+        return out
+
+
+def step_matrix(
+    model: Model,
+    mass_factor: float,
+    stiffnesses: tuple[float, ...],
+    choice: Choice,
+    *,
+    remember: bool = True,
+) -> StepMatrix:
+    """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
+    blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)
+    for body, _ in model.parts():
+        block, mixed = mass_factor * body.mass, []
+        for term, kappa in zip(body.terms, kappas, strict=False):
+            if term.matrix is not None:
+                block = block + kappa * term.matrix
+            elif term.augmentation is not None and kappa:
+                mixed.append((term.augmentation, kappa))
+        blocks.append(block)
+        # One size for stiffnesses and areas, whatever the units: pivots are judged by their size.
+        size, rows = float(np.abs(block.diagonal()).max()), [csr_matrix((0, body.space.size))]
+        for term_rows, kappa in mixed:
+            scale = size / float(np.abs(term_rows.gradient.data).max())
+            rows.append(scale * term_rows.gradient)
+            masses.append(scale**2 / kappa * term_rows.mass)
+        gradients.append(vstack(rows, format="csr"))
+    free = model.free
+    matrix = block_diag(blocks, format="csr")[free][:, free]
+    extra = sum(pressure.shape[0] for pressure in masses)
+    if extra:
+        gradient = block_diag(gradients, format="csr")[:, free]
+        matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
+        factor = factorise(matrix, choice, kind="indefinite")
+    else:
+        factor = factorise(matrix, choice, nodes=Unknowns(model.points, free))
+    warm = WarmStart(matrix) if remember and factor.solver == "amg" else None
+    return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)
 
 
 def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:
     """Return the coefficients of a channel; that of a rigid term holds at the end of the step."""
-    return quasi_static.channel_step(term.channel, h) if term.rigid else scheme.channel(term.channel)
+    return end_step(term.channel, h) if term.rigid else scheme.channel(term.channel)
 
 
 class ImplicitStepper:
@@ -41,8 +127,8 @@ class ImplicitStepper:
         self._model, self._scheme, self._h, self._account = model, scheme, h, account
         if not scheme.dynamic:
             require_held(model)
-        self._channels = tuple(tuple(_coefficients(scheme, term, h) for term in body.terms) for body in model.bodies)
-        stiffnesses = tuple(tuple(channel.stiffness for channel in body) for body in self._channels)
+        self._channels = tuple(_coefficients(scheme, term, h) for term, _ in model.terms)
+        stiffnesses = tuple(channel.stiffness for channel in self._channels)
         self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice, remember=remember)
         self._impulses = Impulses(model, choice, h) if scheme.dynamic else None
         columns = NodeColumns(self._matrix.solve, model.dimension, model.size)
@@ -92,6 +178,13 @@ class ImplicitStepper:
             self._enter_work(state, du, contacts, loads, history)
         self._accept(state, du, contacts, end)
 
+    def _terms(self, state: State) -> Iterator[tuple[Term, slice, ChannelStep, Array]]:
+        """Iterate over terms with their components, coefficients and histories."""
+        for (term, rows), factors, memory in zip(
+            self._model.terms, self._channels, chain(*state.memories), strict=True
+        ):
+            yield term, rows, factors, memory
+
     def _balanced(self, term: Term, factors: ChannelStep, state: State, rows: slice, memory: Array) -> Array:
         """Return e_u u + sum e_w w + e_v v + e_a a, the part of the balanced stress known before the step."""
         known = factors.on_displacement * state.u[rows]
@@ -105,9 +198,8 @@ class ImplicitStepper:
         right = np.zeros(self._model.size)
         if self._scheme.dynamic:
             right += self._model.mass @ (on_v * state.v + on_a * state.acceleration)
-        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
-            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
-                right[rows] -= term.force(self._balanced(term, factors, state, rows, memory))
+        for term, rows, factors, memory in self._terms(state):
+            right[rows] -= term.force(self._balanced(term, factors, state, rows, memory))
         return right
 
     def _accept(self, state: State, du: Array, contacts: Contacts, end: float) -> None:
@@ -139,14 +231,13 @@ class ImplicitStepper:
         state.v, state.acceleration = velocity, acceleration
         state.rate = velocity if scheme.rate_is_velocity else rate
         state.contacts = contacts
-        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
-            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
-                before = memory.copy() if self._account else None
-                memory *= factors.decay[:, None]
-                if len(memory):
-                    memory += factors.gain[:, None] * term.measure(du[rows])
-                if before is not None:
-                    state.ledger.dissipated += self._dissipated(term, du[rows], before, memory)
+        for term, rows, factors, memory in self._terms(state):
+            before = memory.copy() if self._account else None
+            memory *= factors.decay[:, None]
+            if len(memory):
+                memory += factors.gain[:, None] * term.measure(du[rows])
+            if before is not None:
+                state.ledger.dissipated += self._dissipated(term, du[rows], before, memory)
 
     def _dissipated(self, term: Term, du: Array, before: Array, after: Array) -> float:
         """Return h (w_mid' J w_mid/(g tau) + eta (du/h)' J (du/h)) [J] with w_mid the mean of the step."""
@@ -162,13 +253,12 @@ class ImplicitStepper:
     def _taken_up(self, state: State, du: Array) -> float:
         """Return the work [J] of internal forces: springs and memories by the trapezoidal rule, dashpots at du/h."""
         total = 0.0
-        for (body, rows), channels, memories in zip(self._model.parts(), self._channels, state.memories, strict=True):
-            for term, factors, memory in zip(body.terms, channels, memories, strict=True):
-                change, channel = term.measure(du[rows]), term.channel
-                later = factors.decay @ memory + factors.gain.sum() * change
-                solid = channel.equilibrium * (term.measure(state.u[rows]) + 0.5 * change)
-                solid = solid + 0.5 * (memory.sum(axis=0) + later)
-                total += term.product(solid + channel.viscosity / self._h * change, change)
+        for term, rows, factors, memory in self._terms(state):
+            change, channel = term.measure(du[rows]), term.channel
+            later = factors.decay @ memory + factors.gain.sum() * change
+            solid = channel.equilibrium * (term.measure(state.u[rows]) + 0.5 * change)
+            solid = solid + 0.5 * (memory.sum(axis=0) + later)
+            total += term.product(solid + channel.viscosity / self._h * change, change)
         return total
 
     def _enter_work(self, state: State, du: Array, contacts: Contacts, loads: Array, history: Array) -> None:

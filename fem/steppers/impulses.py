@@ -6,28 +6,31 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, block_diag, csc_matrix, csr_matrix, diags, hstack, vstack
 from scipy.sparse.linalg import spsolve
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.fem.contact import Contacts, NodeColumns
-from rheotwin.fem.linear import Choice, Nodes, factorise
+from rheotwin.fem.linear import Choice, Unknowns, factorise
 from rheotwin.fem.model import Model
-from rheotwin.fem.term import Augmentation
 
-Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]
 """Impulses (size, ...) [N s] and volume rates (pressures, ...) -> velocity changes (size, ...) [m/s]."""
 MASSLESS = 1e-6
 """Mass, as a share of the smallest, that lets the equations of massless bubbles be solved."""
 
 
+def contact_rows(model: Model, node: Indices, normal: Array) -> csr_matrix:
+    """Return the normals (n, 3) of contacts as constraint rows (n, size), without held components."""
+    d, count = model.dimension, len(node)
+    columns = node[:, None] * d + np.arange(d)
+    values = np.where(model.held[columns], 0.0, normal[:, :d])
+    return csr_matrix((values.ravel(), columns.ravel(), d * np.arange(count + 1)), shape=(count, model.size))
+
+
 def contact_normals(model: Model, contacts: Contacts) -> csc_matrix:
     """Return N (size, contacts): each contact's normal on the free components of its node."""
-    d, count = model.dimension, len(contacts.node)
-    rows = contacts.node[:, None] * d + np.arange(d)
-    values = np.where(model.held[rows], 0.0, contacts.normal[:, :d])
-    return csc_matrix((values.ravel(), (rows.ravel(), np.repeat(np.arange(count), d))), shape=(model.size, count))
+    return csc_matrix(contact_rows(model, contacts.node, contacts.normal).T)
 
 
 class Impulses:
@@ -83,21 +86,16 @@ class Impulses:
 def _volume_rates(model: Model, h: float) -> tuple[csr_matrix, csr_matrix]:
     """Return B (pressures, size) and 2 C/(K h^2) of all rigid volumes."""
     gradients, compliances = [csr_matrix((0, model.size))], [csr_matrix((0, 0))]
-    for body, columns in model.parts():
-        for term in body.terms:
-            if term.rigid and term.augmentation is not None:
-                rows = term.augmentation
-                before, behind = columns.start, model.size - columns.stop
-                gradients.append(hstack([_none(rows, before), rows.gradient, _none(rows, behind)]))
-                compliances.append(2.0 / (term.channel.equilibrium * h**2) * rows.mass)
+    for term, columns in model.terms:
+        if term.rigid and term.augmentation is not None:
+            rows = term.augmentation
+            before, behind = (csr_matrix((rows.mass.shape[0], n)) for n in (columns.start, model.size - columns.stop))
+            gradients.append(hstack([before, rows.gradient, behind]))
+            compliances.append(2.0 / (term.channel.equilibrium * h**2) * rows.mass)
     return vstack(gradients, format="csr"), block_diag(compliances, format="csr")
 
 
-def _none(rows: Augmentation, columns: int) -> csr_matrix:
-    return csr_matrix((rows.mass.shape[0], columns))
-
-
-def _massive(model: Model) -> NDArray[np.int64]:
+def _massive(model: Model) -> Indices:
     """Return the free components that have mass."""
     return np.asarray(model.free[model.mass.diagonal()[model.free] > 0.0])
 
@@ -117,7 +115,7 @@ def _mass_solver(model: Model, choice: Choice, volumes: tuple[csr_matrix, csr_ma
         lumped = _inverse_mass(model)
         return lambda impulse, _: np.asarray(lumped @ impulse)
     free = _massive(model)
-    factor = factorise(model.mass[free][:, free], choice, nodes=Nodes(model.points, free))
+    factor = factorise(model.mass[free][:, free], choice, nodes=Unknowns(model.points, free))
 
     def solve(impulse: Array, _: Array) -> Array:
         change = np.zeros_like(impulse)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.lumped import Contact
 from rheotwin.constraints.contact.mobility import PRESSED, TANGENT
 from rheotwin.constraints.contact.pack import pack_contact
@@ -12,8 +12,6 @@ from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact.memory import Pushes
 from rheotwin.fem.model import FREE, Model
-
-Array = NDArray[np.float64]
 
 
 def pushes_of(contact: Contact, kick: float) -> Pushes:

@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.materials import Channel
 
-Array = NDArray[np.float64]
 Coefficients = tuple[float, float, float]
+NONE: Coefficients = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -39,19 +37,19 @@ class Scheme:
     """One implicit rule for a fixed step."""
 
     name: str
+    channel: Callable[[Channel], ChannelStep]
     load_share: float
     """Where in the step loads act: 0 start, 1/2 middle, 1 end."""
-    inertia: Coefficients
-    """(m, m_v, m_a) [1/s2, 1/s, 1]."""
-    velocity: Coefficients
+    inertia: Coefficients = NONE
+    """(m, m_v, m_a) [1/s2, 1/s, 1]; zero without inertia."""
+    velocity: Coefficients = NONE
     """v after the step from (du, v, a)."""
-    acceleration: Coefficients
+    acceleration: Coefficients = NONE
     """a after the step from (du, v, a)."""
-    acceleration_per_velocity: float
+    acceleration_per_velocity: float = 0.0
     """Change of a [1/s] per change of v that an impulse at the end of the step makes."""
-    rate_is_velocity: bool
+    rate_is_velocity: bool = False
     """Whether end stresses use v; du/h otherwise."""
-    channel: Callable[[Channel], ChannelStep]
 
     @property
     def dynamic(self) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.gap_rates import GapMotion, gap_motion
 from rheotwin.constraints.stabilisation import Inertia
 from rheotwin.constraints.tools import tool_gaps
@@ -20,9 +20,6 @@ from rheotwin.constraints.unilateral import solve_contact
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.model import Model
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 CONTACT_GAP = 1e-10
 """Gap, as a share of the body's size, below which a node touches: rounding of a tool that starts on the surface."""
@@ -42,7 +39,7 @@ class Touching:
         """Return the empty set."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-    def kept(self, chosen: NDArray[np.bool_]) -> Touching:
+    def kept(self, chosen: Flags) -> Touching:
         """Return the chosen pairs."""
         return Touching(self.tool[chosen], self.node[chosen])
 
@@ -61,15 +58,7 @@ class Touching:
         return out
 
 
-def contact_rows(model: Model, node: Indices, normal: Array) -> csr_matrix:
-    """Return the normals (n, 3) of contacts as constraint rows (n, size), without held components."""
-    d, count = model.dimension, len(node)
-    columns = node[:, None] * d + np.arange(d)
-    values = np.where(model.held[columns], 0.0, normal[:, :d])
-    return csr_matrix((values.ravel(), columns.ravel(), d * np.arange(count + 1)), shape=(count, model.size))
-
-
-def touching_pairs(model: Model, time: float, u: Array, before: Contacts) -> tuple[Touching, NDArray[np.bool_]]:
+def touching_pairs(model: Model, time: float, u: Array, before: Contacts) -> tuple[Touching, Flags]:
     """Return the pairs without a gap at `time` [s], those of the last step included, and which of them are new."""
     positions = padded(model.points + u.reshape(model.points.shape))
     known = set(zip(before.tool.tolist(), before.node.tolist(), strict=True))

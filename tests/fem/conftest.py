@@ -174,7 +174,7 @@ def affine() -> Callable[..., tuple[Model, State]]:
         problem: Problem, gradient: np.ndarray, *, course: Callable[[float], float], steps: int, **options: Any
     ) -> tuple[Model, State]:
         chosen, end = FemOptions(**options), problem.scene.duration
-        bare = build_model(problem, chosen.discretisation)
+        bare = build_model(problem, chosen)
         owners, space = bare.owners.copy(), bare.bodies[0].space
         owners[: space.nodes][space.boundary] = 0
         parts = {part.name: getattr(bare, part.name) for part in fields(bare)}

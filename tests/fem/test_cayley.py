@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.steppers.cayley import channel_step
+from rheotwin.fem.steppers.midpoint import cayley_step
 from rheotwin.materials import Channel
 from rheotwin.solver import Simulation
 
@@ -24,7 +24,7 @@ UNEQUAL = {
 
 def test_factors_of_a_channel() -> None:
     """w_mid = w/(1 + x/2) + (g/2)/(1 + x/2) du and w' = 2 w_mid - w."""
-    step = channel_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
+    step = cayley_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
     x, g = np.array([0.4, 0.05]), np.array([2.0, 5.0])
     middle = 1 / (1 + x / 2)
     assert step.stiffness == pytest.approx(1.5 + np.sum(g / 2 * middle) + 3.5, rel=1e-14)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from rheotwin.fem.steppers.midpoint import channel_step
+from rheotwin.fem.steppers.midpoint import exponential_step
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
@@ -23,7 +23,7 @@ def young_channel(law: Data, scene: Callable[..., Data]) -> Channel:
 
 def test_factors_of_a_channel() -> None:
     """d = exp(-x/2), k = g (1 - exp(-x/2))/x, kappa = g_inf/2 + sum k + eta/h, x = h/tau."""
-    step = channel_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
+    step = exponential_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
     x = np.array([0.4, 0.05])
     g = np.array([2.0, 5.0])
     assert step.on_displacement == 3.0
@@ -35,8 +35,8 @@ def test_factors_of_a_channel() -> None:
 
 def test_factors_stay_accurate_for_tiny_and_huge_steps() -> None:
     """h << tau: an arm is a spring of half its strength at mid-step; h >> tau: a dashpot g tau."""
-    slow = channel_step(Channel(0.0, (2.0,), (1e12,), 0.0), 1e-3)
-    fast = channel_step(Channel(0.0, (2.0,), (1e-9,), 0.0), 1e3)
+    slow = exponential_step(Channel(0.0, (2.0,), (1e12,), 0.0), 1e-3)
+    fast = exponential_step(Channel(0.0, (2.0,), (1e-9,), 0.0), 1e3)
     assert (slow.stiffness, slow.gain[0]) == pytest.approx((1.0, 2.0), rel=1e-14)
     assert (fast.stiffness, fast.gain[0]) == pytest.approx((2e-12, 2e-12), rel=1e-14)
     assert (fast.decay[0], fast.on_memory[0]) == (0.0, 0.0)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.state import internal_force
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
@@ -122,7 +121,7 @@ def test_uniform_stress_at_every_order(
         stress = [float(body_law.channel("young").ramp(TIME, gradient[0, 0])), *[0.0] * 5]
     found = point_stress(model, state)
     np.testing.assert_allclose(found, np.tile(stress, (len(found), 1)), atol=1e-11 * 300)
-    forces = internal_force(model, state)
+    forces = state.internal_force(model)
     assert np.abs(forces[model.free]).max() < 1e-11 * np.abs(forces).max()
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.state import internal_force
 from rheotwin.materials import Law
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
@@ -94,7 +93,7 @@ def test_strain_ramp_against_the_operational_solution(
     for steps in (60, 120, 240):
         model, state = affine(problem, GRADIENT, course=lambda t: t, steps=steps, order=order)
         space = model.bodies[0].space
-        forces = internal_force(model, state)
+        forces = state.internal_force(model)
         inner_nodes = model.free[model.free < 2 * space.nodes]
         assert np.abs(forces[inner_nodes]).max(initial=0.0) < 1e-11 * np.abs(forces).max()
         strain = model.bodies[0].vertex_strain(state.u)
@@ -131,7 +130,7 @@ def test_equal_ratios_are_the_limit(cell: str, order: int, sheet: Any, affine: A
         nodes = slice(0, 2 * body.space.nodes)
         strain = body.vertex_strain(state.u).mean(axis=0)
         stress = point_stress(model, state).mean(axis=0)
-        results.append([state.u[nodes], strain, stress, internal_force(model, state)[nodes]])
+        results.append([state.u[nodes], strain, stress, state.internal_force(model)[nodes]])
     for eliminated, kept in zip(*results, strict=True):
         np.testing.assert_allclose(kept, eliminated, atol=2e-7 * np.abs(eliminated).max())
 

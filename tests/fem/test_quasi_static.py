@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.steppers.quasi_static import channel_step
+from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
@@ -17,7 +17,7 @@ Start = Callable[..., Simulation]
 
 def test_factors_of_a_channel() -> None:
     """kappa = g_inf + sum g (1 - exp(-x))/x + eta/h, d = exp(-x)."""
-    step = channel_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
+    step = end_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
     x, g = np.array([0.4, 0.05]), np.array([2.0, 5.0])
     assert step.stiffness == pytest.approx(3.0 + np.sum(g * (1 - np.exp(-x)) / x) + 3.5, rel=1e-14)
     np.testing.assert_allclose(step.on_memory, np.exp(-x), rtol=1e-15)

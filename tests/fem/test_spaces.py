@@ -9,8 +9,8 @@ import pytest
 
 from rheotwin.constraints import Motion
 from rheotwin.fem.model import FREE, build_model
+from rheotwin.fem.options import FemOptions
 from rheotwin.fem.space import body_space
-from rheotwin.fem.system import Discretisation
 from rheotwin.meshing import BoxShape, make_shape
 from rheotwin.problem import Prescribed, Problem
 from rheotwin.solver import Simulation
@@ -25,7 +25,7 @@ BOXES: dict[str, tuple[list[float], list[int]]] = {
     "hex": ([2.0, 1.0, 1.0], [2, 1, 1]),
 }
 NODES = {"line": 7, "triangle": 45, "quad": 45, "tet": None, "hex": 45}
-QUADRATIC = Discretisation(order=2)
+QUADRATIC = FemOptions(order=2)
 
 
 def mesh_of(cell: str) -> Any:
@@ -148,7 +148,7 @@ def test_masses_are_positive_and_complete(cell: str, mass: str, scene: Any, prob
     """Scaled diagonals add up to the mass and have no negative share (row sums of quadratic tets have)."""
     size, cells = BOXES[cell]
     problem = problem_of(scene(laws["elastic"], size=size, cells=cells, cell=cell, density=7.0))
-    model = build_model(problem, Discretisation(order=2, consistent_mass=mass == "consistent"))
+    model = build_model(problem, FemOptions(order=2, mass=mass))
     ones = np.tile(np.eye(len(size))[0], len(model.points))
     assert ones @ model.mass @ ones == pytest.approx(7.0 * np.prod(size), rel=1e-12)
     assert model.mass.diagonal().min() > 0.0

@@ -115,7 +115,7 @@ def pose() -> Callable[..., Posed]:
         body = replace(body, mesh=replace(body.mesh, doflocs=np.ascontiguousarray(corners.T)))
         problem = replace(problem, points=corners, bodies=(body,))
         options = FemOptions.model_validate({"order": order})
-        model = build_model(problem, options.discretisation)
+        model = build_model(problem, options)
         cells = _upright(corners, body.mesh.t.T[:, VTK_NODE_ORDER[body.cell]], body.cell)
         if order == 2:
             between = [corners[cells[:, group]].mean(axis=1) for group in BETWEEN[body.cell]]

@@ -7,12 +7,13 @@ converge quadratically, so displacements and reactions agree to 1e-10 at least.
 """
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rheotwin.fem.options import FemOptions
+from rheotwin.fem.simulation import FemSimulation
 from rheotwin.solver import Simulation
 
 felupe = pytest.importorskip("felupe", reason="FElupe is not installed; `make peers` does it")
@@ -200,16 +201,15 @@ def test_prony_series_of_the_shear(
 @pytest.fixture
 def at_large_strain(scene: Callable[..., Data], elastic: Data, pose: Callable[..., Any]) -> Callable[..., Any]:
     """Shear the block by 40 % of its height and press it, with dead forces; Newton stops at 1e-12 of the forces."""
-    finite = pytest.importorskip("rheotwin.fem.finite")
 
     def begin(cell: str, kinematics: str, material: Callable[[float, float], Any]) -> tuple[Peer, Simulation]:
         posed = pose(scene(cell, elastic, scale=5.0, push=20.0))
-        options = SimpleNamespace(
-            step=0.125, kinematics=kinematics, inertia=False, newton_tolerance=1e-12, newton_iterations=30
+        options = FemOptions(
+            step=0.125, stepper="quasi-static", kinematics=kinematics, newton_tolerance=1e-12, newton_iterations=30
         )
         law = posed.problem.bodies[0].law
         peer = Peer(posed, material(law.channel("bulk").equilibrium, law.channel("shear").equilibrium))
-        return peer, finite.FiniteSimulation(posed.problem, options)
+        return peer, FemSimulation(posed.problem, options)
 
     return begin
 

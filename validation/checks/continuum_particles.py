@@ -131,7 +131,7 @@ def seed_scenes() -> Measurement:
 def tangent_error(cell: str) -> float:
     """Return how far the stiffness at rest is from that of linear finite elements, over its largest entry."""
     problem = distorted_problem(cell, ELASTIC)
-    (body,) = build_model(problem, FemOptions().discretisation).bodies
+    (body,) = build_model(problem, FemOptions()).bodies
     linear = sum(term.channel.equilibrium * term.matrix.toarray() for term in body.terms if term.matrix is not None)
     found = stiffness(force_of(replace(problem, prescribed=())), problem.points)
     return float(np.abs(found - linear).max() / np.abs(linear).max())

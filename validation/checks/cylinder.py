@@ -79,7 +79,7 @@ def inflated(across: int, around: int, step: float) -> tuple[Model, Array, Array
     values between two steps, and extrapolated back from the first two, take this out to second order.
     """
     chosen = FemOptions(order=2, stepper="quasi-static", energy_balance=False)
-    bare = build_model(quarter_ring(across, around), chosen.discretisation)
+    bare = build_model(quarter_ring(across, around), chosen)
     model = replace(bare, loads=(pressure(bare),))
     stepper, state = make_stepper(model, step, chosen), State.at_rest(model)
     moved = [state.u.copy()]

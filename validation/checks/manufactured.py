@@ -79,7 +79,7 @@ def body_forces(model: Model, field: SineField) -> tuple[Load, ...]:
 def solved(problem: Problem, steps: int, **options: Any) -> tuple[Model, Array]:
     """Return the model and its displacement [m] at the end, after `steps` equal steps."""
     chosen = FemOptions(energy_balance=False, **options)
-    bare = build_model(problem, chosen.discretisation)
+    bare = build_model(problem, chosen)
     field = SineField(AMPLITUDES[problem.dimension])
     model, h = replace(bare, loads=body_forces(bare, field)), END / steps
     stepper, state = make_stepper(model, h, chosen), State.at_rest(model)

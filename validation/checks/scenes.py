@@ -83,7 +83,7 @@ def self_similarity() -> Measurement:
 def mode_frequencies(law: Data) -> tuple[Channel, Array]:
     """Return the law's channel and the eigenvalues [1/(Pa s2)] of M^-1 J per unit of it, of the free nodes."""
     problem = problem_of(press_scene(law, mass=MASS))
-    model = build_model(problem, FemOptions().discretisation)
+    model = build_model(problem, FemOptions())
     (term,), free = model.bodies[0].terms, model.free
     assert term.matrix is not None  # only mixed elements have none
     stiffness, mass = term.matrix.toarray()[np.ix_(free, free)], model.mass.diagonal()[free]

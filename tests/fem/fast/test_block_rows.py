@@ -38,7 +38,7 @@ def test_there_and_back(dimension: int) -> None:
     matrix = some_matrix(dimension)
     rows = BlockRows.from_sparse(matrix, dimension)
     np.testing.assert_array_equal(rows.to_sparse().toarray(), matrix.toarray())
-    again = BlockRows.from_blocks(rows.indptr, rows.indices, rows.blocks)
+    again = BlockRows.from_sparse(rows.to_sparse(), dimension)
     np.testing.assert_array_equal(again.values[:-1], rows.values[:-1])
     assert rows.indptr.dtype == rows.indices.dtype == np.int32
     assert rows.rows == 61

@@ -11,7 +11,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
-from rheotwin.fem.state import State, internal_force, kinetic_energy, stored_energy
+from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import make_stepper
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
 from rheotwin.problem import Problem
@@ -134,7 +134,7 @@ def test_the_full_step_state_is_in_balance(
     model = model_of(pressed(laws["three-element"]))
     state = State.at_rest(model)
     CentralDifference(model, 1e-3).advance(state, 0, 2000)
-    residual = model.mass @ state.acceleration + internal_force(model, state) - model.applied(2.0)
+    residual = model.mass @ state.acceleration + state.internal_force(model) - model.applied(2.0)
     touched = np.zeros(model.size, dtype=bool)
     touched[state.contacts.node * 2 + 1] = True
     scale = np.abs(residual).max()
@@ -157,7 +157,7 @@ def test_what_central_differences_refuse(
     with pytest.raises(RheotwinError, match=r"solvers\.fem\.step: .* above the stable step"):
         CentralDifference(model, 1.01 * stable)
     with pytest.raises(RheotwinError, match="lumped"):
-        CentralDifference(model_of(problem, consistent_mass=True), 1e-4)
+        CentralDifference(model_of(problem, mass="consistent"), 1e-4)
     with pytest.raises(RheotwinError, match="nodal"):
         CentralDifference(model_of(problem, history="quadrature"), 1e-4)
 

@@ -1,20 +1,17 @@
-"""The explicit loop against matrix exponentials: order, energy, stable step, merged terms, no allocation."""
+"""The explicit loop against matrix exponentials: order, energy, stable step, several terms, no allocation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 from scipy.linalg import eigvalsh, expm
-from scipy.sparse import identity
 
 from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
-from rheotwin.fem.fast.explicit_stability import ESTIMATE_ERROR
-from rheotwin.fem.fast.explicit_terms import merge_proportional
+from rheotwin.fem.fast.explicit_terms import ESTIMATE_ERROR
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
 
@@ -179,20 +176,6 @@ def test_stable_step_of_the_dense_spectrum(
     assert exact_step / (1.0 + ESTIMATE_ERROR) <= model.stable_step <= exact_step * (1.0 + 1e-9)
 
 
-def test_merged_terms_are_the_same_motion(
-    block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
-) -> None:
-    """One Poisson ratio: bulk and shear, written as two terms, become one matrix and move alike."""
-    law = block(laws["three-element"]).bodies[0].law
-    bulk, shear = law.channel("bulk"), law.channel("shear")
-    merged = merge_proportional([(identity(4), bulk), (2.0 * identity(4), shear), (identity(4), Channel.elastic(0.0))])
-    assert len(merged) == 1
-    ratio = shear.viscosity / bulk.viscosity
-    np.testing.assert_allclose(merged[0][0].toarray(), (1.0 + 2.0 * ratio) * np.eye(4), rtol=1e-14)
-    assert len(merge_proportional([(identity(4), bulk), (identity(4), replace(shear, viscosity=0.0))])) == 2
-    assert len(merge_proportional([(identity(4), bulk), (identity(4), Channel.elastic(1.0))])) == 2
-
-
 def test_two_terms_stay_apart_and_agree_with_their_sum(
     block: Callable[..., Problem], explicit: Build, laws: dict[str, Data], model_of: Callable[..., Any]
 ) -> None:
@@ -202,7 +185,7 @@ def test_two_terms_stay_apart_and_agree_with_their_sum(
     whole = explicit(problem)
     (term,) = model_of(problem).bodies[0].terms
     halves = [[(0.5 * term.matrix, term.channel), (0.5 * term.matrix, term.channel)]]
-    split = ExplicitModel.build(whole.boundary, halves, whole.step, merge=False)
+    split = ExplicitModel.build(whole.boundary, halves, whole.step)
     assert (whole.terms, split.terms) == (1, 2)
     states = [model.start(velocity=wave(problem)) for model in (whole, split)]
     for model, state in zip((whole, split), states, strict=True):

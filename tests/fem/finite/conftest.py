@@ -1,7 +1,7 @@
 """Bodies, meshes and simulations for large rotation and large strain."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,16 +9,13 @@ import pytest
 from skfem import MeshHex, MeshQuad, MeshTet, MeshTri
 
 from rheotwin.build import build_problem
-from rheotwin.fem.finite import FiniteSimulation
-from rheotwin.fem.finite.body import FiniteBody
-from rheotwin.fem.finite.corotational import Corotational
-from rheotwin.fem.finite.geometry import element_geometry
-from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.small_strain_law import SmallStrain
-from rheotwin.fem.finite.total_lagrangian import TotalLagrangian
+from rheotwin.fem import FemSolver
+from rheotwin.fem.finite.body import DESCRIPTIONS, FinitePart
+from rheotwin.fem.finite.kinematics import element_geometry
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
+from rheotwin.solver import Simulation, checked_options
 
 Data = dict[str, Any]
 
@@ -30,19 +27,9 @@ MESHES = {
 }
 BULK = Channel(100.0, (50.0,), (2.0,), 7.0)
 SHEAR = Channel(40.0, (30.0, 20.0), (1.0, 0.3), 5.0)
-DESCRIPTIONS = ("corotational", "total-lagrangian")
 
 
-@dataclass(frozen=True)
-class Options:
-    kinematics: str
-    step: float | None = None
-    inertia: bool = False
-    newton_tolerance: float = 1e-10
-    newton_iterations: int = 25
-
-
-@pytest.fixture(params=DESCRIPTIONS)
+@pytest.fixture(params=list(DESCRIPTIONS))
 def description(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -65,14 +52,12 @@ def mesh_of() -> Callable[[str], Any]:
 
 
 @pytest.fixture
-def body_of(mesh_of: Callable[[str], Any]) -> Callable[..., FiniteBody]:
+def body_of(mesh_of: Callable[[str], Any]) -> Callable[..., FinitePart]:
     """A body by cell and description; relaxing and viscous in both moduli unless channels are given."""
 
-    def build(cell: str, description: str, bulk: Channel = BULK, shear: Channel = SHEAR) -> FiniteBody:
-        geometry = element_geometry(mesh_of(cell), cell)
-        if description == "corotational":
-            return FiniteBody("block", Corotational(geometry), SmallStrain(), bulk, shear)
-        return FiniteBody("block", TotalLagrangian(geometry), Isochoric(), bulk, shear)
+    def build(cell: str, description: str, bulk: Channel = BULK, shear: Channel = SHEAR) -> FinitePart:
+        kinematics, measure = DESCRIPTIONS[description]
+        return FinitePart("block", kinematics(element_geometry(mesh_of(cell), cell)), measure, bulk, shear)
 
     return build
 
@@ -93,11 +78,12 @@ def turn() -> Callable[[int, float], np.ndarray]:
 
 
 @pytest.fixture
-def begin() -> Callable[..., FiniteSimulation]:
-    """Start a simulation on scene data or on a problem."""
+def begin() -> Callable[..., Simulation]:
+    """Start the solver on scene data or on a problem."""
 
-    def start(what: Data | Problem, description: str, **options: Any) -> FiniteSimulation:
+    def start(what: Data | Problem, description: str, *, inertia: bool = False, **options: Any) -> Simulation:
         problem = what if isinstance(what, Problem) else build_problem(scene_from_data(what))
-        return FiniteSimulation(problem, Options(description, **options))
+        rule = {"kinematics": description, "stepper": "midpoint" if inertia else "quasi-static"}
+        return FemSolver().start(problem, checked_options(FemSolver, {"newton_tolerance": 1e-10} | rule | options))
 
     return start

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from rheotwin.fem.finite.body import channel_share
 from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.memory import channel_share
-from rheotwin.fem.finite.small_strain_law import SmallStrain
+from rheotwin.fem.finite.measures import SmallStrain
 from rheotwin.fem.finite.voigt import strain_vector, stress_tensor
 from rheotwin.materials import Channel
 

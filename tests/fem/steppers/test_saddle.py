@@ -13,9 +13,8 @@ from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import Model, build_model
 from rheotwin.fem.options import FemOptions
-from rheotwin.fem.state import State, internal_force
+from rheotwin.fem.state import State
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
-from rheotwin.fem.steppers.runge_kutta import RUNGE_KUTTA
 from rheotwin.fem.steppers.touching import Touching
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
@@ -51,13 +50,14 @@ def test_multipliers_are_the_reactions(
 ) -> None:
     """L of the supports = M a + internal forces - loads on their components, to round-off."""
     problem = problem_of(shaken(any_law) | {"gravity": [0.0, -2.0]})
-    model = build_model(problem, FemOptions(mass=mass).discretisation)
-    stepper, state, h = ExplicitStepper(model, RUNGE_KUTTA, 0.005), State.at_rest(model), 0.005
+    options = FemOptions(stepper="rk4", mass=mass)
+    model = build_model(problem, options)
+    stepper, state, h = ExplicitStepper(model, 0.005, options), State.at_rest(model), 0.005
     for k in range(20):
         stepper.step(state, k * h, (k + 1) * h)
     system = stepper._system
     answer = system.respond_to(system.packed(state), 0.1, Touching.none(), after=False, unilateral=True)
-    residual = model.mass @ state.acceleration + internal_force(model, state) - model.applied(0.1)
+    residual = model.mass @ state.acceleration + state.internal_force(model) - model.applied(0.1)
     scale = np.abs(residual).max()
     assert scale > 1.0
     np.testing.assert_allclose(answer.support, residual[system.held], atol=1e-11 * scale)
@@ -175,12 +175,13 @@ def test_rigid_link_in_a_body(
 ) -> None:
     """A further constraint between two free nodes holds while the body is shaken; without it the nodes part."""
     problem = problem_of(shaken(laws["voigt"]))
-    model = build_model(problem, FemOptions(mass=mass).discretisation)
+    options = FemOptions(stepper="rk4", mass=mass)
+    model = build_model(problem, options)
     middle = np.flatnonzero(np.isclose(model.points[:, 1], 0.5))
     link = Link(model, int(middle[0]), int(middle[-1]))
     lengths = []
     for constraints in ((link,), ()):
-        stepper, h = ExplicitStepper(model, RUNGE_KUTTA, 0.004, extra_constraints=constraints), 0.004
+        stepper, h = ExplicitStepper(model, 0.004, options, extra=constraints), 0.004
         state = State.at_rest(model)
         for k in range(100):
             stepper.step(state, k * h, (k + 1) * h)

@@ -1,29 +1,30 @@
-"""The largest stable step of an explicit rule on the first-order system of a body.
+"""Explicit one-step rules for y' = f(y, t), and the largest step at which each is stable for a body.
 
-An eigenvector phi of it has an eigenvalue z with  z^2 + sum_X rho_X Z_X(z) = 0,  rho_X = phi' J_X phi / phi' M phi,
-where Z(z) = g_inf + sum_a g_a z/(z + 1/tau_a) + eta z. Every rho_X lies between 0 and the largest eigenvalue of
-M^-1 J_X (Lanczos), so the modes of one small matrix over that range bound those of the body; with one modulus the
-bound is sharp. A rule with growth factor R is stable while |R(h z)| <= 1 for all of them: forward Euler up to
--2 Re z/|z|^2, Runge-Kutta up to 2.83/om for waves and 2.785/(eta rho) for dashpots (spec 2.3, R12).
+An eigenvector phi of the first-order system has an eigenvalue z with  z^2 + sum_X rho_X Z_X(z) = 0,  where
+rho_X = phi' J_X phi / phi' M phi and Z(z) = g_inf + sum_a g_a z/(z + 1/tau_a) + eta z. Every rho_X lies between 0 and
+the largest eigenvalue of M^-1 J_X (Lanczos), so the modes of one small matrix over that range bound those of the body;
+with one modulus the bound is sharp. A rule with growth factor R is stable while |R(h z)| <= 1 for all of them: forward
+Euler up to -2 Re z/|z|^2, Runge-Kutta up to 2.83/om for waves and 2.785/(eta rho) for dashpots (spec 2.3, R12).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import Choice, factorise
 from rheotwin.fem.model import Model
-from rheotwin.fem.steppers.explicit_rule import ExplicitRule
 from rheotwin.fem.steppers.first_order import require_mass
 from rheotwin.fem.term import Term
 from rheotwin.materials import Channel
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 """Relative accuracy of the largest eigenvalues; they are raised by as much, being approached from below."""
@@ -35,11 +36,71 @@ ROUNDING = 1e-9
 """Growth per step that rounding may feign."""
 
 
+class Rate(Protocol):
+    """The right-hand side f(y, t); `after` tells from which side t is looked at."""
+
+    def __call__(self, y: Array, time: float, *, after: bool) -> Array:
+        """Return y'."""
+
+
+@dataclass(frozen=True)
+class ExplicitRule:
+    """One rule: how it advances, and its growth factor on y' = z y for a step of 1."""
+
+    name: str
+    order: int
+    advance: Callable[[Rate, Array, float, float], Array]
+    """(f, y, begin, end) -> y at end; times in [s]."""
+    growth: Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
+    """R(h z); a mode is stable while |R| <= 1."""
+    damped_limit: float
+    """Largest stable h |z| on the negative real axis: h om of a CSM pair, h (rate of a dashpot)."""
+
+
+def euler(rate: Rate, y: Array, begin: float, end: float) -> Array:
+    """Return y1 = y + h f(y, t), the papers' simplest rule; order 1.
+
+    A Maxwell body of frequency om_max needs h < (1/tau)/om_max^2 and an undamped one h = 0, so this rule is here for
+    comparison, not for use (spec 2.3).
+    """
+    return y + (end - begin) * rate(y, begin, after=True)
+
+
+EXPLICIT_EULER = ExplicitRule("explicit Euler", 1, euler, growth=lambda z: 1.0 + z, damped_limit=2.0)
+
+
+def runge_kutta(rate: Rate, y: Array, begin: float, end: float) -> Array:
+    """Return y after the classical rule of the papers; order 4.
+
+        k1 = f(y, t),  k2 = f(y + h/2 k1, t + h/2),  k3 = f(y + h/2 k2, t + h/2),  k4 = f(y + h k3, t + h)
+        y1 = y + h (k1 + 2 k2 + 2 k3 + k4)/6
+
+    Stable up to h om = 2.83 on the imaginary axis (waves) and 2.785 on the negative real one (dashpots, CSM).
+    """
+    h = end - begin
+    k1 = rate(y, begin, after=True)
+    k2 = rate(y + 0.5 * h * k1, begin + 0.5 * h, after=True)
+    k3 = rate(y + 0.5 * h * k2, begin + 0.5 * h, after=True)
+    k4 = rate(y + h * k3, end, after=False)
+    return y + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+
+
+RUNGE_KUTTA = ExplicitRule(
+    "Runge-Kutta",
+    4,
+    runge_kutta,
+    growth=lambda z: 1.0 + z * (1.0 + z / 2.0 * (1.0 + z / 3.0 * (1.0 + z / 4.0))),
+    damped_limit=2.785293563405282,
+)
+EXPLICIT_RULES = {"euler": EXPLICIT_EULER, "rk4": RUNGE_KUTTA}
+
+
 def stable_step(model: Model, rule: ExplicitRule, choice: Choice) -> float:
     """Return the largest stable step [s] of all bodies."""
     require_mass(model)
     found = float("inf")
-    for (body, rows), free in zip(model.parts(), _free_of_bodies(model), strict=True):
+    for body, rows in model.parts():
+        free = np.flatnonzero(~model.held[rows])
         if not free.size or not body.terms:
             continue
         largest = [_largest_eigenvalue(model, term, rows, free, choice) for term in body.terms]
@@ -47,11 +108,7 @@ def stable_step(model: Model, rule: ExplicitRule, choice: Choice) -> float:
     return found
 
 
-def _free_of_bodies(model: Model) -> list[NDArray[np.int64]]:
-    return [np.flatnonzero(~model.held[rows]) for _, rows in model.parts()]
-
-
-def _largest_eigenvalue(model: Model, term: Term, rows: slice, free: NDArray[np.int64], choice: Choice) -> float:
+def _largest_eigenvalue(model: Model, term: Term, rows: slice, free: Indices, choice: Choice) -> float:
     """Return the largest eigenvalue of M^-1 J on the free components of a body [1/(Pa s2)]."""
     size = rows.stop - rows.start
     mass = model.mass[rows, rows][free][:, free]

@@ -1,0 +1,199 @@
+"""Steps of bodies in large motion: each solves nonlinear equations; halved where they have no solution (spec 2.3, 6).
+
+Without inertia every step ends in equilibrium; with inertia the step is the implicit midpoint rule with averaged
+strains. Only an accepted step moves memories on, and one without solution leaves the state as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from rheotwin.arrays import Array
+from rheotwin.errors import Diverged
+from rheotwin.fem.contact import Contacts
+from rheotwin.fem.finite.body import FiniteBody, Inverted
+from rheotwin.fem.finite.contact import ToolContact
+from rheotwin.fem.finite.newton import Frame, NotConverged, Pattern, StepEquations, Trial
+from rheotwin.fem.linear import Unknowns, factorise
+from rheotwin.fem.model import Model, require_held
+from rheotwin.fem.options import FemOptions
+from rheotwin.fem.state import Ledger, State
+from rheotwin.fem.steppers.impulses import contact_normals
+
+HALVINGS = 6
+"""How often a step that finds no equilibrium is halved before the run stops."""
+
+
+class NewtonStepper:
+    """Takes steps of a model in large motion; the state is only ever replaced by that of a solved step."""
+
+    stable_step = float("inf")
+
+    def __init__(self, model: Model, options: FemOptions) -> None:
+        self._model, self._options, self._inertia = model, options, options.inertia
+        if not self._inertia:
+            require_held(model)
+        self._bodies = [(body, rows) for body, rows in model.parts() if isinstance(body, FiniteBody)]
+        self._frame = _frame(model, self._bodies, inertia=self._inertia)
+        self._mass = model.mass.diagonal()
+        self._iterations = self._halvings = 0
+
+    def statistics(self) -> dict[str, Any]:
+        """Return the scheme and how hard it was to solve."""
+        return {
+            "scheme": "midpoint with averaged strains" if self._inertia else "equilibrium at the end of each step",
+            "kinematics": self._options.kinematics,
+            "unknowns": len(self._model.free),
+            "newton_iterations": self._iterations,
+            "halved_steps": self._halvings,
+        }
+
+    def save(self) -> dict[str, Array]:
+        """Return nothing: all that lasts is in the state."""
+        return {}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over nothing."""
+
+    def step(self, state: State, begin: float, end: float) -> None:
+        """Take `state` over one step; stop the run, naming the place, where even short steps have no solution."""
+        try:
+            state.take_over(self._carry(state, begin, end, HALVINGS))
+        except (NotConverged, Inverted) as fault:
+            raise self._diverged(fault, begin, end - begin) from None
+
+    def _diverged(self, fault: NotConverged | Inverted, time: float, step: float) -> Diverged:
+        """Say where and when no equilibrium was found, and what helps."""
+        problem, left = self._model.problem, ""
+        if isinstance(fault, Inverted):
+            body = next(body for body in problem.bodies if body.name == fault.body)
+            node = body.first_node + fault.node
+        else:
+            node, left = fault.component // problem.dimension, f" (residual {fault.residual:.3g} N)"
+            body = problem.body_of(node)
+        return Diverged(
+            time=time,
+            body=body.name,
+            node=node - body.first_node,
+            position=tuple(float(x) for x in problem.points[node]),
+            advice=f"{fault}{left}, even with the step of {step:.4g} s halved {HALVINGS} times; reduce "
+            "solvers.fem.step, slow the motions down or refine the mesh there",
+        )
+
+    def _carry(self, state: State, begin: float, end: float, halvings: int) -> State:
+        """Return the state at `end` [s], in one step or, where that has no solution, in two halves."""
+        try:
+            return self._accepted(state, self.solve(state, begin, end)[0], end - begin)
+        except (NotConverged, Inverted):
+            if halvings == 0:
+                raise
+        self._halvings += 1
+        middle = 0.5 * (begin + end)
+        half = self._carry(state, begin, middle, halvings - 1)
+        return self._carry(half, middle, end, halvings - 1)
+
+    def solve(self, state: State, begin: float, end: float) -> tuple[Trial, list[float]]:
+        """Return the solution of the equations of a step, and the residual [N] of each iteration."""
+        model, h, share = self._model, end - begin, 0.5 if self._inertia else 1.0
+        bodies = zip(self._bodies, state.memories, strict=True)
+        equations = StepEquations(
+            frame=self._frame,
+            states=[now for (body, rows), memories in bodies for now in body.states(state.u[rows], memories)],
+            start=state.u,
+            velocity=state.v,
+            step=h,
+            share=share,
+            inertia=2.0 / h**2 * self._mass * self._inertia,
+            external=model.applied(begin + share * h),
+            target=model.prescribed(end),
+            end=end,
+        )
+        solution, residuals = equations.solve(self._frame.contact.touching(state.contacts), self._options)
+        self._iterations += len(residuals) - 1
+        return solution, residuals
+
+    def _accepted(self, state: State, solution: Trial, h: float) -> State:
+        """Return the state after a solved step; only here do memories move on."""
+        rate, pairs, touching = (solution.u - state.u) / h, solution.pairs, solution.multipliers > 0.0
+        contacts = Contacts(
+            pairs.tool[touching], pairs.node[touching], pairs.normal[touching], solution.multipliers[touching]
+        )
+        velocity = before = 2.0 * rate - state.v if self._inertia else rate
+        if self._inertia:
+            velocity = self._after_impulses(before, rate, contacts)
+        memories, ledger = self._moved_on(state, solution.u, rate, h)
+        if self._inertia:
+            # An impulse M dv on parts that move at `rate` does the work M dv . rate, of which dv . M dv/2 is lost.
+            jump = velocity - before
+            ledger.external += float(self._mass @ (2.0 * (rate - state.v) * rate + jump * rate))
+            ledger.impact += 0.5 * float(self._mass @ jump**2)
+        acceleration = (velocity - state.v) / h * self._inertia
+        return State(solution.u, velocity, rate, acceleration, memories, contacts, ledger)
+
+    def _after_impulses(self, velocity: Array, rate: Array, contacts: Contacts) -> Array:
+        """Return v with held and touching components at the rate of what holds them: M (v' - v) = N p.
+
+        As in the small-strain step: without these impulses the midpoint rule would reflect a stopped node for ever.
+        """
+        velocity = np.where(self._frame.free, velocity, rate)
+        normals = contact_normals(self._model, contacts).toarray()
+        response = normals / self._mass[:, None]
+        return np.asarray(velocity + response @ np.linalg.solve(normals.T @ response, normals.T @ (rate - velocity)))
+
+    def _moved_on(self, state: State, u: Array, rate: Array, h: float) -> tuple[list[list[Array]], Ledger]:
+        """Return what bodies remember after a step to `u`, and the ledger with what they and their loads did.
+
+        Work from outside is what bodies took up: springs and memories by the trapezoidal rule, Newtonian arms at the
+        rate of the step.
+        """
+        flow = dissipated = trapezoid = 0.0
+        memories = []
+        for (body, rows), old in zip(self._bodies, state.memories, strict=True):
+            new, forces = [], np.zeros(rows.stop - rows.start)
+            for part, before in zip(body.parts, body.states(state.u[rows], old), strict=True):
+                after = part.commit(before, u[rows], h)
+                forces += part.nodal_force(state.u[rows], part.solid_stress(before))
+                forces += part.nodal_force(u[rows], part.solid_stress(after))
+                flow += part.flow_work(before, after)
+                dissipated += 0.5 * h * (part.relaxing_power(before) + part.relaxing_power(after))
+                new += [after.pressures, after.shears, after.rate]
+            trapezoid += 0.5 * h * float(forces @ rate[rows])
+            memories.append(new)
+        ledger = state.ledger
+        done = Ledger(ledger.external + trapezoid + flow, ledger.dissipated + dissipated + flow, ledger.impact)
+        return memories, done
+
+
+def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: bool) -> Frame:
+    """Return what stays the same in all steps of a model."""
+    parts = [(part, rows) for body, rows in bodies for part in body.parts]
+    free = ~model.held
+    components = np.arange(model.size).reshape(model.points.shape)
+    dofs = [part.geometry.dofs + rows.start for part, rows in parts]
+    volume = max(float(part.geometry.weights.sum(axis=1).max()) for part, _ in parts)
+    unsymmetric = inertia or any(part.viscous and not part.measure.symmetric_flow for part, _ in parts)
+    return Frame(
+        parts=parts,
+        free=free,
+        pattern=Pattern.of([*dofs, components], free),
+        contact=ToolContact(model.tools, free.reshape(model.points.shape)),
+        points=model.points,
+        factorise=_solver(Unknowns(model.points, model.free), symmetric=not unsymmetric),
+        element_size=float((volume / model.problem.thickness) ** (1.0 / model.dimension)),
+        extent=model.problem.extent,
+    )
+
+
+def _solver(nodes: Unknowns, *, symmetric: bool) -> Callable[[csr_matrix], Callable[[Array], Array]]:
+    """Return the map from tangents to solvers: any for symmetric ones, which may lose definiteness, else SuperLU."""
+
+    def prepare(matrix: csr_matrix) -> Callable[[Array], Array]:
+        if matrix.shape[0] == 0:
+            return lambda right: right
+        return factorise(matrix, "auto" if symmetric else "splu", kind="indefinite", nodes=nodes).solve
+
+    return prepare
