@@ -140,7 +140,8 @@ class FastCircuit:
         self.load(body)
 
     def _in_lanes(self, values: NDArray[Any]) -> Words:
-        return spread(np.atleast_2d(values), self.lodging.lane, self.lodging.lanes, np.int32).reshape(-1)
+        found: Words = spread(np.atleast_2d(values), self.lodging.lane, self.lodging.lanes, np.int32).reshape(-1)
+        return found
 
     def load(self, body: CircuitBody) -> None:
         """Take over the state and the external forces of a body of the same topology."""

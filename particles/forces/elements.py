@@ -151,9 +151,3 @@ def shared_constants(columns: Array) -> tuple[Array, Array] | None:
     column = columns[:, 0].copy()
     column[~memory] = largest
     return weight, column
-
-
-def no_elements(corners: int, arms: int = 0) -> Elements:
-    """Return no elements, of so many corners and arms."""
-    none = np.zeros((arms, 0))
-    return Elements(np.zeros((0, corners), np.int64), *(np.zeros(0) for _ in range(3)), none, none.copy(), none.copy())

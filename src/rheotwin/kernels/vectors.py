@@ -32,6 +32,8 @@ from numba.extending import intrinsic, lower_builtin, models, register_jitable, 
 from rheotwin.kernels.lanes import Lanes
 
 _types: Any = types
+_typed: Any = type_callable  # numba gives them no types
+_lowered: Any = lower_builtin
 _tools: Any = cgutils
 _models: Any = models
 _Type: Any = types.Type
@@ -136,11 +138,11 @@ def _define(function: Any, count: int, emit: Callable[..., Any], result: Callabl
         values = [_in_lanes(context, builder, kind, *pair) for pair in zip(arguments, signature.args, strict=True)]
         return emit(lanes_of(context, builder, kind), *values)
 
-    type_callable(function)(typing)
+    _typed(function)(typing)
     numbers = (_types.Float, _types.Integer)
     pairs = [(Vector, Vector), *((Vector, n) for n in numbers), *((n, Vector) for n in numbers)]
     for kinds in [(Vector,)] if count == 1 else pairs:
-        lower_builtin(function, *kinds)(generate)
+        _lowered(function, *kinds)(generate)
 
 
 def _arithmetic(name: str) -> Callable[..., Any]:
@@ -197,9 +199,9 @@ def _define_of_masks(function: Any, emit: Callable[[Any, Any, Any], Any]) -> Non
         values = [value if isinstance(kind, Mask) else lanes.splat(value) for value, kind in pairs]
         return emit(builder, *values)
 
-    type_callable(function)(typing)
+    _typed(function)(typing)
     for kinds in ((Mask, Mask), (Mask, _types.Boolean), (_types.Boolean, Mask)):
-        lower_builtin(function, *kinds)(generate)
+        _lowered(function, *kinds)(generate)
 
 
 _define_of_masks(operator.and_, lambda builder, a, b: builder.and_(a, b))
@@ -241,9 +243,9 @@ def _selected(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return builder.select(condition, *chosen)
 
 
-type_callable(select)(_typed_select)
-lower_builtin(select, Mask, _types.Any, _types.Any)(_selected)
-lower_builtin(select, _types.Boolean, _types.Any, _types.Any)(_selected)
+_typed(select)(_typed_select)
+_lowered(select, Mask, _types.Any, _types.Any)(_selected)
+_lowered(select, _types.Boolean, _types.Any, _types.Any)(_selected)
 
 
 def _typed_any(context: Any) -> Any:
@@ -257,9 +259,9 @@ def _any_lane(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return builder.icmp_unsigned("!=", builder.bitcast(arguments[0], bits), ir.Constant(bits, 0))
 
 
-type_callable(any_of)(_typed_any)
-lower_builtin(any_of, Mask)(_any_lane)
-lower_builtin(any_of, _types.Boolean)(_any_lane)
+_typed(any_of)(_typed_any)
+_lowered(any_of, Mask)(_any_lane)
+_lowered(any_of, _types.Boolean)(_any_lane)
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any, at: Any) -> Any:
