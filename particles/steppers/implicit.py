@@ -10,7 +10,7 @@ exact solution. Forces that keep the shape are taken at the start of the step, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,28 +18,11 @@ from numpy.typing import NDArray
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces, force_stages
-from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.node_loops import begin_forces, drift
-from rheotwin.particles.state import State
 from rheotwin.particles.steppers.first_order import clear
-from rheotwin.particles.steppers.tangent import (
-    Tangent,
-    add_rate_forces,
-    end_arms,
-    new_tangent,
-    start_cells,
-    start_edges,
-)
-from rheotwin.particles.steppers.touching import (
-    Stops,
-    add_stop_forces,
-    begin_stops,
-    no_stops,
-    project,
-    update_stops,
-)
+from rheotwin.particles.steppers.tangent import arm_stages, new_tangent, rate_stages, tangent_stages
+from rheotwin.particles.steppers.touching import add_stop_forces, no_stops, project, renewing_stages, stop_stages
 from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]
@@ -48,31 +31,34 @@ SMALL = 1e-8
 """Residual, relative to that of the velocities to start from, at which those of a step count as found."""
 NEGLIGIBLE = 1e-10
 """Residual, relative to the momenta and tensions that cancel in it, below which nothing is left to find."""
-ROUNDS = 30
-"""Most rounds of a step in which nodes are stopped by tools; the first half may also let go."""
 
 
 class Solve(NamedTuple):
-    """Scratch of the linear system, all (N, 3): right-hand side, residual, direction, its image."""
+    """The linear system, vectors (N, 3): right-hand side, residual, direction, its image.
+
+    `numbers`: r . M^-1 r, below which it is small enough, the iterations of this solve and of all.
+    """
 
     wanted: Array
     residual: Array
     direction: Array
     image: Array
+    numbers: Array
 
 
-@compiled
-def _residual(
-    edges: Elements, cells: Elements, tangent: Tangent, mass: Array, solve: Solve, v: Array, h: float
-) -> None:
-    """Put b - A v into `solve.residual`."""
+RHO, TARGET, TAKEN, WORK = range(4)
+"""Places in `numbers`."""
+
+
+@compiled(inside=True)
+def _begin_residual(mass: Array, v: Array, wanted: Array, residual: Array) -> None:
+    """Put b - M v into `residual`."""
     for node in range(v.shape[0]):
         for c in range(3):
-            solve.residual[node, c] = solve.wanted[node, c] - mass[node] * v[node, c]
-    add_rate_forces(edges, cells, tangent, v, h, solve.residual)
+            residual[node, c] = wanted[node, c] - mass[node] * v[node, c]
 
 
-@compiled
+@compiled(inside=True)
 def _norm(vectors: Array, mass: Array) -> float:
     """Return r . M^-1 r."""
     total = 0.0
@@ -82,83 +68,74 @@ def _norm(vectors: Array, mass: Array) -> float:
     return total
 
 
-@compiled
-def _conjugate_gradients(
-    edges: Elements, cells: Elements, tangent: Tangent, mass: Array, free: Array, stops: Stops, solve: Solve, v: Array,
-    h: float, floor: float,
+@compiled(inside=True)
+def _begin_gradients(
+    mass: Array, free: Array, contact: Array, normal: Array, residual: Array, direction: Array, image: Array,
+    numbers: Array, floor: float, ahead: int,
 ) -> int:  # fmt: skip
-    """Improve the velocities `v` until the free residual is small (r . M^-1 r below `floor`); return the iterations."""
-    residual, direction, image = solve.residual, solve.direction, solve.image
-    _residual(edges, cells, tangent, mass, solve, v, h)
-    project(stops, free, residual)
-    rho = _norm(residual, mass)
-    target = max(SMALL * SMALL * rho, floor)
-    for node in range(v.shape[0]):
-        for c in range(3):
-            direction[node, c] = residual[node, c] / mass[node]
-    most: int = 3 * v.shape[0] + 100
-    for iteration in range(most):
-        if not rho > target:
-            return iteration
-        image[:] = 0.0
-        add_rate_forces(edges, cells, tangent, direction, -h, image)
-        energy = 0.0
-        for node in range(v.shape[0]):
-            for c in range(3):
-                image[node, c] += mass[node] * direction[node, c]
-        project(stops, free, image)
-        for node in range(v.shape[0]):
-            for c in range(3):
-                energy += direction[node, c] * image[node, c]
-        along = rho / energy
-        for node in range(v.shape[0]):
-            for c in range(3):
-                v[node, c] += along * direction[node, c]
-                residual[node, c] -= along * image[node, c]
-        before = rho
-        rho = _norm(residual, mass)
-        for node in range(v.shape[0]):
-            for c in range(3):
-                direction[node, c] = residual[node, c] / mass[node] + rho / before * direction[node, c]
-    return most
-
-
-@compiled(allocates=True)
-def _floor(tangent: Tangent, edges: int, state: State, mass: Array, h: float) -> float:
-    """Return the square norm below which a residual is negligible beside momenta and tensions."""
-    total = 0.0
+    """Start conjugate gradients until the free residual is small (r . M^-1 r below `floor`), or skip them."""
+    project(contact, normal, free, residual)
+    numbers[RHO] = _norm(residual, mass)
+    numbers[TARGET], numbers[TAKEN] = max(SMALL * SMALL * numbers[RHO], floor), 0.0
     for node in range(mass.shape[0]):
         for c in range(3):
-            total += mass[node] * state.velocities[node, c] ** 2
-    lightest = mass.min()
-    for edge in range(edges):
-        total += 2.0 * (h * tangent.tension[edge]) ** 2 / lightest
-    for cell in range(tangent.pull.shape[0]):
-        total += np.sum((h * tangent.pull[cell] * tangent.gradient[cell]) ** 2) / lightest
+            direction[node, c] = residual[node, c] / mass[node]
+            image[node, c] = 0.0
+    return 0 if numbers[RHO] > numbers[TARGET] else ahead
+
+
+@compiled(inside=True)
+def _improve(
+    mass: Array, free: Array, contact: Array, normal: Array, residual: Array, direction: Array, image: Array,
+    numbers: Array, v: Array, back: int,
+) -> int:  # fmt: skip
+    """Improve velocities along the direction, whose `image` has the forces of elements; go back until it suffices."""
+    energy, count = 0.0, v.shape[0]
+    for node in range(count):
+        for c in range(3):
+            image[node, c] += mass[node] * direction[node, c]
+    project(contact, normal, free, image)
+    for node in range(count):
+        for c in range(3):
+            energy += direction[node, c] * image[node, c]
+    along, before = numbers[RHO] / energy, numbers[RHO]
+    for node in range(count):
+        for c in range(3):
+            v[node, c] += along * direction[node, c]
+            residual[node, c] -= along * image[node, c]
+    numbers[RHO] = _norm(residual, mass)
+    for node in range(count):
+        for c in range(3):
+            direction[node, c] = residual[node, c] / mass[node] + numbers[RHO] / before * direction[node, c]
+            image[node, c] = 0.0
+    numbers[TAKEN] += 1.0
+    numbers[WORK] += 1.0
+    return -back if numbers[RHO] > numbers[TARGET] and numbers[TAKEN] < 3 * count + 100 else 0
+
+
+@compiled(inside=True)
+def _floor(tension: Array, pull: Array, gradient: Array, v: Array, mass: Array, h: float) -> float:
+    """Return the square norm below which a residual is negligible beside momenta and tensions."""
+    total, lightest, corners = 0.0, mass[0], gradient.shape[1]
+    for node in range(mass.shape[0]):
+        lightest = min(lightest, mass[node])
+        for c in range(3):
+            total += mass[node] * v[node, c] ** 2
+    for edge in range(tension.shape[0]):
+        total += 2.0 * (h * tension[edge]) ** 2 / lightest
+    for cell in range(pull.shape[0]):
+        for corner in range(corners):
+            for c in range(3):
+                total += (h * pull[cell] * gradient[cell, corner, c]) ** 2 / lightest
     return NEGLIGIBLE * NEGLIGIBLE * total
 
 
-@compiled
+@compiled(inside=True)
 def _aim(mass: Array, v: Array, force: Array, h: float, wanted: Array) -> None:
     """Put M v + h F, the right-hand side, into `wanted`."""
     for node in range(v.shape[0]):
         for c in range(3):
             wanted[node, c] = mass[node] * v[node, c] + h * force[node, c]
-
-
-@compiled
-def _solve(
-    edges: Elements, cells: Elements, tangent: Tangent, boundary: Boundary, stops: Stops, solve: Solve, state: State,
-    h: float, floor: float, work: Array,
-) -> None:  # fmt: skip
-    """Find the velocities at the end of the step, and which nodes tools stop; `work` (1,) counts iterations."""
-    nodes, v = boundary.nodes, state.velocities
-    touchable = boundary.tools.candidate.shape[0] > 0
-    for turn in range(ROUNDS):
-        work[0] += _conjugate_gradients(edges, cells, tangent, nodes.mass, nodes.free, stops, solve, v, h, floor)
-        _residual(edges, cells, tangent, nodes.mass, solve, v, h)
-        if not (touchable and update_stops(stops, boundary, state, solve.residual, h, turn < ROUNDS // 2)):
-            break
 
 
 def implicit_steps(
@@ -170,25 +147,48 @@ def implicit_steps(
     """
     boundary, state, end = around.boundary, around.state, around.clock.end
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
-    edges, cells = forces.edges, forces.cells
-    tangent, stops = new_tangent(edges, cells, h), no_stops(boundary)
-    solve, floor = Solve(*(np.empty_like(x) for _ in range(4))), np.zeros(1)
+    tangent, stops, turn = new_tangent(forces.edges, forces.cells, h), no_stops(boundary), np.zeros(2, np.int64)
+    numbers = np.zeros(WORK + 1)
+    solve, floor = Solve(*(np.empty_like(x) for _ in range(4)), numbers), np.zeros(1)
+
+    def exerted(velocities: Array, factor: Any, out: Array) -> list[Stage]:
+        return rate_stages(forces.edges, forces.cells, tangent, velocities, factor, out)
+
+    residual = [
+        Stage(_begin_residual, (nodes.mass, v, solve.wanted, solve.residual)),
+        *exerted(v, STEP, solve.residual),
+    ]
+    system = (nodes.mass, nodes.free, stops.contact, stops.normal, *solve[1:])
+    image = exerted(solve.direction, float(-h), solve.image)
+    improve = [*image, Stage(_improve, (*system, v, len(image) + 1))]
+    solving = [*residual, Stage(_begin_gradients, (*system, Now(floor), len(improve))), *improve, *residual]
+    held = boundary.held
     stages = [
         Stage(begin_forces, (nodes.weight, force)),
         *around.loads(end),
         *force_stages(others, state),
-        Stage(start_edges, (edges, tangent, nodes, state, STEP, force)),
-        Stage(start_cells, (cells, tangent, state, force)),
-        Stage(_floor, (tangent, len(edges.rest), state, nodes.mass, STEP), into=floor),
+        *tangent_stages(forces.edges, forces.cells, tangent, nodes, state, force),
+        Stage(_floor, (tangent.tension, tangent.pull, tangent.gradient, v, nodes.mass, STEP), into=floor),
         Stage(_aim, (nodes.mass, v, force, STEP, solve.wanted)),
         *around.hold(),
         Stage(clear, (state.reaction,)),
-        Stage(begin_stops, (stops, boundary, state, end, STEP)),
-        Stage(_solve, (edges, cells, tangent, boundary, stops, solve, state, STEP, Now(floor), work)),
-        Stage(end_arms, (edges, cells, tangent, state)),
+        *stop_stages(stops, boundary, state, end, turn),
+        *solving,
+        *renewing_stages(stops, boundary, state, solve.residual, turn, len(solving)),
+        *arm_stages(forces.edges, forces.cells, tangent, state),
         *around.contact(),
-        Stage(add_stop_forces, (stops, boundary, state, solve.residual, STEP)),
+        Stage(
+            add_stop_forces,
+            (stops, nodes.free, held.node, held.component, solve.residual, STEP, state.contact_force, state.reaction),
+        ),
         Stage(drift, (v, STEP, x)),
         *around.last_look(),
     ]
-    return around.bind(stages, h)
+    steps = around.bind(stages, h)
+
+    def take(first: int, count: int) -> int:
+        taken = steps(first, count)
+        work[0] = numbers[WORK]
+        return taken
+
+    return take

@@ -10,18 +10,21 @@ them unstable (see `turning`), their turning f0/l (1 - e e^T) h is part of the m
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.cell_volume import fill_volumes
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 TURNING_LIMIT = 1.0
 """Share of the bound h^2 T lambda/(m l) < 4 from which the turning of edges under tension joins the matrix."""
@@ -66,66 +69,95 @@ def new_tangent(edges: Elements, cells: Elements, h: float) -> Tangent:
     )
 
 
-@compiled(allocates=True)
-def _turning(edges: Elements, tangent: Tangent, nodes: Nodes, h: float) -> bool:
-    """Tell whether edges under tension turn too fast for directions of the step's start (Gershgorin's bound)."""
-    share = np.zeros(nodes.mass.shape[0])
-    for edge in range(edges.rest.shape[0]):
-        for end in range(2):
-            node = edges.corners[edge, end]
-            share[node] += 2.0 * h * max(0.0, tangent.turn[edge]) / nodes.mass[node]
-    return bool(share.max() > 4.0 * TURNING_LIMIT)
-
-
-@compiled
-def start_edges(edges: Elements, tangent: Tangent, nodes: Nodes, state: State, h: float, force: Array) -> None:
+@compiled(inside=True)
+def start_edges(
+    corners: Indices, rest: Array, stiffness: Array, arm_stiffness: Array, arm_decay: Array, slope: Array, x: Array,
+    v: Array, z: Array, h: float, direction: Array, tensions: Array, turn: Array, force: Array,
+) -> None:  # fmt: skip
     """Renew directions and tensions at the start of a step of `h` [s] and add f0 e to `force` [N]."""
-    x, v, z = state.positions, state.velocities, state.edge_arms
-    for edge in range(edges.rest.shape[0]):
-        i, j = edges.corners[edge, 0], edges.corners[edge, 1]
-        length, rate = 0.0, 0.0
+    for edge in range(corners.shape[0]):
+        i, j = corners[edge, 0], corners[edge, 1]
+        square, rate = 0.0, 0.0
         for c in range(3):
-            length += (x[j, c] - x[i, c]) ** 2
-        length = np.sqrt(length)
-        tension = edges.stiffness[edge] * (length - edges.rest[edge])
+            square += (x[j, c] - x[i, c]) ** 2
+        length = np.sqrt(square)
+        tension = stiffness[edge] * (length - rest[edge])
         for arm in range(z.shape[0]):
-            tension += edges.arm_stiffness[arm, edge] * edges.arm_decay[arm, edge] * z[arm, edge]
+            tension += arm_stiffness[arm, edge] * arm_decay[arm, edge] * z[arm, edge]
         for c in range(3):
-            tangent.direction[edge, c] = (x[j, c] - x[i, c]) / length
-            rate += tangent.direction[edge, c] * (v[j, c] - v[i, c])
-            force[i, c] += tension * tangent.direction[edge, c]
-            force[j, c] -= tension * tangent.direction[edge, c]
-        tangent.tension[edge] = tension
-        tangent.turn[edge] = max(0.0, tension + tangent.slope[edge] * rate) * h / length
-    if edges.rest.shape[0] > 0 and not _turning(edges, tangent, nodes, h):
-        tangent.turn[:] = 0.0
+            direction[edge, c] = (x[j, c] - x[i, c]) / length
+            rate += direction[edge, c] * (v[j, c] - v[i, c])
+            force[i, c] += tension * direction[edge, c]
+            force[j, c] -= tension * direction[edge, c]
+        tensions[edge] = tension
+        turn[edge] = max(0.0, tension + slope[edge] * rate) * h / length
 
 
-@compiled
-def start_cells(cells: Elements, tangent: Tangent, state: State, force: Array) -> None:
+@compiled(inside=True)
+def leave_out_slow_turning(corners: Indices, mass: Array, h: float, turn: Array, share: Array) -> None:
+    """Forget that edges turn unless some would be unstable with the directions of the step's start (Gershgorin)."""
+    for node in range(share.shape[0]):
+        share[node] = 0.0
+    for edge in range(corners.shape[0]):
+        for end in range(2):
+            node = corners[edge, end]
+            share[node] += 2.0 * h * turn[edge] / mass[node]
+    for node in range(share.shape[0]):
+        if share[node] > 4.0 * TURNING_LIMIT:
+            return
+    for edge in range(turn.shape[0]):
+        turn[edge] = 0.0
+
+
+@compiled(inside=True)
+def start_cells(
+    corners: Indices, rest: Array, stiffness: Array, arm_stiffness: Array, arm_decay: Array, x: Array, z: Array,
+    volume: Array, gradient: Array, pulls: Array, force: Array,
+) -> None:  # fmt: skip
     """Renew gradients and pressures at the start of a step and add them to `force` [N]."""
-    z = state.cell_arms
-    tangent.gradient[:] = 0.0
-    fill_volumes(state.positions, cells.corners, tangent.volume, tangent.gradient)
-    for cell in range(cells.rest.shape[0]):
-        pull = cells.stiffness[cell] * (tangent.volume[cell] / cells.rest[cell] - 1.0)
+    for cell in range(corners.shape[0]):
+        for c in range(3):
+            for corner in range(corners.shape[1]):
+                gradient[cell, corner, c] = 0.0
+    fill_volumes(x, corners, volume, gradient)
+    for cell in range(corners.shape[0]):
+        pull = stiffness[cell] * (volume[cell] / rest[cell] - 1.0)
         for arm in range(z.shape[0]):
-            pull += cells.arm_stiffness[arm, cell] * cells.arm_decay[arm, cell] * z[arm, cell]
-        tangent.pull[cell] = pull
-        for corner in range(cells.corners.shape[1]):
+            pull += arm_stiffness[arm, cell] * arm_decay[arm, cell] * z[arm, cell]
+        pulls[cell] = pull
+        for corner in range(corners.shape[1]):
             for c in range(3):
-                force[cells.corners[cell, corner], c] -= pull * tangent.gradient[cell, corner, c]
+                force[corners[cell, corner], c] -= pull * gradient[cell, corner, c]
 
 
-@compiled
-def add_rate_forces(edges: Elements, cells: Elements, tangent: Tangent, v: Array, factor: float, out: Array) -> None:
-    """Add to `out` (N, 3) `factor` times the forces [N] that velocities `v` (N, 3) [m/s] of the step's end cause."""
-    for edge in range(edges.rest.shape[0]):
-        i, j = edges.corners[edge, 0], edges.corners[edge, 1]
-        ex, ey, ez = tangent.direction[edge, 0], tangent.direction[edge, 1], tangent.direction[edge, 2]
+def tangent_stages(
+    edges: Elements, cells: Elements, tangent: Tangent, nodes: Nodes, state: State, force: Array
+) -> list[Stage]:
+    """Return the stages that renew a tangent at the start of a step and add its forces to `force` (N, 3) [N]."""
+    x, v, stages = state.positions, state.velocities, []
+    if len(edges.corners):
+        known = (*edges[:3], edges.arm_stiffness, edges.arm_decay, tangent.slope, x, v, state.edge_arms, STEP)
+        stages += [
+            Stage(start_edges, (*known, tangent.direction, tangent.tension, tangent.turn, force)),
+            Stage(leave_out_slow_turning, (edges.corners, nodes.mass, STEP, tangent.turn, np.zeros(len(nodes.mass)))),
+        ]
+    if len(cells.corners):
+        known = (*cells[:3], cells.arm_stiffness, cells.arm_decay, x, state.cell_arms)
+        stages += [Stage(start_cells, (*known, tangent.volume, tangent.gradient, tangent.pull, force))]
+    return stages
+
+
+@compiled(inside=True)
+def add_edge_rates(
+    corners: Indices, direction: Array, slope: Array, turns: Array, v: Array, factor: float, out: Array
+) -> None:
+    """Add to `out` (N, 3) `factor` times the forces [N] of edges that velocities (N, 3) [m/s] of the end cause."""
+    for edge in range(corners.shape[0]):
+        i, j = corners[edge, 0], corners[edge, 1]
+        ex, ey, ez = direction[edge, 0], direction[edge, 1], direction[edge, 2]
         dx, dy, dz = v[j, 0] - v[i, 0], v[j, 1] - v[i, 1], v[j, 2] - v[i, 2]
-        turn = tangent.turn[edge]
-        along = (tangent.slope[edge] - turn) * (ex * dx + ey * dy + ez * dz)
+        turn = turns[edge]
+        along = (slope[edge] - turn) * (ex * dx + ey * dy + ez * dz)
         fx = factor * (along * ex + turn * dx)
         fy = factor * (along * ey + turn * dy)
         fz = factor * (along * ez + turn * dz)
@@ -135,38 +167,66 @@ def add_rate_forces(edges: Elements, cells: Elements, tangent: Tangent, v: Array
         out[j, 0] -= fx
         out[j, 1] -= fy
         out[j, 2] -= fz
-    corners = cells.corners.shape[1]
-    for cell in range(cells.rest.shape[0]):
-        flow = 0.0
-        for corner in range(corners):
-            node = cells.corners[cell, corner]
-            for c in range(3):
-                flow += tangent.gradient[cell, corner, c] * v[node, c]
-        pull = factor * tangent.pull_slope[cell] * flow
-        for corner in range(corners):
-            node = cells.corners[cell, corner]
-            for c in range(3):
-                out[node, c] -= pull * tangent.gradient[cell, corner, c]
 
 
-@compiled
-def end_arms(edges: Elements, cells: Elements, tangent: Tangent, state: State) -> None:
-    """Advance the internal variables with the velocities of the end of the step: z <- decay z + gain rate."""
-    v, corners = state.velocities, cells.corners.shape[1]
-    for edge in range(edges.rest.shape[0] if state.edge_arms.shape[0] > 0 else 0):
-        i, j = edges.corners[edge, 0], edges.corners[edge, 1]
+@compiled(inside=True)
+def _flow(corners: Indices, gradient: Array, v: Array, cell: int) -> float:
+    """Return dV/dt of a cell."""
+    flow = 0.0
+    for corner in range(corners.shape[1]):
+        for c in range(3):
+            flow += gradient[cell, corner, c] * v[corners[cell, corner], c]
+    return flow
+
+
+@compiled(inside=True)
+def add_cell_rates(corners: Indices, gradient: Array, slope: Array, v: Array, factor: float, out: Array) -> None:
+    """Add to `out` (N, 3) `factor` times the forces [N] of cells that velocities (N, 3) [m/s] of the end cause."""
+    for cell in range(corners.shape[0]):
+        pull = factor * slope[cell] * _flow(corners, gradient, v, cell)
+        for corner in range(corners.shape[1]):
+            for c in range(3):
+                out[corners[cell, corner], c] -= pull * gradient[cell, corner, c]
+
+
+def rate_stages(edges: Elements, cells: Elements, tangent: Tangent, v: Array, factor: Any, out: Array) -> list[Stage]:
+    """Return the stages that add to `out` (N, 3) `factor` times the forces that velocities `v` cause."""
+    by_edges = (edges.corners, tangent.direction, tangent.slope, tangent.turn, v, factor, out)
+    by_cells = (cells.corners, tangent.gradient, tangent.pull_slope, v, factor, out)
+    stages = [Stage(add_edge_rates, by_edges)] if len(edges.corners) else []
+    return stages + ([Stage(add_cell_rates, by_cells)] if len(cells.corners) else [])
+
+
+@compiled(inside=True)
+def end_edge_arms(corners: Indices, direction: Array, arm_decay: Array, arm_gain: Array, v: Array, arms: Array) -> None:
+    """Advance the arms of edges with the velocities of the end of the step: z <- decay z + gain rate."""
+    for edge in range(corners.shape[0]):
+        i, j = corners[edge, 0], corners[edge, 1]
         rate = 0.0
         for c in range(3):
-            rate += tangent.direction[edge, c] * (v[j, c] - v[i, c])
-        for arm in range(state.edge_arms.shape[0]):
-            kept = edges.arm_decay[arm, edge] * state.edge_arms[arm, edge]
-            state.edge_arms[arm, edge] = kept + edges.arm_gain[arm, edge] * rate
-    for cell in range(cells.rest.shape[0] if state.cell_arms.shape[0] > 0 else 0):
-        flow = 0.0
-        for corner in range(corners):
-            for c in range(3):
-                flow += tangent.gradient[cell, corner, c] * v[cells.corners[cell, corner], c]
-        rate = flow / cells.rest[cell]
-        for arm in range(state.cell_arms.shape[0]):
-            kept = cells.arm_decay[arm, cell] * state.cell_arms[arm, cell]
-            state.cell_arms[arm, cell] = kept + cells.arm_gain[arm, cell] * rate
+            rate += direction[edge, c] * (v[j, c] - v[i, c])
+        for arm in range(arms.shape[0]):
+            arms[arm, edge] = arm_decay[arm, edge] * arms[arm, edge] + arm_gain[arm, edge] * rate
+
+
+@compiled(inside=True)
+def end_cell_arms(
+    corners: Indices, rest: Array, gradient: Array, arm_decay: Array, arm_gain: Array, v: Array, arms: Array
+) -> None:
+    """Advance the arms of cells likewise, with V'/V0."""
+    for cell in range(corners.shape[0]):
+        rate = _flow(corners, gradient, v, cell) / rest[cell]
+        for arm in range(arms.shape[0]):
+            arms[arm, cell] = arm_decay[arm, cell] * arms[arm, cell] + arm_gain[arm, cell] * rate
+
+
+def arm_stages(edges: Elements, cells: Elements, tangent: Tangent, state: State) -> list[Stage]:
+    """Return the stages that advance the internal variables with the velocities of the end of the step."""
+    v, stages = state.velocities, []
+    if state.edge_arms.size:
+        decay = (edges.arm_decay, edges.arm_gain, v, state.edge_arms)
+        stages.append(Stage(end_edge_arms, (edges.corners, tangent.direction, *decay)))
+    if state.cell_arms.size:
+        decay = (cells.arm_decay, cells.arm_gain, v, state.cell_arms)
+        stages.append(Stage(end_cell_arms, (cells.corners, cells.rest, tangent.gradient, *decay)))
+    return stages

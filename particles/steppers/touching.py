@@ -6,21 +6,25 @@ stopped when they would enter a tool and let go when the tool would have to pull
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.motion import interpolate
-from rheotwin.constraints.packed import IMMOVABLE
-from rheotwin.constraints.tools import gap_and_normal
+from rheotwin.constraints.packed import IMMOVABLE, table_value
+from rheotwin.constraints.tools import GAPS
+from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.state import State
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+ROUNDS = 30
+"""Most rounds of a step in which nodes are stopped by tools; the first half may also let go."""
 ON_SURFACE = 1e-14
 """A node this close to a tool's surface, as a share of the runaway distance, is on it."""
 
@@ -51,97 +55,154 @@ def no_stops(boundary: Boundary) -> Stops:
     )
 
 
-@compiled
-def project(stops: Stops, free: Array, vectors: Array) -> None:
+@compiled(inside=True)
+def project(contact: Indices, normal: Array, free: Array, vectors: Array) -> None:
     """Remove from `vectors` (N, 3) what supports hold and tools stop."""
     for node in range(vectors.shape[0]):
         for c in range(3):
             vectors[node, c] *= free[node, c]
-        if stops.contact[node] >= 0:
+        if contact[node] >= 0:
             along = 0.0
             for c in range(3):
-                along += vectors[node, c] * stops.normal[node, c]
+                along += vectors[node, c] * normal[node, c]
             for c in range(3):
-                vectors[node, c] -= along * stops.normal[node, c]
+                vectors[node, c] -= along * normal[node, c]
 
 
-@compiled
-def _onto_surface(stops: Stops, boundary: Boundary, state: State, tool: int, k: int, h: float, stopped: bool) -> bool:
-    """Look where candidate `k` ends; put a node that is or gets stopped on the surface. True if it had to move."""
-    tools, nodes = boundary.tools, boundary.nodes
-    node = tools.candidate[k]
-    x, v = state.positions, state.velocities
-    gap, nx, ny, nz = gap_and_normal(
-        tools.shape[tool],
-        tools.geometry[tool],
-        stops.poses[tool],
-        x[node, 0] + h * v[node, 0],
-        x[node, 1] + h * v[node, 1],
-        x[node, 2] + h * v[node, 2],
-    )
-    near = ON_SURFACE * nodes.runaway
-    if gap >= -near and not (stopped and gap > near):
-        return False
-    normal = (nx, ny, nz)
-    square = 0.0
-    for c in range(3):
-        square += normal[c] * normal[c] * nodes.free[node, c]
-    if square < IMMOVABLE:
-        return False
-    share = np.sqrt(square)
-    stops.contact[node], stops.share[node] = k, share
-    for c in range(3):
-        stops.full[node, c] = normal[c]
-        stops.normal[node, c] = nodes.free[node, c] * normal[c] / share
-        v[node, c] -= gap / (h * share) * stops.normal[node, c]
-    return True
+@cache
+def _onto_surface(shape: int) -> Any:
+    """Return the function that looks where a candidate ends at a tool of this shape."""
+    gap_of = GAPS[shape]
+
+    @compiled(inside=True)
+    def onto_surface(
+        k: int, node: int, geometry: Array, pose: Array, stops: Stops, free: Array, near: float, x: Array, v: Array,
+        h: float, stopped: bool,
+    ) -> bool:  # fmt: skip
+        """Put a node that is or gets stopped on the surface. True if it had to move."""
+        px, py, pz = x[node, 0] + h * v[node, 0], x[node, 1] + h * v[node, 1], x[node, 2] + h * v[node, 2]
+        gap, nx, ny, nz = gap_of(geometry, pose, px, py, pz)
+        if gap >= -near and not (stopped and gap > near):
+            return False
+        square = nx * nx * free[node, 0] + ny * ny * free[node, 1] + nz * nz * free[node, 2]
+        if square < IMMOVABLE:
+            return False
+        share = np.sqrt(square)
+        stops.contact[node], stops.share[node] = k, share
+        stops.full[node, 0], stops.full[node, 1], stops.full[node, 2] = nx, ny, nz
+        for c in range(3):
+            stops.normal[node, c] = free[node, c] * stops.full[node, c] / share
+            v[node, c] -= gap / (h * share) * stops.normal[node, c]
+        return True
+
+    return onto_surface
 
 
-@compiled(allocates=True)
-def begin_stops(stops: Stops, boundary: Boundary, state: State, end: float, h: float) -> None:
-    """Start a step with the nodes that were pushed in the last one; `end` [s] is its end."""
-    tools = boundary.tools
-    stops.contact[:] = -1
-    for tool in range(tools.shape.shape[0]):
-        rows = slice(tools.tables.offset[tool], tools.tables.offset[tool + 1])
-        interpolate(
-            tools.tables.times[rows],
-            tools.tables.values[rows],
-            tools.tables.smooth[tool],
-            end,
-            stops.poses[tool],
-        )
-        for k in range(tools.offset[tool], tools.offset[tool + 1]):
-            force = state.contact_force[k]
-            if np.any(force != 0.0) and stops.contact[tools.candidate[k]] < 0:
-                _onto_surface(stops, boundary, state, tool, k, h, True)
+@cache
+def begin_stops(shape: int) -> Any:
+    """Return the stage that starts a step with the nodes that a tool of this shape has pushed in the last one."""
+    onto_surface = _onto_surface(shape)
+
+    @compiled(inside=True)
+    def begin_stops(
+        candidates: Indices, first: int, geometry: Array, pose: Array, stops: Stops, free: Array, near: float,
+        pushed: Array, x: Array, v: Array, h: float,
+    ) -> None:  # fmt: skip
+        """`candidates` (n,) are the rows from `first` on of all, `pushed` (n, 3) the forces [N] on them."""
+        for k in range(candidates.shape[0]):
+            felt = pushed[k, 0] != 0.0 or pushed[k, 1] != 0.0 or pushed[k, 2] != 0.0
+            if felt and stops.contact[candidates[k]] < 0:
+                onto_surface(first + k, candidates[k], geometry, pose, stops, free, near, x, v, h, True)
+
+    return begin_stops
 
 
-@compiled
-def update_stops(stops: Stops, boundary: Boundary, state: State, residual: Array, h: float, release: bool) -> bool:
-    """Let go of pulled nodes, stop entering ones; `residual` (N, 3) [N s] is what no force explains. True if any."""
-    tools, changed = boundary.tools, False
-    for tool in range(tools.shape.shape[0]):
-        for k in range(tools.offset[tool], tools.offset[tool + 1]):
-            node = tools.candidate[k]
-            stopped = stops.contact[node] == k
-            if stopped and release:
+@cache
+def update_stops(shape: int) -> Any:
+    """Return the stage that lets go of nodes a tool of this shape would pull, and stops those that enter it."""
+    onto_surface = _onto_surface(shape)
+
+    @compiled(inside=True)
+    def update_stops(
+        candidates: Indices, first: int, geometry: Array, pose: Array, stops: Stops, free: Array, near: float,
+        residual: Array, x: Array, v: Array, h: float, turn: Array,
+    ) -> None:  # fmt: skip
+        """`residual` (N, 3) [N s] is what no force explains; `turn` holds the round and whether something changed."""
+        for k in range(candidates.shape[0]):
+            node = candidates[k]
+            stopped = stops.contact[node] == first + k
+            if stopped and turn[0] < ROUNDS // 2:
                 pull = 0.0
                 for c in range(3):
                     pull += residual[node, c] * stops.normal[node, c]
                 if pull > 0.0:
                     stops.contact[node] = -1
-                    changed = True
+                    turn[1] = 1
                     continue
-            if stopped or stops.contact[node] < 0:
-                changed |= _onto_surface(stops, boundary, state, tool, k, h, stopped)
-    return changed
+            if not stopped and stops.contact[node] >= 0:
+                continue
+            if onto_surface(first + k, node, geometry, pose, stops, free, near, x, v, h, stopped):
+                turn[1] = 1
+
+    return update_stops
 
 
-@compiled
-def add_stop_forces(stops: Stops, boundary: Boundary, state: State, residual: Array, h: float) -> None:
+@compiled(inside=True)
+def forget_stops(contact: Indices, turn: Indices) -> None:
+    """No node is stopped, and no round is taken."""
+    for node in range(contact.shape[0]):
+        contact[node] = -1
+    turn[0] = 0
+
+
+@compiled(inside=True)
+def take_another_round(turn: Indices, back: int) -> int:
+    """Go back so many stages if a tool has stopped a node or let one go."""
+    turn[0] += 1
+    again = turn[1] == 1 and turn[0] < ROUNDS
+    turn[1] = 0
+    return -back if again else 0
+
+
+def stop_stages(stops: Stops, boundary: Boundary, state: State, end: Any, turn: Indices) -> list[Stage]:
+    """Return the stages that start a step, whose end is `end` [s], with the nodes that were pushed in the last one."""
+    tools, v, stages = boundary.tools, state.velocities, [Stage(forget_stops, (stops.contact, turn))]
+    for tool, candidates, arguments in _by_tool(stops, boundary):
+        pushed = state.contact_force[tools.offset[tool] : tools.offset[tool + 1]]
+        stages += [Stage(table_value, (tools.tables, tool, end, stops.poses[tool]))] if len(candidates) else []
+        stages += [Stage(begin_stops(int(tools.shape[tool])), (*arguments, pushed, state.positions, v, STEP))]
+    return stages
+
+
+def renewing_stages(
+    stops: Stops, boundary: Boundary, state: State, residual: Array, turn: Indices, back: int
+) -> list[Stage]:
+    """Return the stages that look again which nodes are stopped, and go `back` so many stages before them if asked."""
+    moving, stages = (residual, state.positions, state.velocities, STEP, turn), []
+    for tool, _, arguments in _by_tool(stops, boundary):
+        stages.append(Stage(update_stops(int(boundary.tools.shape[tool])), (*arguments, *moving)))
+    return [*stages, Stage(take_another_round, (turn, back + len(stages) + 1))] if stages else []
+
+
+def _by_tool(stops: Stops, boundary: Boundary) -> list[tuple[int, Indices, tuple[Any, ...]]]:
+    """Return each tool's number, its candidates, and what stages ask of it."""
+    tools, nodes, found = boundary.tools, boundary.nodes, []
+    for tool in range(len(tools.shape)):
+        first = int(tools.offset[tool])
+        candidates = tools.candidate[first : tools.offset[tool + 1]]
+        near = ON_SURFACE * nodes.runaway
+        found.append(
+            (tool, candidates, (candidates, first, tools.geometry[tool], stops.poses[tool], stops, nodes.free, near))
+        )
+    return found
+
+
+@compiled(inside=True)
+def add_stop_forces(
+    stops: Stops, free: Array, held_node: Indices, held_component: Indices, residual: Array, h: float,
+    contact_force: Array, reaction: Array,
+) -> None:  # fmt: skip
     """Turn what no force explains, `residual` (N, 3) [N s], into forces of tools and reactions of supports [N]."""
-    nodes, held = boundary.nodes, boundary.held
     for node in range(residual.shape[0]):
         k = stops.contact[node]
         if k < 0:
@@ -150,8 +211,8 @@ def add_stop_forces(stops: Stops, boundary: Boundary, state: State, residual: Ar
         for c in range(3):
             push -= residual[node, c] * stops.normal[node, c] / (h * stops.share[node])
         for c in range(3):
-            state.contact_force[k, c] += push * stops.full[node, c]
-            state.reaction[node, c] -= (1.0 - nodes.free[node, c]) * push * stops.full[node, c]
-    for row in range(held.node.shape[0]):
-        node, c = held.node[row], held.component[row]
-        state.reaction[node, c] -= residual[node, c] / h
+            contact_force[k, c] += push * stops.full[node, c]
+            reaction[node, c] -= (1.0 - free[node, c]) * push * stops.full[node, c]
+    for row in range(held_node.shape[0]):
+        node, c = held_node[row], held_component[row]
+        reaction[node, c] -= residual[node, c] / h
