@@ -271,7 +271,7 @@ def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array
     """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to the tool at `time` [s]."""
     if tool.shape == MESH:
         # found by a search tree that needs this module
-        from rheotwin.constraints.contact.mesh_gaps import mesh_gaps
+        from rheotwin.constraints.contact.tool_pairs import mesh_gaps
 
         return mesh_gaps(tool, tool.motion.at(time), points)
     gaps, normals = np.empty(len(points)), np.empty((len(points), 3))

@@ -7,7 +7,7 @@ counter-clockwise from outside (a quad of a hexahedron gives two). Everything is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,18 +173,46 @@ def _sides(face: Indices) -> _Sides:
     )
 
 
-@compiled
-def face_normal(surface: ContactSurface, x: Array, face: int) -> Vector:
+Touch: TypeAlias = tuple[int, float, Vector, Vector]
+"""Face, gap [m], unit normal from the face to the vertex, shares of the face's corners."""
+
+
+class Vertices(NamedTuple):
+    """`vertex` and `vertex_body` of `ContactSurface`."""
+
+    node: Indices
+    body: Indices
+
+
+class Edges(NamedTuple):
+    """`edge`, `edge_opposite` and `edge_body` of `ContactSurface`."""
+
+    ends: Indices
+    opposite: Indices
+    body: Indices
+
+
+class Faces(NamedTuple):
+    """What kernels ask of faces: `corner`, `vertex`, `offset` and `around` are face, face_vertex, around_offset and
+    around_face of `ContactSurface`."""
+
+    corner: Indices
+    vertex: Indices
+    offset: Indices
+    around: Indices
+
+
+def faces_of(surface: ContactSurface) -> tuple[Faces, Indices | None]:
+    """Return what kernels ask of faces, and what is beyond their sides: None in 2D, for which they are compiled so."""
+    faces = Faces(surface.face, surface.face_vertex, surface.around_offset, surface.around_face)
+    return faces, surface.across if surface.dimension == 3 else None
+
+
+@compiled(inside=True)
+def face_normal(faces: Faces, across: Indices | None, x: Array, face: int) -> Vector:
     """Return the outward normal of a face at positions x (N, 3), of the length of the edge or twice the area."""
-    a, b = row(x, surface.face[face, 0]), row(x, surface.face[face, 1])
+    a, b = row(x, faces.corner[face, 0]), row(x, faces.corner[face, 1])
     along = minus(b, a)
-    if surface.dimension == 2:
+    if across is None:
         return along[1], -along[0], 0.0
-    return cross(along, minus(row(x, surface.face[face, 2]), a))
-
-
-@compiled
-def first_edge_slot(surface: ContactSurface, first_slot: int) -> int:
-    """Return the slot of edge 0 at body 0; `first_slot` is that of vertex 0."""
-    slot: int = first_slot + surface.vertex.shape[0] * surface.partner.shape[0]
-    return slot
+    return cross(along, minus(row(x, faces.corner[face, 2]), a))

@@ -133,7 +133,7 @@ def _middles(begin: Array, end: Array, x: Array, face: Indices, tree: Tree, dime
         along, low, high = minus(q, p), lower(p, q), upper(p, q)
         count, node = 0, 0
         while node < tree.skip.shape[0]:
-            if apart(tree, node, low, high):
+            if apart(tree.box, node, low, high):
                 node = tree.skip[node]
                 continue
             if tree.skip[node] == node + 1:

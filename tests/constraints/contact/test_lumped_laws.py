@@ -7,29 +7,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.lumped import Contact, keep_apart
+from rheotwin.constraints.contact.lumped import Contact, contact_stages
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.contact.setup import ContactSetup, ToolDrive
 from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.constraints.tools import CYLINDER, PLANE, RigidTool, pack_geometry
+from rheotwin.kernels.blocks import Now
+from rheotwin.kernels.program import Clock, Program
 
 Array = np.ndarray
 WEIGHT, STIFFNESS = 9.8, 1000.0
 
 
-@njit
-def _run(contact: Contact, x: Array, v: Array, force: Array, mass: Array, reaction: Array, h: float, path: Array):
+def _run(
+    contact: Contact, x: Array, v: Array, force: Array, mass: Array, reaction: Array, h: float, path: Array
+) -> None:
     """Take a step of symplectic Euler per row of `path` (n, 3), which gets the first mass's place."""
-    for step in range(path.shape[0]):
+    clock, forever = Clock(), Now(np.full(1, np.inf))
+    settling = Program(contact_stages(contact, x, v, reaction, forever, clock.end, lone=False), h, clock)
+    for step in range(len(path)):
         reaction[:] = 0.0
         contact.before_kick[:] = v
-        for node in range(x.shape[0]):
-            for c in range(3):
-                v[node, c] += h * force[node, c] / mass[node]
-        keep_apart(contact, x, v, reaction, (step + 1) * h, h, h)
+        v += h * force / mass[:, None]
+        settling.run(step, 1)
         x += h * v
         path[step] = x[0]
 
