@@ -128,7 +128,7 @@ def renewing(shape: int) -> Any:
     `fastest` [m/s] bounds the speed of all candidates in v, infinite where nobody knows: such a list is for one step.
     `rounding` [m] is what coordinates are good for.
     """
-    gap_of, flat, turning = GAPS.get(shape), shape == PLANE, turns(shape)
+    gap_of, meshed, flat, turning = GAPS.get(shape), shape == MESH, shape == PLANE, turns(shape)
     along, exactly = 1.0 if shape in (CYLINDER, PRISM) else 0.0, shape in (PRISM, BOX, MESH)
 
     @compiled(inside=True, vectors=True)
@@ -155,10 +155,10 @@ def renewing(shape: int) -> Any:
                 close = ex * ex + ey * ey + ez * ez - axial * axial <= bound * bound
             if flat or (exactly and close):
                 gap = wanted
-                if mesh is None:
-                    gap, _, _, _ = gap_of(geometry, pose, px, py, pz)
-                else:
+                if meshed:
                     gap, _ = mesh_gap(mesh, geometry, pose, (px, py, pz), wanted)
+                else:
+                    gap, _, _, _ = gap_of(geometry, pose, px, py, pz)
                 close = gap <= wanted
             near.rows[found] = near.first + k
             found += 1 if close else 0
@@ -193,7 +193,7 @@ def room_to_see(candidates: int) -> Seen:
 @cache
 def looking(shape: int) -> Any:
     """Return the stage that sees candidates with gap <= reach [m] at x + h v, and counts them in `uses` (N,)."""
-    gap_of = GAPS.get(shape)
+    gap_of, meshed = GAPS.get(shape), shape == MESH
 
     @compiled(inside=True, vectors=True)
     def look(
@@ -205,10 +205,10 @@ def looking(shape: int) -> Any:
             k = near.rows[row]
             i = near.place[k - near.first]
             px, py, pz = x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2]
-            if mesh is None:
-                gap, nx, ny, nz = gap_of(geometry, pose, px, py, pz)
-            else:
+            if meshed:
                 gap, (nx, ny, nz) = mesh_gap(mesh, geometry, pose, (px, py, pz), reach)
+            else:
+                gap, nx, ny, nz = gap_of(geometry, pose, px, py, pz)
             if gap > reach:
                 continue
             seen.slot[found], seen.gap[found] = k, gap

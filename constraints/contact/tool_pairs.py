@@ -64,7 +64,7 @@ def _turned(a: Vector, axis: Vector, angle: float) -> Vector:
 @cache
 def _finding(shape: int) -> Any:
     """Return the stage that appends the contacts of candidates with gap <= region [m] at a tool of this shape."""
-    gap_of = GAPS.get(shape)
+    gap_of, meshed = GAPS.get(shape), shape == MESH
 
     @compiled(inside=True)
     def find(
@@ -74,10 +74,10 @@ def _finding(shape: int) -> Any:
         found = pairs.count[0]
         for k in range(first, last):
             p = row(x, candidate[k])
-            if mesh is None:
-                gap, nx, ny, nz = gap_of(geometry, pose, p[0], p[1], p[2])
-            else:
+            if meshed:
                 gap, (nx, ny, nz) = mesh_gap(mesh, geometry, pose, p, region)
+            else:
+                gap, nx, ny, nz = gap_of(geometry, pose, p[0], p[1], p[2])
             if gap > region:
                 continue
             normal = (nx, ny, nz)
