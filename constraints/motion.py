@@ -25,7 +25,13 @@ def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Arr
         for component in range(out.shape[0]):  # a slice would have to ask for memory, which loops over steps do not
             out[component] = values[edge, component]
         return
-    piece = np.searchsorted(times, time, side="right") - 1
+    piece, beyond = 0, last
+    while beyond - piece > 1:
+        middle = (piece + beyond) // 2
+        if times[middle] <= time:
+            piece = middle
+        else:
+            beyond = middle
     share = (time - times[piece]) / (times[piece + 1] - times[piece])
     if smooth:
         share = share * share * (3.0 - 2.0 * share)
@@ -34,8 +40,7 @@ def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Arr
         out[component] = start + share * (values[piece + 1, component] - start)
 
 
-@compiled
-def interpolate_rates(
+def _rates(
     times: Array, values: Array, smooth: bool, time: float, after: bool, slack: float, speed: Array, acceleration: Array
 ) -> None:
     """Write the first and second derivative of a piecewise motion at `time` [s] into `speed` and `acceleration`.
@@ -59,6 +64,10 @@ def interpolate_rates(
             acceleration[component] = (6.0 - 12.0 * share) / length**2 * step
         else:
             speed[component] = step / length
+
+
+interpolate_rates = compiled(_rates)
+"""The same for compiled code; Python asks once a step, and does not wait for a compiler."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ def motion_rates(motion: Motion, time: float, *, after: bool = True, slack: floa
     `time` counts as reached (`after`) or as still ahead, whatever rounding did to either.
     """
     speed, acceleration = np.empty(motion.values.shape[1]), np.empty(motion.values.shape[1])
-    interpolate_rates(motion.times, motion.values, motion.smooth, time, after, slack, speed, acceleration)
+    _rates(motion.times, motion.values, motion.smooth, time, after, slack, speed, acceleration)
     return speed, acceleration
 
 

@@ -68,8 +68,8 @@ def lone_forces(contacts: Contacts, exerted: Exerted, candidate: Indices) -> tup
 
 
 @compiled(inside=True)
-def nothing_yet(exerted: Exerted, count: Indices, visits: Indices, kick: float) -> None:
-    """Clear the forces, pairs and rounds of the last step; those of this one act for `kick` [s]."""
+def nothing_yet(exerted: Exerted, count: Indices, visits: Indices, square: Array, kick: float) -> None:
+    """Clear forces, pairs, rounds and largest speed of the last step; forces of this one act for `kick` [s]."""
     touched, marked, force = exerted.touched, exerted.marked, exerted.node_force
     for row in range(exerted.filled[0]):
         node = touched[row]
@@ -79,7 +79,7 @@ def nothing_yet(exerted: Exerted, count: Indices, visits: Indices, kick: float) 
         for c in range(3):
             exerted.tool_force[tool, c], exerted.tool_moment[tool, c] = 0.0, 0.0
     exerted.filled[0], exerted.active[0], exerted.duration[0] = 0, 0, kick
-    count[0], visits[0] = 0, 0
+    count[0], visits[0], square[0] = 0, 0, 0.0
 
 
 @cache

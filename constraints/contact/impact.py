@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.mobility import CONSTANT, NORMAL_RESPONSE, RATE, ROW, SLOPE, TURN, Giving, motion_of
 from rheotwin.constraints.contact.pairs import Pairs
-from rheotwin.constraints.contact.rounds import ROUNDS, STILL, VISITS, Mixing, System, round_stages
+from rheotwin.constraints.contact.rounds import ROUNDS, VISITS, Mixing, System, begin_rounds, round_stages
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
@@ -57,7 +57,8 @@ def find_impacts(
     pairs: Pairs, strikes: Flags, rows: Array, mine: Array, others: Flags, course: Array, settled: float, ahead: int
 ) -> int:
     """Prepare the rows of the shifts; skip `ahead` stages if there are no impacts."""
-    found, course[STILL] = False, settled
+    found = False
+    begin_rounds(course, settled)
     for p in range(pairs.count[0]):
         for column in range(ROW):
             mine[p, column] = 0.0

@@ -39,12 +39,12 @@ Indices = NDArray[np.int64]
 
 
 @compiled(inside=True)
-def count_uses(node: Indices, count: Indices, uses: Indices) -> None:
-    """Count the pairs between bodies that each node is in."""
+def count_uses(node: Indices, count: Indices, uses: Indices, add: int) -> None:
+    """Count the pairs between bodies that each node is in, or with `add` 0 forget the uses of nodes in pairs."""
     for p in range(count[0]):
         for k in range(NODES):
             if node[p, k] >= 0:
-                uses[node[p, k]] += 1
+                uses[node[p, k]] = add * (uses[node[p, k]] + 1)
 
 
 @compiled(inside=True)
@@ -78,15 +78,6 @@ def zero_uses(seen: Seen, candidate: Indices, uses: Indices) -> None:
     """Forget the uses of nodes that a tool touches."""
     for at in range(seen.count[0]):
         uses[candidate[seen.slot[at]]] = 0
-
-
-@compiled(inside=True)
-def zero_pair_uses(node: Indices, count: Indices, uses: Indices) -> None:
-    """Forget the uses of nodes in pairs."""
-    for p in range(count[0]):
-        for k in range(NODES):
-            if node[p, k] >= 0:
-                uses[node[p, k]] = 0
 
 
 class Rigid(NamedTuple):

@@ -31,7 +31,6 @@ from rheotwin.constraints.contact.lone import (
     friction_of,
     list_others,
     meeting,
-    zero_pair_uses,
     zero_uses,
 )
 from rheotwin.constraints.contact.mobility import Giving
@@ -111,7 +110,7 @@ def contact_stages(
     tools, u, square, pairs = contacts.tools, contact.velocity, np.zeros(1), contacts.pairs
     stages = [
         *tool_stages(contact.tools.tables, tools.drives, tools.motion, end, kick),
-        Stage(nothing_yet, (exerted, pairs.count, contacts.impulses.visits, kick)),
+        Stage(nothing_yet, (exerted, pairs.count, contacts.impulses.visits, square, kick)),
     ]
     if bodies is not None:
         fetching = (contact.near, contact.places, contact.before, contact.begin, contact.end, u, x, v, STEP)
@@ -146,9 +145,10 @@ def _meet_tools(
     if bodies is not None:
         shares[bodies.surface.vertex] += 1
     seen = [room_to_see(int(many)) for many in np.diff(tools.offset)]
-    stages, settling, listed = [Stage(_zero, (square,))], [], False
+    stages: list[Stage] = []
+    settling, listed = [], False
     if bodies is not None:
-        stages += [Stage(count_uses, (pairs.node, pairs.count, uses))]
+        stages += [Stage(count_uses, (pairs.node, pairs.count, uses, 1))]
     stages += look_stages(tools, contact.close, seen, uses, contact.reach, motion.end, x, v, fastest, contact.rounding)
     for tool in range(len(tools.shape)):
         rows = slice(int(tools.offset[tool]), int(tools.offset[tool + 1]))
@@ -169,7 +169,7 @@ def _meet_tools(
             settling += [Stage(meeting(name, friction_of(law)), (*there, *change))]
     stages += settling + [Stage(zero_uses, (one, candidate, uses)) for one in seen]
     if bodies is not None:
-        stages += [Stage(zero_pair_uses, (pairs.node, pairs.count, uses))]
+        stages += [Stage(count_uses, (pairs.node, pairs.count, uses, 0))]
     return stages, listed
 
 
@@ -209,7 +209,8 @@ def _settle_pairs(contact: Contact, x: Array, v: Array, reaction: Array, square:
     if len(contact.tools.shape):
         on_tools = (tools.geometry, motion.end, exerted.tool_force, exerted.tool_moment, kick)
         accounts += [Stage(add_to_tools, (system, giving, pairs.tool, pairs.point, *on_tools))]
-    if bodies is not None:
+    # springs without friction are looked at where the step begins: they leave no couple
+    if bodies is not None and not (bodies.soft and laws[-1, STATIC_FRICTION] == 0.0):
         turning = (bool(strikes[-1]), mixing.memory, contact.shifts.nodes, contact.shifts.rows, lumped.loose)
         around = (exerted.node_force, contact.begin, bodies.surface.dimension == 2, kick)
         accounts = [Stage(take_couples_back, (system, pairs.tool, pairs.gap, *turning, *around)), *accounts]
@@ -239,11 +240,6 @@ class _Numbers(NamedTuple):
     friction: float
     static_friction: float
     slip_speed: float
-
-
-@compiled(inside=True)
-def _zero(square: Array) -> None:
-    square[0] = 0.0
 
 
 @compiled(inside=True)

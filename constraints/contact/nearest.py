@@ -20,7 +20,7 @@ Foot: TypeAlias = tuple[Vector, int]
 """Shares of the corners, and where it lies."""
 
 
-@compiled
+@compiled(inside=True)
 def foot_on_segment(p: Vector, a: Vector, b: Vector) -> Foot:
     """Return the shares of the point of ab nearest to p (the third one is zero) and where it lies."""
     along = minus(b, a)
@@ -33,7 +33,7 @@ def foot_on_segment(p: Vector, a: Vector, b: Vector) -> Foot:
     return (1.0 - r, r, 0.0), INSIDE
 
 
-@compiled
+@compiled(inside=True)
 def foot_on_triangle(p: Vector, a: Vector, b: Vector, c: Vector) -> Foot:
     """Return the shares of the point of abc nearest to p and where it lies (Ericson, regions by dot products)."""
     ab, ac, ap = minus(b, a), minus(c, a), minus(p, a)
@@ -69,7 +69,7 @@ def foot_on_triangle(p: Vector, a: Vector, b: Vector, c: Vector) -> Foot:
     return (1.0 - v - w, v, w), INSIDE
 
 
-@compiled
+@compiled(inside=True)
 def at_shares(r: Vector, a: Vector, b: Vector, c: Vector) -> Vector:
     """Return r_0 a + r_1 b + r_2 c."""
     return plus(plus(times(r[0], a), r[1], b), r[2], c)

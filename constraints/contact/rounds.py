@@ -112,14 +112,13 @@ def system_of(pairs: Pairs, rows: Array, alone: Flags, ease: Array, y: Array) ->
 def round_stages(
     system: System, giving: Giving | None, mixing: Mixing, rubs: bool | None, creeps: bool | None
 ) -> list[Stage]:
-    """Return the stages that visit the contacts that are not alone until none changes by more than course[STILL].
+    """Return the stages that visit the contacts that are not alone until none changes by much, see `begin_rounds`.
 
     `rubs` and `creeps` are True where there is friction, and a regularised one, else None. In the end course[ROUNDS]
-    is VISITS + 1 where contacts have not settled, which after so many is to (VISITS/GRACE)^3 course[STILL].
+    is VISITS + 1 where contacts have not settled, which after so many is to (VISITS/GRACE)^3 of that.
     """
     count, rows, alone = system.count, system.rows, system.alone
     return [
-        Stage(_begin, (mixing.course,)),
         Stage(_visit_others, (system, giving, mixing.memory, mixing.course, rubs, creeps)),
         Stage(_judge, (system, giving, mixing.memory, mixing.course)),
         Stage(_find_mixture, (count, rows, mixing.memory, alone, mixing.system, mixing.course)),
@@ -128,7 +127,9 @@ def round_stages(
 
 
 @compiled(inside=True)
-def _begin(course: Array) -> None:
+def begin_rounds(course: Array, still: float) -> None:
+    """Begin with rounds that end once no contact changes by more than `still` [m/s]."""
+    course[STILL] = still
     course[ROUNDS], course[KNOWN], course[LAST], course[FAR], course[LENGTH] = 0.0, -1.0, np.inf, np.inf, 0.0
 
 

@@ -35,7 +35,7 @@ from rheotwin.constraints.contact.mobility import (
     turn_of,
 )
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES, Pairs
-from rheotwin.constraints.contact.rounds import ROUNDS, STILL, VISITS, System
+from rheotwin.constraints.contact.rounds import ROUNDS, VISITS, System, begin_rounds
 from rheotwin.constraints.contact.tool_motion import ToolMotion
 from rheotwin.kernels.compiled import compiled
 
@@ -152,7 +152,7 @@ def begin_with_last(
     They are settled once none moves further than `settled` [m] in the step.
     """
     rows, normal = system.rows, system.normal
-    course[STILL] = settled / h
+    begin_rounds(course, settled / h)
     for p in range(system.count[0]):
         law, slot = strikes.shape[0] - 1 if tools[p] == NO_TOOL else tools[p], slots[p]
         if system.alone[p] or strikes[law]:
