@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs
+from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs, has_soft_contact
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steppers.choose import StepperName
@@ -44,7 +44,7 @@ def check_contact(problem: Problem, stepper: StepperName) -> None:
             'and `drive` of tools out, or use stepper = "semi-implicit"'
         )
     laws = (problem.contact.law, *problem.contact.tool_laws)
-    if has_contact_springs(problem) or any(law.static_friction > 0.0 for law in laws):
+    if has_soft_contact(problem) or any(law.static_friction > 0.0 for law in laws):
         raise RheotwinError(
             f"solvers.truss.stepper: {stepper!r} knows the contact laws exact and impulse only, without friction; "
             'choose one of them, or stepper = "semi-implicit"'

@@ -169,6 +169,22 @@ def test_static_friction_holds_and_kinetic_friction_does_not() -> None:
     assert pushed.v[0, :2] @ down == pytest.approx(0.5 + 1.001 * gained, rel=1e-9)
 
 
+def test_what_is_pressed_into_a_viscous_floor_sinks_as_in_mud() -> None:
+    """m v' = -m g - C v from rest at the surface, v = -(m g/C)(1 - (1 + h C/m)^-n): order 1, and no pull."""
+    damping, errors = 4.0, []
+    for h in (0.01, 0.005):
+        masses = Masses(ContactLaw(law="viscous", damping=damping), [(0.0, -1e-12)])
+        path = masses.run(1.0, h)
+        steps = len(path)
+        assert masses.v[0, 1] == pytest.approx(-WEIGHT / damping * (1 - (1 + h * damping) ** -steps), rel=1e-12)
+        errors.append(path[-1, 1] + WEIGHT / damping * (1.0 - (1.0 - np.exp(-damping)) / damping))
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1)
+    assert masses.contact.exerted.tool_force[0, 1] == pytest.approx(damping * masses.v[0, 1], rel=1e-12)
+    masses.run(0.3, 0.01, (0.0, 2.0 * WEIGHT))
+    assert masses.v[0, 1] > 0.0
+    assert masses.contact.exerted.active[0] == 0
+
+
 def test_regularised_friction_creeps() -> None:
     """Below the limit the slip balances the pull: v_eps g sin/(mu g cos)."""
     tools, down = incline(10.0)
