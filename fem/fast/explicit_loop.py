@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import multiply_rows
-from rheotwin.fem.fast.explicit_boundary import hold, keep_outside, load_nodes
+from rheotwin.fem.fast.explicit_boundary import hold, load_nodes, tool_stages
 from rheotwin.fem.fast.explicit_contact import law_stages, look_back
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside
 from rheotwin.fem.fast.explicit_terms import Segments
@@ -195,7 +195,7 @@ def strike_stages(
     if laws is not None:
         stages += law_stages(laws, nodes, outside, u, v, clock.end, Now(kick))
     elif boundary.tools.shape.size:
-        stages += [Stage(keep_outside, (boundary, outside, *end))]
+        stages += tool_stages(boundary, outside, u, v, clock.end, Now(kick))
     return stages
 
 

@@ -66,20 +66,14 @@ class Outside(NamedTuple):
     """What the outside did in the last step, and scratch of the loop.
 
     `external` (N d,) [N]: weight and loads; `exerted` (N d,) [N]: what supports and tools add to it;
-    `reaction` (N d,) [N]: force of the supports; `contact` (candidates, 3) [N]: force of the tools, with their
-    `normal` (candidates, 3). Then scratch: poses, pushes [m/s], nodes to look at. `laws` is the contact of scenes that
-    have laws for it (`explicit_contact`), None where tools are exact and frictionless.
+    `reaction` (N d,) [N]: force of the supports; `contact` (candidates, 3) [N]: force of the tools. `laws` is the
+    contact of scenes that have laws for it (`explicit_contact`), None where tools are exact and frictionless.
     """
 
     external: Array
     exerted: Array
     reaction: Array
     contact: Array
-    normal: Array
-    poses: Array
-    pressed: Array
-    unsettled: NDArray[np.bool_]
-    touched: NDArray[np.bool_]
     laws: Any = None
 
 
@@ -145,15 +139,9 @@ def _pack_loads(loads: Sequence[Load], dimension: int) -> Loads:
 def no_outside(boundary: Boundary) -> Outside:
     """Return the arrays of a step before any was taken."""
     size, candidates = boundary.nodes.rest.size, boundary.tools.candidate.size
-    count = size // boundary.nodes.dimension
     return Outside(
         external=boundary.nodes.weight.copy(),
         exerted=np.zeros(size),
         reaction=np.zeros(size),
         contact=np.zeros((candidates, 3)),
-        normal=np.zeros((candidates, 3)),
-        poses=np.zeros((boundary.tools.shape.size, 4)),
-        pressed=np.zeros(candidates),
-        unsettled=np.zeros(count, np.bool_),
-        touched=np.zeros(count, np.bool_),
     )
