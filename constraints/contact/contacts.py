@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.history import History
 from rheotwin.constraints.contact.mobility import ROW
-from rheotwin.constraints.contact.pairs import NO_TOOL, Pairs
+from rheotwin.constraints.contact.pairs import NO_TOOL, History, Pairs
 from rheotwin.constraints.contact.rounds import Mixing, room_to_mix
 from rheotwin.constraints.contact.tool_motion import Drives, ToolMotion
 

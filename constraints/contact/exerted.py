@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, History, note_slot
 from rheotwin.constraints.contact.laws.form import law_of, next_integral, normal, stays_of
 from rheotwin.constraints.contact.mobility import ARM, END, PRESSED, RATE, SLIDES, TANGENT, Giving, arm_of, motion_of
-from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
+from rheotwin.constraints.contact.pairs import LISTED, NO_TOOL, NODES, RENEWED, STAMP, History, note_slot
 from rheotwin.constraints.contact.rounds import System
 from rheotwin.constraints.contact.vectors import Vector
 from rheotwin.kernels.compiled import compiled

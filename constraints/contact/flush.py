@@ -22,9 +22,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.nearest import at_shares
 from rheotwin.constraints.contact.surface import Edges, Faces, Touch, face_normal
-from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
+from rheotwin.constraints.contact.vectors import Vector, at_shares, cross, dot, length, minus, plus, row, times, unit
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]

@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.friction import exact_friction, regularised_friction
-from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, History, note_slot
 from rheotwin.constraints.contact.laws.form import (
     FRICTION,
     RESTITUTION,
@@ -30,8 +28,9 @@ from rheotwin.constraints.contact.laws.form import (
     row_of,
     stays_of,
 )
+from rheotwin.constraints.contact.mobility import exact_friction, regularised_friction
 from rheotwin.constraints.contact.near_tools import Seen
-from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs
+from rheotwin.constraints.contact.pairs import LISTED, NO_NODE, NODES, RENEWED, STAMP, History, Pairs, note_slot
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]

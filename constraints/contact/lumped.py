@@ -21,7 +21,6 @@ from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.couple import take_couples_back
 from rheotwin.constraints.contact.detect import search_stages
 from rheotwin.constraints.contact.exerted import Exerted, accounting, add_to_tools, nothing_yet
-from rheotwin.constraints.contact.history import forget_others
 from rheotwin.constraints.contact.impact import Shifts, impact_stages
 from rheotwin.constraints.contact.laws.form import RESTITUTION, SLIP_SPEED, STATIC_FRICTION, kinds_that, names_in
 from rheotwin.constraints.contact.lone import (
@@ -35,6 +34,7 @@ from rheotwin.constraints.contact.lone import (
 )
 from rheotwin.constraints.contact.mobility import Giving
 from rheotwin.constraints.contact.near_tools import NearTools, look_stages, note_way, room_to_see
+from rheotwin.constraints.contact.pairs import forget_others
 from rheotwin.constraints.contact.rounds import round_stages, system_of, visit_alone
 from rheotwin.constraints.contact.search import Remembered, Search
 from rheotwin.constraints.contact.settle import begin_with_last, find_alone, look_ahead, note_rounds, preparing

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.contacts import Contacts, Lumped, ToolsInStep, room_for_impulses
 from rheotwin.constraints.contact.exerted import nothing_exerted
-from rheotwin.constraints.contact.history import no_history
 from rheotwin.constraints.contact.impact import no_shifts
 from rheotwin.constraints.contact.laws.form import REGION, RESTITUTION, kinds_that, pack_laws
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
 from rheotwin.constraints.contact.near_tools import near_tools
-from rheotwin.constraints.contact.pairs import room_for_pairs
+from rheotwin.constraints.contact.pairs import no_history, room_for_pairs
 from rheotwin.constraints.contact.search import more_room, new_search, save_search
 from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start

@@ -26,7 +26,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.friction import Vector, exact_friction, regularised_friction
 from rheotwin.constraints.contact.mobility import (
     BEFORE,
     CHANGE,
@@ -48,8 +47,11 @@ from rheotwin.constraints.contact.mobility import (
     TURNS,
     WAYS,
     Giving,
+    Vector,
+    exact_friction,
     motion_of,
     push,
+    regularised_friction,
 )
 from rheotwin.constraints.contact.pairs import Pairs
 from rheotwin.kernels.compiled import compiled

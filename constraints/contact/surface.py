@@ -13,14 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pairs import NO_NODE
-from rheotwin.constraints.contact.seams import without_seams
-from rheotwin.constraints.contact.vectors import Vector, cross, minus, row
+from rheotwin.constraints.contact.vectors import (
+    Vector,
+    at_shares,
+    cross,
+    dot,
+    foot_on_segment,
+    foot_on_triangle,
+    length,
+    minus,
+    row,
+    times,
+)
 from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing.topology import boundary_faces
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 NO_FACE = -1
+ON_FACE = 1e-6
+"""A point this close to a face, by its own size, lies on it."""
 
 
 class SurfaceBody(Protocol):
@@ -131,10 +143,45 @@ def _body_faces(body: SurfaceBody) -> Indices:
         faces = faces[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
     hanging = getattr(body, "hanging", None)
     if hanging is not None and len(hanging):
-        faces = without_seams(faces, np.pad(body.mesh.p.T, ((0, 0), (0, 3 - body.mesh.p.shape[0]))))
+        faces = _without_seams(faces, np.pad(body.mesh.p.T, ((0, 0), (0, 3 - body.mesh.p.shape[0]))))
     padded = np.full((len(faces), 3), NO_NODE, np.int64)
     padded[:, : faces.shape[1]] = faces + body.first_node
     return padded
+
+
+def _without_seams(faces: Indices, points: Array) -> Indices:
+    """Return the faces (n, 2 or 3) whose centre does not lie on a face that looks the opposite way.
+
+    Between coarse and fine cells of one body there are faces used by one cell each, yet no surface (spec 7).
+
+    `points` (N, 3) [m] are the positions at rest.
+    """
+    return faces[~_seams(faces, points)]
+
+
+@compiled(allocates=True)
+def _seams(faces: Indices, x: Array) -> NDArray[np.bool_]:
+    """Look at all pairs: graded bodies are few and their surfaces small."""
+    count, corners = faces.shape
+    found = np.zeros(count, np.bool_)
+    for i in range(count):
+        a, b, c = row(x, faces[i, 0]), row(x, faces[i, 1]), row(x, faces[i, corners - 1])
+        centre = times(0.5, at_shares((1.0, 1.0, 0.0), a, b, c))
+        normal = cross(minus(b, a), (0.0, 0.0, 1.0))
+        if corners == 3:
+            centre = times(1.0 / 3.0, at_shares((1.0, 1.0, 1.0), a, b, c))
+            normal = cross(minus(b, a), minus(c, a))
+        size = length(minus(b, a))
+        for j in range(count):
+            d, e, f = row(x, faces[j, 0]), row(x, faces[j, 1]), row(x, faces[j, corners - 1])
+            other = cross(minus(e, d), (0.0, 0.0, 1.0)) if corners == 2 else cross(minus(e, d), minus(f, d))
+            if dot(normal, other) >= 0.0:
+                continue
+            shares, _ = foot_on_segment(centre, d, e) if corners == 2 else foot_on_triangle(centre, d, e, f)
+            if length(minus(centre, at_shares(shares, d, e, f))) <= ON_FACE * size:
+                found[i] = True
+                break
+    return found
 
 
 class _Sides(NamedTuple):

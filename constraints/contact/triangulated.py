@@ -15,8 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.bounds import build_tree
-from rheotwin.constraints.contact.nearest import CORNER, INSIDE, SIDE, Foot, at_shares, foot_on_triangle
-from rheotwin.constraints.contact.vectors import Vector, dot, length, minus, plus, row, times
+from rheotwin.constraints.contact.vectors import (
+    CORNER,
+    INSIDE,
+    SIDE,
+    Foot,
+    Vector,
+    at_shares,
+    dot,
+    foot_on_triangle,
+    length,
+    minus,
+    plus,
+    row,
+    times,
+)
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 

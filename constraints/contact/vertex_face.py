@@ -16,19 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.flush import flush_touch
-from rheotwin.constraints.contact.nearest import (
+from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs
+from rheotwin.constraints.contact.search import FINE, GROUPS, PAIRS_FULL, Lists, Remembered
+from rheotwin.constraints.contact.surface import NO_FACE, Faces, Touch, Vertices, face_normal
+from rheotwin.constraints.contact.vectors import (
     CORNER,
     INSIDE,
     SIDE,
     Foot,
+    Vector,
     at_shares,
+    cross,
+    dot,
     foot_on_segment,
     foot_on_triangle,
+    length,
+    minus,
+    plus,
+    row,
+    times,
+    unit,
 )
-from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs
-from rheotwin.constraints.contact.search import FINE, GROUPS, PAIRS_FULL, Lists, Remembered
-from rheotwin.constraints.contact.surface import NO_FACE, Faces, Touch, Vertices, face_normal
-from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]

@@ -10,9 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.bounds import Tree, apart, build_tree
-from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foot_on_triangle
 from rheotwin.constraints.contact.surface import contact_surface
-from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, lower, minus, plus, row, times, upper
+from rheotwin.constraints.contact.vectors import (
+    Vector,
+    at_shares,
+    cross,
+    dot,
+    foot_on_segment,
+    foot_on_triangle,
+    length,
+    lower,
+    minus,
+    plus,
+    row,
+    times,
+    upper,
+)
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import boundary_nodes

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.exact_tools import Exposed, Push, note_more, push_again
-from rheotwin.constraints.contact.history import LISTED
+from rheotwin.constraints.contact.pairs import LISTED
 from rheotwin.constraints.rows import Rows, add_by_node, along
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
@@ -104,7 +104,9 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
         if curvature_changes(pressure, state.velocities, h):
             again = renew_demand(pressure, state.positions, state.velocities, h)
         if exact_tools and work > 0:
-            corrected = push_again(boundary.tools, push, _exposed(boundary, state), h)
+            nodes, x, v = boundary.nodes, state.positions, state.velocities
+            exposed = Exposed(nodes.mass, nodes.free, x, v, state.contact_force, state.reaction)
+            corrected = push_again(boundary.tools, push, exposed, h)
             way += corrected
             again = again or corrected > (h * pressure.frequency) ** 2 * pressure.tolerance * pressure.length
         if not again:
@@ -112,13 +114,6 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
         smooth = False
     note_more(push, way)
     return smooth
-
-
-@compiled(inside=True)
-def _exposed(boundary: Boundary, state: Any) -> Exposed:
-    """Return the nodes as tools see them."""
-    nodes = boundary.nodes
-    return Exposed(nodes.mass, nodes.free, state.positions, state.velocities, state.contact_force, state.reaction)
 
 
 @compiled(inside=True, spliced=True)

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rheotwin.constraints.contact.nearest import (
+from rheotwin.constraints.contact.vectors import (
     CORNER,
     INSIDE,
     SIDE,
     Foot,
+    Vector,
     foot_on_segment,
     foot_on_triangle,
 )
-from rheotwin.constraints.contact.vectors import Vector
 from rheotwin.kernels.compiled import compiled
 
 
