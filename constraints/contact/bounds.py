@@ -127,10 +127,18 @@ def apart(box: Array, node: int, low: Vector, high: Vector) -> bool:
 
 
 @compiled(inside=True)
-def all_along(normal_box: Array, node: int, first: Vector, last: Vector, most: float) -> bool:
+def all_along(box: Array, node: int, first: Vector, last: Vector, most: float) -> bool:
     """Tell whether all normals in a node have more than `most` along all directions in the box first to last."""
-    least = 0.0
-    for c in range(3):
-        a, b = normal_box[node, c], normal_box[node, 3 + c]
-        least += min(a * first[c], a * last[c], b * first[c], b * last[c])
-    return least > most
+    along: bool = (
+        _least(box[node, 0], box[node, 3], first[0], last[0])
+        + _least(box[node, 1], box[node, 4], first[1], last[1])
+        + _least(box[node, 2], box[node, 5], first[2], last[2])
+        > most
+    )
+    return along
+
+
+@compiled(inside=True)
+def _least(a: float, b: float, c: float, d: float) -> float:
+    """Return the smallest product of a number in [a, b] and one in [c, d]."""
+    return min(a * c, a * d, b * c, b * d)

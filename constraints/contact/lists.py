@@ -159,7 +159,7 @@ def list_faces(
     lists.counter[GROUPS], lists.counter[CANDIDATES] = groups, count
 
 
-@compiled(inside=True)
+@compiled(inside=True, merged=True)
 def _may_touch(
     faces: Faces, face_normals: Array, x: Array, face: int, vertex: int, p: Vector, n: Vector, radius: float,
     same_way: float,
