@@ -39,7 +39,7 @@ class ToolsInStep(NamedTuple):
 class Impulses(NamedTuple):
     """Scratch of a step: `rows` (P, ROW) of `mobility`, the tool that gives way to each pair (P,) or NO_TOOL.
 
-    `alone` (P,); `uses` (N,) contacts of each node, zero between steps; `visits` (6,): rounds of the step, most of any
+    `alone` (P,); `uses` (N,) contacts of each node; `visits` (6,): rounds of the step, most of any
     step, all, the steps that had some, how often contacts had not settled, and 1 once that was warned of; `mixing`.
     """
 

@@ -67,8 +67,8 @@ def lone_forces(contacts: Contacts, exerted: Exerted, candidate: Indices) -> tup
 
 
 @compiled(inside=True)
-def nothing_yet(exerted: Exerted, count: Indices, visits: Indices, square: Array, kick: float) -> None:
-    """Clear forces, pairs, rounds and largest speed of the last step; forces of this one act for `kick` [s]."""
+def nothing_yet(exerted: Exerted, count: Indices, uses: Indices, visits: Indices, square: Array, kick: float) -> None:
+    """Clear forces, pairs, uses, rounds and largest speed of the last step; forces of this one act for `kick` [s]."""
     touched, marked, force = exerted.touched, exerted.marked, exerted.node_force
     for row in range(exerted.filled[0]):
         node = touched[row]
@@ -79,6 +79,8 @@ def nothing_yet(exerted: Exerted, count: Indices, visits: Indices, square: Array
             exerted.tool_force[tool, c], exerted.tool_moment[tool, c] = 0.0, 0.0
     exerted.filled[0], exerted.active[0], exerted.duration[0] = 0, 0, kick
     count[0], visits[0], square[0] = 0, 0, 0.0
+    for node in range(uses.shape[0]):
+        uses[node] = 0
 
 
 @cache

@@ -38,15 +38,6 @@ Indices = NDArray[np.int64]
 
 
 @compiled(inside=True)
-def count_uses(node: Indices, count: Indices, uses: Indices, add: int) -> None:
-    """Count the pairs between bodies that each node is in, or with `add` 0 forget the uses of nodes in pairs."""
-    for p in range(count[0]):
-        for k in range(NODES):
-            if node[p, k] >= 0:
-                uses[node[p, k]] = add * (uses[node[p, k]] + 1)
-
-
-@compiled(inside=True)
 def list_others(
     seen: Seen, candidate: Indices, response: Array | None, uses: Indices, tool: int, place: Indices, v: Array,
     pairs: Pairs, speed: Array,
@@ -70,13 +61,6 @@ def list_others(
         pairs.gap[p], pairs.tool[p], pairs.slot[p] = gap, tool, k
         p += 1
     pairs.count[0] = p
-
-
-@compiled(inside=True)
-def zero_uses(seen: Seen, candidate: Indices, uses: Indices) -> None:
-    """Forget the uses of nodes that a tool touches."""
-    for at in range(seen.count[0]):
-        uses[candidate[seen.slot[at]]] = 0
 
 
 class Rigid(NamedTuple):

@@ -26,15 +26,13 @@ from rheotwin.constraints.contact.laws.form import RESTITUTION, SLIP_SPEED, STAT
 from rheotwin.constraints.contact.lone import (
     Rigid,
     Wrench,
-    count_uses,
     friction_of,
     list_others,
     meeting,
-    zero_uses,
 )
 from rheotwin.constraints.contact.mobility import Giving
 from rheotwin.constraints.contact.near_tools import NearTools, look_stages, note_way, room_to_see
-from rheotwin.constraints.contact.pairs import forget_others
+from rheotwin.constraints.contact.pairs import count_uses, forget_others
 from rheotwin.constraints.contact.rounds import round_stages, system_of, visit_alone
 from rheotwin.constraints.contact.search import Remembered, Search
 from rheotwin.constraints.contact.settle import begin_with_last, find_alone, look_ahead, note_rounds, preparing
@@ -47,6 +45,7 @@ from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Contact(NamedTuple):
@@ -110,7 +109,7 @@ def contact_stages(
     tools, u, square, pairs = contacts.tools, contact.velocity, np.zeros(1), contacts.pairs
     stages = [
         *tool_stages(contact.tools.tables, tools.drives, tools.motion, end, kick),
-        Stage(nothing_yet, (exerted, pairs.count, contacts.impulses.visits, square, kick)),
+        Stage(nothing_yet, (exerted, pairs.count, contacts.impulses.uses, contacts.impulses.visits, square, kick)),
     ]
     if bodies is not None:
         fetching = (contact.near, contact.places, contact.before, contact.begin, contact.end, u, x, v, STEP)
@@ -123,8 +122,8 @@ def contact_stages(
     meeting_stages, listed = _meet_tools(contact, x, v, fastest, square, lone)
     stages += meeting_stages
     looks = lone and contact.bounces
-    if bodies is not None or listed:
-        stages += _settle_pairs(contact, x, v, reaction, square, kick)
+    if listed.any():
+        stages += _settle_pairs(contact, listed, x, v, reaction, square, kick)
     return [
         *stages,
         Stage(forget_others, (contacts.history,)),
@@ -136,8 +135,8 @@ def contact_stages(
 
 def _meet_tools(
     contact: Contact, x: Array, v: Array, fastest: Now, square: Array, lone: bool
-) -> tuple[list[Stage], bool]:
-    """Return the stages that settle lone contacts and list all others, and whether there can be any."""
+) -> tuple[list[Stage], Flags]:
+    """Return the stages that settle lone contacts and list all others, and the laws under which there can be any."""
     contacts, tools, exerted = contact.contacts, contact.tools, contact.exerted
     candidate, uses, pairs, motion = tools.candidate, contacts.impulses.uses, contacts.pairs, contacts.tools.motion
     bodies, laws = contact.bodies, contacts.laws
@@ -146,16 +145,17 @@ def _meet_tools(
         shares[bodies.surface.vertex] += 1
     seen = [room_to_see(int(many)) for many in np.diff(tools.offset)]
     stages: list[Stage] = []
-    settling, listed = [], False
+    settling, listed = [], np.zeros(len(laws), np.bool_)
+    listed[-1] = bodies is not None
     if bodies is not None:
-        stages += [Stage(count_uses, (pairs.node, pairs.count, uses, 1))]
+        stages += [Stage(count_uses, (pairs.node, pairs.count, uses))]
     stages += look_stages(tools, contact.close, seen, uses, contact.reach, motion.end, x, v, fastest, contact.rounding)
     for tool in range(len(tools.shape)):
         rows = slice(int(tools.offset[tool]), int(tools.offset[tool + 1]))
         light = contacts.tools.drives.inverse_mass[tool].any()
         can_be_lone = lone and not light and bool((contact.response[rows] > 0.0).any())
         if not can_be_lone or (contact.response[rows] == 0.0).any() or (shares[candidate[rows]] > 1).any():
-            listed = listed or rows.stop > rows.start
+            listed[tool] = rows.stop > rows.start
             response = contact.response if can_be_lone else None
             whose = (candidate, response, uses, tool, contact.places, v, pairs, contact.velocity)
             stages += [Stage(list_others, (seen[tool], *whose))]
@@ -167,19 +167,18 @@ def _meet_tools(
             there = (seen[tool], candidate, contact.response, uses, contact.places, rigid, _Numbers(*law.tolist()))
             change = (before, contacts.history, wrench, x, v, square, STEP)
             settling += [Stage(meeting(name, friction_of(law)), (*there, *change))]
-    stages += settling + [Stage(zero_uses, (one, candidate, uses)) for one in seen]
-    if bodies is not None:
-        stages += [Stage(count_uses, (pairs.node, pairs.count, uses, 0))]
-    return stages, listed
+    return stages + settling, listed
 
 
-def _settle_pairs(contact: Contact, x: Array, v: Array, reaction: Array, square: Array, kick: Any) -> list[Stage]:
-    """Return the stages that settle the pairs listed, account for them, and hand back what they have changed."""
+def _settle_pairs(
+    contact: Contact, listed: Flags, x: Array, v: Array, reaction: Array, square: Array, kick: Any
+) -> list[Stage]:
+    """Return the stages that settle pairs under the laws `listed`, account for them, and hand back what has changed."""
     contacts, bodies, exerted, tools = contact.contacts, contact.bodies, contact.exerted, contact.contacts.tools
     pairs, laws, impulses, lumped = contacts.pairs, contacts.laws, contacts.impulses, contacts.lumped
     u, history, motion, mixing = contact.velocity, contacts.history, tools.motion, impulses.mixing
-    names, strikes, integrates = names_in(laws), kinds_that(laws, "strikes"), kinds_that(laws, "integrates")
-    rubs = (True if (laws[:, STATIC_FRICTION] > 0.0).any() else None, True if laws[:, SLIP_SPEED].any() else None)
+    names, strikes, integrates = names_in(laws[listed]), kinds_that(laws, "strikes"), kinds_that(laws, "integrates")
+    rubs = tuple(True if laws[listed, column].any() else None for column in (STATIC_FRICTION, SLIP_SPEED))
     giving = None
     if tools.drives.inverse_mass.any():
         giving = Giving(impulses.pushed, tools.drives.inverse_mass, motion.velocity, motion.pose)
@@ -201,12 +200,12 @@ def _settle_pairs(contact: Contact, x: Array, v: Array, reaction: Array, square:
         Stage(visit_alone, (system, giving, *rubs, len(others))),
         *others,
     ]
-    if strikes.any():
+    if strikes[listed].any():
         lifted = (contact.shifts, impulses.visits, motion.pose, lumped.settled)
         stages += impact_stages(system, giving, pairs, strikes, mixing, *lifted)
     entering = (laws, integrates, strikes, history, exerted, STEP, kick)
     accounts = [Stage(accounting(names), (system, giving, pairs.gap, pairs.tool, pairs.slot, *entering))]
-    if len(contact.tools.shape):
+    if listed[:-1].any():
         on_tools = (tools.geometry, motion.end, exerted.tool_force, exerted.tool_moment, kick)
         accounts += [Stage(add_to_tools, (system, giving, pairs.tool, pairs.point, *on_tools))]
     # springs without friction are looked at where the step begins: they leave no couple
@@ -214,15 +213,8 @@ def _settle_pairs(contact: Contact, x: Array, v: Array, reaction: Array, square:
         turning = (bool(strikes[-1]), mixing.memory, contact.shifts.nodes, contact.shifts.rows, lumped.loose)
         around = (exerted.node_force, contact.begin, bodies.surface.dimension == 2, kick)
         accounts = [Stage(take_couples_back, (system, pairs.tool, pairs.gap, *turning, *around)), *accounts]
-    touched = (
-        exerted.touched,
-        exerted.filled,
-        contact.places,
-        u,
-        contact.shifts.nodes,
-        exerted.node_force,
-        lumped.ease,
-    )
+    moved = (u, contact.shifts.nodes, exerted.node_force, lumped.ease)
+    touched = (exerted.touched, exerted.filled, contact.places, *moved)
     stages += [*accounts, Stage(_give_back, (*touched, x, v, reaction, square, STEP))]
     return [Stage(_pass_without_pairs, (pairs.count, len(stages))), *stages]
 

@@ -147,3 +147,12 @@ def forget_others(history: History) -> None:
                 impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = 0.0, 0.0, 0.0
         filled[LISTED] = kept
     filled[RENEWED], filled[STAMP] = 0, FIRST + SECOND - stamp
+
+
+@compiled(inside=True)
+def count_uses(node: Indices, count: Indices, uses: Indices) -> None:
+    """Count the pairs that each node is in."""
+    for p in range(count[0]):
+        for k in range(NODES):
+            if node[p, k] >= 0:
+                uses[node[p, k]] += 1

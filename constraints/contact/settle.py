@@ -34,7 +34,7 @@ from rheotwin.constraints.contact.mobility import (
     push,
     turn_of,
 )
-from rheotwin.constraints.contact.pairs import NO_TOOL, NODES, Pairs
+from rheotwin.constraints.contact.pairs import NO_TOOL, NODES, Pairs, count_uses
 from rheotwin.constraints.contact.rounds import ROUNDS, VISITS, System, begin_rounds
 from rheotwin.constraints.contact.tool_motion import ToolMotion
 from rheotwin.kernels.compiled import compiled
@@ -124,11 +124,10 @@ def _closing(p: int, pairs: Pairs, rows: Array, before: Array, giving: Giving | 
 
 @compiled(inside=True)
 def find_alone(count: Indices, node: Indices, giving: Giving | None, loose: Flags, uses: Indices, alone: Flags) -> None:
-    """Mark pairs that share no node, hold nothing and touch no tool that gives way; `uses` (N,) are zero before."""
-    for p in range(count[0]):
-        for k in range(NODES):
-            if node[p, k] >= 0:
-                uses[node[p, k]] += 1
+    """Mark pairs that share no node, hold nothing and touch no tool that gives way; `uses` (N,) count them."""
+    for i in range(uses.shape[0]):
+        uses[i] = 0
+    count_uses(node, count, uses)
     for p in range(count[0]):
         alone[p] = True
         if giving is not None:
@@ -136,10 +135,6 @@ def find_alone(count: Indices, node: Indices, giving: Giving | None, loose: Flag
         for k in range(NODES):
             i = node[p, k]
             alone[p] = alone[p] and (i < 0 or (uses[i] == 1 and loose[i]))
-    for p in range(count[0]):
-        for k in range(NODES):
-            if node[p, k] >= 0:
-                uses[node[p, k]] = 0
 
 
 @compiled(inside=True)
