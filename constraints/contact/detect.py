@@ -57,7 +57,8 @@ def search_stages(
     where surfaces lie flush, see `flush`.
     """
     faces, across = faces_of(surface)
-    vertices, edges = Vertices(surface.vertex, surface.vertex_body), None
+    vertices = Vertices(surface.vertex, surface.vertex_body)
+    edges: Edges | None = None
     if len(surface.edge):
         edges = Edges(surface.edge, surface.edge_opposite, surface.edge_body)
     bodies, smooth = len(surface.partner), True if even and across is not None else None

@@ -179,7 +179,7 @@ def _settle_pairs(
     u, history, motion, mixing = contact.velocity, contacts.history, tools.motion, impulses.mixing
     names, strikes, integrates = names_in(laws[listed]), kinds_that(laws, "strikes"), kinds_that(laws, "integrates")
     rubs = tuple(True if laws[listed, column].any() else None for column in (STATIC_FRICTION, SLIP_SPEED))
-    giving = None
+    giving: Giving | None = None
     if tools.drives.inverse_mass.any():
         giving = Giving(impulses.pushed, tools.drives.inverse_mass, motion.velocity, motion.pose)
     system = system_of(pairs, impulses.rows, impulses.alone, lumped.ease, u)

@@ -128,7 +128,8 @@ def renewing(shape: int) -> Any:
     `fastest` [m/s] bounds the speed of all candidates in v, infinite where nobody knows: such a list is for one step.
     `rounding` [m] is what coordinates are good for.
     """
-    gap_of, meshed, flat, turning = GAPS.get(shape), shape == MESH, shape == PLANE, turns(shape)
+    gap_of: Any = GAPS.get(shape)
+    meshed, flat, turning = shape == MESH, shape == PLANE, turns(shape)
     along, exactly = 1.0 if shape in (CYLINDER, PRISM) else 0.0, shape in (PRISM, BOX, MESH)
 
     @compiled(inside=True, vectors=True)
@@ -165,7 +166,8 @@ def renewing(shape: int) -> Any:
         near.count[0] = found
         for c in range(4):
             near.pose[c] = pose[c]
-        near.way[MARGIN], near.way[MOVED] = margin, 0.0 if known else np.inf
+        # from the free end of the step, where this list is made, they may still go back
+        near.way[MARGIN], near.way[MOVED] = margin, ahead if known else np.inf
 
     return renew
 
@@ -193,7 +195,8 @@ def room_to_see(candidates: int) -> Seen:
 @cache
 def looking(shape: int) -> Any:
     """Return the stage that sees candidates with gap <= reach [m] at x + h v, and counts them in `uses` (N,)."""
-    gap_of, meshed = GAPS.get(shape), shape == MESH
+    gap_of: Any = GAPS.get(shape)
+    meshed = shape == MESH
 
     @compiled(inside=True, vectors=True)
     def look(

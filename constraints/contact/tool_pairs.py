@@ -64,7 +64,8 @@ def _turned(a: Vector, axis: Vector, angle: float) -> Vector:
 @cache
 def _finding(shape: int) -> Any:
     """Return the stage that appends the contacts of candidates with gap <= region [m] at a tool of this shape."""
-    gap_of, meshed = GAPS.get(shape), shape == MESH
+    gap_of: Any = GAPS.get(shape)
+    meshed = shape == MESH
 
     @compiled(inside=True)
     def find(
