@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.vectors import formula
 
 Array = NDArray[np.float64]
 
 
-@compiled(inside=True)
+@formula
 def count_up_to(times: Array, time: float, equal: bool) -> int:
     """Return how many of ascending `times` lie before `time`, or at it if `equal`; numba's own compiles for long."""
     low, high = 0, times.shape[0]
@@ -25,8 +26,7 @@ def count_up_to(times: Array, time: float, equal: bool) -> int:
     return low
 
 
-@compiled
-def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Array) -> None:
+def _interpolate(times: Array, values: Array, smooth: bool, time: float, out: Array) -> None:
     """Write the value of a piecewise motion at `time` [s] into `out`.
 
     Between t_a and t_b with s = (t - t_a)/(t_b - t_a): value = a + (b - a) s, or with the cubic ease
@@ -47,8 +47,11 @@ def interpolate(times: Array, values: Array, smooth: bool, time: float, out: Arr
         out[component] = start + share * (values[piece + 1, component] - start)
 
 
-@compiled
-def interpolate_rates(
+interpolate = compiled(_interpolate)
+"""The same for compiled code; Python asks once a step, and does not wait for a compiler."""
+
+
+def _rates(
     times: Array, values: Array, smooth: bool, time: float, after: bool, slack: float, speed: Array, acceleration: Array
 ) -> None:
     """Write the first and second derivative of a piecewise motion at `time` [s] into `speed` and `acceleration`.
@@ -71,6 +74,10 @@ def interpolate_rates(
             speed[component] = step / length
 
 
+interpolate_rates = compiled(_rates)
+"""The same for compiled code."""
+
+
 @dataclass(frozen=True)
 class Motion:
     """A table of values at increasing times [s]; linear or smooth in between."""
@@ -82,7 +89,7 @@ class Motion:
     def at(self, time: float) -> Array:
         """Return the value at `time` [s]."""
         out = np.empty(self.values.shape[1])
-        interpolate(self.times, self.values, self.smooth, time, out)
+        _interpolate(self.times, self.values, self.smooth, time, out)
         return out
 
     @property
@@ -104,7 +111,7 @@ def motion_rates(motion: Motion, time: float, *, after: bool = True, slack: floa
     `time` counts as reached (`after`) or as still ahead, whatever rounding did to either.
     """
     speed, acceleration = np.empty(motion.values.shape[1]), np.empty(motion.values.shape[1])
-    interpolate_rates(motion.times, motion.values, motion.smooth, time, after, slack, speed, acceleration)
+    _rates(motion.times, motion.values, motion.smooth, time, after, slack, speed, acceleration)
     return speed, acceleration
 
 

@@ -109,7 +109,7 @@ def pack_geometry(
     return geometry
 
 
-@compiled
+@compiled(inside=True)
 def _rotated_reference(geometry: Array, angle: float) -> tuple[float, float, float]:
     """Rotate the reference direction r about the axis a: r cos + (a x r) sin + a (a.r)(1 - cos)."""
     ax, ay, az = geometry[3], geometry[4], geometry[5]
@@ -125,7 +125,7 @@ def _rotated_reference(geometry: Array, angle: float) -> tuple[float, float, flo
     )
 
 
-@compiled
+@compiled(inside=True)
 def _prism_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> tuple[float, float, float, float]:
     """Return the largest side distance of an infinite regular prism, gap = max_k n_k.y - inradius."""
     ax, ay, az = geometry[3], geometry[4], geometry[5]
@@ -142,7 +142,7 @@ def _prism_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -
     return best - geometry[RADIUS], c * ex + s * fx, c * ey + s * fy, c * ez + s * fz
 
 
-@compiled
+@compiled(inside=True)
 def _box_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> tuple[float, float, float, float]:
     """Return the distance to a block: outside |max(q, 0)|, inside max q, with q = |y| - half along its edges.
 
@@ -169,13 +169,13 @@ def _box_gap(geometry: Array, angle: float, yx: float, yy: float, yz: float) -> 
     return gap, u * ex + v * fx + w * ax, u * ey + v * fy + w * ay, u * ez + v * fz + w * az
 
 
-@compiled
+@compiled(inside=True)
 def _from_centre(geometry: Array, pose: Array, px: float, py: float, pz: float) -> tuple[float, float, float]:
     """Return the way from a tool's centre to a point."""
     return px - geometry[0] - pose[0], py - geometry[1] - pose[1], pz - geometry[2] - pose[2]
 
 
-@compiled
+@compiled(inside=True)
 def _across_axis(geometry: Array, yx: float, yy: float, yz: float) -> tuple[float, float, float]:
     """Return what of a way from the centre is across the axis."""
     ax, ay, az = geometry[3], geometry[4], geometry[5]
@@ -183,7 +183,7 @@ def _across_axis(geometry: Array, yx: float, yy: float, yz: float) -> tuple[floa
     return yx - along * ax, yy - along * ay, yz - along * az
 
 
-@compiled
+@compiled(inside=True)
 def _round_gap(geometry: Array, yx: float, yy: float, yz: float) -> Gap:
     distance = np.sqrt(yx * yx + yy * yy + yz * yz)
     if distance == 0.0:
@@ -191,7 +191,7 @@ def _round_gap(geometry: Array, yx: float, yy: float, yz: float) -> Gap:
     return distance - geometry[RADIUS], yx / distance, yy / distance, yz / distance
 
 
-@compiled
+@compiled(inside=True)
 def plane_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
     """Return gap [m] and outward normal of a point at a plane or bar: (p - c) . n."""
     yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
@@ -199,14 +199,14 @@ def plane_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> 
     return yx * nx + yy * ny + yz * nz, nx, ny, nz
 
 
-@compiled
+@compiled(inside=True)
 def sphere_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
     """Return gap [m] and outward normal of a point at a ball: |p - c| - r."""
     yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
     return _round_gap(geometry, yx, yy, yz)
 
 
-@compiled
+@compiled(inside=True)
 def cylinder_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
     """Return gap [m] and outward normal of a point at a cylinder without end."""
     yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
@@ -214,7 +214,7 @@ def cylinder_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) 
     return _round_gap(geometry, yx, yy, yz)
 
 
-@compiled
+@compiled(inside=True)
 def prism_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
     """Return gap [m] and outward normal of a point at a regular prism without end."""
     yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
@@ -222,7 +222,7 @@ def prism_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> 
     return _prism_gap(geometry, pose[3], yx, yy, yz)
 
 
-@compiled
+@compiled(inside=True)
 def box_gap(geometry: Array, pose: Array, px: float, py: float, pz: float) -> Gap:
     """Return gap [m] and outward normal of a point at a block."""
     yx, yy, yz = _from_centre(geometry, pose, px, py, pz)
@@ -271,7 +271,7 @@ def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array
     """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to the tool at `time` [s]."""
     if tool.shape == MESH:
         # found by a search tree that needs this module
-        from rheotwin.constraints.contact.mesh_gaps import mesh_gaps
+        from rheotwin.constraints.contact.tool_pairs import mesh_gaps
 
         return mesh_gaps(tool, tool.motion.at(time), points)
     gaps, normals = np.empty(len(points)), np.empty((len(points), 3))

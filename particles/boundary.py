@@ -1,6 +1,6 @@
 """What acts on particles from outside, compiled: loads, held components, rigid tools.
 
-Contact without laws is that of `rheotwin.particles.exact_tools`, with laws that of
+Contact without laws is that of `rheotwin.constraints.contact.exact_tools`, with laws that of
 `rheotwin.constraints.contact.lumped`.
 """
 

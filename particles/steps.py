@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.exact_tools import Exposed, Push, exact_contact, room_for_pushes
 from rheotwin.constraints.contact.lumped import contact_stages
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.kernels.blocks import STEP, TIME, Now
@@ -23,7 +24,6 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.boundary import Boundary, apply_loads, hold
-from rheotwin.particles.exact_tools import Push, exact_contact, room_for_pushes
 from rheotwin.particles.fastest import fastest, fastest_of
 from rheotwin.particles.node_loops import begin_forces, kick
 
@@ -100,7 +100,9 @@ class Surroundings:
             return contact_stages(contact, *moving, Now(self.bound), self.clock.end)
         if not len(boundary.tools.shape):
             return []
-        return exact_contact(boundary.tools, self.push, boundary.nodes, state, self.bound, self.clock.end)
+        nodes, moving = boundary.nodes, (state.positions, state.velocities, state.contact_force, state.reaction)
+        exposed = Exposed(nodes.mass, nodes.free, *moving)
+        return exact_contact(boundary.tools, self.push, exposed, nodes.runaway, Now(self.bound), self.clock.end)
 
     def last_look(self) -> list[Stage]:
         """Return the stages that end a run that has left all sense."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 from scipy.sparse import csr_matrix, diags
 
-from rheotwin.constraints.contact.springs import has_contact_springs
+from rheotwin.constraints.contact.springs import has_soft_contact
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
 from rheotwin.particles.boundary import Boundary
@@ -286,7 +286,7 @@ def _check_contact(problem: Problem, stepper: StepperName) -> None:
             'and `drive` of tools out, or use stepper = "semi-implicit"'
         )
     laws = (problem.contact.law, *problem.contact.tool_laws)
-    if has_contact_springs(problem) or any(law.static_friction > 0.0 for law in laws):
+    if has_soft_contact(problem) or any(law.static_friction > 0.0 for law in laws):
         raise RheotwinError(
             f"solvers.truss.stepper: {stepper!r} knows the contact laws exact and impulse only, without friction; "
             'choose one of them, or stepper = "semi-implicit"'

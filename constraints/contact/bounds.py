@@ -41,109 +41,80 @@ class Tree(NamedTuple):
 
 def build_tree(corners: Indices, points: Array, first_face: Indices) -> Tree:
     """Return the trees of faces with `corners` (F, 2 or 3) at points (N, 3) [m]; body r has first_face[r]:[r + 1]."""
-    centres = points[corners].mean(axis=1)
-    parts = [_split(centres, int(begin), int(end)) for begin, end in pairwise(first_face)]
-    root = np.concatenate([[0], np.cumsum([len(skip) for _, _, _, skip in parts])]).astype(np.int64)
-    nothing = [np.zeros(0, np.int64)]
-    tree = Tree(
-        order=np.concatenate(nothing + [order for order, _, _, _ in parts]),
-        first=np.concatenate(nothing + [first for _, first, _, _ in parts]),
-        last=np.concatenate(nothing + [last for _, _, last, _ in parts]),
-        skip=np.concatenate(nothing + [part[3] + start for part, start in zip(parts, root[:-1], strict=True)]),
-        root=root,
-        box=np.empty((root[-1], 6)),
-        normals=np.empty((root[-1], 6)),
-    )
-    refit(tree, np.ascontiguousarray(corners), points)
-    return tree
+    places = points[corners]
+    parts = [_split(places, int(begin), int(end)) for begin, end in pairwise(first_face)]
+    root = np.concatenate([[0], np.cumsum([len(nodes) for _, nodes, _ in parts])]).astype(np.int64)
+    nodes = np.concatenate([np.zeros((0, 3), np.int64), *(nodes for _, nodes, _ in parts)])
+    nodes[:, 2] += np.repeat(root[:-1], np.diff(root))
+    first, last, skip = (np.ascontiguousarray(column) for column in nodes.T)
+    box = np.concatenate([np.zeros((0, 6)), *(boxes for _, _, boxes in parts)])
+    order = np.concatenate([np.zeros(0, np.int64), *(order for order, _, _ in parts)])
+    return Tree(order, first, last, skip, root, box, normals=np.empty_like(box))
 
 
-@compiled(allocates=True)
-def _split(centres: Array, begin: int, end: int) -> tuple[Indices, Indices, Indices, Indices]:
-    """Halve the faces begin:end at the median of their longest extent until LEAF are left."""
-    order = np.arange(begin, end)
-    most = 2 * max(1, end - begin)
-    first, last = np.empty(most, np.int64), np.empty(most, np.int64)
-    skip = np.empty(most, np.int64)
-    waiting = np.empty((64, 2), np.int64)
-    count, nodes = 0, 0
-    if end > begin:
-        waiting[0, 0], waiting[0, 1] = 0, end - begin
-        count = 1
-    while count > 0:
-        count -= 1
-        low, high = waiting[count, 0], waiting[count, 1]
-        first[nodes], last[nodes] = begin + low, begin + high
-        nodes += 1
-        if high - low <= LEAF:
-            continue
-        axis, widest = 0, -1.0
-        for c in range(3):
-            smallest, largest = np.inf, -np.inf
-            for k in range(low, high):
-                smallest, largest = min(smallest, centres[order[k], c]), max(largest, centres[order[k], c])
-            if largest - smallest > widest:
-                axis, widest = c, largest - smallest
-        part = order[low:high].copy()
-        order[low:high] = part[np.argsort(centres[part, axis])]
-        middle = (low + high) // 2
-        waiting[count, 0], waiting[count, 1] = middle, high
-        waiting[count + 1, 0], waiting[count + 1, 1] = low, middle
-        count += 2
-    for node in range(nodes - 1, -1, -1):
-        leaf = last[node] - first[node] <= LEAF
-        skip[node] = node + 1 if leaf else skip[skip[node + 1]]
-    return order, first[:nodes], last[:nodes], skip[:nodes]
+def _split(places: Array, begin: int, end: int) -> tuple[Indices, Indices, Array]:
+    """Halve the faces begin:end at the median of their longest extent until LEAF are left.
 
-
-@compiled
-def refit(tree: Tree, corners: Indices, x: Array) -> None:
-    """Fit the boxes to corners (F, k) at positions x (N, 3) [m]; corners below zero are none."""
-    _bound(tree, tree.box, corners, x)
-
-
-@compiled
-def bound_normals(tree: Tree, normals: Array) -> None:
-    """Fit the boxes of normals to the unit normals (F, 3) of the faces."""
-    _bound(tree, tree.normals, None, normals)
-
-
-@compiled
-def _widen(box: Array, node: int, value: Array) -> None:
-    """Let the box of a node hold a value (3,), too."""
-    for c in range(3):
-        box[node, c], box[node, 3 + c] = min(box[node, c], value[c]), max(box[node, 3 + c], value[c])
-
-
-@compiled
-def _bound(tree: Tree, box: Array, rows: Indices | None, values: Array) -> None:
-    """Let the boxes of leaves hold the given rows of their faces, and those of other nodes their children.
-
-    `rows` (F, k) below zero are none; without them each face has one value of its own.
+    Returns their order, first, last and skip of each node (n, 3), and boxes (n, 6) [m]; `places` (F, k, 3) [m] are the
+    corners of all faces.
     """
-    for node in range(tree.skip.shape[0] - 1, -1, -1):
+    centres, order = places.mean(axis=1), np.arange(begin, end)
+    nodes: list[list[int]] = []
+    boxes: list[Array] = []
+
+    def go(low: int, high: int) -> None:
+        number, part = len(nodes), order[low:high]
+        inside = places[part].reshape(-1, 3)
+        nodes.append([begin + low, begin + high, 0])
+        boxes.append(np.concatenate([inside.min(axis=0), inside.max(axis=0)]))
+        if high - low > LEAF:
+            centre = centres[part]
+            axis = int(np.argmax(np.ptp(centre, axis=0)))
+            order[low:high] = part[np.argsort(centre[:, axis], kind="stable")]
+            middle = (low + high) // 2
+            go(low, middle)
+            go(middle, high)
+        nodes[number][2] = len(nodes)
+
+    if end > begin:
+        go(0, end - begin)
+    return order, np.array(nodes, np.int64).reshape(-1, 3), np.array(boxes).reshape(-1, 6)
+
+
+@compiled(inside=True)
+def refit(
+    order: Indices, first: Indices, last: Indices, skip: Indices, box: Array, normal_box: Array, face: Indices,
+    x: Array, normals: Array,
+) -> None:  # fmt: skip
+    """Fit the boxes of a tree to faces (F, 3) at positions x (N, 3) [m], and those of normals to normals (F, 3).
+
+    Leaves hold their faces, other nodes their children; corners below zero are none.
+    """
+    for node in range(skip.shape[0] - 1, -1, -1):
         left = node + 1
-        if tree.skip[node] == left:
-            for c in range(3):
-                box[node, c], box[node, 3 + c] = np.inf, -np.inf
-            for k in range(tree.first[node], tree.last[node]):
-                if rows is None:
-                    _widen(box, node, values[tree.order[k]])
-                else:
-                    for row in rows[tree.order[k]]:
-                        if row >= 0:
-                            _widen(box, node, values[row])
-        else:
-            right = tree.skip[left]
-            for c in range(3):
+        right = skip[left] if skip[node] != left else left
+        for c in range(3):
+            if right != left:
                 box[node, c] = min(box[left, c], box[right, c])
                 box[node, 3 + c] = max(box[left, 3 + c], box[right, 3 + c])
+                normal_box[node, c] = min(normal_box[left, c], normal_box[right, c])
+                normal_box[node, 3 + c] = max(normal_box[left, 3 + c], normal_box[right, 3 + c])
+                continue
+            low, high, least, most = np.inf, -np.inf, np.inf, -np.inf
+            for k in range(first[node], last[node]):
+                f = order[k]
+                least, most = min(least, normals[f, c]), max(most, normals[f, c])
+                for corner in range(3):
+                    if face[f, corner] >= 0:
+                        value = x[face[f, corner], c]
+                        low, high = min(low, value), max(high, value)
+            box[node, c], box[node, 3 + c] = low, high
+            normal_box[node, c], normal_box[node, 3 + c] = least, most
 
 
-@compiled
-def apart(tree: Tree, node: int, low: Vector, high: Vector) -> bool:
+@compiled(inside=True)
+def apart(box: Array, node: int, low: Vector, high: Vector) -> bool:
     """Tell whether the box of a node has nothing in common with that from low to high [m]."""
-    box = tree.box
     separate: bool = (
         box[node, 0] > high[0]
         or box[node, 3] < low[0]
@@ -155,10 +126,9 @@ def apart(tree: Tree, node: int, low: Vector, high: Vector) -> bool:
     return separate
 
 
-@compiled
-def all_along(tree: Tree, node: int, first: Vector, last: Vector, most: float) -> bool:
+@compiled(inside=True)
+def all_along(box: Array, node: int, first: Vector, last: Vector, most: float) -> bool:
     """Tell whether all normals in a node have more than `most` along all directions in the box first to last."""
-    box = tree.normals
     along: bool = (
         _least(box[node, 0], box[node, 3], first[0], last[0])
         + _least(box[node, 1], box[node, 4], first[1], last[1])
@@ -168,22 +138,7 @@ def all_along(tree: Tree, node: int, first: Vector, last: Vector, most: float) -
     return along
 
 
-@compiled
+@compiled(inside=True)
 def _least(a: float, b: float, c: float, d: float) -> float:
     """Return the smallest product of a number in [a, b] and one in [c, d]."""
     return min(a * c, a * d, b * c, b * d)
-
-
-@compiled
-def bound_flags(tree: Tree, rows: Indices, flags: NDArray[np.bool_], found: NDArray[np.bool_]) -> None:
-    """Set `found` (nodes,) where a face in a node has a row whose flag is set; rows (F, k) below zero are none."""
-    for node in range(tree.skip.shape[0] - 1, -1, -1):
-        left = node + 1
-        found[node] = False
-        if tree.skip[node] == left:
-            for k in range(tree.first[node], tree.last[node]):
-                for row in rows[tree.order[k]]:
-                    if row >= 0 and flags[row]:
-                        found[node] = True
-        else:
-            found[node] = found[left] or found[tree.skip[left]]

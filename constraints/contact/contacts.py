@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.history import History
-from rheotwin.constraints.contact.mobility import MEMORY, MOST, ROW
-from rheotwin.constraints.contact.pairs import NO_TOOL, Pairs
+from rheotwin.constraints.contact.mobility import ROW
+from rheotwin.constraints.contact.pairs import NO_TOOL, History, Pairs
+from rheotwin.constraints.contact.rounds import Mixing, room_to_mix
 from rheotwin.constraints.contact.tool_motion import Drives, ToolMotion
 
 Array = NDArray[np.float64]
@@ -37,11 +37,10 @@ class ToolsInStep(NamedTuple):
 
 
 class Impulses(NamedTuple):
-    """Scratch of a step: `rows` (P, 20) of `mobility`, the tool that gives way to each pair (P,) or NO_TOOL.
+    """Scratch of a step: `rows` (P, ROW) of `mobility`, the tool that gives way to each pair (P,) or NO_TOOL.
 
-    `alone` (P,); `uses` (N,) contacts of each node, zero between steps; `visits` (6,): rounds of the step, most of any
-    step, all, the steps that had some, how often contacts had not settled, and 1 once that was warned of; `memory`
-    (P, 36) and `system` (4, 5) of `mixing`.
+    `alone` (P,); `uses` (N,) contacts of each node; `visits` (6,): rounds of the step, most of any
+    step, all, the steps that had some, how often contacts had not settled, and 1 once that was warned of; `mixing`.
     """
 
     rows: Array
@@ -49,8 +48,7 @@ class Impulses(NamedTuple):
     alone: Flags
     uses: Indices
     visits: Indices
-    memory: Array
-    system: Array
+    mixing: Mixing
 
 
 class Contacts(NamedTuple):
@@ -72,6 +70,5 @@ def room_for_impulses(pairs: int, nodes: int) -> Impulses:
         alone=np.zeros(pairs, np.bool_),
         uses=np.zeros(nodes, np.int64),
         visits=np.zeros(6, np.int64),
-        memory=np.zeros((pairs, MEMORY)),
-        system=np.zeros((MOST, MOST + 1)),
+        mixing=room_to_mix(pairs),
     )

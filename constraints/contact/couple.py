@@ -21,13 +21,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.exerted import Exerted
-from rheotwin.constraints.contact.friction import Vector
-from rheotwin.constraints.contact.impact import Shifts, is_impact
 from rheotwin.constraints.contact.mobility import PRESSED, TANGENT
 from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
-from rheotwin.constraints.contact.vectors import cross, dot, plus, times
+from rheotwin.constraints.contact.rounds import System
+from rheotwin.constraints.contact.vectors import Vector, cross, dot, plus, times
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -38,26 +35,27 @@ FLAT = 1e-12
 """Nodes on one line cannot turn about it: that is where det I is below this share of (trace I)^3."""
 
 
-@compiled
+@compiled(inside=True)
 def take_couples_back(
-    contacts: Contacts, shifts: Shifts, x: Array, v: Array, exerted: Exerted, dimension: int, kick: float
-) -> None:
-    """Turn the nodes of contacts between bodies so that their couples vanish: velocities (N, 3) [m/s] and forces.
+    system: System, tools: Indices, gaps: Array, impacts: bool, couple: Array, shifts: Array, shift_rows: Array,
+    loose: Flags, force: Array, x: Array, flat: bool, kick: float,
+) -> None:  # fmt: skip
+    """Turn the nodes of contacts between bodies so that their couples vanish: velocities y (N, 3) [m/s] and forces.
 
-    After `settle` and `place_impacts`, before places x (N, 3) [m] move; impulses act for `kick` [s].
+    After pairs are settled and lifted, before places x (N, 3) [m] move; impulses act for `kick` [s]. `impacts` says
+    that pairs of bodies that are inside each other are some; `couple` (P, 3 or more) is scratch.
     """
-    pairs, couple, loose = contacts.pairs, contacts.impulses.memory, contacts.lumped.loose
-    node, tools, count = pairs.node, pairs.tool, pairs.count[0]
+    node, count = system.node, system.count[0]
     for p in range(count):
         if tools[p] == NO_TOOL and _free(p, node, loose):
-            cx, cy, cz = _couple(p, contacts, shifts, x, v)
+            cx, cy, cz = _couple(p, system, impacts and gaps[p] < 0.0, shift_rows, x)
             couple[p, 0], couple[p, 1], couple[p, 2] = cx, cy, cz
     for p in range(count):
         if tools[p] != NO_TOOL or not _free(p, node, loose):
             continue
         cx, cy, cz = couple[p, 0], couple[p, 1], couple[p, 2]
         if cx != 0.0 or cy != 0.0 or cz != 0.0:
-            _turn(p, node, contacts.lumped.ease, shifts.nodes, x, v, exerted.node_force, (cx, cy, cz), dimension, kick)
+            _turn(p, node, system.ease, shifts, x, system.y, force, (cx, cy, cz), flat, kick)
 
 
 @compiled(inside=True)
@@ -70,20 +68,20 @@ def _free(p: int, node: Indices, loose: Flags) -> bool:
 
 
 @compiled(inside=True)
-def _couple(p: int, contacts: Contacts, shifts: Shifts, x: Array, v: Array) -> Vector:
+def _couple(p: int, system: System, impact: bool, shift_rows: Array, x: Array) -> Vector:
     """Return C [N m s] of pair `p`."""
-    pairs, normal = contacts.pairs, contacts.pairs.normal
+    normal, v = system.normal, system.y
     n = (normal[p, 0], normal[p, 1], normal[p, 2])
     arm, speed = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for k in range(NODES):
-        i = pairs.node[p, k]
+        i = system.node[p, k]
         if i < 0:
             break
-        w = pairs.weight[p, k]
+        w = system.weight[p, k]
         arm, speed = plus(arm, w, (x[i, 0], x[i, 1], x[i, 2])), plus(speed, w, (v[i, 0], v[i, 1], v[i, 2]))
-    couple = cross(arm, _impulse(p, contacts.impulses.rows, n))
-    if is_impact(contacts.laws, NO_TOOL, pairs.gap[p]):
-        couple = plus(couple, 1.0, cross(_impulse(p, shifts.rows, n), speed))
+    couple = cross(arm, _impulse(p, system.rows, n))
+    if impact:
+        couple = plus(couple, 1.0, cross(_impulse(p, shift_rows, n), speed))
     return couple
 
 
@@ -101,7 +99,7 @@ def _place(i: int, shift: Array, x: Array, origin: Vector) -> Vector:
 
 @compiled(inside=True)
 def _turn(
-    p: int, node: Indices, ease: Array, shift: Array, x: Array, v: Array, force: Array, couple: Vector, dimension: int,
+    p: int, node: Indices, ease: Array, shift: Array, x: Array, v: Array, force: Array, couple: Vector, flat: bool,
     kick: float,
 ) -> None:  # fmt: skip
     """Turn the nodes of pair `p` by I omega = -C."""
@@ -120,7 +118,7 @@ def _turn(
         rx, ry, rz = _place(i, shift, x, centre)
         squares = plus(squares, 1.0 / ease[i, 0], (rx * rx, ry * ry, rz * rz))
         products = plus(products, 1.0 / ease[i, 0], (rx * ry, ry * rz, rz * rx))
-    omega = _spin(squares, products, couple, dimension)
+    omega = _spin(squares, products, couple, flat)
     for k in range(NODES):
         i = node[p, k]
         if i < 0:
@@ -132,13 +130,13 @@ def _turn(
 
 
 @compiled(inside=True)
-def _spin(squares: Vector, products: Vector, couple: Vector, dimension: int) -> Vector:
+def _spin(squares: Vector, products: Vector, couple: Vector, flat: bool) -> Vector:
     """Return omega [rad/s] of I omega = -C, zero where I is singular.
 
     Of the nodes: sum m (x^2, y^2, z^2) and sum m (x y, y z, z x) [kg m2].
     """
     xx, yy, zz = squares
-    if dimension == 2:
+    if flat:
         return 0.0, 0.0, -couple[2] / (xx + yy) if xx + yy > 0.0 else 0.0
     xy, yz, zx = products
     first, second, third = (yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy)

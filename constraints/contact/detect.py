@@ -1,126 +1,127 @@
-"""All contacts between bodies, and of bodies with themselves, at the end of a step."""
+"""All contacts between bodies, and of bodies with themselves, at the end of a step: stages, and a search for Python."""
 
 from __future__ import annotations
 
-from rheotwin.constraints.contact.broad import make_lists
-from rheotwin.constraints.contact.edge_edge import crossing, touched_edge
-from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs, more_pairs
-from rheotwin.constraints.contact.search import EDGE_GROUPS, GROUPS, Look, Search, lists_hold, more_room
-from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface, first_edge_slot
-from rheotwin.constraints.contact.vectors import Vector, plus, row, times
-from rheotwin.constraints.contact.vertex_face import on_face, touched_face
-from rheotwin.kernels.compiled import compiled
+import numpy as np
+from numpy.typing import NDArray
 
-FINE, PAIRS_FULL, SEARCH_FULL = 0, 1, 2
+from rheotwin.constraints.contact.bounds import refit
+from rheotwin.constraints.contact.edge_edge import choose_edges, find_edges
+from rheotwin.constraints.contact.lists import (
+    begin_lists,
+    find_sharp,
+    list_edges,
+    list_faces,
+    lists_made,
+    pass_if_lists_hold,
+)
+from rheotwin.constraints.contact.pairs import Pairs, more_pairs, room_for_pairs
+from rheotwin.constraints.contact.search import (
+    FINE,
+    PAIRS_FULL,
+    Remembered,
+    Search,
+    edge_lists,
+    more_room,
+    new_search,
+    vertex_lists,
+)
+from rheotwin.constraints.contact.surface import ContactSurface, Edges, Vertices, faces_of, slot_count
+from rheotwin.constraints.contact.vertex_face import find_vertices
+from rheotwin.kernels.blocks import Now
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
-@compiled(spliced=True)
-def find_body_pairs(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
-    """Append the contacts with gap <= look.region at look.end.
+def search_stages(
+    surface: ContactSurface,
+    search: Search,
+    begin: Array,
+    end: Array,
+    region: float | Now,
+    history: Remembered,
+    first_slot: int,
+    pairs: Pairs,
+    full: Indices,
+    *,
+    even: bool = False,
+) -> list[Stage]:
+    """Return the stages that append the contacts with gap <= region [m] of a step from `begin` to `end` (N, 3) [m].
 
-    look.feature is read where look.active says that the contact lasts, and set to the face or edge of each contact
-    found. Returns FINE, PAIRS_FULL or SEARCH_FULL; in the latter cases make room and ask again.
+    `feature` of the history is read where a contact is active, and set to the face or edge of each contact found.
+    `full` (1,) is set where something has no room: make some and ask again. `even` asks for normals that go on evenly
+    where surfaces lie flush, see `flush`.
     """
-    first = pairs.count[0]
-    if not lists_hold(surface, search, look) and not make_lists(surface, search, look):
-        return SEARCH_FULL
-    done = _vertices(surface, search, look, pairs)
-    if done == FINE and surface.edge.shape[0] > 0:
-        done = _edges(surface, search, look, pairs)
-    if done != FINE:
-        pairs.count[0] = first
-    return done
+    faces, across = faces_of(surface)
+    vertices = Vertices(surface.vertex, surface.vertex_body)
+    edges: Edges | None = None
+    if len(surface.edge):
+        edges = Edges(surface.edge, surface.edge_opposite, surface.edge_body)
+    bodies, smooth = len(surface.partner), True if even and across is not None else None
+    node, now, reach, tree = surface.vertex, search.now, search.reach, search.tree
+    normals = (search.face_normal, search.normal)
+    lists, at = (vertex_lists(search), history, first_slot), (search.reached, now, reach, begin, full)
+    boxes = (tree.order, tree.first, tree.last, tree.skip, tree.box, tree.normals)
+    here = (begin, end, *normals, search.reference, now, search.counter, search.margin, region)
+    making = [
+        Stage(begin_lists, (faces, across, node, *here)),
+        Stage(refit, (*boxes, surface.face, begin, search.face_normal)),
+        Stage(list_faces, (faces, vertices, surface.partner, tree, *normals, search.vertex_order, *lists, *at)),
+    ]
+    touching = (faces, across, smooth, vertices, begin, end, *lists, bodies, region, reach, pairs, full)
+    finding = [Stage(find_vertices, touching)]
+    if edges is not None:
+        sharp, kept = (search.sharp, search.edge_normal, search.sharp_in), (edges, surface.face_edge)
+        lists = (edge_lists(search), history, first_slot + len(surface.vertex) * bodies)
+        chosen = (*lists[:2], search.chosen, lists[2], bodies, region)
+        making += [
+            Stage(find_sharp, (*kept, tree, begin, *sharp)),
+            Stage(list_edges, (*kept, surface.partner, tree, *sharp, search.edge_order, *lists, *at)),
+        ]
+        finding += [
+            Stage(choose_edges, (edges, smooth, begin, end, *chosen, reach, full)),
+            Stage(find_edges, (edges, smooth, end, *chosen, pairs, full)),
+        ]
+    making += [Stage(lists_made, (search.counter, full))]
+    known = (node, begin, end, search.reference, now, search.counter, region, len(making))
+    return [Stage(pass_if_lists_hold, known), *making, *finding]
 
 
-@compiled(inside=True)
-def _vertices(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
-    bodies = surface.partner.shape[0]
-    for group in range(search.counter[GROUPS]):
-        vertex, body = search.group[group]
-        slot = look.first_slot + vertex * bodies + body
-        held = look.feature[slot] if look.active[slot] else NO_FACE
-        face, gap, normal, shares = touched_face(
-            surface, search, group, look.begin, look.end, look.region, held, look.even
-        )
-        if face == NO_FACE or gap > look.region:
-            continue
-        row_of = pairs.count[0]
-        if row_of >= pairs.gap.shape[0]:
-            return PAIRS_FULL
-        pairs.node[row_of, 0], pairs.weight[row_of, 0] = surface.vertex[vertex], 1.0
-        for corner in range(3):
-            pairs.node[row_of, 1 + corner] = surface.face[face, corner]
-            pairs.weight[row_of, 1 + corner] = -shares[corner]
-        _close(pairs, row_of, gap, normal, on_face(surface, look.end, face, shares), slot)
-        look.feature[slot] = face
-    return FINE
+class BodySearch:
+    """Finds contacts between bodies at positions that Python gives; lists and pairs grow as they have to."""
 
+    def __init__(self, surface: ContactSurface, rest: Array, first_slot: int = 0, *, even: bool = False) -> None:
+        self.surface, self.search = surface, new_search(surface, rest)
+        self.pairs = room_for_pairs(max(16, len(surface.vertex)))
+        slots = slot_count(surface, first_slot)
+        self._first_slot, self._even, self._region, self._full = first_slot, even, np.zeros(1), np.zeros(1, np.int64)
+        self._begin, self._end = np.array(rest), np.array(rest)
+        self._history = Remembered(np.zeros(slots, np.int64), np.zeros(slots, np.bool_))
+        self._bound: tuple[Search, Pairs, Program] | None = None
 
-@compiled(inside=True)
-def _edges(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> int:
-    """Let each edge choose its partner on each body; where two choose each other, one of them reports it.
+    def find(self, begin: Array, end: Array, region: float, feature: Indices, active: Flags) -> Pairs:
+        """Return the contacts with gap <= region [m]; `feature` is updated as by `search_stages`."""
+        self._begin[:], self._end[:], self._region[0] = begin, end, region
+        self._history.feature[:], self._history.active[:] = feature, active
+        while True:
+            self._full[0], self.pairs.count[0] = FINE, 0
+            self._program().run(0, 1)
+            if self._full[0] == FINE:
+                feature[:] = self._history.feature
+                return self.pairs
+            if self._full[0] == PAIRS_FULL:
+                self.pairs = more_pairs(self.pairs)
+            else:
+                self.search = more_room(self.search)
 
-    That is the one whose contact lasts, so that its history goes on, else the lower one.
-    """
-    bodies, groups = surface.partner.shape[0], search.counter[EDGE_GROUPS]
-    first_slot = first_edge_slot(surface, look.first_slot)
-    for group in range(groups):
-        edge, body = search.edge_group[group]
-        slot = first_slot + edge * bodies + body
-        held = look.feature[slot] if look.active[slot] else NO_FACE
-        search.chosen[edge * bodies + body] = touched_edge(
-            surface, search, group, look.begin, look.end, look.region, held, look.even
-        )
-    done = FINE
-    for group in range(groups):
-        edge, body = search.edge_group[group]
-        other = search.chosen[edge * bodies + body]
-        if other == NO_FACE:
-            continue
-        slot = first_slot + edge * bodies + body
-        back = other * bodies + surface.edge_body[edge]
-        lasts, lasts_there = look.active[slot], look.active[first_slot + back]
-        if search.chosen[back] == edge and (lasts_there > lasts or (lasts_there == lasts and other < edge)):
-            continue
-        touches, gap, normal, a, b = crossing(surface, look.end, edge, other, look.even)
-        if not touches or gap > look.region:
-            continue
-        row_of = pairs.count[0]
-        if row_of >= pairs.gap.shape[0]:
-            done = PAIRS_FULL
-            break
-        for end in range(2):
-            pairs.node[row_of, end], pairs.node[row_of, 2 + end] = surface.edge[edge, end], surface.edge[other, end]
-        pairs.weight[row_of, 0], pairs.weight[row_of, 1] = 1.0 - a, a
-        pairs.weight[row_of, 2], pairs.weight[row_of, 3] = b - 1.0, -b
-        k, m = row(look.end, surface.edge[other, 0]), row(look.end, surface.edge[other, 1])
-        _close(pairs, row_of, gap, normal, plus(times(1.0 - b, k), b, m), slot)
-        look.feature[slot] = other
-    for group in range(groups):
-        edge, body = search.edge_group[group]
-        search.chosen[edge * bodies + body] = NO_FACE
-    return done
-
-
-@compiled(inside=True)
-def _close(pairs: Pairs, row_of: int, gap: float, normal: Vector, point: Vector, slot: int) -> None:
-    """Write what vertices and edges have in common, and count the contact."""
-    for c in range(3):
-        pairs.normal[row_of, c], pairs.point[row_of, c] = normal[c], point[c]
-    for n in range(4):
-        if pairs.node[row_of, n] == NO_NODE:
-            pairs.weight[row_of, n] = 0.0
-    pairs.gap[row_of], pairs.tool[row_of], pairs.slot[row_of] = gap, NO_TOOL, slot
-    pairs.count[0] = row_of + 1
-
-
-def find_pairs_with_room(surface: ContactSurface, search: Search, look: Look, pairs: Pairs) -> tuple[Search, Pairs]:
-    """Like `find_body_pairs`, but make room where there is too little; return search and pairs to go on with."""
-    while True:
-        done = find_body_pairs(surface, search, look, pairs)
-        if done == FINE:
-            return search, pairs
-        if done == PAIRS_FULL:
-            pairs = more_pairs(pairs)
-        else:
-            search = more_room(search)
+    def _program(self) -> Program:
+        """Return the program of the search as it is now, which others may have exchanged."""
+        if self._bound is None or self._bound[0] is not self.search or self._bound[1] is not self.pairs:
+            lists = (self.surface, self.search, self._begin, self._end, Now(self._region), self._history)
+            stages = search_stages(*lists, self._first_slot, self.pairs, self._full, even=self._even)
+            self._bound = self.search, self.pairs, Program(stages, 0.0, Clock())
+        return self._bound[2]

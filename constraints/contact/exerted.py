@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, note_slot
-from rheotwin.constraints.contact.impact import is_impact
-from rheotwin.constraints.contact.mobility import (
-    ARM,
-    PRESSED,
-    RATE,
-    SLIDES,
-    TANGENT,
-    arm_of,
-    motion_of,
-)
-from rheotwin.constraints.contact.packed_law import law_of, next_integral, stays_active
-from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
+from rheotwin.constraints.contact.laws.form import law_of, next_integral, normal, stays_of
+from rheotwin.constraints.contact.mobility import ARM, END, PRESSED, RATE, SLIDES, TANGENT, Giving, arm_of, motion_of
+from rheotwin.constraints.contact.pairs import LISTED, NO_TOOL, NODES, RENEWED, STAMP, History, note_slot
+from rheotwin.constraints.contact.rounds import System
+from rheotwin.constraints.contact.vectors import Vector
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -74,87 +67,108 @@ def lone_forces(contacts: Contacts, exerted: Exerted, candidate: Indices) -> tup
 
 
 @compiled(inside=True)
-def nothing_yet(exerted: Exerted) -> None:
-    """Clear the forces of the last step."""
+def nothing_yet(exerted: Exerted, count: Indices, uses: Indices, visits: Indices, square: Array, kick: float) -> None:
+    """Clear forces, pairs, uses, rounds and largest speed of the last step; forces of this one act for `kick` [s]."""
     touched, marked, force = exerted.touched, exerted.marked, exerted.node_force
     for row in range(exerted.filled[0]):
         node = touched[row]
         marked[node] = False
         force[node, 0], force[node, 1], force[node, 2] = 0.0, 0.0, 0.0
-    exerted.tool_force[:] = 0.0
-    exerted.tool_moment[:] = 0.0
-    exerted.filled[0], exerted.active[0] = 0, 0
+    for tool in range(exerted.tool_force.shape[0]):
+        for c in range(3):
+            exerted.tool_force[tool, c], exerted.tool_moment[tool, c] = 0.0, 0.0
+    exerted.filled[0], exerted.active[0], exerted.duration[0] = 0, 0, kick
+    count[0], visits[0], square[0] = 0, 0, 0.0
+    for node in range(uses.shape[0]):
+        uses[node] = 0
 
 
-@compiled(inside=True)
-def add_to_tool(
-    tool: int, rx: float, ry: float, rz: float, fx: float, fy: float, fz: float, on_tool: Array, moment: Array
-) -> None:
-    """Add the reaction of a force f [N] on a node, at r [m] from the tool's centre."""
-    on_tool[tool, 0] -= fx
-    on_tool[tool, 1] -= fy
-    on_tool[tool, 2] -= fz
-    moment[tool, 0] -= ry * fz - rz * fy
-    moment[tool, 1] -= rz * fx - rx * fz
-    moment[tool, 2] -= rx * fy - ry * fx
+@cache
+def accounting(names: tuple[str, ...]) -> Any:
+    """Return the stage that enters forces and history of the pairs settled, under laws with these names.
 
-
-@compiled(inside=True)
-def account(contacts: Contacts, v: Array, exerted: Exerted, h: float, kick: float) -> None:
-    """Enter forces and history of the pairs that `settle` has solved for velocities (N, 3) [m/s], in a step of `h` [s].
-
-    What contacts without pairs have entered in this step stays.
+    What contacts without pairs have entered in this step stays. `integrates` and `strikes` (T + 1,) are said of laws.
     """
-    pairs, history, rows, laws = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.laws
-    node, weight, normal, gaps, tools = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.tool
-    slots, point, geometry, pose = pairs.slot, pairs.point, contacts.tools.geometry, contacts.tools.motion.end
-    was_active, sliding, integral, impulse = history.active, history.sliding, history.integral, history.impulse
-    pushed, tool_v, marked, touched = (
-        contacts.impulses.pushed,
-        contacts.tools.motion.velocity,
-        exerted.marked,
-        exerted.touched,
-    )
-    listed, mark, on_node = history.listed, history.mark, exerted.node_force
-    filled, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
-    nodes, pushing = exerted.filled[0], exerted.active[0]
-    for p in range(pairs.count[0]):
-        pressed, slot, tool = rows[p, PRESSED], slots[p], tools[p]
-        law = law_of(laws, laws.shape[0] - 1 if tool == NO_TOOL else tool)
+    stays = stays_of(names)
+    remembers = any(normal(name).integrates for name in names)
+    jumps = any(normal(name).strikes for name in names)
+
+    @compiled(inside=True)
+    def account(
+        system: System, giving: Giving | None, gaps: Array, tools: Indices, slots: Indices, laws: Array,
+        integrates: Flags, strikes: Flags, history: History, exerted: Exerted, h: float, kick: float,
+    ) -> None:  # fmt: skip
+        rows, normal = system.rows, system.normal
+        filled, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
+        for p in range(system.count[0]):
+            pressed, slot, tool = rows[p, PRESSED], slots[p], tools[p]
+            law = laws.shape[0] - 1 if tool == NO_TOOL else tool
+            nx, ny, nz = normal[p, 0], normal[p, 1], normal[p, 2]
+            mx, my, mz = motion_of(p, system.node, system.weight, rows, system.y, giving, 1.0)
+            gap = gaps[p] + h * (mx * nx + my * ny + mz * nz - rows[p, RATE])
+            active = stays(law_of(laws, law), gap, pressed, history.active[slot])
+            jx = pressed * nx + rows[p, TANGENT]
+            jy = pressed * ny + rows[p, TANGENT + 1]
+            jz = pressed * nz + rows[p, TANGENT + 2]
+            if pressed > 0.0 or active:
+                if remembers:
+                    goes_on = active and integrates[law]
+                    history.integral[slot] = next_integral(gap, history.integral[slot], goes_on, h)
+                history.active[slot], history.sliding[slot] = active, rows[p, SLIDES] > 0.0
+                history.impulse[slot, 0], history.impulse[slot, 1], history.impulse[slot, 2] = jx, jy, jz
+                filled, renewed = note_slot(slot, history.mark, history.listed, stamp, filled, renewed)
+            # an impact shifts and turns its nodes even where it needs no impulse
+            enters = pressed > 0.0
+            if jumps:
+                enters = enters or (gaps[p] < 0.0 and strikes[law])
+            if enters:
+                exerted.active[0] += 1 if pressed > 0.0 else 0
+                _enter(p, system.node, system.weight, (jx / kick, jy / kick, jz / kick), exerted)
+            rows[p, END] = gap
+        history.filled[LISTED], history.filled[RENEWED] = filled, renewed
+
+    return account
+
+
+@compiled(inside=True)
+def _enter(p: int, node: Indices, weight: Array, force: Vector, exerted: Exerted) -> None:
+    """Add the force [N] of pair `p` to those of its nodes."""
+    for k in range(NODES):
+        i, w = node[p, k], weight[p, k]
+        if i < 0:
+            break
+        if not exerted.marked[i]:
+            exerted.marked[i] = True
+            exerted.touched[exerted.filled[0]] = i
+            exerted.filled[0] += 1
+        for c in range(3):
+            exerted.node_force[i, c] += w * force[c]
+
+
+@compiled(inside=True)
+def add_to_tools(
+    system: System, giving: Giving | None, tools: Indices, point: Array, geometry: Array, pose: Array,
+    on_tool: Array, moments: Array, kick: float,
+) -> None:  # fmt: skip
+    """Add the reactions of pairs, after their account, to forces [N] and moments [N m] (T, 3) of tools in `pose`."""
+    rows, normal = system.rows, system.normal
+    for p in range(system.count[0]):
+        tool, pressed = tools[p], rows[p, PRESSED]
+        if tool == NO_TOOL or pressed == 0.0:
+            continue
+        end = rows[p, END]
         nx, ny, nz = normal[p, 0], normal[p, 1], normal[p, 2]
-        mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
-        gap = gaps[p] + h * (mx * nx + my * ny + mz * nz - rows[p, RATE])
-        active = stays_active(law, gap, pressed, was_active[slot])
-        jx = pressed * nx + rows[p, TANGENT]
-        jy = pressed * ny + rows[p, TANGENT + 1]
-        jz = pressed * nz + rows[p, TANGENT + 2]
-        if pressed > 0.0 or active:
-            integral[slot] = next_integral(law, gap, integral[slot], active, h)
-            was_active[slot], sliding[slot] = active, rows[p, SLIDES] > 0.0
-            impulse[slot, 0], impulse[slot, 1], impulse[slot, 2] = jx, jy, jz
-            filled, renewed = note_slot(slot, mark, listed, stamp, filled, renewed)
-        if pressed == 0.0 and not is_impact(laws, tool, gaps[p]):
-            continue  # an impact shifts and turns its nodes even where it needs no impulse
-        fx, fy, fz = jx / kick, jy / kick, jz / kick
-        pushing += 1 if pressed > 0.0 else 0
-        for k in range(NODES):
-            i = node[p, k]
-            if i < 0:
-                break
-            if not marked[i]:
-                marked[i] = True
-                touched[nodes] = i
-                nodes += 1
-            w = weight[p, k]
-            on_node[i, 0] += w * fx
-            on_node[i, 1] += w * fy
-            on_node[i, 2] += w * fz
-        if tool != NO_TOOL:
-            if pushed[p] != NO_TOOL:
-                rx, ry, rz = rows[p, ARM], rows[p, ARM + 1], rows[p, ARM + 2]
-            else:
-                px, py, pz = point[p, 0] + gap * nx, point[p, 1] + gap * ny, point[p, 2] + gap * nz
-                rx, ry, rz = arm_of(geometry, pose, tool, px, py, pz)
-            add_to_tool(tool, rx, ry, rz, fx, fy, fz, exerted.tool_force, exerted.tool_moment)
-    history.filled[LISTED], history.filled[RENEWED] = filled, renewed
-    exerted.filled[0], exerted.active[0] = nodes, pushing
+        px, py, pz = point[p, 0] + end * nx, point[p, 1] + end * ny, point[p, 2] + end * nz
+        arm = arm_of(geometry, pose, tool, px, py, pz)
+        if giving is not None:  # noqa: SIM102
+            if giving.pushed[p] != NO_TOOL:
+                arm = (rows[p, ARM], rows[p, ARM + 1], rows[p, ARM + 2])
+        fx = (pressed * nx + rows[p, TANGENT]) / kick
+        fy = (pressed * ny + rows[p, TANGENT + 1]) / kick
+        fz = (pressed * nz + rows[p, TANGENT + 2]) / kick
+        on_tool[tool, 0] -= fx
+        on_tool[tool, 1] -= fy
+        on_tool[tool, 2] -= fz
+        moments[tool, 0] -= arm[1] * fz - arm[2] * fy
+        moments[tool, 1] -= arm[2] * fx - arm[0] * fz
+        moments[tool, 2] -= arm[0] * fy - arm[1] * fx

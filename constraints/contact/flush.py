@@ -22,12 +22,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.nearest import at_shares
-from rheotwin.constraints.contact.surface import ContactSurface, face_normal
-from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, minus, plus, row, times, unit
+from rheotwin.constraints.contact.surface import Edges, Faces, Touch, face_normal
+from rheotwin.constraints.contact.vectors import Vector, at_shares, cross, dot, length, minus, plus, row, times, unit
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 RIM, KEPT = 1e-3, 2.0
 """How far beside a face, as a share of its length, a vertex still touches it, and how much further if it did before."""
@@ -42,15 +42,9 @@ SAME = 0.7
 
 
 @compiled(inside=True)
-def plane_shares(surface: ContactSurface, x: Array, face: int, p: Vector) -> Vector:
-    """Return the shares of the foot of p on the plane of a face; they sum to one."""
-    a = row(x, surface.face[face, 0])
-    u, y = minus(row(x, surface.face[face, 1]), a), minus(p, a)
-    if surface.dimension == 2:
-        square = dot(u, u)
-        r = dot(y, u) / square if square > 0.0 else 0.0
-        return 1.0 - r, r, 0.0
-    w = minus(row(x, surface.face[face, 2]), a)
+def plane_shares(a: Vector, b: Vector, c: Vector, p: Vector) -> Vector:
+    """Return the shares of the foot of p on the plane of abc; they sum to one."""
+    u, w, y = minus(b, a), minus(c, a), minus(p, a)
     n = cross(u, w)
     square = dot(n, n)
     if square == 0.0:
@@ -60,23 +54,23 @@ def plane_shares(surface: ContactSurface, x: Array, face: int, p: Vector) -> Vec
 
 
 @compiled(inside=True)
-def lies_flush(surface: ContactSurface, x: Array, vertex: int, normal: Vector) -> bool:
+def lies_flush(faces: Faces, across: Indices, x: Array, vertex: int, normal: Vector) -> bool:
     """Tell whether one of the faces around a vertex looks against a unit normal."""
-    for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
-        own = face_normal(surface, x, surface.around_face[k])
+    for k in range(faces.offset[vertex], faces.offset[vertex + 1]):
+        own = face_normal(faces, across, x, faces.around[k])
         if dot(own, normal) < -FLUSH * length(own):
             return True
     return False
 
 
 @compiled(inside=True)
-def _even_normal(surface: ContactSurface, x: Array, face: int, shares: Vector) -> Vector:
+def _even_normal(faces: Faces, across: Indices, x: Array, face: int, shares: Vector) -> Vector:
     """Return the unit normal that goes from corner to corner of a face with the shares of a point."""
-    own, total = unit(face_normal(surface, x, face)), (0.0, 0.0, 0.0)
-    for corner in range(surface.dimension):
-        vertex, mean = surface.face_vertex[face, corner], (0.0, 0.0, 0.0)
-        for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
-            other = face_normal(surface, x, surface.around_face[k])
+    own, total = unit(face_normal(faces, across, x, face)), (0.0, 0.0, 0.0)
+    for corner in range(3):
+        vertex, mean = faces.vertex[face, corner], (0.0, 0.0, 0.0)
+        for k in range(faces.offset[vertex], faces.offset[vertex + 1]):
+            other = face_normal(faces, across, x, faces.around[k])
             if dot(other, own) > SAME * length(other):
                 mean = plus(mean, 1.0, other)
         total = plus(total, shares[corner], unit(mean))
@@ -84,45 +78,46 @@ def _even_normal(surface: ContactSurface, x: Array, face: int, shares: Vector) -
 
 
 @compiled(inside=True)
-def flush_touch(
-    surface: ContactSurface, x: Array, vertex: int, face: int, shares: Vector, lasts: bool
-) -> tuple[bool, float, Vector, Vector]:
-    """Tell whether a vertex touches the plane of a face it is flush with; return gap [m], normal and shares there.
+def flush_touch(faces: Faces, across: Indices, x: Array, node: int, vertex: int, touch: Touch, lasts: bool) -> Touch:
+    """Return the touch of a vertex with the plane of the face that it is flush with, or the same where it is not.
 
-    `shares` are those of its nearest point on the face, `lasts` says that it touched in the last step.
+    `touch` is that with its nearest point on the face, `lasts` says that it touched in the last step.
     """
-    p, last = row(x, surface.vertex[vertex]), surface.face[face, surface.dimension - 1]
-    foot = at_shares(shares, row(x, surface.face[face, 0]), row(x, surface.face[face, 1]), row(x, last))
-    normal = face_normal(surface, x, face)
+    face, _, _, shares = touch
+    p, a, b, c = (
+        row(x, node),
+        row(x, faces.corner[face, 0]),
+        row(x, faces.corner[face, 1]),
+        row(x, faces.corner[face, 2]),
+    )
+    normal = face_normal(faces, across, x, face)
     side = np.sqrt(length(normal))
     normal = unit(normal)
-    away = minus(p, foot)
+    away = minus(p, at_shares(shares, a, b, c))
     height = dot(away, normal)
     beside = length(plus(away, -height, normal))
     rim = (KEPT if lasts else 1.0) * RIM * side
-    if surface.dimension == 2 or beside > rim or (beside > OVER * side and height < -BELOW * side):
-        return False, height, normal, shares
-    if not lies_flush(surface, x, vertex, normal):
-        return False, height, normal, shares
-    even = _even_normal(surface, x, face, shares)
+    if beside > rim or (beside > OVER * side and height < -BELOW * side):
+        return touch
+    if not lies_flush(faces, across, x, vertex, normal):
+        return touch
+    even = _even_normal(faces, across, x, face, shares)
     gap = height / dot(even, normal)
-    return True, gap, even, plane_shares(surface, x, face, plus(p, -gap, even))
+    return face, gap, even, plane_shares(a, b, c, plus(p, -gap, even))
 
 
 @compiled(inside=True)
-def _faces_along(surface: ContactSurface, x: Array, edge: int, normal: Vector) -> float:
+def _faces_along(edges: Edges, x: Array, edge: int, normal: Vector) -> float:
     """Return the most that the unit normal of a face at an edge has along a unit normal."""
-    a = row(x, surface.edge[edge, 0])
-    along = minus(row(x, surface.edge[edge, 1]), a)
-    first = unit(cross(along, minus(row(x, surface.edge_opposite[edge, 0]), a)))
-    second = unit(cross(minus(row(x, surface.edge_opposite[edge, 1]), a), along))
+    a = row(x, edges.ends[edge, 0])
+    along = minus(row(x, edges.ends[edge, 1]), a)
+    first = unit(cross(along, minus(row(x, edges.opposite[edge, 0]), a)))
+    second = unit(cross(minus(row(x, edges.opposite[edge, 1]), a), along))
     return max(dot(first, normal), dot(second, normal))
 
 
 @compiled(inside=True)
-def vertices_hold(
-    surface: ContactSurface, x: Array, first: int, second: int, normal: Vector, a: float, b: float
-) -> bool:
+def vertices_hold(edges: Edges, x: Array, first: int, second: int, normal: Vector, a: float, b: float) -> bool:
     """Tell whether vertices at the rims of flush faces do the work of two edges that cross there.
 
     That is so where the edges cross within the share `RIM` of an end, or where neither leaves the other by more than
@@ -130,12 +125,12 @@ def vertices_hold(
     from the second to the first, a and b are the shares.
     """
     against = times(-1.0, normal)
-    if _faces_along(surface, x, first, against) < FLUSH or _faces_along(surface, x, second, normal) < FLUSH:
+    if _faces_along(edges, x, first, against) < FLUSH or _faces_along(edges, x, second, normal) < FLUSH:
         return False
     if min(a, 1.0 - a, b, 1.0 - b) <= RIM:
         return True
-    i, k = row(x, surface.edge[first, 0]), row(x, surface.edge[second, 0])
-    u, w = minus(row(x, surface.edge[first, 1]), i), minus(row(x, surface.edge[second, 1]), k)
+    i, k = row(x, edges.ends[first, 0]), row(x, edges.ends[second, 0])
+    u, w = minus(row(x, edges.ends[first, 1]), i), minus(row(x, edges.ends[second, 1]), k)
     long, short = length(u), length(w)
     along = times(1.0 / long, u)
     run, rise = dot(w, along), dot(w, cross(normal, along))

@@ -22,23 +22,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.mobility import (
-    CONSTANT,
-    NORMAL_RESPONSE,
-    RATE,
-    ROW,
-    SLOPE,
-    TURN,
-    motion_of,
-)
-from rheotwin.constraints.contact.packed_law import IMPULSE, KIND
-from rheotwin.constraints.contact.pairs import NO_TOOL
-from rheotwin.constraints.contact.rounds import VISITS, visit_until_still
+from rheotwin.constraints.contact.mobility import CONSTANT, NORMAL_RESPONSE, RATE, ROW, SLOPE, TURN, Giving, motion_of
+from rheotwin.constraints.contact.pairs import Pairs
+from rheotwin.constraints.contact.rounds import ROUNDS, VISITS, Mixing, System, begin_rounds, round_stages
+from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.int64]
 
 
 class Shifts(NamedTuple):
@@ -60,53 +53,58 @@ def no_shifts(nodes: int, tools: int, pairs: int) -> Shifts:
 
 
 @compiled(inside=True)
-def is_impact(laws: Array, tool: int, gap: float) -> bool:
-    """Tell whether a pair has run into each other in this step and obeys the law of impacts."""
-    return gap < 0.0 and laws[tool if tool != NO_TOOL else laws.shape[0] - 1, KIND] == IMPULSE
-
-
-@compiled(inside=True)
-def _find_impacts(contacts: Contacts, shifts: Shifts) -> bool:
-    """Prepare the rows of the shifts; False if there are no impacts."""
-    pairs, rows, laws, mine, found = contacts.pairs, contacts.impulses.rows, contacts.laws, shifts.rows, False
+def find_impacts(
+    pairs: Pairs, strikes: Flags, rows: Array, mine: Array, others: Flags, course: Array, settled: float, ahead: int
+) -> int:
+    """Prepare the rows of the shifts; skip `ahead` stages if there are no impacts."""
+    found = False
+    begin_rounds(course, settled)
     for p in range(pairs.count[0]):
         for column in range(ROW):
             mine[p, column] = 0.0
-        shifts.others[p] = not is_impact(laws, pairs.tool[p], pairs.gap[p])
-        if shifts.others[p]:
+        others[p] = not (pairs.gap[p] < 0.0 and strikes[pairs.tool[p]])  # NO_TOOL: the last law
+        if others[p]:
             continue
         found = True
         for column in range(TURN, TURN + 3):
             mine[p, column] = rows[p, column]
-    return found
+    return 0 if found else ahead
 
 
 @compiled(inside=True)
-def _prepare_lifts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> None:
+def prepare_lifts(system: System, gaps: Array, giving: Giving | None, mine: Array, others: Flags, h: float) -> None:
     """Write the rows gap >= 0 of the lifts, of the gap at the end of the step."""
-    pairs, rows, pushed = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed
-    node, weight, normal, gaps = pairs.node, pairs.weight, pairs.normal, pairs.gap
-    tool_v, mine = contacts.tools.motion.velocity, shifts.rows
-    for p in range(pairs.count[0]):
-        if shifts.others[p] or rows[p, NORMAL_RESPONSE] == 0.0:
+    rows, normal = system.rows, system.normal
+    for p in range(system.count[0]):
+        if others[p] or rows[p, NORMAL_RESPONSE] == 0.0:
             continue
-        ux, uy, uz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
+        ux, uy, uz = motion_of(p, system.node, system.weight, rows, system.y, giving, 1.0)
         rate = ux * normal[p, 0] + uy * normal[p, 1] + uz * normal[p, 2]
         mine[p, SLOPE], mine[p, CONSTANT] = 1.0, gaps[p] + h * (rate - rows[p, RATE])
         mine[p, NORMAL_RESPONSE] = rows[p, NORMAL_RESPONSE]
 
 
 @compiled(inside=True)
-def place_impacts(contacts: Contacts, shifts: Shifts, v: Array, h: float) -> None:
-    """Find by what places have to be lifted after impacts before they move by h v; poses are; after `settle`."""
-    if not _find_impacts(contacts, shifts):
-        return
-    _prepare_lifts(contacts, shifts, v, h)
-    pose, moved = contacts.tools.motion.pose, shifts.tools
-    still = contacts.lumped.settled
-    rounds = visit_until_still(contacts, shifts.rows, shifts.others, shifts.nodes, moved, still)
-    contacts.impulses.visits[4] += rounds > VISITS
+def lift_tools(course: Array, visits: Indices, pose: Array, moved: Array) -> None:
+    """Move poses (T, 4) by what impacts have shifted them, and note whether that has settled."""
+    visits[4] += course[ROUNDS] > VISITS
     for tool in range(pose.shape[0]):
         for c in range(4):
             pose[tool, c] += moved[tool, c]
             moved[tool, c] = 0.0
+
+
+def impact_stages(
+    system: System, giving: Giving | None, pairs: Pairs, strikes: Flags, mixing: Mixing, shifts: Shifts,
+    visits: Indices, pose: Array, settled: float,
+) -> list[Stage]:  # fmt: skip
+    """Return the stages that find by what places have to be lifted after impacts before they move by h v; poses are."""
+    lifts = system._replace(rows=shifts.rows, alone=shifts.others, y=shifts.nodes)
+    moved = None if giving is None else giving._replace(moves=shifts.tools)
+    lifting = [
+        Stage(prepare_lifts, (system, pairs.gap, giving, shifts.rows, shifts.others, STEP)),
+        *round_stages(lifts, moved, mixing, None, None),
+        Stage(lift_tools, (mixing.course, visits, pose, shifts.tools)),
+    ]
+    finding = (pairs, strikes, system.rows, shifts.rows, shifts.others, mixing.course, settled, len(lifting))
+    return [Stage(find_impacts, finding), *lifting]

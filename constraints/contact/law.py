@@ -1,14 +1,8 @@
-"""The contact law: what normal force belongs to a gap, and what friction to a normal force (spec 8).
+"""The contact law of one pair of partners: its name, its numbers, and those of its friction (spec 8).
 
-    penalty      lambda = max(0, -K g - C g')                           rests at g = -m g/K
-    integrated   lambda = max(0, -K g - C g' - I J),  J = int g dt <= 0 rests at g = 0; needs I < C K/m
-      `region`   J goes on while g <= delta outside of the surface and is forgotten beyond
-      `offset`   -K (g - delta) instead of -K g, active for g < delta   rests at max(0, delta - m g/K)
-    exact        g >= 0, lambda >= 0, lambda g = 0 at the end of each step
-    impulse      exact, and what closes with g' < 0 parts with -e g'
-
-Friction: |t| <= mu lambda; sticking up to `static_friction`, sliding against the slip with `friction`. `exact`
-projects on the cone, `regularised` takes mu lambda v_t/max(|v_t|, slip_speed).
+What normal force belongs to a gap says each file in `laws`. Friction: |t| <= mu lambda; sticking up to
+`static_friction`, sliding against the slip with `friction`. `exact` projects on the cone, `regularised` takes
+mu lambda v_t/max(|v_t|, slip_speed).
 """
 
 from __future__ import annotations
@@ -18,8 +12,8 @@ from math import inf
 from typing import Literal, get_args
 
 from rheotwin.errors import RheotwinError
+from rheotwin.scene.contact import NEEDED, LawName
 
-LawName = Literal["exact", "penalty", "integrated", "impulse"]
 FrictionRule = Literal["exact", "regularised"]
 
 
@@ -56,8 +50,9 @@ class ContactLaw:
                 raise RheotwinError(f"contact law: {name} is {getattr(self, name)}; give a finite number from 0 on")
         if not 0.0 <= self.restitution <= 1.0:
             raise RheotwinError(f"contact law: restitution is {self.restitution}; give a number from 0 to 1")
-        if self.law in ("penalty", "integrated") and self.stiffness == 0.0:
-            raise RheotwinError(f"contact law: '{self.law}' needs a stiffness above 0")
+        for name in NEEDED.get(self.law, ())[:1]:
+            if getattr(self, name) == 0.0:
+                raise RheotwinError(f"contact law: '{self.law}' needs a {name} above 0")
         self._check_friction()
 
     def _check_friction(self) -> None:

@@ -1,230 +1,170 @@
 """Contacts at tools in a step of lumped masses, in closed form where a node touches one tool and nothing else.
 
-A free node with mass m at a tool that does not give way has the response W = 1/m in every direction, so that its law
-and friction are solved on the spot: no pairs, no rounds. All other contacts are listed as pairs for `settle`.
+A node of mass m at a tool that does not give way has the response W = 1/m in every direction, so that with slope,
+constant and compliance of its law (`laws.form`) the impulse is
+
+    P = max(0, -(slope g' + constant)/(slope W + compliance)),    J = P n + T,    v <- v + W J
+
+T the friction of `friction` against the slip (v - v_surface) - g' n: no pairs, no rounds. All other contacts are listed
+as pairs for `settle`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.history import LISTED, RENEWED, STAMP, History, note_slot
-from rheotwin.constraints.contact.lone_block import (
-    BLOCK,
-    END,
-    GAP,
-    IMPULSE_X,
-    IMPULSE_Y,
-    IMPULSE_Z,
-    INTEGRAL,
-    NORMAL_X,
-    PRESSED,
-    SLIDING,
-    STAYS,
-    VELOCITY_X,
-    VELOCITY_Y,
-    VELOCITY_Z,
-    Block,
-    block_wrench,
-    goes_on,
-    rubs,
-    solve_block,
-)
-from rheotwin.constraints.contact.lone_look import list_others, look, recall
-from rheotwin.constraints.contact.packed_law import (
-    IMPULSE,
-    INTEGRATED,
-    KIND,
-    Law,
-    law_of,
+from rheotwin.constraints.contact.laws.form import (
+    FRICTION,
+    RESTITUTION,
+    SLIP_SPEED,
+    STATIC_FRICTION,
+    Numbers,
     next_integral,
+    normal,
+    row_of,
+    stays_of,
 )
-from rheotwin.constraints.contact.pairs import NODES
-from rheotwin.constraints.contact.tool_pairs import tool_gap
-from rheotwin.constraints.tools import AXIS
+from rheotwin.constraints.contact.mobility import exact_friction, regularised_friction
+from rheotwin.constraints.contact.near_tools import Seen
+from rheotwin.constraints.contact.pairs import LISTED, NO_NODE, NODES, RENEWED, STAMP, History, Pairs, note_slot
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 @compiled(inside=True)
-def _count_uses(contact: Any, x: Array, v: Array, h: float) -> None:
-    """Count the pairs between bodies that each node is in and the tools within reach of which it is."""
-    uses, pairs, near, tools = contact.contacts.impulses.uses, contact.contacts.pairs, contact.close, contact.tools
-    poses, candidate = contact.contacts.tools.motion.end, tools.candidate
-    for p in range(pairs.count[0]):
-        for k in range(NODES):
-            if pairs.node[p, k] >= 0:
-                uses[pairs.node[p, k]] += 1
-    for tool in range(tools.shape.shape[0]):
-        first, pose, reach = tools.offset[tool], poses[tool], contact.reach[tool]
-        for row in range(first, first + near.counts[tool]):
-            k = near.rows[row]
-            i = near.place[k]
-            at = (x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2])
-            gap, _ = tool_gap(tools, tool, pose, at, reach, near.waiting, near.squares)
-            uses[candidate[k]] += 1 if gap <= reach else 0
+def list_others(
+    seen: Seen, candidate: Indices, response: Array | None, uses: Indices, tool: int, place: Indices, v: Array,
+    pairs: Pairs, speed: Array,
+) -> None:  # fmt: skip
+    """List the contacts of a tool as pairs, but lone ones where those with a `response` can be."""
+    p = pairs.count[0]
+    for at in range(seen.count[0]):
+        k = seen.slot[at]
+        i = candidate[k]
+        if response is not None:  # noqa: SIM102
+            if response[k] > 0.0 and uses[i] == 1:
+                continue
+        gap = seen.gap[at]
+        for c in range(3):
+            speed[i, c] = v[place[i], c]
+            pairs.normal[p, c] = seen.normal[at, c]
+            pairs.point[p, c] = seen.place[at, c] - gap * seen.normal[at, c]
+        pairs.node[p, 0], pairs.weight[p, 0] = i, 1.0
+        for other in range(1, NODES):
+            pairs.node[p, other], pairs.weight[p, other] = NO_NODE, 0.0
+        pairs.gap[p], pairs.tool[p], pairs.slot[p] = gap, tool, k
+        p += 1
+    pairs.count[0] = p
 
 
-@compiled(inside=True, merged=True)
-def meet_tools(contact: Any, x: Array, v: Array, h: float, kick: float, may_be_lone: bool) -> float:
-    """Settle lone contacts in velocities v (n, 3) [m/s] and places x (n, 3) [m], and list all others as pairs.
+class Rigid(NamedTuple):
+    """A tool that does not give way: its geometry, pose (4,) at the end of the step and velocity (4,)."""
 
-    Candidates are looked at where x + h v. Returns a bound of the squared speed [m2/s2] at which nodes
-    settled here move in the step, shifts included.
+    geometry: Array
+    pose: Array
+    velocity: Array
+
+
+class Wrench(NamedTuple):
+    """What lone contacts of a tool exert on it: force (3,) [N] and moment (3,) [N m]; `active` (1,) counts them."""
+
+    force: Array
+    moment: Array
+    active: Indices
+
+
+@cache
+def meeting(name: str, friction: str) -> Any:
+    """Return the stage that settles the lone contacts of a tool with this law and `friction`, "" without.
+
+    `before` (N, 3) [m/s] are velocities before the forces of the step have acted, None where nothing bounces. `square`
+    (1,) [m2/s2] grows to a bound of the squared speed at which nodes settled here move in the step, shifts included.
     """
-    tools, pairs, contacts = contact.tools, contact.contacts.pairs, contact.contacts
-    shared = tools.shape.shape[0] > 1 or pairs.count[0] > 0
-    if may_be_lone and shared:
-        _count_uses(contact, x, v, h)
-    largest = 0.0
-    for tool in range(tools.shape.shape[0]):
-        ease = contacts.tools.drives.inverse_mass[tool]
-        rigid = ease[0] + ease[1] + ease[2] + ease[3] == 0.0
-        largest = max(
-            largest, _meet_tool(contact, tool, x, v, h, may_be_lone and rigid, shared, may_be_lone and shared)
-        )
-    if may_be_lone and shared:
-        _zero_uses(contact)
-    return largest
+    row, stays, kind = row_of((name,)), stays_of((name,)), normal(name)
+    integrates, strikes = kind.integrates, kind.strikes
+    rubs, regularised = friction != "", friction == "regularised"
+
+    @compiled(inside=True, vectors=True)
+    def meet(
+        seen: Seen, candidate: Indices, response: Array, uses: Indices, place: Indices, rigid: Rigid, law: Numbers,
+        before: Array | None, history: History, wrench: Wrench, x: Array, v: Array, square: Array, h: float,
+    ) -> None:  # fmt: skip
+        geometry, pose, tool = rigid.geometry, rigid.pose, rigid.velocity
+        cx, cy, cz = geometry[0] + pose[0], geometry[1] + pose[1], geometry[2] + pose[2]
+        # the axis times the rate of turning
+        sx, sy, sz = tool[3] * geometry[3], tool[3] * geometry[4], tool[3] * geometry[5]
+        fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        listed, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
+        for at in range(seen.count[0]):
+            k = seen.slot[at]
+            w, i = response[k], place[candidate[k]]
+            if w == 0.0 or uses[candidate[k]] != 1:
+                continue
+            gap, nx, ny, nz = seen.gap[at], seen.normal[at, 0], seen.normal[at, 1], seen.normal[at, 2]
+            rx = seen.place[at, 0] - gap * nx - cx
+            ry = seen.place[at, 1] - gap * ny - cy
+            rz = seen.place[at, 2] - gap * nz - cz
+            mx, my, mz = tool[0] + sy * rz - sz * ry, tool[1] + sz * rx - sx * rz, tool[2] + sx * ry - sy * rx
+            ux, uy, uz = v[i, 0] - mx, v[i, 1] - my, v[i, 2] - mz
+            rate, closing = ux * nx + uy * ny + uz * nz, 0.0
+            if before is not None:
+                j = candidate[k]
+                closing = (before[j, 0] - mx) * nx + (before[j, 1] - my) * ny + (before[j, 2] - mz) * nz
+            was = history.active[k]
+            integral = history.integral[k] if integrates else 0.0
+            slope, constant, compliance = row(law, gap, rate, closing, integral, was, h, h)
+            pressed = max(0.0, -(slope * rate + constant) / (slope * w + compliance))
+            end = gap + h * w * pressed
+            goes_on, slides = stays(law, end, pressed, was), False
+            jx, jy, jz = pressed * nx, pressed * ny, pressed * nz
+            if rubs:
+                slip = (ux - rate * nx, uy - rate * ny, uz - rate * nz)
+                if regularised:
+                    rub, slides = regularised_friction(slip, w, law[FRICTION] * pressed, law[SLIP_SPEED])
+                else:
+                    most = law[FRICTION] if was and history.sliding[k] else law[STATIC_FRICTION]
+                    rub, slides = exact_friction(slip, w, most * pressed, law[FRICTION] * pressed)
+                jx, jy, jz = jx + rub[0], jy + rub[1], jz + rub[2]
+            if pressed > 0.0 or goes_on:
+                history.active[k] = goes_on
+                history.impulse[k, 0], history.impulse[k, 1], history.impulse[k, 2] = jx, jy, jz
+                if integrates:
+                    history.integral[k] = next_integral(end, integral, goes_on, h)
+                if rubs:
+                    history.sliding[k] = slides and pressed > 0.0
+                listed, renewed = note_slot(k, history.mark, history.listed, stamp, listed, renewed)
+            vx, vy, vz = v[i, 0] + w * jx, v[i, 1] + w * jy, v[i, 2] + w * jz
+            if pressed > 0.0:
+                v[i, 0], v[i, 1], v[i, 2] = vx, vy, vz
+                square[0] = max(square[0], vx * vx + vy * vy + vz * vz)
+                wrench.active[0] += 1
+                # forces act at the nodes, which a spring holds a little inside of the surface
+                rx, ry, rz = rx + end * nx, ry + end * ny, rz + end * nz
+                fx, fy, fz = fx + jx, fy + jy, fz + jz
+                tx, ty, tz = tx + ry * jz - rz * jy, ty + rz * jx - rx * jz, tz + rx * jy - ry * jx
+            if strikes and end < 0.0 and gap < 0.0:  # still inside after an impact: lifted without a velocity
+                x[i, 0], x[i, 1], x[i, 2] = x[i, 0] - end * nx, x[i, 1] - end * ny, x[i, 2] - end * nz
+                square[0] = max(square[0], 2.0 * (vx * vx + vy * vy + vz * vz + end * end / (h * h)))
+        history.filled[LISTED], history.filled[RENEWED] = listed, renewed
+        wrench.force[0], wrench.force[1], wrench.force[2] = -fx / h, -fy / h, -fz / h
+        wrench.moment[0], wrench.moment[1], wrench.moment[2] = -tx / h, -ty / h, -tz / h
+
+    return meet
 
 
-@compiled(inside=True)
-def _zero_uses(contact: Any) -> None:
-    uses, pairs, near, tools = contact.contacts.impulses.uses, contact.contacts.pairs, contact.close, contact.tools
-    for p in range(pairs.count[0]):
-        for k in range(NODES):
-            if pairs.node[p, k] >= 0:
-                uses[pairs.node[p, k]] = 0
-    for tool in range(tools.shape.shape[0]):
-        first = tools.offset[tool]
-        for row in range(first, first + near.counts[tool]):
-            uses[tools.candidate[near.rows[row]]] = 0
+def friction_of(law: Array) -> str:
+    """Return the rule of friction in a row of a table of laws, "" without."""
+    if law[STATIC_FRICTION] == 0.0:
+        return ""
+    return "regularised" if law[SLIP_SPEED] > 0.0 else "exact"
 
 
-@compiled(inside=True, merged=True)
-def _meet_tool(
-    contact: Any, tool: int, x: Array, v: Array, h: float, may_be_lone: bool, shared: bool, counted: bool
-) -> float:
-    """Do so at one tool, lone contacts by the block.
-
-    `shared` says that nodes may be in other contacts, too, `counted` that uses are, which end where one is settled.
-    """
-    tools, motion, near, block = contact.tools, contact.contacts.tools.motion, contact.close, contact.block
-    geometry, tool_v, law = tools.geometry, motion.velocity, law_of(contact.contacts.laws, tool)
-    end = motion.end
-    surface = (tool_v[tool, 0], tool_v[tool, 1], tool_v[tool, 2], tool_v[tool, 3])
-    axis = (geometry[tool, AXIS], geometry[tool, AXIS + 1], geometry[tool, AXIS + 2])
-    center = (
-        geometry[tool, 0] + end[tool, 0],
-        geometry[tool, 1] + end[tool, 1],
-        geometry[tool, 2] + end[tool, 2],
-    )
-    row, largest = tools.offset[tool], 0.0
-    last = row + near.counts[tool]
-    while row < last:
-        row, count, held = look(contact, tool, row, last, x, v, h, center)
-        if held or shared or not may_be_lone:
-            count = list_others(contact, tool, count, may_be_lone, shared, counted)
-        if count > 0:
-            recall(contact, count, law)
-            solve_block(block.numbers, count, law, surface, axis, center, h)
-            largest = max(largest, _write_back(contact, tool, count, law, x, v, h))
-            if counted:
-                _settled(contact, count)
-    return largest
-
-
-@compiled(inside=True, merged=True)
-def _settled(contact: Any, count: int) -> None:
-    """End the uses of what a block has settled, but for contacts without a force that do not go on."""
-    slot, candidate, uses = contact.block.slot, contact.tools.candidate, contact.contacts.impulses.uses
-    for at in range(count):
-        if goes_on(contact.block.numbers, at):
-            uses[candidate[slot[at]]] = 0
-
-
-@compiled(inside=True, merged=True)
-def _write_back(contact: Any, tool: int, count: int, law: Law, x: Array, v: Array, h: float) -> float:
-    """Enter what a block has found: velocities, shifts of impacts, forces and history.
-
-    Returns the bound of `meet_tools`.
-    """
-    block, exerted = contact.block, contact.exerted
-    largest, pushing = _give_velocities(block, count, v)
-    _remember(block, count, law, h, contact.contacts.history)
-    if law[KIND] == IMPULSE:
-        largest = max(largest, _lift(block, count, x, h))
-    exerted.active[0] += pushing
-    total, turning = block_wrench(block.numbers, count)
-    for c in range(3):
-        exerted.tool_force[tool, c] -= total[c] / h
-        exerted.tool_moment[tool, c] -= turning[c] / h
-    return float(largest)
-
-
-@compiled(inside=True, vectors=True)
-def _give_velocities(block: Block, count: int, v: Array) -> tuple[float, int]:
-    """Take the velocities of contacts with a force to the loop; return their largest square [m2/s2], and how many."""
-    numbers, there, largest, pushing = block.numbers, block.there, 0.0, 0
-    for at in range(np.uintp(count)):
-        if numbers[PRESSED + at] > 0.0:
-            i = np.uintp(there[at])
-            vx, vy, vz = numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at]
-            v[i, 0], v[i, 1], v[i, 2] = vx, vy, vz
-            largest = max(largest, vx * vx + vy * vy + vz * vz)
-            pushing += 1
-    return largest, pushing
-
-
-@compiled(inside=True, vectors=True)
-def _remember(block: Block, count: int, law: Law, h: float, history: History) -> None:
-    """Enter the history of contacts that have a force or go on: one quantity after the other, as registers are few."""
-    numbers, slot, active, impulse = block.numbers, block.slot, history.active, history.impulse
-    for at in range(np.uintp(count)):
-        if goes_on(numbers, at):
-            k = np.uintp(slot[at])
-            active[k] = numbers[STAYS + at] > 0.0
-            impulse[k, 0], impulse[k, 1] = numbers[IMPULSE_X + at], numbers[IMPULSE_Y + at]
-            impulse[k, 2] = numbers[IMPULSE_Z + at]
-    if law[KIND] == INTEGRATED:
-        integral = history.integral
-        for at in range(np.uintp(count)):
-            if goes_on(numbers, at):
-                stays, end = numbers[STAYS + at] > 0.0, numbers[END + at]
-                integral[np.uintp(slot[at])] = next_integral(law, end, numbers[INTEGRAL + at], stays, h)
-    if rubs(law):
-        sliding = history.sliding
-        for at in range(np.uintp(count)):
-            if goes_on(numbers, at):
-                sliding[np.uintp(slot[at])] = numbers[SLIDING + at] > 0.0
-    _list(block, count, history)
-
-
-@compiled(inside=True, vectors=True)
-def _list(block: Block, count: int, history: History) -> None:
-    """Mark the slots of contacts that have a force or go on as written in this step, and list new ones."""
-    numbers, slot, mark, listed, filled = block.numbers, block.slot, history.mark, history.listed, history.filled
-    last, renewed, stamp = filled[LISTED], filled[RENEWED], filled[STAMP]
-    for at in range(np.uintp(count)):
-        if goes_on(numbers, at):
-            place: Any = np.uintp(slot[at])
-            last, renewed = note_slot(place, mark, listed, stamp, last, renewed)
-    filled[LISTED], filled[RENEWED] = last, renewed
-
-
-@compiled(inside=True)
-def _lift(block: Block, count: int, x: Array, h: float) -> float:
-    """Lift nodes that end inside the tool after an impact; return a bound of the squared speed [m2/s2] of that."""
-    numbers, largest = block.numbers, 0.0
-    for at in range(count):
-        depth = -numbers[END + at]
-        if depth > 0.0 and numbers[GAP + at] < 0.0:
-            vx, vy, vz = numbers[VELOCITY_X + at], numbers[VELOCITY_Y + at], numbers[VELOCITY_Z + at]
-            for c in range(3):
-                x[block.there[at], c] += depth * numbers[NORMAL_X + c * BLOCK + at]
-            largest = max(largest, 2.0 * (vx * vx + vy * vy + vz * vz + depth * depth / (h * h)))
-    return float(largest)
+def bounces(law: Array) -> bool:
+    """Tell whether anything leaves a contact as an impact does."""
+    return bool(law[RESTITUTION] > 0.0)

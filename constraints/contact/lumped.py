@@ -1,4 +1,4 @@
-"""Contact in a step of nodes with lumped masses, for the compiled loops of both backends.
+"""Contact in a step of nodes with lumped masses, as stages for the programs of both backends.
 
 With supports held and all other forces in the velocities, but before places move by h v:
 
@@ -6,7 +6,8 @@ With supports held and all other forces in the velocities, but before places mov
     the touched nodes change, impacts shift their places
 
 Contacts are found and settled in the problem's own node numbers, in three dimensions and in double precision, wherever
-and however the loop keeps its nodes.
+and however the loop keeps its nodes. What a problem cannot have adds no stage: pairs, where every node touches one tool
+at most and none is held; lifts without impacts; tools that give way; searches for bodies.
 """
 
 from __future__ import annotations
@@ -18,17 +19,25 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.contacts import Contacts
 from rheotwin.constraints.contact.couple import take_couples_back
-from rheotwin.constraints.contact.detect import FINE, find_body_pairs
-from rheotwin.constraints.contact.exerted import Exerted, account, nothing_yet
-from rheotwin.constraints.contact.history import forget_others
-from rheotwin.constraints.contact.impact import Shifts, place_impacts
-from rheotwin.constraints.contact.lone import meet_tools
-from rheotwin.constraints.contact.lone_block import Block
-from rheotwin.constraints.contact.near_tools import NearTools, note_way, renew
-from rheotwin.constraints.contact.search import Look, Search
-from rheotwin.constraints.contact.settle import look_ahead, settle
+from rheotwin.constraints.contact.detect import search_stages
+from rheotwin.constraints.contact.exerted import Exerted, accounting, add_to_tools, nothing_yet
+from rheotwin.constraints.contact.impact import Shifts, impact_stages
+from rheotwin.constraints.contact.laws.form import RESTITUTION, SLIP_SPEED, STATIC_FRICTION, kinds_that, names_in
+from rheotwin.constraints.contact.lone import (
+    Rigid,
+    Wrench,
+    friction_of,
+    list_others,
+    meeting,
+)
+from rheotwin.constraints.contact.mobility import Giving
+from rheotwin.constraints.contact.near_tools import NearTools, look_stages, note_way, room_to_see
+from rheotwin.constraints.contact.pairs import count_uses, forget_others
+from rheotwin.constraints.contact.rounds import round_stages, system_of, visit_alone
+from rheotwin.constraints.contact.search import Remembered, Search
+from rheotwin.constraints.contact.settle import begin_with_last, find_alone, look_ahead, note_rounds, preparing
 from rheotwin.constraints.contact.surface import ContactSurface
-from rheotwin.constraints.contact.tool_motion import finish_tools, predict_tools
+from rheotwin.constraints.contact.tool_motion import finish_tools, tool_stages
 from rheotwin.constraints.packed import Tools
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
@@ -36,6 +45,7 @@ from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Contact(NamedTuple):
@@ -43,9 +53,10 @@ class Contact(NamedTuple):
 
     `places` (N,) says where a loop keeps each node. `begin`, `end` (N, 3) [m] and `velocity` (N, 3) [m/s] are scratch
     in the problem's numbering, `before` (N, 3) [m] is where the last step began. Contacts of tools are listed out to
-    `reach` (T,) [m], from the candidates in `close`, lone ones settled by the `block`; coordinates are good for
-    `rounding` [m]. `bodies` is None where only tools touch. `full` (1,) is 1 once a list had no room. `before_kick`
-    (N, 3) [m/s] are the velocities before the forces of a step have acted, of use where a law `bounces`.
+    `reach` (T,) [m], from the candidates in `close`; `response` (K,) is 1/m [1/kg] of candidates that no support holds,
+    0 of all others; coordinates are good for `rounding` [m]. `bodies` is None where only tools touch. `full` (1,) is
+    not 0 once a list had no room. `before_kick` (N, 3) [m/s] are the velocities before the forces of a step have acted,
+    of use where a law `bounces`.
     """
 
     contacts: Contacts
@@ -60,7 +71,7 @@ class Contact(NamedTuple):
     velocity: Array
     reach: Array
     close: NearTools
-    block: Block
+    response: Array
     rounding: float
     bodies: Any
     full: Indices
@@ -82,115 +93,157 @@ class BodyContact(NamedTuple):
     soft: bool
 
 
-@compiled(inside=True, merged=True)
-def _find_body_pairs(bodies: Any, contact: Contact, h: float) -> None:
-    if bodies is not None:
-        _list_body_pairs(bodies, contact)
-        if bodies.soft:
-            look_ahead(contact.contacts, contact.velocity, h)
+def contact_stages(
+    contact: Contact, x: Array, v: Array, reaction: Array, fastest: Now, end: Now, kick: Any = STEP, *,
+    lone: bool = True,
+) -> list[Stage]:  # fmt: skip
+    """Return the stages that change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N].
 
-
-@compiled(inside=True, allocates=True)
-def _list_body_pairs(bodies: Any, contact: Contact) -> None:
-    """List the pairs of bodies; new lists of neighbours allocate."""
-    history = contact.contacts.history
-    look = Look(
-        contact.before if bodies.soft else contact.begin,
-        contact.begin if bodies.soft else contact.end,
-        bodies.region,
-        bodies.first_slot,
-        history.feature,
-        history.active,
-        False,  # in compiled code there are no defaults
-    )
-    if find_body_pairs(bodies.surface, bodies.search, look, contact.contacts.pairs) != FINE:
-        contact.full[0] = 1
-
-
-@compiled
-def keep_apart(contact: Contact, x: Array, v: Array, reaction: Array, end: float, h: float, kick: float) -> None:
-    """Change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N] by the contact of a step.
-
-    The step of `h` [s] ends at `end` [s] and moves places by h v; forces act for `kick` [s]. All contacts are left as
-    pairs, with the rows of `mobility` and the velocities of their nodes.
-    """
-    _begin(contact, x, v, end, h, kick)
-    _find_body_pairs(contact.bodies, contact, h)
-    _finish(contact, x, v, reaction, h, kick)
-
-
-def contact_stages(contact: Contact, x: Array, v: Array, reaction: Array, fastest: Now, end: Now) -> list[Stage]:
-    """Return the stages that do the same in a step whose forces act all of it, but settle lone contacts on the spot.
-
-    `fastest` [m/s] bounds the speed of all nodes in v, infinite where nobody knows. Places change by these steps alone
-    until `forget_list`, and velocities by forces alone until the next step. What only bodies need, that touch each
-    other, is there where they can.
+    The step ends at `end` [s] and moves places by h v; forces act for `kick` [s]. `fastest` [m/s] bounds the speed of
+    all nodes in v, infinite where nobody knows. Places change by these steps alone until `forget_list`, and velocities
+    by forces alone until the next step. Contacts that share nothing are settled on the spot, unless `lone` is False:
+    then all are left as pairs, with the rows of `mobility` and the velocities of their nodes, and velocities before
+    the next kick are not kept here.
     """
     contacts, bodies, exerted = contact.contacts, contact.bodies, contact.exerted
-    tools, u, square = contacts.tools, contact.velocity, np.zeros(1)
-    alone = contact._replace(bodies=None)
-    moving = (contact.close, contact.tools, tools.motion.end, contact.reach, x, v, STEP, fastest, contact.rounding)
+    tools, u, square, pairs = contacts.tools, contact.velocity, np.zeros(1), contacts.pairs
     stages = [
-        Stage(predict_tools, (contact.tools.tables, tools.drives, tools.motion, end, STEP, STEP)),
-        Stage(renew, moving),
-        Stage(_open, (exerted, contacts.pairs.count, contacts.impulses.visits, STEP)),
+        *tool_stages(contact.tools.tables, tools.drives, tools.motion, end, kick),
+        Stage(nothing_yet, (exerted, pairs.count, contacts.impulses.uses, contacts.impulses.visits, square, kick)),
     ]
     if bodies is not None:
-        stages += [Stage(_fetch, (alone, x, v, STEP)), Stage(_list_body_pairs, (bodies, alone))]
-        stages += [Stage(look_ahead, (contacts, u, STEP))] if bodies.soft else []
-    stages += [Stage(meet_tools, (alone, x, v, STEP, STEP, True), into=square)]
-    coupled = [
-        Stage(settle, (contacts, u, contact.before_kick, STEP, STEP)),
-        Stage(place_impacts, (contacts, contact.shifts, u, STEP)),
-    ]
-    if bodies is not None:
-        kept = (contacts, contact.shifts, contact.begin, u, exerted)
-        coupled += [Stage(take_couples_back, (*kept, bodies.surface.dimension, STEP))]
-    coupled += [
-        Stage(account, (contacts, u, exerted, STEP, STEP)),
-        Stage(_hand_back, (alone, x, v, reaction, square, STEP)),
-    ]
+        fetching = (contact.near, contact.places, contact.before, contact.begin, contact.end, u, x, v, STEP)
+        where = (contact.before, contact.begin) if bodies.soft else (contact.begin, contact.end)
+        remembered = Remembered(contacts.history.feature, contacts.history.active)
+        kept = (bodies.region, remembered, bodies.first_slot, pairs, contact.full)
+        stages += [Stage(_fetch, fetching), *search_stages(bodies.surface, bodies.search, *where, *kept)]
+        if bodies.soft:
+            stages += [Stage(look_ahead, (pairs.count, pairs.node, pairs.weight, pairs.normal, pairs.gap, u, STEP))]
+    meeting_stages, listed = _meet_tools(contact, x, v, fastest, square, lone)
+    stages += meeting_stages
+    looks = lone and contact.bounces
+    if listed.any():
+        stages += _settle_pairs(contact, listed, x, v, reaction, square, kick)
     return [
         *stages,
-        Stage(_pass_without_pairs, (contacts.pairs.count, len(coupled))),
-        *coupled,
         Stage(forget_others, (contacts.history,)),
-        Stage(finish_tools, (tools.drives, tools.motion, STEP)),
-        Stage(_note, (contact.close, fastest, square, STEP)),
-        *([Stage(_look_back, (alone, v))] if contact.bounces else []),
+        Stage(finish_tools, (tools.drives.free, tools.motion.pose, tools.motion.end, tools.motion.velocity, STEP)),
+        Stage(note_way, (contact.close.way, fastest, square, STEP)),
+        *([Stage(_look_back, (contact.near, contact.places, contact.before_kick, v))] if looks else []),
     ]
 
 
-@compiled
-def _open(exerted: Exerted, count: Indices, visits: Indices, kick: float) -> None:
-    """Clear what the last step has left."""
-    nothing_yet(exerted)
-    exerted.duration[0], count[0], visits[0] = kick, 0, 0
+def _meet_tools(
+    contact: Contact, x: Array, v: Array, fastest: Now, square: Array, lone: bool
+) -> tuple[list[Stage], Flags]:
+    """Return the stages that settle lone contacts and list all others, and the laws under which there can be any."""
+    contacts, tools, exerted = contact.contacts, contact.tools, contact.exerted
+    candidate, uses, pairs, motion = tools.candidate, contacts.impulses.uses, contacts.pairs, contacts.tools.motion
+    bodies, laws = contact.bodies, contacts.laws
+    shares = np.bincount(candidate, minlength=len(uses))
+    if bodies is not None:
+        shares[bodies.surface.vertex] += 1
+    seen = [room_to_see(int(many)) for many in np.diff(tools.offset)]
+    stages: list[Stage] = []
+    settling, listed = [], np.zeros(len(laws), np.bool_)
+    listed[-1] = bodies is not None
+    if bodies is not None:
+        stages += [Stage(count_uses, (pairs.node, pairs.count, uses))]
+    stages += look_stages(tools, contact.close, seen, uses, contact.reach, motion.end, x, v, fastest, contact.rounding)
+    for tool in range(len(tools.shape)):
+        rows = slice(int(tools.offset[tool]), int(tools.offset[tool + 1]))
+        light = contacts.tools.drives.inverse_mass[tool].any()
+        can_be_lone = lone and not light and bool((contact.response[rows] > 0.0).any())
+        if not can_be_lone or (contact.response[rows] == 0.0).any() or (shares[candidate[rows]] > 1).any():
+            listed[tool] = rows.stop > rows.start
+            response = contact.response if can_be_lone else None
+            whose = (candidate, response, uses, tool, contact.places, v, pairs, contact.velocity)
+            stages += [Stage(list_others, (seen[tool], *whose))]
+        if can_be_lone:
+            name, law = names_in(laws[tool : tool + 1])[0], laws[tool]
+            rigid = Rigid(tools.geometry[tool], motion.end[tool], motion.velocity[tool])
+            wrench = Wrench(exerted.tool_force[tool], exerted.tool_moment[tool], exerted.active)
+            before = contact.before_kick if law[RESTITUTION] > 0.0 else None
+            there = (seen[tool], candidate, contact.response, uses, contact.places, rigid, _Numbers(*law.tolist()))
+            change = (before, contacts.history, wrench, x, v, square, STEP)
+            settling += [Stage(meeting(name, friction_of(law)), (*there, *change))]
+    return stages + settling, listed
 
 
-@compiled
+def _settle_pairs(
+    contact: Contact, listed: Flags, x: Array, v: Array, reaction: Array, square: Array, kick: Any
+) -> list[Stage]:
+    """Return the stages that settle pairs under the laws `listed`, account for them, and hand back what has changed."""
+    contacts, bodies, exerted, tools = contact.contacts, contact.bodies, contact.exerted, contact.contacts.tools
+    pairs, laws, impulses, lumped = contacts.pairs, contacts.laws, contacts.impulses, contacts.lumped
+    u, history, motion, mixing = contact.velocity, contacts.history, tools.motion, impulses.mixing
+    names, strikes, integrates = names_in(laws[listed]), kinds_that(laws, "strikes"), kinds_that(laws, "integrates")
+    rubs = tuple(True if laws[listed, column].any() else None for column in (STATIC_FRICTION, SLIP_SPEED))
+    giving: Giving | None = None
+    if tools.drives.inverse_mass.any():
+        giving = Giving(impulses.pushed, tools.drives.inverse_mass, motion.velocity, motion.pose)
+    system = system_of(pairs, impulses.rows, impulses.alone, lumped.ease, u)
+    before = contact.before_kick if contact.bounces else None
+    remembered = (history.active, history.sliding, history.integral)
+    others = [
+        Stage(
+            begin_with_last,
+            (system, giving, pairs.tool, pairs.slot, strikes, history.impulse, mixing.course, lumped.settled, STEP),
+        ),
+        *round_stages(system, giving, mixing, *rubs),
+        Stage(note_rounds, (mixing.course, impulses.visits)),
+    ]
+    acting = (tools.geometry, motion, giving, u, before, STEP, kick)
+    stages = [
+        Stage(preparing(names), (pairs, *remembered, laws, impulses.rows, lumped.ease, *acting)),
+        Stage(find_alone, (pairs.count, pairs.node, giving, lumped.loose, impulses.uses, impulses.alone)),
+        Stage(visit_alone, (system, giving, *rubs, len(others))),
+        *others,
+    ]
+    if strikes[listed].any():
+        lifted = (contact.shifts, impulses.visits, motion.pose, lumped.settled)
+        stages += impact_stages(system, giving, pairs, strikes, mixing, *lifted)
+    entering = (laws, integrates, strikes, history, exerted, STEP, kick)
+    accounts = [Stage(accounting(names), (system, giving, pairs.gap, pairs.tool, pairs.slot, *entering))]
+    if listed[:-1].any():
+        on_tools = (tools.geometry, motion.end, exerted.tool_force, exerted.tool_moment, kick)
+        accounts += [Stage(add_to_tools, (system, giving, pairs.tool, pairs.point, *on_tools))]
+    # springs without friction are looked at where the step begins: they leave no couple
+    if bodies is not None and not (bodies.soft and laws[-1, STATIC_FRICTION] == 0.0):
+        turning = (bool(strikes[-1]), mixing.memory, contact.shifts.nodes, contact.shifts.rows, lumped.loose)
+        around = (exerted.node_force, contact.begin, bodies.surface.dimension == 2, kick)
+        accounts = [Stage(take_couples_back, (system, pairs.tool, pairs.gap, *turning, *around)), *accounts]
+    moved = (u, contact.shifts.nodes, exerted.node_force, lumped.ease)
+    touched = (exerted.touched, exerted.filled, contact.places, *moved)
+    stages += [*accounts, Stage(_give_back, (*touched, x, v, reaction, square, STEP))]
+    return [Stage(_pass_without_pairs, (pairs.count, len(stages))), *stages]
+
+
+class _Numbers(NamedTuple):
+    """A row of a table of laws."""
+
+    kind: float
+    stiffness: float
+    damping: float
+    integral: float
+    region: float
+    shift: float
+    restitution: float
+    friction: float
+    static_friction: float
+    slip_speed: float
+
+
+@compiled(inside=True)
 def _pass_without_pairs(count: Indices, ahead: int) -> int:
     """Skip so many stages where all contacts have been settled on the spot."""
     return 0 if count[0] > 0 else ahead
 
 
-@compiled
-def _hand_back(contact: Contact, x: Array, v: Array, reaction: Array, square: Array, h: float) -> None:
-    """Take velocities, shifts and forces to the loop; `square` (1,) [m2/s2] grows to what bounds the speed there."""
-    square[0] = max(square[0], _give_back(contact, x, v, reaction, h))
-
-
-@compiled
-def _note(close: NearTools, fastest: float, square: Array, h: float) -> None:
-    """Note how far candidates move in the step."""
-    note_way(close, h * max(fastest, np.sqrt(square[0])))
-
-
 @compiled(inside=True)
-def _look_back(contact: Contact, v: Array) -> None:
+def _look_back(near: Indices, places: Indices, before: Array, v: Array) -> None:
     """Keep the velocities (n, 3) [m/s] with which the next step begins."""
-    before, places = contact.before_kick, contact.places
-    for i in contact.near:
+    for i in near:
         for c in range(3):
             before[i, c] = v[places[i], c]
 
@@ -201,49 +254,12 @@ def look_back(contact: Contact | None, velocities: Array) -> None:
         contact.before_kick[:, : velocities.shape[1]] = velocities
 
 
-@compiled(inside=True, merged=True)
-def _begin(contact: Contact, x: Array, v: Array, end: float, h: float, kick: float) -> None:
-    """Move the tools and look at where the step would take everything."""
-    contacts, close = contact.contacts, contact.close
-    motion, drives = contacts.tools.motion, contacts.tools.drives
-    predict_tools(contact.tools.tables, drives, motion, end, h, kick)
-    renew(close, contact.tools, motion.end, contact.reach, x, v, h, np.inf, contact.rounding)
-    nothing_yet(contact.exerted)
-    contacts.pairs.count[0] = 0
-    contacts.impulses.visits[0] = 0
-    if contact.bodies is not None:
-        _fetch(contact, x, v, h)
-
-
-@compiled(inside=True, merged=True)
-def _finish(contact: Contact, x: Array, v: Array, reaction: Array, h: float, kick: float) -> None:
-    """Settle what touches, and account for it."""
-    contacts = contact.contacts
-    contact.exerted.duration[0] = kick
-    meet_tools(contact, x, v, h, kick, False)
-    if contacts.pairs.count[0] > 0:
-        settle(contacts, contact.velocity, contact.before_kick, h, kick)
-        place_impacts(contacts, contact.shifts, contact.velocity, h)
-        _take_couples_back(contact.bodies, contact, kick)
-        account(contacts, contact.velocity, contact.exerted, h, kick)
-        _give_back(contact, x, v, reaction, h)
-    forget_others(contacts.history)
-    finish_tools(contacts.tools.drives, contacts.tools.motion, h)
-    note_way(contact.close, np.inf)  # nobody knows how fast nodes are: lists are for one step
-
-
 @compiled(inside=True)
-def _take_couples_back(bodies: Any, contact: Contact, kick: float) -> None:
-    if bodies is not None:
-        dimension, speed = bodies.surface.dimension, contact.velocity
-        take_couples_back(contact.contacts, contact.shifts, contact.begin, speed, contact.exerted, dimension, kick)
-
-
-@compiled(inside=True)
-def _fetch(contact: Contact, x: Array, v: Array, h: float) -> None:
+def _fetch(
+    near: Indices, places: Indices, before: Array, begin: Array, end: Array, u: Array, x: Array, v: Array, h: float
+) -> None:
     """Copy places and velocities of the near nodes, and where the step would take them."""
-    places, before, begin, end, u = contact.places, contact.before, contact.begin, contact.end, contact.velocity
-    for i in contact.near:
+    for i in near:
         place = places[i]
         for c in range(3):
             before[i, c] = begin[i, c]
@@ -253,15 +269,15 @@ def _fetch(contact: Contact, x: Array, v: Array, h: float) -> None:
 
 
 @compiled(inside=True)
-def _give_back(contact: Contact, x: Array, v: Array, reaction: Array, h: float) -> float:
+def _give_back(
+    touched: Indices, filled: Indices, places: Indices, u: Array, shifts: Array, force: Array, ease: Array, x: Array,
+    v: Array, reaction: Array, square: Array, h: float,
+) -> None:  # fmt: skip
     """Take velocities, shifts and forces of the touched nodes to the loop; what supports hold, they bear.
 
-    Returns a bound of the squared speed [m2/s2] at which they move in the step, shifts included.
+    `square` (1,) [m2/s2] grows to a bound of the squared speed at which they move in the step, shifts included.
     """
-    touched, places, shifts, u = contact.exerted.touched, contact.places, contact.shifts.nodes, contact.velocity
-    force, ease = contact.exerted.node_force, contact.contacts.lumped.ease
-    largest = 0.0
-    for row in range(contact.exerted.filled[0]):
+    for row in range(filled[0]):
         i = touched[row]
         place, fast, far = places[i], 0.0, 0.0
         for c in range(3):
@@ -272,5 +288,4 @@ def _give_back(contact: Contact, x: Array, v: Array, reaction: Array, h: float) 
             shifts[i, c] = 0.0
             if ease[i, c] == 0.0:
                 reaction[place, c] -= force[i, c]
-        largest = max(largest, fast if far == 0.0 else 2.0 * (fast + far / (h * h)))
-    return largest
+        square[0] = max(square[0], fast if far == 0.0 else 2.0 * (fast + far / (h * h)))

@@ -1,22 +1,24 @@
-"""Candidates that may touch tools in the next steps: few of many, looked for anew only when something has moved far.
+"""Candidates that may touch a tool in the next steps: few of many, looked for anew only when something has moved far.
 
 A list made where the free end of a step was has all candidates with gap <= reach + margin. Since then no candidate has
-moved further than the speeds of all steps, and no point of a tool further than its pose tells; while both together
+moved further than the speeds of all steps, and no point of the tool further than its pose tells; while both together
 are below the margin, nobody else can be within reach. What is in the list beyond that changes no result.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.tool_pairs import tool_gap
-from rheotwin.constraints.contact.triangulated import DEPTH
+from rheotwin.constraints.contact.tool_pairs import MeshTool, mesh_gap, mesh_tools
 from rheotwin.constraints.packed import Tools
-from rheotwin.constraints.tools import BOX, CYLINDER, HALF, MESH, PLANE, PRISM, RADIUS, SIDES, SPHERE, gap_and_normal
+from rheotwin.constraints.tools import BOX, CYLINDER, GAPS, HALF, MESH, PLANE, PRISM, RADIUS, SIDES, SPHERE
+from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -26,14 +28,14 @@ AHEAD = 32.0
 ROUNDING = 1e-9
 """By this share of its bound a list is longer than it has to be."""
 MARGIN, MOVED = 0, 1
-"""Entries of `NearTools.way` [m]: what a list reaches further than needed, and how far candidates may have moved."""
+"""Columns of `NearTools.way` [m]: what a list reaches further than needed, and how far candidates may have moved."""
 
 
 class NearTools(NamedTuple):
-    """The list: `rows[offset[t] : offset[t] + counts[t]]` are places in the list of all candidates, in order.
+    """The lists: `rows[offset[t] : offset[t] + counts[t]]` are places in the list of all candidates, in order.
 
-    `place` (K,): where a loop keeps each candidate. `pose` (T, 4): that of the tools when the list was made; `outer`
-    (T,) [m]: what no tool exceeds, about its centre or straight axis. `waiting` and `squares`: scratch of `tool_gap`.
+    `place` (K,): where a loop keeps each candidate. `pose` (T, 4): that of the tools when the lists were made; `outer`
+    (T,) [m]: what no tool exceeds, about its centre or straight axis. `way` (T, 2).
     """
 
     place: Indices
@@ -42,137 +44,196 @@ class NearTools(NamedTuple):
     pose: Array
     outer: Array
     way: Array
-    waiting: Indices
-    squares: Array
+
+
+class Near(NamedTuple):
+    """The list of one tool, see `NearTools`: `count` (1,), `pose` (4,), `way` (2,); its candidates begin at `first`."""
+
+    first: int
+    place: Indices
+    rows: Indices
+    count: Indices
+    pose: Array
+    outer: float
+    way: Array
 
 
 def near_tools(tools: Tools) -> NearTools:
-    """Return an empty list, to be made by the first step."""
-    count = tools.shape.shape[0]
-    outer = np.zeros(count)
-    for tool in range(count):
-        outer[tool] = _outer(tools, tool)
-    return NearTools(
+    """Return empty lists, to be made by the first step."""
+    count = len(tools.shape)
+    near = NearTools(
         tools.candidate,
-        np.empty(tools.candidate.shape[0], np.int64),
+        np.zeros(len(tools.candidate), np.int64),
         np.zeros(count, np.int64),
         np.zeros((count, 4)),
-        outer,
-        np.array([0.0, np.inf]),
-        np.empty(DEPTH, np.int64),
-        np.empty(DEPTH),
+        np.array([_outer(tools, tool) for tool in range(count)]),
+        np.zeros((count, 2)),
     )
+    forget_list(near)
+    return near
+
+
+def near_tool(near: NearTools, tools: Tools, tool: int) -> Near:
+    """Return the list of one tool."""
+    rows = slice(int(tools.offset[tool]), int(tools.offset[tool + 1]))
+    count, outer = near.counts[tool : tool + 1], float(near.outer[tool])
+    return Near(rows.start, near.place[rows], near.rows[rows], count, near.pose[tool], outer, near.way[tool])
 
 
 def _outer(tools: Tools, tool: int) -> float:
     """Return the radius [m] about the centre, or about the axis of a cylinder or prism, that nothing of it exceeds."""
-    shape, geometry, square = tools.shape[tool], tools.geometry[tool], 0.0
+    shape, geometry = tools.shape[tool], tools.geometry[tool]
     if shape == PRISM:
         return float(geometry[RADIUS] / np.cos(np.pi / geometry[SIDES]))
     if shape == MESH and tools.surface is not None:
-        box = tools.surface.box[tools.surface.root[tool]]
-        for c in range(2 if tools.surface.planar[tool] else 3):
-            square += max(abs(box[c]), abs(box[3 + c])) ** 2
-        return float(np.sqrt(square))
+        box = np.abs(tools.surface.box[tools.surface.root[tool]]).reshape(2, 3).max(axis=0)
+        return float(np.linalg.norm(box[: 2 if tools.surface.planar[tool] else 3]))
     if shape == BOX:
-        for half in geometry[HALF : HALF + 3]:
-            square += half * half if np.isfinite(half) else 0.0
-        return float(np.sqrt(square))
+        half = geometry[HALF : HALF + 3]
+        return float(np.linalg.norm(half[np.isfinite(half)]))
     return float(geometry[RADIUS])
 
 
 def forget_list(near: NearTools) -> None:
-    """Have the next step make the list anew, because something may have moved that nobody told."""
-    near.way[MOVED] = np.inf
+    """Have the next step make the lists anew, because something may have moved that nobody told."""
+    near.way[:, MOVED] = np.inf
 
 
 @compiled(inside=True)
-def note_way(near: NearTools, way: float) -> None:
-    """Note that no candidate has moved further than `way` [m] in a step."""
-    near.way[MOVED] += way
+def note_way(way: Array, fastest: float, square: Array, h: float) -> None:
+    """Note how far candidates move in a step, at `fastest` or the root of `square` (1,) [m2/s2]."""
+    for tool in range(way.shape[0]):
+        way[tool, MOVED] += h * max(fastest, np.sqrt(square[0]))
 
 
-@compiled(inside=True)
-def slack(near: NearTools, tools: Tools, poses: Array, ahead: float) -> float:
-    """Return what is left of the margin [m] once candidates have moved by `ahead` [m] and tools into `poses` (T, 4)."""
-    moved = 0.0
-    for tool in range(poses.shape[0]):
-        dx, dy = poses[tool, 0] - near.pose[tool, 0], poses[tool, 1] - near.pose[tool, 1]
-        dz, angle = poses[tool, 2] - near.pose[tool, 2], abs(poses[tool, 3] - near.pose[tool, 3])
-        way, shape = np.sqrt(dx * dx + dy * dy + dz * dz), tools.shape[tool]
-        if angle > 0.0 and shape not in (SPHERE, CYLINDER):
-            way += angle * (np.inf if shape == PLANE else near.outer[tool])
-        moved = max(moved, way)
-    return float(near.way[MARGIN] - near.way[MOVED] - ahead - moved)
+@compiled(inside=True, vectors=True)
+def slack(near: Near, pose: Array, ahead: float, turns: bool, flat: bool) -> float:
+    """Return what is left of the margin [m] once candidates move by `ahead` [m] more and the tool is in its pose."""
+    dx, dy, dz = pose[0] - near.pose[0], pose[1] - near.pose[1], pose[2] - near.pose[2]
+    angle, way = abs(pose[3] - near.pose[3]), np.sqrt(dx * dx + dy * dy + dz * dz)
+    if angle > 0.0 and turns:
+        way += angle * (np.inf if flat else near.outer)
+    return float(near.way[MARGIN] - near.way[MOVED] - ahead - way)
 
 
-@compiled(inside=True)
-def _look(
-    tools: Tools, tool: int, pose: Array, bound: float, near: NearTools, x: Array, v: Array, h: float
-) -> int:  # fmt: skip
-    """List the candidates that may be within `bound` [m] of a plane, or of the centre or axis of others; how many."""
-    shape, geometry, place, rows = tools.shape[tool], tools.geometry[tool], near.place, near.rows
-    cx, cy, cz = geometry[0] + pose[0], geometry[1] + pose[1], geometry[2] + pose[2]
-    first, found, square = tools.offset[tool], 0, bound * bound
-    if shape == PLANE:
-        _, nx, ny, nz = gap_and_normal(shape, geometry, pose, cx, cy, cz)
-        most = bound + nx * cx + ny * cy + nz * cz
-        for k in range(first, tools.offset[tool + 1]):
-            i = place[k]
-            gap = nx * (x[i, 0] + h * v[i, 0]) + ny * (x[i, 1] + h * v[i, 1]) + nz * (x[i, 2] + h * v[i, 2])
-            rows[first + found] = k
-            found += gap <= most
-        return found
-    along = 1.0 if shape in (CYLINDER, PRISM) else 0.0
-    ax, ay, az = geometry[3], geometry[4], geometry[5]
-    for k in range(first, tools.offset[tool + 1]):
-        i = place[k]
-        px, py, pz = x[i, 0] + h * v[i, 0] - cx, x[i, 1] + h * v[i, 1] - cy, x[i, 2] + h * v[i, 2] - cz
-        axial = along * (px * ax + py * ay + pz * az)
-        rows[first + found] = k
-        found += px * px + py * py + pz * pz - axial * axial <= square
-    return found
+def turns(shape: int) -> bool:
+    """Tell whether a shape is another one when it turns about its axis."""
+    return shape not in (SPHERE, CYLINDER)
 
 
-@compiled(inside=True)
-def _pick(
-    tools: Tools, tool: int, pose: Array, bound: float, near: NearTools, count: int, x: Array, v: Array, h: float
-) -> int:  # fmt: skip
-    """Keep of the first `count` rows of a tool those with gap <= bound [m]; return how many."""
-    place, rows, first, found = near.place, near.rows, tools.offset[tool], 0
-    for row in range(first, first + count):
-        k = rows[row]
-        i = place[k]
-        at = (x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2])
-        gap, _ = tool_gap(tools, tool, pose, at, bound, near.waiting, near.squares)
-        rows[first + found] = k
-        found += gap <= bound
-    return found
-
-
-@compiled(inside=True)
-def renew(
-    near: NearTools, tools: Tools, poses: Array, reach: Array, x: Array, v: Array, h: float, fastest: float,
-    rounding: float,
-) -> None:  # fmt: skip
-    """See to it that all candidates with gap <= reach (T,) [m] at x + h v are listed, tools in `poses` (T, 4).
+@cache
+def renewing(shape: int) -> Any:
+    """Return the stage that sees to it that all candidates with gap <= reach [m] at x + h v are in a tool's list.
 
     `fastest` [m/s] bounds the speed of all candidates in v, infinite where nobody knows: such a list is for one step.
     `rounding` [m] is what coordinates are good for.
     """
-    ahead = h * fastest
-    if slack(near, tools, poses, ahead) >= 0.0:
-        return
-    known = ahead < np.inf
-    margin = AHEAD * ahead if known else 0.0
-    for tool in range(poses.shape[0]):
-        wanted = reach[tool] + margin
-        flat = tools.shape[tool] == PLANE
-        bound = (wanted if flat else wanted + near.outer[tool]) * (1.0 + ROUNDING) + rounding
-        count = _look(tools, tool, poses[tool], bound, near, x, v, h)
-        if tools.shape[tool] in (PRISM, BOX, MESH):
-            count = _pick(tools, tool, poses[tool], wanted * (1.0 + ROUNDING) + rounding, near, count, x, v, h)
-        near.counts[tool] = count
+    gap_of: Any = GAPS.get(shape)
+    meshed, flat, turning = shape == MESH, shape == PLANE, turns(shape)
+    along, exactly = 1.0 if shape in (CYLINDER, PRISM) else 0.0, shape in (PRISM, BOX, MESH)
+
+    @compiled(inside=True, vectors=True)
+    def renew(
+        geometry: Array, pose: Array, mesh: MeshTool | None, near: Near, reach: float, x: Array, v: Array,
+        fastest: float, rounding: float, h: float,
+    ) -> None:  # fmt: skip
+        ahead = h * fastest
+        if slack(near, pose, ahead, turning, flat) >= 0.0:
+            return
+        known = ahead < np.inf
+        margin = AHEAD * ahead if known else 0.0
+        wanted = (reach + margin) * (1.0 + ROUNDING) + rounding
+        bound = (reach + margin + near.outer) * (1.0 + ROUNDING) + rounding
+        cx, cy, cz = geometry[0] + pose[0], geometry[1] + pose[1], geometry[2] + pose[2]
+        ax, ay, az, found = geometry[3], geometry[4], geometry[5], 0
+        for k in range(near.place.shape[0]):
+            i = near.place[k]
+            px, py, pz = x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2]
+            close = True
+            if not flat:
+                ex, ey, ez = px - cx, py - cy, pz - cz
+                axial = along * (ex * ax + ey * ay + ez * az)
+                close = ex * ex + ey * ey + ez * ez - axial * axial <= bound * bound
+            if flat or (exactly and close):
+                gap = wanted
+                if meshed:
+                    gap, _ = mesh_gap(mesh, geometry, pose, (px, py, pz), wanted)
+                else:
+                    gap, _, _, _ = gap_of(geometry, pose, px, py, pz)
+                close = gap <= wanted
+            near.rows[found] = near.first + k
+            found += 1 if close else 0
+        near.count[0] = found
         for c in range(4):
-            near.pose[tool, c] = poses[tool, c]
-    near.way[MARGIN], near.way[MOVED] = margin, ahead if known else np.inf
+            near.pose[c] = pose[c]
+        # from the free end of the step, where this list is made, they may still go back
+        near.way[MARGIN], near.way[MOVED] = margin, ahead if known else np.inf
+
+    return renew
+
+
+class Seen(NamedTuple):
+    """Candidates within reach of a tool: the first `count` (1,) of `slot` (K,), their places among all candidates.
+
+    `gap` (K,) [m], `normal` (K, 3) and `place` (K, 3) [m] where the step would take them.
+    """
+
+    count: Indices
+    slot: Indices
+    gap: Array
+    normal: Array
+    place: Array
+
+
+def room_to_see(candidates: int) -> Seen:
+    """Return room for so many candidates, none seen yet."""
+    shape = (candidates, 3)
+    whole = np.zeros(1, np.int64), np.zeros(candidates, np.int64)
+    return Seen(*whole, np.zeros(candidates), np.zeros(shape), np.zeros(shape))
+
+
+@cache
+def looking(shape: int) -> Any:
+    """Return the stage that sees candidates with gap <= reach [m] at x + h v, and counts them in `uses` (N,)."""
+    gap_of: Any = GAPS.get(shape)
+    meshed = shape == MESH
+
+    @compiled(inside=True, vectors=True)
+    def look(
+        geometry: Array, pose: Array, mesh: MeshTool | None, near: Near, reach: float, seen: Seen, candidate: Indices,
+        uses: Indices, x: Array, v: Array, h: float,
+    ) -> None:  # fmt: skip
+        found = 0
+        for row in range(near.count[0]):
+            k = near.rows[row]
+            i = near.place[k - near.first]
+            px, py, pz = x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2]
+            if meshed:
+                gap, (nx, ny, nz) = mesh_gap(mesh, geometry, pose, (px, py, pz), reach)
+            else:
+                gap, nx, ny, nz = gap_of(geometry, pose, px, py, pz)
+            if gap > reach:
+                continue
+            seen.slot[found], seen.gap[found] = k, gap
+            seen.normal[found, 0], seen.normal[found, 1], seen.normal[found, 2] = nx, ny, nz
+            seen.place[found, 0], seen.place[found, 1], seen.place[found, 2] = px, py, pz
+            uses[candidate[k]] += 1
+            found += 1
+        seen.count[0] = found
+
+    return look
+
+
+def look_stages(
+    tools: Tools, near: NearTools, seen: list[Seen], uses: Indices, reach: Array, poses: Array, x: Array, v: Array,
+    fastest: Now, rounding: float,
+) -> list[Stage]:  # fmt: skip
+    """Return the stages that see what is within `reach` (T,) [m] of tools in `poses` (T, 4) after the step."""
+    stages, meshes = [], mesh_tools(tools)
+    for tool, shape in enumerate(tools.shape.tolist()):
+        there = (tools.geometry[tool], poses[tool], meshes[tool], near_tool(near, tools, tool), float(reach[tool]))
+        stages += [
+            Stage(renewing(shape), (*there, x, v, fastest, rounding, STEP)),
+            Stage(looking(shape), (*there, seen[tool], tools.candidate, uses, x, v, STEP)),
+        ]
+    return stages

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.contacts import Contacts, Lumped, ToolsInStep, room_for_impulses
 from rheotwin.constraints.contact.exerted import nothing_exerted
-from rheotwin.constraints.contact.history import no_history
 from rheotwin.constraints.contact.impact import no_shifts
-from rheotwin.constraints.contact.lone_block import room_for_block
+from rheotwin.constraints.contact.laws.form import REGION, RESTITUTION, kinds_that, pack_laws
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
 from rheotwin.constraints.contact.near_tools import near_tools
-from rheotwin.constraints.contact.packed_law import INTEGRATED, KIND, PENALTY, REGION, RESTITUTION, pack_laws
-from rheotwin.constraints.contact.pairs import room_for_pairs
+from rheotwin.constraints.contact.pairs import no_history, room_for_pairs
 from rheotwin.constraints.contact.search import more_room, new_search, save_search
 from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
@@ -41,7 +39,7 @@ def pack_contact(problem: Problem) -> Contact | None:
     if setup is None:
         return None
     nodes, tools = len(problem.points), problem.tools
-    laws, packed = pack_laws(setup), pack_tools(tools)
+    laws, packed = pack_laws((*setup.tool_laws, setup.law)), pack_tools(tools)
     bodies, spacing = _pack_bodies(problem, len(packed.candidate), laws), smallest_spacing(problem)
     slots = len(packed.candidate) if bodies is None else slot_count(bodies.surface, bodies.first_slot)
     loose, free = np.all(problem.owners < 0, axis=1), np.zeros((nodes, 3))
@@ -72,7 +70,7 @@ def pack_contact(problem: Problem) -> Contact | None:
         velocity=np.zeros((nodes, 3)),
         reach=np.maximum(laws[:-1, REGION], REACH * spacing),
         close=near_tools(packed),
-        block=room_for_block((loose / problem.masses)[packed.candidate]),
+        response=(loose / problem.masses)[packed.candidate],
         rounding=ROUNDING * problem.extent,
         bodies=bodies,
         full=np.zeros(1, np.int64),
@@ -92,7 +90,7 @@ def _pack_bodies(problem: Problem, first_slot: int, laws: Array) -> BodyContact 
     if not has_partners(surface):
         return None
     region = max(float(laws[-1, REGION]), REACH * smallest_spacing(problem))
-    soft = laws[-1, KIND] in (PENALTY, INTEGRATED)
+    soft = bool(kinds_that(laws[-1:], "soft")[0])
     return BodyContact(surface, new_search(surface, padded(problem.points)), region, first_slot, soft)
 
 

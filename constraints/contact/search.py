@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.bounds import Tree, build_tree
 from rheotwin.constraints.contact.surface import NO_FACE, ContactSurface
-from rheotwin.constraints.contact.vectors import Vector, plus, row, unit
-from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,6 +31,8 @@ ROOM = 8
 
 BUILT, GROUPS, CANDIDATES, EDGE_GROUPS, EDGE_CANDIDATES, REBUILDS, COUNTERS = 0, 1, 2, 3, 4, 5, 6
 NOW_MARGIN, LIST_REGION, LENGTHS = 0, 1, 2
+FINE, PAIRS_FULL, SEARCH_FULL = 0, 1, 2
+"""What a search tells of its room."""
 
 
 class Search(NamedTuple):
@@ -76,25 +76,33 @@ class Search(NamedTuple):
     """(E * R,) scratch: partner of an edge on a body."""
 
 
-class Look(NamedTuple):
-    """One step seen by the search: where it leads from and to, and what contact remembers of the steps before.
+class Lists(NamedTuple):
+    """The lists of vertices or of edges, see `Search`."""
+
+    group: Indices
+    start: Indices
+    candidate: Indices
+    counter: Indices
+
+
+class Remembered(NamedTuple):
+    """What contact remembers of the steps before, by slot: the face or edge touched, and whether that contact lasts.
 
     Slots: first_slot + v R + r for vertex v at body r, edges after the vertices likewise.
     """
 
-    begin: Array
-    """(N, 3) [m]"""
-    end: Array
-    """(N, 3) [m]"""
-    region: float
-    """Contacts with a gap up to this are wanted [m]."""
-    first_slot: int
     feature: Indices
-    """(slots,) face or edge that is touched."""
     active: Flags
-    """(slots,) whether that contact lasts."""
-    even: bool = False
-    """Whether normals go on evenly where surfaces lie flush, see `flush`."""
+
+
+def vertex_lists(search: Search) -> Lists:
+    """Return the lists of vertices."""
+    return Lists(search.group, search.start, search.candidate, search.counter)
+
+
+def edge_lists(search: Search) -> Lists:
+    """Return the lists of edges."""
+    return Lists(search.edge_group, search.edge_start, search.edge_candidate, search.counter)
 
 
 def new_search(surface: ContactSurface, rest: Array) -> Search:
@@ -154,38 +162,3 @@ def restore_search(search: Search, saved: Mapping[str, Array | Indices]) -> Sear
     """Return the search with the lists of `save_search`."""
     lists: dict[str, Any] = {name: np.array(values) for name, values in saved.items()}
     return search._replace(**lists)
-
-
-@compiled
-def vertex_normal(surface: ContactSurface, normals: Array, vertex: int) -> Vector:
-    """Return the unit normal of a vertex, the mean of its faces' unit normals (F, 3)."""
-    total = (0.0, 0.0, 0.0)
-    for k in range(surface.around_offset[vertex], surface.around_offset[vertex + 1]):
-        total = plus(total, 1.0, row(normals, surface.around_face[k]))
-    return unit(total)
-
-
-@compiled(inside=True)
-def lists_hold(surface: ContactSurface, search: Search, look: Look) -> bool:
-    """Tell whether the lists are complete for the motions of a step."""
-    if search.counter[BUILT] == 0 or look.region > search.now[LIST_REGION]:
-        return False
-    most = 0.25 * search.now[NOW_MARGIN] ** 2
-    reference = search.reference
-    for v in range(surface.vertex.shape[0]):
-        node = surface.vertex[v]
-        end, begin = 0.0, 0.0
-        for c in range(3):
-            end += (look.end[node, c] - reference[v, c]) ** 2
-            begin += (look.begin[node, c] - reference[v, c]) ** 2
-        if not (end <= most and begin <= most):
-            return False
-    return True
-
-
-@compiled(inside=True)
-def list_radius(search: Search, itself: bool) -> float:
-    """Return how far away candidates may be [m]; nothing reaches into its own body unless it crossed a face."""
-    region = search.now[LIST_REGION]
-    wanted: float = search.now[NOW_MARGIN] + (region if itself else max(region, search.reach))
-    return wanted

@@ -6,11 +6,13 @@ beginning with the impulses of the last step.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.friction import Vector
+from rheotwin.constraints.contact.laws.form import FRICTION, SLIP_SPEED, STATIC_FRICTION, law_of, row_of
 from rheotwin.constraints.contact.mobility import (
     ARM,
     COMPLIANCE,
@@ -25,23 +27,16 @@ from rheotwin.constraints.contact.mobility import (
     SURFACE,
     TANGENT,
     TURN,
+    Giving,
     arm_of,
     find_responses,
     motion_of,
     push,
     turn_of,
 )
-from rheotwin.constraints.contact.packed_law import (
-    FRICTION,
-    IMPULSE,
-    KIND,
-    SLIP_SPEED,
-    STATIC_FRICTION,
-    law_of,
-    step_row,
-)
-from rheotwin.constraints.contact.pairs import NO_TOOL, NODES
-from rheotwin.constraints.contact.rounds import VISITS, visit_all, visit_until_still
+from rheotwin.constraints.contact.pairs import NO_TOOL, NODES, Pairs, count_uses
+from rheotwin.constraints.contact.rounds import ROUNDS, VISITS, System, begin_rounds
+from rheotwin.constraints.contact.tool_motion import ToolMotion
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -49,101 +44,113 @@ Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-@compiled(inside=True)
-def _arm_before(
-    p: int, tool: int, node: Indices, normal: Array, gap: Array, point: Array, geometry: Array, pose: Array, v: Array,
-    h: float,
-) -> Vector:  # fmt: skip
-    """Return the arm [m] from a tool's centre to the node of pair `p`, both where the step begins.
+@cache
+def preparing(names: tuple[str, ...]) -> Any:
+    """Return the stage that writes the rows of all pairs, before any impulse has acted, for laws with these names.
 
-    A step changes the angular momentum sum x x m v of its end by x x J with the places it began with, for it moves
+    `before` (N, 3) [m/s] are velocities before the forces of the step have acted, None where nothing bounces.
+    """
+    row_of_law = row_of(names)
+
+    @compiled(inside=True)
+    def prepare(
+        pairs: Pairs, active: Flags, sliding: Flags, integral: Array, laws: Array, rows: Array, ease: Array,
+        geometry: Array, motion: ToolMotion, giving: Giving | None, v: Array, before: Array | None, h: float,
+        kick: float,
+    ) -> None:  # fmt: skip
+        node, weight, normal = pairs.node, pairs.weight, pairs.normal
+        for p in range(pairs.count[0]):
+            tool, slot, law = pairs.tool[p], pairs.slot[p], laws.shape[0] - 1
+            surface = (0.0, 0.0, 0.0)
+            if giving is not None:
+                giving.pushed[p] = NO_TOOL
+            if tool != NO_TOOL:
+                law, turning = tool, motion.velocity[tool, 3]
+                arm = arm_of(geometry, motion.end, tool, pairs.point[p, 0], pairs.point[p, 1], pairs.point[p, 2])
+                tx, ty, tz = turn_of(geometry, tool, arm)
+                surface = (
+                    motion.velocity[tool, 0] + turning * tx,
+                    motion.velocity[tool, 1] + turning * ty,
+                    motion.velocity[tool, 2] + turning * tz,
+                )
+                if giving is not None:
+                    light = giving.ease[tool, 0] + giving.ease[tool, 1] + giving.ease[tool, 2] + giving.ease[tool, 3]
+                    if light > 0.0:
+                        giving.pushed[p], surface = tool, (0.0, 0.0, 0.0)
+                        _note_arm(p, tool, pairs, geometry, giving.pose, rows, v, h)
+            rows[p, SURFACE], rows[p, SURFACE + 1], rows[p, SURFACE + 2] = surface
+            mx, my, mz = motion_of(p, node, weight, rows, v, giving, 1.0)
+            rate = mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2]
+            closing = 0.0
+            if before is not None:
+                closing = _closing(p, pairs, rows, before, giving, motion.before_kick)
+            rows[p, RATE], rows[p, PRESSED], rows[p, SLIDES] = rate, 0.0, 0.0
+            rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2] = 0.0, 0.0, 0.0
+            rows[p, SLOPE], rows[p, CONSTANT], rows[p, COMPLIANCE] = row_of_law(
+                law_of(laws, law), pairs.gap[p], rate, closing, integral[slot], active[slot], h, kick
+            )
+            slid = active[slot] and sliding[slot]
+            rows[p, KINETIC], rows[p, SLIP] = laws[law, FRICTION], laws[law, SLIP_SPEED]
+            rows[p, STATIC] = laws[law, FRICTION if slid else STATIC_FRICTION]
+            find_responses(p, node, weight, normal, rows, ease, giving)
+
+    return prepare
+
+
+@compiled(inside=True)
+def _note_arm(p: int, tool: int, pairs: Pairs, geometry: Array, pose: Array, rows: Array, v: Array, h: float) -> None:
+    """Note the arm [m] from a tool's centre to the node of pair `p`, both where the step begins, and its turn.
+
+    A step changes the angular momentum sum x x m v of its end by sum x x J with the places it began with, for it moves
     places along the velocities it ends with: so node and tool take and give the same.
     """
-    i, g = node[p, 0], gap[p]
-    x = point[p, 0] + g * normal[p, 0] - h * v[i, 0]
-    y = point[p, 1] + g * normal[p, 1] - h * v[i, 1]
-    z = point[p, 2] + g * normal[p, 2] - h * v[i, 2]
-    rx, ry, rz = arm_of(geometry, pose, tool, x, y, z)
-    return rx, ry, rz
+    i, g = pairs.node[p, 0], pairs.gap[p]
+    x = pairs.point[p, 0] + g * pairs.normal[p, 0] - h * v[i, 0]
+    y = pairs.point[p, 1] + g * pairs.normal[p, 1] - h * v[i, 1]
+    z = pairs.point[p, 2] + g * pairs.normal[p, 2] - h * v[i, 2]
+    arm = arm_of(geometry, pose, tool, x, y, z)
+    rows[p, ARM], rows[p, ARM + 1], rows[p, ARM + 2] = arm
+    rows[p, TURN], rows[p, TURN + 1], rows[p, TURN + 2] = turn_of(geometry, tool, arm)
 
 
 @compiled(inside=True)
-def _prepare(contacts: Contacts, v: Array, before: Array, h: float, kick: float) -> None:
-    """Write the rows of all pairs, before any impulse has acted."""
-    pairs, history, rows, pushed = contacts.pairs, contacts.history, contacts.impulses.rows, contacts.impulses.pushed
-    node, weight, normal, slots, tools = pairs.node, pairs.weight, pairs.normal, pairs.slot, pairs.tool
-    gap, point, laws, ease, law = pairs.gap, pairs.point, contacts.laws, contacts.lumped.ease, NO_TOOL
-    integral, active, sliding = history.integral, history.active, history.sliding
-    geometry, tool_ease = contacts.tools.geometry, contacts.tools.drives.inverse_mass
-    motion = contacts.tools.motion
-    tool_v, pose, before_pose, tool_before = motion.velocity, motion.end, motion.pose, motion.before_kick
-    for p in range(pairs.count[0]):
-        tool, slot = tools[p], slots[p]
-        pushed[p], law = NO_TOOL, laws.shape[0] - 1
-        rows[p, SURFACE], rows[p, SURFACE + 1], rows[p, SURFACE + 2] = 0.0, 0.0, 0.0
-        if tool != NO_TOOL:
-            law = tool
-            light = tool_ease[tool, 0] + tool_ease[tool, 1] + tool_ease[tool, 2] + tool_ease[tool, 3]
-            if light > 0.0:
-                pushed[p] = tool
-                arm = _arm_before(p, tool, node, normal, gap, point, geometry, before_pose, v, h)
-                tx, ty, tz = turn_of(geometry, tool, arm)
-                rows[p, ARM], rows[p, ARM + 1], rows[p, ARM + 2] = arm
-                rows[p, TURN], rows[p, TURN + 1], rows[p, TURN + 2] = tx, ty, tz
-            else:
-                arm = arm_of(geometry, pose, tool, point[p, 0], point[p, 1], point[p, 2])
-                tx, ty, tz = turn_of(geometry, tool, arm)
-                rows[p, SURFACE] = tool_v[tool, 0] + tool_v[tool, 3] * tx
-                rows[p, SURFACE + 1] = tool_v[tool, 1] + tool_v[tool, 3] * ty
-                rows[p, SURFACE + 2] = tool_v[tool, 2] + tool_v[tool, 3] * tz
-        mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 1.0)
-        rate = mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2]
-        closing = 0.0
-        if laws[law, KIND] == IMPULSE:
-            bx, by, bz = motion_of(p, node, weight, rows, pushed, before, tool_before, 1.0)
-            closing = bx * normal[p, 0] + by * normal[p, 1] + bz * normal[p, 2]
-        rows[p, RATE], rows[p, PRESSED], rows[p, SLIDES] = rate, 0.0, 0.0
-        rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2] = 0.0, 0.0, 0.0
-        rows[p, SLOPE], rows[p, CONSTANT], rows[p, COMPLIANCE] = step_row(
-            law_of(laws, law), gap[p], rate, closing, integral[slot], active[slot], h, kick
-        )
-        slid = active[slot] and sliding[slot]
-        rows[p, KINETIC], rows[p, SLIP] = laws[law, FRICTION], laws[law, SLIP_SPEED]
-        rows[p, STATIC] = laws[law, FRICTION if slid else STATIC_FRICTION]
-        find_responses(p, node, weight, normal, rows, pushed, ease, tool_ease)
+def _closing(p: int, pairs: Pairs, rows: Array, before: Array, giving: Giving | None, tool_before: Array) -> float:
+    """Return the rate [m/s] of pair `p` before the forces of the step have acted."""
+    normal = pairs.normal
+    earlier = None if giving is None else Giving(giving.pushed, giving.ease, tool_before, giving.pose)
+    bx, by, bz = motion_of(p, pairs.node, pairs.weight, rows, before, earlier, 1.0)
+    return float(bx * normal[p, 0] + by * normal[p, 1] + bz * normal[p, 2])
 
 
 @compiled(inside=True)
-def _find_alone(count: int, node: Indices, pushed: Indices, loose: Flags, uses: Indices, alone: Flags) -> bool:
-    """Mark pairs that share no node, hold nothing and touch no tool that gives way; True if all are."""
-    for p in range(count):
-        for k in range(NODES):
-            if node[p, k] >= 0:
-                uses[node[p, k]] += 1
-    all_alone = True
-    for p in range(count):
-        alone[p] = pushed[p] == NO_TOOL
+def find_alone(count: Indices, node: Indices, giving: Giving | None, loose: Flags, uses: Indices, alone: Flags) -> None:
+    """Mark pairs that share no node, hold nothing and touch no tool that gives way; `uses` (N,) count them."""
+    for i in range(uses.shape[0]):
+        uses[i] = 0
+    count_uses(node, count, uses)
+    for p in range(count[0]):
+        alone[p] = True
+        if giving is not None:
+            alone[p] = giving.pushed[p] == NO_TOOL
         for k in range(NODES):
             i = node[p, k]
             alone[p] = alone[p] and (i < 0 or (uses[i] == 1 and loose[i]))
-        all_alone = all_alone and alone[p]
-    for p in range(count):
-        for k in range(NODES):
-            if node[p, k] >= 0:
-                uses[node[p, k]] = 0
-    return all_alone
 
 
 @compiled(inside=True)
-def _begin_with_last(contacts: Contacts, v: Array) -> None:
-    """Apply the impulses of the last step to the contacts that depend on each other; impacts do not repeat."""
-    pairs, laws, last, alone = contacts.pairs, contacts.laws, contacts.history.impulse, contacts.impulses.alone
-    node, weight, normal, tools, slots = pairs.node, pairs.weight, pairs.normal, pairs.tool, pairs.slot
-    rows, pushed, ease = contacts.impulses.rows, contacts.impulses.pushed, contacts.lumped.ease
-    tool_ease, tool_v = contacts.tools.drives.inverse_mass, contacts.tools.motion.velocity
-    for p in range(pairs.count[0]):
-        law, slot = laws.shape[0] - 1 if tools[p] == NO_TOOL else tools[p], slots[p]
-        if alone[p] or laws[law, KIND] == IMPULSE:
+def begin_with_last(
+    system: System, giving: Giving | None, tools: Indices, slots: Indices, strikes: Flags, last: Array, course: Array,
+    settled: float, h: float,
+) -> None:  # fmt: skip
+    """Apply the impulses of the last step to the contacts that depend on each other; impacts do not repeat.
+
+    They are settled once none moves further than `settled` [m] in the step.
+    """
+    rows, normal = system.rows, system.normal
+    begin_rounds(course, settled / h)
+    for p in range(system.count[0]):
+        law, slot = strikes.shape[0] - 1 if tools[p] == NO_TOOL else tools[p], slots[p]
+        if system.alone[p] or strikes[law]:
             continue
         jx, jy, jz = last[slot, 0], last[slot, 1], last[slot, 2]
         along = jx * normal[p, 0] + jy * normal[p, 1] + jz * normal[p, 2]
@@ -154,44 +161,27 @@ def _begin_with_last(contacts: Contacts, v: Array) -> None:
         if rows[p, STATIC] == 0.0:
             jx, jy, jz = px, py, pz  # the normal has turned, and nothing takes the rest back
         rows[p, TANGENT], rows[p, TANGENT + 1], rows[p, TANGENT + 2] = jx - px, jy - py, jz - pz
-        push(p, jx, jy, jz, node, weight, rows, pushed, ease, tool_ease, v, tool_v)
+        push(p, (jx, jy, jz), system.node, system.weight, rows, system.ease, system.y, giving)
 
 
 @compiled(inside=True)
-def look_ahead(contacts: Contacts, v: Array, h: float) -> None:
+def note_rounds(course: Array, visits: Indices) -> None:
+    """Count the rounds of a step in `visits`, see `Impulses`."""
+    rounds = int(course[ROUNDS])
+    visits[0], visits[1] = rounds, max(rounds, visits[1])
+    visits[2] += rounds
+    visits[3] += 1
+    visits[4] += rounds > VISITS
+
+
+@compiled(inside=True)
+def look_ahead(count: Indices, node: Indices, weight: Array, normal: Array, gap: Array, v: Array, h: float) -> None:
     """Turn the gaps of contacts between bodies, found where a step of `h` [s] begins, into those of its free end."""
-    pairs, rows, pushed = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed
-    node, weight, normal, gap, tools = pairs.node, pairs.weight, pairs.normal, pairs.gap, pairs.tool
-    tool_v = contacts.tools.motion.velocity
-    for p in range(pairs.count[0]):
-        if tools[p] == NO_TOOL:
-            pushed[p] = NO_TOOL
-            mx, my, mz = motion_of(p, node, weight, rows, pushed, v, tool_v, 0.0)
-            gap[p] += h * (mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2])
-
-
-@compiled(inside=True)
-def settle(contacts: Contacts, v: Array, before: Array, h: float, kick: float) -> None:
-    """Change velocities (N, 3) [m/s] so that all contacts obey their laws at the end of a step of `h` [s].
-
-    `before` (N, 3) [m/s] are those before its forces have acted. Positions move by h v; forces act for `kick` [s],
-    which is h but for the first half step of central differences.
-    """
-    pairs, impulses = contacts.pairs, contacts.impulses
-    impulses.visits[0] = 0
-    if pairs.count[0] == 0:
-        return
-    _prepare(contacts, v, before, h, kick)
-    lonely = _find_alone(
-        pairs.count[0], pairs.node, impulses.pushed, contacts.lumped.loose, impulses.uses, impulses.alone
-    )
-    rows, tool_v, alone = impulses.rows, contacts.tools.motion.velocity, impulses.alone
-    visit_all(contacts, rows, alone, True, v, tool_v)
-    if lonely:
-        return
-    _begin_with_last(contacts, v)
-    rounds = visit_until_still(contacts, rows, alone, v, tool_v, contacts.lumped.settled / h)
-    impulses.visits[0], impulses.visits[1] = rounds, max(rounds, impulses.visits[1])
-    impulses.visits[2] += rounds
-    impulses.visits[3] += 1
-    impulses.visits[4] += rounds > VISITS
+    for p in range(count[0]):
+        mx, my, mz = 0.0, 0.0, 0.0
+        for k in range(NODES):
+            i, w = node[p, k], weight[p, k]
+            if i < 0:
+                break
+            mx, my, mz = mx + w * v[i, 0], my + w * v[i, 1], mz + w * v[i, 2]
+        gap[p] += h * (mx * normal[p, 0] + my * normal[p, 1] + mz * normal[p, 2])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.contact.laws.form import normal
 from rheotwin.constraints.tools import BOX, MESH, PLANE, RigidTool, bounding_radius, turning_reach
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem
@@ -23,7 +24,7 @@ another one, and in each of them the partner moves against it."""
 
 
 def _stiffness(law: ContactLaw) -> float:
-    return law.stiffness if law.law in ("penalty", "integrated") else 0.0
+    return law.stiffness if normal(law.law).soft else 0.0
 
 
 def _lever(tool: RigidTool, points: Array) -> float:
@@ -56,15 +57,23 @@ def _give(tool: RigidTool, problem: Problem) -> float:
     return ease * problem.masses[tool.candidates].min() * _most_at_once(tool, problem.points) if ease > 0.0 else 0.0
 
 
-def has_contact_springs(problem: Problem) -> bool:
-    """Tell whether contact adds stiffness to any node."""
+def _laws_in_use(problem: Problem) -> list[ContactLaw]:
+    """Return the laws of all that can touch."""
     setup = problem.contact
     if setup is None:
-        return False
+        return []
     at_tools = zip(problem.tools, setup.tool_laws, strict=True)
-    return (setup.between_bodies and _stiffness(setup.law) > 0.0) or any(
-        _stiffness(law) > 0.0 and len(tool.candidates) > 0 for tool, law in at_tools
-    )
+    return [law for tool, law in at_tools if len(tool.candidates) > 0] + [setup.law] * setup.between_bodies
+
+
+def has_contact_springs(problem: Problem) -> bool:
+    """Tell whether contact adds stiffness to any node."""
+    return any(_stiffness(law) > 0.0 for law in _laws_in_use(problem))
+
+
+def has_soft_contact(problem: Problem) -> bool:
+    """Tell whether any contact gives way."""
+    return any(normal(law.law).soft for law in _laws_in_use(problem))
 
 
 def contact_stiffness(problem: Problem) -> Array:

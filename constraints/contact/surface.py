@@ -7,20 +7,32 @@ counter-clockwise from outside (a quad of a hexahedron gives two). Everything is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pairs import NO_NODE
-from rheotwin.constraints.contact.seams import without_seams
-from rheotwin.constraints.contact.vectors import Vector, cross, minus, row
+from rheotwin.constraints.contact.vectors import (
+    Vector,
+    at_shares,
+    cross,
+    dot,
+    foot_on_segment,
+    foot_on_triangle,
+    length,
+    minus,
+    row,
+    times,
+)
 from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing.topology import boundary_faces
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 NO_FACE = -1
+ON_FACE = 1e-6
+"""A point this close to a face, by its own size, lies on it."""
 
 
 class SurfaceBody(Protocol):
@@ -131,10 +143,45 @@ def _body_faces(body: SurfaceBody) -> Indices:
         faces = faces[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
     hanging = getattr(body, "hanging", None)
     if hanging is not None and len(hanging):
-        faces = without_seams(faces, np.pad(body.mesh.p.T, ((0, 0), (0, 3 - body.mesh.p.shape[0]))))
+        faces = _without_seams(faces, np.pad(body.mesh.p.T, ((0, 0), (0, 3 - body.mesh.p.shape[0]))))
     padded = np.full((len(faces), 3), NO_NODE, np.int64)
     padded[:, : faces.shape[1]] = faces + body.first_node
     return padded
+
+
+def _without_seams(faces: Indices, points: Array) -> Indices:
+    """Return the faces (n, 2 or 3) whose centre does not lie on a face that looks the opposite way.
+
+    Between coarse and fine cells of one body there are faces used by one cell each, yet no surface (spec 7).
+
+    `points` (N, 3) [m] are the positions at rest.
+    """
+    return faces[~_seams(faces, points)]
+
+
+@compiled(allocates=True)
+def _seams(faces: Indices, x: Array) -> NDArray[np.bool_]:
+    """Look at all pairs: graded bodies are few and their surfaces small."""
+    count, corners = faces.shape
+    found = np.zeros(count, np.bool_)
+    for i in range(count):
+        a, b, c = row(x, faces[i, 0]), row(x, faces[i, 1]), row(x, faces[i, corners - 1])
+        centre = times(0.5, at_shares((1.0, 1.0, 0.0), a, b, c))
+        normal = cross(minus(b, a), (0.0, 0.0, 1.0))
+        if corners == 3:
+            centre = times(1.0 / 3.0, at_shares((1.0, 1.0, 1.0), a, b, c))
+            normal = cross(minus(b, a), minus(c, a))
+        size = length(minus(b, a))
+        for j in range(count):
+            d, e, f = row(x, faces[j, 0]), row(x, faces[j, 1]), row(x, faces[j, corners - 1])
+            other = cross(minus(e, d), (0.0, 0.0, 1.0)) if corners == 2 else cross(minus(e, d), minus(f, d))
+            if dot(normal, other) >= 0.0:
+                continue
+            shares, _ = foot_on_segment(centre, d, e) if corners == 2 else foot_on_triangle(centre, d, e, f)
+            if length(minus(centre, at_shares(shares, d, e, f))) <= ON_FACE * size:
+                found[i] = True
+                break
+    return found
 
 
 class _Sides(NamedTuple):
@@ -173,18 +220,46 @@ def _sides(face: Indices) -> _Sides:
     )
 
 
-@compiled
-def face_normal(surface: ContactSurface, x: Array, face: int) -> Vector:
+Touch: TypeAlias = tuple[int, float, Vector, Vector]
+"""Face, gap [m], unit normal from the face to the vertex, shares of the face's corners."""
+
+
+class Vertices(NamedTuple):
+    """`vertex` and `vertex_body` of `ContactSurface`."""
+
+    node: Indices
+    body: Indices
+
+
+class Edges(NamedTuple):
+    """`edge`, `edge_opposite` and `edge_body` of `ContactSurface`."""
+
+    ends: Indices
+    opposite: Indices
+    body: Indices
+
+
+class Faces(NamedTuple):
+    """What kernels ask of faces: `corner`, `vertex`, `offset` and `around` are face, face_vertex, around_offset and
+    around_face of `ContactSurface`."""
+
+    corner: Indices
+    vertex: Indices
+    offset: Indices
+    around: Indices
+
+
+def faces_of(surface: ContactSurface) -> tuple[Faces, Indices | None]:
+    """Return what kernels ask of faces, and what is beyond their sides: None in 2D, for which they are compiled so."""
+    faces = Faces(surface.face, surface.face_vertex, surface.around_offset, surface.around_face)
+    return faces, surface.across if surface.dimension == 3 else None
+
+
+@compiled(inside=True)
+def face_normal(faces: Faces, across: Indices | None, x: Array, face: int) -> Vector:
     """Return the outward normal of a face at positions x (N, 3), of the length of the edge or twice the area."""
-    a, b = row(x, surface.face[face, 0]), row(x, surface.face[face, 1])
+    a, b = row(x, faces.corner[face, 0]), row(x, faces.corner[face, 1])
     along = minus(b, a)
-    if surface.dimension == 2:
+    if across is None:
         return along[1], -along[0], 0.0
-    return cross(along, minus(row(x, surface.face[face, 2]), a))
-
-
-@compiled
-def first_edge_slot(surface: ContactSurface, first_slot: int) -> int:
-    """Return the slot of edge 0 at body 0; `first_slot` is that of vertex 0."""
-    slot: int = first_slot + surface.vertex.shape[0] * surface.partner.shape[0]
-    return slot
+    return cross(along, minus(row(x, faces.corner[face, 2]), a))

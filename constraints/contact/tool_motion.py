@@ -10,7 +10,7 @@ although their gap stays what it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.constraints.motion import at_rest
 from rheotwin.constraints.packed import Tables, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
 
@@ -67,28 +69,49 @@ def tools_at_start(tools: Sequence[RigidTool]) -> ToolMotion:
     return ToolMotion(pose, velocity, pose.copy(), velocity.copy())
 
 
+def tool_stages(motions: Tables, drives: Drives, tools: ToolMotion, end: Now, kick: Any) -> list[Stage]:
+    """Return the stages that put the poses at `end` [s] into `tools.end`, as they would be without contact."""
+    moving = (drives.free, tools.pose, tools.velocity, tools.end, tools.before_kick)
+    stages = [Stage(_follow, (motions, *moving, end, STEP))]
+    if drives.free.any():
+        stages += [Stage(_drive, (drives.force, drives.inverse_mass, *moving, end, STEP, kick))]
+    return stages
+
+
 @compiled(inside=True)
-def predict_tools(motions: Tables, drives: Drives, tools: ToolMotion, end: float, h: float, kick: float) -> None:
-    """Put the poses at `end` [s] into `tools.end`, free components as they would be without contact."""
-    for tool in range(tools.pose.shape[0]):
-        table_value(motions, tool, end, tools.end[tool])
-        table_value(drives.force, tool, end - h, drives.force.current)
+def _follow(
+    motions: Tables, free: Array, pose: Array, velocity: Array, ahead: Array, before: Array, end: float, h: float
+) -> None:
+    """Put tools where their motions want them at `end` [s], but for free components."""
+    for tool in range(pose.shape[0]):
+        table_value(motions, tool, end, ahead[tool])
         for c in range(4):
-            if drives.free[tool, c] != 0.0:
-                tools.before_kick[tool, c] = tools.velocity[tool, c]
-                tools.velocity[tool, c] += kick * drives.inverse_mass[tool, c] * drives.force.current[c]
-                tools.end[tool, c] = tools.pose[tool, c] + h * tools.velocity[tool, c]
-            else:
-                tools.velocity[tool, c] = (tools.end[tool, c] - tools.pose[tool, c]) / h
-                tools.before_kick[tool, c] = tools.velocity[tool, c]
+            if free[tool, c] == 0.0:
+                velocity[tool, c] = (ahead[tool, c] - pose[tool, c]) / h
+                before[tool, c] = velocity[tool, c]
 
 
 @compiled(inside=True)
-def finish_tools(drives: Drives, tools: ToolMotion, h: float) -> None:
+def _drive(
+    forces: Tables, ease: Array, free: Array, pose: Array, velocity: Array, ahead: Array, before: Array, end: float,
+    h: float, kick: float,
+) -> None:  # fmt: skip
+    """Let forces move the free components."""
+    for tool in range(pose.shape[0]):
+        table_value(forces, tool, end - h, forces.current)
+        for c in range(4):
+            if free[tool, c] != 0.0:
+                before[tool, c] = velocity[tool, c]
+                velocity[tool, c] += kick * ease[tool, c] * forces.current[c]
+                ahead[tool, c] = pose[tool, c] + h * velocity[tool, c]
+
+
+@compiled(inside=True)
+def finish_tools(free: Array, pose: Array, end: Array, velocity: Array, h: float) -> None:
     """Bring the poses to the end of the step, with what contact made of the velocities."""
-    for tool in range(tools.pose.shape[0]):
+    for tool in range(pose.shape[0]):
         for c in range(4):
-            if drives.free[tool, c] != 0.0:
-                tools.pose[tool, c] += h * tools.velocity[tool, c]
+            if free[tool, c] != 0.0:
+                pose[tool, c] += h * velocity[tool, c]
             else:
-                tools.pose[tool, c] = tools.end[tool, c]
+                pose[tool, c] = end[tool, c]

@@ -15,8 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.bounds import build_tree
-from rheotwin.constraints.contact.nearest import CORNER, INSIDE, SIDE, Foot, at_shares, foot_on_triangle
-from rheotwin.constraints.contact.vectors import Vector, dot, length, minus, plus, row, times
+from rheotwin.constraints.contact.vectors import (
+    CORNER,
+    INSIDE,
+    SIDE,
+    Foot,
+    Vector,
+    at_shares,
+    dot,
+    foot_on_triangle,
+    length,
+    minus,
+    plus,
+    row,
+    times,
+)
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 
@@ -174,7 +187,7 @@ def _nearest_points(mesh: ToolMesh, points: Array, distances: Array, feet: Array
         feet[k, 0], feet[k, 1], feet[k, 2] = foot
 
 
-@compiled
+@compiled(inside=True)
 def nearest(mesh: ToolMesh, surface: int, p: Vector, within: float, waiting: Indices, squares: Array) -> Nearest:
     """Return the signed distance of p [m] to a surface, normal, foot and triangle; triangle -1 if not `within` [m].
 
@@ -215,7 +228,7 @@ def nearest(mesh: ToolMesh, surface: int, p: Vector, within: float, waiting: Ind
     return _signed(mesh, surface, p, slot, shares, place)
 
 
-@compiled
+@compiled(inside=True)
 def _signed(mesh: ToolMesh, surface: int, p: Vector, slot: int, shares: Vector, place: int) -> Nearest:
     point = _point(mesh, slot, shares)
     away, normal = minus(p, point), row(mesh.outward[slot], INSIDE)
@@ -232,30 +245,30 @@ def _signed(mesh: ToolMesh, surface: int, p: Vector, slot: int, shares: Vector, 
     return sign * distance, times(sign / distance, away), point, mesh.number[slot]
 
 
-@compiled
+@compiled(inside=True)
 def _corner(mesh: ToolMesh, k: int, corner: int) -> Vector:
     at = 3 * corner
     return mesh.corner[k, at], mesh.corner[k, at + 1], mesh.corner[k, at + 2]
 
 
-@compiled
+@compiled(inside=True)
 def _foot(mesh: ToolMesh, k: int, p: Vector) -> Foot:
     return foot_on_triangle(p, _corner(mesh, k, 0), _corner(mesh, k, 1), _corner(mesh, k, 2))
 
 
-@compiled
+@compiled(inside=True)
 def _point(mesh: ToolMesh, k: int, shares: Vector) -> Vector:
     return at_shares(shares, _corner(mesh, k, 0), _corner(mesh, k, 1), _corner(mesh, k, 2))
 
 
-@compiled
+@compiled(inside=True)
 def beyond(mesh: ToolMesh, surface: int, p: Vector, within: float) -> bool:
     """Tell whether p is further than `within` [m] outside of the box around a surface."""
     within = max(within, 0.0)
     return _square_to_box(mesh.box, mesh.root[surface], p) > within * within
 
 
-@compiled
+@compiled(inside=True)
 def _square_to_box(box: Array, node: int, p: Vector) -> float:
     """Return the squared distance of p to a box [m2]."""
     x = max(max(box[node, 0] - p[0], p[0] - box[node, 3]), 0.0)

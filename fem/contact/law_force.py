@@ -64,6 +64,13 @@ def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> floa
     if springs.integral[k] > 0.0:
         past = springs.past[k] + h * share * (start + 0.5 * share * (end - start))
         push = -springs.integral[k] * min(past, 0.0)
+    gap = (1.0 - share) * start + share * end
+    if stiffness == 0.0:
+        force: float = max(0.0, push - springs.damping[k] * (end - start) / h)
+        if instant.mean and end != start:
+            inside = min(max(start, end), springs.cut[k]) - min(start, end)
+            return force * max(0.0, inside) / abs(end - start)
+        return force if gap < springs.cut[k] else 0.0
     # No force beyond the gap `zero`, where damping and integral balance the spring.
     zero = springs.level[k] + (push - springs.damping[k] * (end - start) / h) / stiffness
     top = min(zero, springs.cut[k])
@@ -73,7 +80,6 @@ def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> floa
             return 0.0
         mean: float = stiffness * (high - low) * (zero - 0.5 * (high + low)) / abs(end - start)
         return mean
-    gap = (1.0 - share) * start + share * end
     return stiffness * (zero - gap) if gap < top else 0.0
 
 
@@ -108,7 +114,8 @@ def balanced_force(springs: Springs, k: int, free: float, compliance: float, ins
 @compiled
 def force_slope(springs: Springs, k: int, end: float, force: float, instant: Instant) -> float:
     """Return about dF/dg1 [N/m], by a difference that takes F to its next 1e-6."""
-    change = 1e-6 * max(force / springs.stiffness[k], abs(end - springs.start[k]))
+    stiffness = springs.stiffness[k] if springs.stiffness[k] > 0.0 else springs.damping[k] / instant.step
+    change = 1e-6 * max(force / stiffness, abs(end - springs.start[k]))
     if change == 0.0:
         return 0.0
     above = normal_force(springs, k, end + change, instant)

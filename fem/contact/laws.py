@@ -8,23 +8,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.packed_law import (
+from rheotwin.constraints.contact.laws.form import (
     DAMPING,
     FRICTION,
-    IMPULSE,
     INTEGRAL,
-    INTEGRATED,
     KIND,
-    PENALTY,
+    NAMES,
     REGION,
     RESTITUTION,
     SHIFT,
     SLIP_SPEED,
     STATIC_FRICTION,
     STIFFNESS,
-    law_of,
+    kinds_that,
+    normal,
     pack_laws,
-    stays_active,
 )
 from rheotwin.constraints.contact.setup import ContactSetup
 
@@ -42,7 +40,7 @@ class Laws:
     @classmethod
     def of(cls, setup: ContactSetup) -> Laws:
         """Return the laws of tools and bodies."""
-        return cls(pack_laws(setup))
+        return cls(pack_laws((*setup.tool_laws, setup.law)))
 
     @property
     def stiffness(self) -> Array:
@@ -92,20 +90,20 @@ class Laws:
     @cached_property
     def soft(self) -> Flags:
         """Whether a law is compliant."""
-        return np.isin(self.table[:, KIND], (PENALTY, INTEGRATED))
+        return kinds_that(self.table, "soft")
 
     @cached_property
     def integrated(self) -> Flags:
         """Whether a law goes on outside of its surface."""
-        return np.asarray(self.table[:, KIND] == INTEGRATED)
+        return kinds_that(self.table, "integrates")
 
     @cached_property
     def bounces(self) -> Flags:
         """Whether a law sends back."""
-        return np.asarray(self.table[:, KIND] == IMPULSE)
+        return kinds_that(self.table, "strikes")
 
     def stay_active(self, law: Indices, gap: Array, impulse: Array, active: Flags) -> Flags:
-        """Tell which contacts count as active after a step, see `stays_active`."""
+        """Tell which contacts count as active after a step, see `laws.form`."""
+        stays = [normal(NAMES[int(kind)]).stays for kind in self.table[:, KIND]]
         columns = zip(law, gap, impulse, active, strict=True)
-        found = [stays_active(law_of(self.table, int(k)), float(g), float(p), bool(was)) for k, g, p, was in columns]
-        return np.array(found, dtype=bool)
+        return np.array([stays[k](self.table[k], float(g), float(p), bool(was)) for k, g, p, was in columns], bool)

@@ -20,17 +20,13 @@ STEPS = 12
 """Most Newton steps in a row."""
 
 
-@compiled(allocates=True)
+@compiled
 def _newton_system(
-    w: Array, free: Array, force: Array, state: Indices, springs: Springs, cone: Cone, instant: Instant
-) -> tuple[Array, Array]:
-    """Return the tangent and the residual of all contacts in their states."""
-    count, k = force.shape
-    size = count * k
-    flat = force.ravel()
-    gaps = free + w @ flat
-    tangent, residual = np.zeros((size, size)), np.zeros(size)
-    for i in range(count):
+    w: Array, gaps: Array, flat: Array, k: int, state: Indices, springs: Springs, cone: Cone, instant: Instant,
+    tangent: Array, residual: Array,
+) -> None:  # fmt: skip
+    """Write the tangent and the residual of all contacts in their states, k components each; they are zero before."""
+    for i in range(state.shape[0]):
         n = i * k
         rub = k > 1 and cone.kinetic[i] > 0.0
         for c in range(1, k):
@@ -41,12 +37,13 @@ def _newton_system(
             tangent[n, n], residual[n] = 1.0, flat[n]
             continue
         if springs.kind[i] == HARD:
-            tangent[n, :], residual[n] = w[n, :], gaps[n]
+            _add_row(tangent, n, 1.0, w, n)
+            residual[n] = gaps[n]
         elif springs.kind[i] == GIVEN:
             tangent[n, n] = 1.0
         else:
             slope = force_slope(springs, i, gaps[n], flat[n], instant)
-            tangent[n, :] = -slope * w[n, :]
+            _add_row(tangent, n, -slope, w, n)
             tangent[n, n] += 1.0
             residual[n] = flat[n] - normal_force(springs, i, gaps[n], instant)
         if not rub:
@@ -55,16 +52,23 @@ def _newton_system(
         if state[i] == STICKING:
             extra = cone.creep[i] / slide if slide > 0.0 else 0.0
             for c in range(1, k):
-                tangent[n + c, :], residual[n + c] = w[n + c, :], gaps[n + c] + extra * flat[n + c]
+                _add_row(tangent, n + c, 1.0, w, n + c)
+                residual[n + c] = gaps[n + c] + extra * flat[n + c]
                 tangent[n + c, n + c] += extra
                 if extra > 0.0:
                     tangent[n + c, n] -= extra * flat[n + c] / flat[n]
             continue
         _sliding_rows(tangent, residual, w, gaps, flat, n, k, cone.kinetic[i], slide)
-    return tangent, residual
 
 
-@compiled(allocates=True)
+@compiled(inside=True)
+def _add_row(tangent: Array, row: int, factor: float, w: Array, other: int) -> None:
+    """Add a multiple of a row of w to one of the tangent."""
+    for c in range(w.shape[1]):
+        tangent[row, c] += factor * w[other, c]
+
+
+@compiled(inside=True)
 def _sliding_rows(
     tangent: Array, residual: Array, w: Array, gaps: Array, flat: Array, n: int, k: int, mu: float, slide: float
 ) -> None:
@@ -81,18 +85,24 @@ def _sliding_rows(
         if k == 3 and size > 0.0:
             for e in range(1, k):
                 across = (1.0 if c == e else 0.0) - direction * gaps[n + e] / size
-                tangent[n + c, :] += slide / size * across * w[n + e, :]
+                _add_row(tangent, n + c, slide / size * across, w, n + e)
 
 
-@compiled(allocates=True)
 def states_after(
     w: Array, free: Array, force: Array, state: Indices, springs: Springs, cone: Cone, instant: Instant
 ) -> Indices:
     """Return the states that forces and gaps after a Newton step ask for."""
-    count, k = force.shape
-    flat, out = force.ravel(), np.zeros(count, np.int64)
-    gaps = free + w @ flat
-    for i in range(count):
+    out, flat = np.zeros_like(state), force.ravel()
+    _write_states(w, free + w @ flat, flat, force.shape[1], state, springs, cone, instant, out)
+    return out
+
+
+@compiled
+def _write_states(
+    w: Array, gaps: Array, flat: Array, k: int, state: Indices, springs: Springs, cone: Cone, instant: Instant,
+    out: Indices,
+) -> None:  # fmt: skip
+    for i in range(state.shape[0]):
         n = i * k
         own, normal = w[n, n], flat[n]
         if springs.kind[i] == HARD:
@@ -114,7 +124,6 @@ def states_after(
             size += (flat[n + c] - (gaps[n + c] / scale if scale > 0.0 else 0.0)) ** 2
         if size > limit * limit:
             out[i] = SLIDING
-    return out
 
 
 def newton_steps(
@@ -134,7 +143,8 @@ def newton_step(
     w: Array, free: Array, force: Array, state: Indices, springs: Springs, cone: Cone, instant: Instant
 ) -> Array:
     """Return the forces of a Newton step of all contacts in their states, the given ones where it has no solution."""
-    tangent, residual = _newton_system(w, free, force, state, springs, cone, instant)
+    tangent, residual, flat = np.zeros_like(w), np.zeros(len(w)), force.ravel()
+    _newton_system(w, free + w @ flat, flat, force.shape[1], state, springs, cone, instant, tangent, residual)
     scale = float(np.trace(w)) / max(1, len(w))
     tangent[np.diag_indices_from(tangent)] += 1e-14 * np.where(np.diag(tangent) == 1.0, 0.0, scale)
     try:

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.detect import find_pairs_with_room
-from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs, room_for_pairs
-from rheotwin.constraints.contact.search import Look, new_search, restore_search, save_search
+from rheotwin.constraints.contact.detect import BodySearch
+from rheotwin.constraints.contact.pairs import NO_NODE, NO_TOOL, Pairs
+from rheotwin.constraints.contact.search import restore_search, save_search
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.surface import ContactSurface, contact_surface, has_partners, slot_count
-from rheotwin.constraints.contact.tool_pairs import find_tool_pairs
+from rheotwin.constraints.contact.tool_pairs import ToolSearch
 from rheotwin.constraints.packed import pack_tools
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact.laws import Laws
@@ -38,18 +38,17 @@ class ContactSearch:
     def __init__(self, model: Model, setup: ContactSetup, laws: Laws) -> None:
         self._model, self._laws = model, laws
         self._tools = pack_tools(model.tools)
-        self._at_tools = room_for_pairs(max(1, len(self._tools.candidate)))
+        self._at_tools = ToolSearch(self._tools, len(model.points))
         self._first_slot, self._surface = len(self._tools.candidate), None
         self.slots = self._first_slot
         if setup.between_bodies and model.dimension > 1:
             self._surface = _surface(model, setup)
         if self._surface is not None:
             self.slots = slot_count(self._surface, self._first_slot)
-            self._between = room_for_pairs(max(16, len(self._surface.vertex)))
-            self._rest = _vertices(model, _padded_rows(model, np.zeros(model.size)))
-            self._search = new_search(self._surface, self._rest)
+            rest = _vertices(model, _padded_rows(model, np.zeros(model.size)))
+            self._between = BodySearch(self._surface, rest, self._first_slot, even=True)
             corners = self._surface.face[:, :2]
-            self._side = float(np.linalg.norm(np.diff(self._rest[corners], axis=1), axis=2).mean())
+            self._side = float(np.linalg.norm(np.diff(rest[corners], axis=1), axis=2).mean())
 
     def find(self, begin: Array, end: Array, pose: Array, reach: float, history: Past, directions: int) -> Rows:
         """Return contacts with gaps up to `reach` [m] (bodies: up to a face's side) at positions `end` (rows, 3) [m].
@@ -68,33 +67,25 @@ class ContactSearch:
         return Rows(node, weight, frame, push, gap, tool, point, slot, law)
 
     def _tool_rows(self, end: Array, pose: Array, reach: float) -> tuple[Array, ...]:
-        pairs = self._at_tools
-        if len(self._tools.candidate):
-            find_tool_pairs(self._tools, pose, end, np.full(len(pose), reach), pairs)
-        else:
-            pairs.count[0] = 0
-        return _columns(pairs, None)
+        return _columns(self._at_tools.find(pose, end, reach), None)
 
     def _body_rows(self, begin: Array, end: Array, reach: float, history: Past) -> tuple[Array, ...]:
         assert self._surface is not None
         model = self._model
         places = _vertices(model, begin), _vertices(model, end)
-        look = Look(*places, reach, self._first_slot, history.feature, history.active, even=True)
-        self._between.count[0] = 0
-        self._search, self._between = find_pairs_with_room(self._surface, self._search, look, self._between)
-        return _columns(self._between, model.vertex_rows)
+        return _columns(self._between.find(*places, reach, history.feature, history.active), model.vertex_rows)
 
     def save(self) -> dict[str, Array]:
         """Return the lists of the search: what is found first depends on when they were made."""
         if self._surface is None:
             return {}
-        return {f"{SEARCHES}{name}": np.array(values) for name, values in save_search(self._search).items()}
+        return {f"{SEARCHES}{name}": np.array(values) for name, values in save_search(self._between.search).items()}
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Take over what `save` returned."""
         if self._surface is not None:
             lists = {name.removeprefix(SEARCHES): np.array(v) for name, v in saved.items() if name.startswith(SEARCHES)}
-            self._search = restore_search(self._search, lists)
+            self._between.search = restore_search(self._between.search, lists)
 
 
 def _columns(pairs: Pairs, rows: NDArray[np.int64] | None) -> tuple[Array, ...]:

@@ -1,21 +1,20 @@
 """Supports, driven components, loads and rigid tools in an explicit step.
 
-With lumped masses contact is exact and local: where u + h v would enter a tool, a change of velocity
-
-    dv = -gap/(h n.n_free) n        (free components only, the support takes the rest)
-
-puts the node on the tool's surface at the end of the step; its force is m dv divided by the time of the kick.
-A node between several tools is settled by sweeps over them (projected Gauss-Seidel). Contact with laws is that of
+Tools without laws are those of `rheotwin.constraints.contact.exact_tools`, contact with laws that of
 `explicit_contact`.
 """
 
 from __future__ import annotations
 
-from rheotwin.arrays import Array
-from rheotwin.constraints.packed import IMMOVABLE, SETTLED, SWEEPS, table_value
-from rheotwin.constraints.tools import gap_and_normal
-from rheotwin.fem.fast.explicit_packing import Boundary, Nodes, Outside
+import numpy as np
+
+from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.contact.exact_tools import Exposed, exact_contact, room_for_pushes
+from rheotwin.constraints.packed import table_value
+from rheotwin.fem.fast.explicit_packing import Boundary, Outside
+from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 
 
 @compiled(nogil=True)
@@ -47,76 +46,46 @@ def hold(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h
         v[q] = wanted
 
 
-@compiled(nogil=True, allocates=True)
-def keep_outside(boundary: Boundary, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float) -> None:
-    """Keep candidate nodes out of every tool at the end of the step by impulses along the tools' normals.
-
-    After the first round only the nodes it pushed can be inside another tool, so only they are looked at again.
-    """
-    nodes, tools = boundary.nodes, boundary.tools
-    for node in tools.candidate:
-        for q in range(node * nodes.dimension, (node + 1) * nodes.dimension):
-            outside.exerted[q] *= 1.0 - nodes.free[q]
-    outside.contact[:] = 0.0
-    outside.pressed[:] = 0.0
-    outside.unsettled[:] = True
-    outside.touched[:] = False
-    for tool in range(tools.shape.size):
-        table_value(tools.tables, tool, end, outside.poses[tool])
-    for _ in range(SWEEPS):
-        largest = 0.0
-        for tool in range(tools.shape.size):
-            largest = max(largest, _sweep(tool, boundary, outside, u, v, h, kick))
-        if largest <= SETTLED * nodes.runaway:
-            break
-        outside.unsettled[:] = outside.touched
+def tool_stages(boundary: Boundary, outside: Outside, u: Array, v: Array, end: Now, kick: Now) -> list[Stage]:
+    """Return the stages that keep candidate nodes out of every tool at the `end` of the step."""
+    nodes, tools, d = boundary.nodes, boundary.tools, boundary.nodes.dimension
+    free, mass, count = np.zeros((nodes.rest.size // d, 3)), nodes.mass[::d].copy(), nodes.rest.size // d
+    free[:, :d] = nodes.free.reshape(-1, d)
+    x, velocities, reaction = (np.zeros((count, 3)) for _ in range(3))
+    push, candidate = room_for_pushes(tools, count), np.unique(tools.candidate)
+    exposed = Exposed(mass, free, x, velocities, outside.contact, reaction)
+    around = (nodes.rest, nodes.free, x, velocities, reaction, outside.exerted, d, u, v)
+    return [
+        Stage(_bring, (candidate, *around)),
+        *exact_contact(tools, push, exposed, nodes.runaway, Now(np.full(1, np.inf)), end, kick),
+        Stage(_take, (push.pushed.hit, push.pushed.hits, tools.candidate, outside.contact, *around, outside.reaction)),
+    ]
 
 
-@compiled
-def _coordinate(nodes: Nodes, u: Array, v: Array, h: float, node: int, c: int) -> float:
-    """Coordinate of a node at the end of the step; zero beyond the dimension."""
-    if c >= nodes.dimension:
-        return 0.0
-    q = node * nodes.dimension + c
-    coordinate: float = nodes.rest[q] + u[q] + h * v[q]
-    return coordinate
-
-
-@compiled
-def _sweep(tool: int, boundary: Boundary, outside: Outside, u: Array, v: Array, h: float, kick: float) -> float:
-    """Correct the pushes of one tool once, at nodes that may have moved; return the largest correction [m]."""
-    nodes, tools, largest = boundary.nodes, boundary.tools, 0.0
-    d, pressed = nodes.dimension, outside.pressed
-    for k in range(tools.offset[tool], tools.offset[tool + 1]):
-        node = tools.candidate[k]
-        if not outside.unsettled[node]:
-            continue
-        gap, nx, ny, nz = gap_and_normal(
-            tools.shape[tool],
-            tools.geometry[tool],
-            outside.poses[tool],
-            _coordinate(nodes, u, v, h, node, 0),
-            _coordinate(nodes, u, v, h, node, 1),
-            _coordinate(nodes, u, v, h, node, 2),
-        )
-        if gap >= 0.0 and pressed[k] == 0.0:
-            continue
-        normal, share = (nx, ny, nz), 0.0
+@compiled(inside=True)
+def _bring(
+    candidate: Indices, rest: Array, free: Array, x: Array, velocities: Array, reaction: Array, exerted: Array, d: int,
+    u: Array, v: Array,
+) -> None:  # fmt: skip
+    """Copy the nodes that tools can touch, and clear what tools have exerted on them."""
+    for i in candidate:
         for c in range(d):
-            share += normal[c] * normal[c] * nodes.free[node * d + c]
-        if share < IMMOVABLE:
-            continue
-        wanted = max(0.0, pressed[k] - gap / (h * share))
-        change = wanted - pressed[k]
-        pressed[k] = wanted
-        outside.touched[node] = True
-        largest = max(largest, h * abs(change))
-        outside.normal[k, 0], outside.normal[k, 1], outside.normal[k, 2] = nx, ny, nz
+            q = i * d + c
+            x[i, c], velocities[i, c], reaction[i, c] = rest[q] + u[q], v[q], 0.0
+            exerted[q] *= 1.0 - free[q]
+
+
+@compiled(inside=True)
+def _take(
+    hit: Indices, hits: Indices, candidate: Indices, force: Array, rest: Array, free: Array, x: Array,
+    velocities: Array, reaction: Array, exerted: Array, d: int, u: Array, v: Array, held: Array,
+) -> None:  # fmt: skip
+    """Take back what tools have changed."""
+    for row in range(hits[0]):
+        k = hit[row]
         for c in range(d):
-            q = node * d + c
-            force = nodes.mass[q] * change * normal[c] / kick
-            outside.contact[k, c] += force
-            outside.exerted[q] += nodes.free[q] * force
-            v[q] += nodes.free[q] * change * normal[c]
-            outside.reaction[q] -= (1.0 - nodes.free[q]) * force
-    return largest
+            q = candidate[k] * d + c
+            exerted[q] += free[q] * force[k, c]
+            v[q] = velocities[candidate[k], c]
+            held[q] += reaction[candidate[k], c]
+            reaction[candidate[k], c] = 0.0

@@ -16,15 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.contacts import Contacts
-from rheotwin.constraints.contact.lumped import Contact, keep_apart
-from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, motion_of
-from rheotwin.constraints.contact.packed_law import EXACT, IMPULSE, KIND, SHIFT, STIFFNESS
-from rheotwin.constraints.contact.pairs import NO_TOOL
+from rheotwin.constraints.contact.laws.form import SHIFT, STIFFNESS, kinds_that
+from rheotwin.constraints.contact.lumped import Contact, contact_stages
+from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, Giving, motion_of
 from rheotwin.fem.fast.explicit_packing import Nodes, Outside
+from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 CLOSED, BY_SPRINGS, RUBBED, OUTSIDE = range(4)
 """Entries of `taken` [J]: by exact contacts and impacts, by springs and dampers, by friction; then the account of work
@@ -60,56 +61,79 @@ def independent(item: Any) -> Any:
 
 
 @compiled
-def look_back(laws: Any, dimension: int, v: Array) -> None:
+def look_back(near: Indices, places: Indices, before: Array, dimension: int, v: Array) -> None:
     """Keep the velocities (N d,) [m/s] before the kick of a step, of the nodes that can touch anything."""
-    for i in laws.contact.near:
+    for i in near:
         for c in range(dimension):
-            laws.contact.before_kick[i, c] = v[laws.contact.places[i] * dimension + c]
+            before[i, c] = v[places[i] * dimension + c]
+
+
+def law_stages(laws: Lawful, nodes: Nodes, outside: Outside, u: Array, v: Array, end: Now, kick: Now) -> list[Stage]:
+    """Return the stages that change u, v (N d,) and the forces of the step by contact; the step ends at `end` [s]."""
+    contact, d, scratch = laws.contact, nodes.dimension, (laws.places, laws.velocities, laws.supported)
+    contacts, exerted = contact.contacts, contact.exerted
+    pairs, rows, hard = contacts.pairs, contacts.impulses.rows, ~kinds_that(contacts.laws, "soft")
+    motion = contacts.tools.motion
+    giving = Giving(contacts.impulses.pushed, contacts.tools.drives.inverse_mass, motion.velocity, motion.pose)
+    moved = (contact.before_kick, contact.velocity, laws.taken)
+    around = (nodes.rest, nodes.free, outside.exerted, d, u, v)
+    touched = (exerted.touched, exerted.filled, contact.places)
+    return [
+        Stage(_bring, (contact.near, contact.places, *scratch, *around)),
+        *contact_stages(contact, *scratch, Now(np.full(1, np.inf)), end, kick, lone=False),
+        Stage(_take, (*touched, exerted.node_force, outside.reaction, *scratch, *around)),
+        Stage(_book, (pairs.count, pairs.node, pairs.weight, pairs.normal, pairs.tool, rows, giving, hard, *moved)),
+    ]
 
 
 @compiled
-def settle_laws(
-    laws: Lawful, nodes: Nodes, outside: Outside, u: Array, v: Array, end: float, h: float, kick: float
-) -> None:
-    """Change u, v (N d,) and the forces of the step by the contact of a step of `h` [s] that ends at `end` [s]."""
-    contact, d = laws.contact, nodes.dimension
-    for i in contact.near:
-        place = contact.places[i]
+def _bring(
+    near: Indices, place_of: Indices, x: Array, velocities: Array, supported: Array, rest: Array, free: Array,
+    exerted: Array, d: int, u: Array, v: Array,
+) -> None:  # fmt: skip
+    """Copy the nodes that can touch anything."""
+    for i in near:
+        place = place_of[i]
         for c in range(d):
             q = place * d + c
-            laws.places[place, c] = nodes.rest[q] + u[q]
-            laws.velocities[place, c] = v[q]
-            laws.supported[place, c] = 0.0
-            outside.exerted[q] *= 1.0 - nodes.free[q]
-    keep_apart(contact, laws.places, laws.velocities, laws.supported, end, h, kick)
-    touched, force = contact.exerted.touched, contact.exerted.node_force
-    for row in range(contact.exerted.filled[0]):
+            x[place, c] = rest[q] + u[q]
+            velocities[place, c] = v[q]
+            supported[place, c] = 0.0
+            exerted[q] *= 1.0 - free[q]
+
+
+@compiled
+def _take(
+    touched: Indices, filled: Indices, place_of: Indices, force: Array, reaction: Array, x: Array, velocities: Array,
+    supported: Array, rest: Array, free: Array, exerted: Array, d: int, u: Array, v: Array,
+) -> None:  # fmt: skip
+    """Take back what contact has changed."""
+    for row in range(filled[0]):
         i = touched[row]
-        place = contact.places[i]
+        place = place_of[i]
         for c in range(d):
             q = place * d + c
-            u[q] += laws.places[place, c] - (nodes.rest[q] + u[q])
-            v[q] = laws.velocities[place, c]
-            outside.exerted[q] += nodes.free[q] * force[i, c]
-            outside.reaction[q] += laws.supported[place, c]
-    _book(contact.contacts, contact.before_kick, contact.velocity, laws.taken)
+            u[q] += x[place, c] - (rest[q] + u[q])
+            v[q] = velocities[place, c]
+            exerted[q] += free[q] * force[i, c]
+            reaction[q] += supported[place, c]
 
 
 @compiled
-def _book(contacts: Contacts, before: Array, after: Array, taken: Array) -> None:
+def _book(
+    count: Indices, node: Indices, weight: Array, normal: Array, tools: Indices, rows: Array, giving: Giving,
+    hard: NDArray[np.bool_], before: Array, after: Array, taken: Array,
+) -> None:  # fmt: skip
     """Add the energy that the contacts of the step took, with velocities (N, 3) [m/s] before and after its kick."""
-    pairs, rows, pushed, laws = contacts.pairs, contacts.impulses.rows, contacts.impulses.pushed, contacts.laws
-    tool_v = contacts.tools.motion.velocity
-    for p in range(pairs.count[0]):
+    for p in range(count[0]):
         if rows[p, PRESSED] == 0.0:
             continue
-        n, t = pairs.normal[p], rows[p, TANGENT : TANGENT + 3]
-        bx, by, bz = motion_of(p, pairs.node, pairs.weight, rows, pushed, before, tool_v, 1.0)
-        mx, my, mz = motion_of(p, pairs.node, pairs.weight, rows, pushed, after, tool_v, 1.0)
+        n, t = normal[p], rows[p, TANGENT : TANGENT + 3]
+        bx, by, bz = motion_of(p, node, weight, rows, before, giving, 1.0)
+        mx, my, mz = motion_of(p, node, weight, rows, after, giving, 1.0)
         mx, my, mz = 0.5 * (mx + bx), 0.5 * (my + by), 0.5 * (mz + bz)
         rate = mx * n[0] + my * n[1] + mz * n[2]
-        kind = laws[laws.shape[0] - 1 if pairs.tool[p] == NO_TOOL else pairs.tool[p], KIND]
-        taken[CLOSED if kind in (EXACT, IMPULSE) else BY_SPRINGS] -= rows[p, PRESSED] * rate
+        taken[CLOSED if hard[tools[p]] else BY_SPRINGS] -= rows[p, PRESSED] * rate  # NO_TOOL: the last law
         taken[RUBBED] -= t[0] * mx + t[1] * my + t[2] * mz
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import multiply_rows
-from rheotwin.fem.fast.explicit_boundary import hold, keep_outside, load_nodes
-from rheotwin.fem.fast.explicit_contact import look_back, settle_laws
+from rheotwin.fem.fast.explicit_boundary import hold, load_nodes, tool_stages
+from rheotwin.fem.fast.explicit_contact import law_stages, look_back
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside
 from rheotwin.fem.fast.explicit_terms import Segments
 from rheotwin.kernels.blocks import STEP, TIME, Now
@@ -184,16 +184,18 @@ def strike_stages(
     end = (u, v, clock.end, STEP, Now(kick))
     stages = [Stage(kick_time, (clock.number, STEP), into=kick)]
     if laws is not None:
-        stages += [Stage(look_back, (laws, operator.dimension, v))]
+        kept = (laws.contact.near, laws.contact.places, laws.contact.before_kick)
+        stages += [Stage(look_back, (*kept, operator.dimension, v))]
+    outside = outside._replace(laws=None)
     if boundary.loads.component.size:
         stages += [Stage(load_nodes, (boundary, outside, TIME))]
     stages += [Stage(kick_rows, (operator, motion, outside.external, Now(kick), 0, operator.indptr.size - 1))]
     if boundary.held.component.size:
         stages += [Stage(hold, (boundary, outside, *end))]
     if laws is not None:
-        stages += [Stage(settle_laws, (laws, nodes, outside, *end))]
+        stages += law_stages(laws, nodes, outside, u, v, clock.end, Now(kick))
     elif boundary.tools.shape.size:
-        stages += [Stage(keep_outside, (boundary, outside, *end))]
+        stages += tool_stages(boundary, outside, u, v, clock.end, Now(kick))
     return stages
 
 

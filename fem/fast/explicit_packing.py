@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.packed import Tables, Tools, pack_tables, pack_tools
 from rheotwin.constraints.tools import RigidTool
@@ -61,20 +61,14 @@ class Outside(NamedTuple):
     """What the outside did in the last step, and scratch of the loop.
 
     `external` (N d,) [N]: weight and loads; `exerted` (N d,) [N]: what supports and tools add to it;
-    `reaction` (N d,) [N]: force of the supports; `contact` (candidates, 3) [N]: force of the tools, with their
-    `normal` (candidates, 3). Then scratch: poses, pushes [m/s], nodes to look at. `laws` is the contact of scenes that
-    have laws for it (`explicit_contact`), None where tools are exact and frictionless.
+    `reaction` (N d,) [N]: force of the supports; `contact` (candidates, 3) [N]: force of the tools. `laws` is the
+    contact of scenes that have laws for it (`explicit_contact`), None where tools are exact and frictionless.
     """
 
     external: Array
     exerted: Array
     reaction: Array
     contact: Array
-    normal: Array
-    poses: Array
-    pressed: Array
-    unsettled: Flags
-    touched: Flags
     laws: Any = None
 
 
@@ -126,15 +120,9 @@ def _pack_loads(loads: Sequence[Load], dimension: int) -> Loads:
 def no_outside(boundary: Boundary) -> Outside:
     """Return the arrays of a step before any was taken."""
     size, candidates = boundary.nodes.rest.size, boundary.tools.candidate.size
-    count = size // boundary.nodes.dimension
     return Outside(
         external=boundary.nodes.weight.copy(),
         exerted=np.zeros(size),
         reaction=np.zeros(size),
         contact=np.zeros((candidates, 3)),
-        normal=np.zeros((candidates, 3)),
-        poses=np.zeros((boundary.tools.shape.size, 4)),
-        pressed=np.zeros(candidates),
-        unsettled=np.zeros(count, np.bool_),
-        touched=np.zeros(count, np.bool_),
     )

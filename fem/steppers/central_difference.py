@@ -194,8 +194,9 @@ class CentralDifference:
         tools, outside = self._explicit.boundary.tools, full.outside
         pushed = np.flatnonzero(np.any(outside.contact != 0.0, axis=1))
         tool = np.searchsorted(tools.offset, pushed, side="right") - 1
-        multiplier = np.einsum("kc,kc->k", outside.contact[pushed], outside.normal[pushed])
-        return Contacts(tool.astype(np.int64), tools.candidate[pushed], outside.normal[pushed], multiplier)
+        multiplier = np.linalg.norm(outside.contact[pushed], axis=1)
+        normal = outside.contact[pushed] / multiplier[:, None]
+        return Contacts(tool.astype(np.int64), tools.candidate[pushed], normal, multiplier)
 
 
 def _lacks_room(world: ExplicitState) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.contact.laws.form import normal
 from rheotwin.constraints.contact.setup import ANGLE, ContactSetup
 from rheotwin.constraints.tools import BOX, MESH, RigidTool
 from rheotwin.errors import RheotwinError
@@ -53,15 +54,15 @@ def _check_laws(
         own: ContactKeys = spec.contact or ContactKeys()
         place = f"tools.{tool.name}.contact" if own.given() else "contact"
         _check_law(law, place, touched, masses)
-        if law.law == "integrated":
+        if normal(law.law).integrates:
             _check_gain_of_tool(law, place, tool)
 
 
 def _check_law(law: ContactLaw, place: str, bodies: tuple[ProblemBody, ...], masses: Array) -> None:
-    if law.law == "integrated" and law.region == 0.0:
+    if normal(law.law).integrates and law.region == 0.0:
         _warn_of_restless_law(place)
     for body in bodies:
-        if law.law == "integrated":
+        if normal(law.law).integrates:
             _check_gain(law, place, body, masses)
         if law.region > 0.0:
             _check_region(law, place, body)

@@ -10,9 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.bounds import Tree, apart, build_tree
-from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foot_on_triangle
 from rheotwin.constraints.contact.surface import contact_surface
-from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, lower, minus, plus, row, times, upper
+from rheotwin.constraints.contact.vectors import (
+    Vector,
+    at_shares,
+    cross,
+    dot,
+    foot_on_segment,
+    foot_on_triangle,
+    length,
+    lower,
+    minus,
+    plus,
+    row,
+    times,
+    upper,
+)
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import boundary_nodes
@@ -121,42 +134,56 @@ def _edges_near(body: ProblemBody, low: Array, high: Array) -> tuple[Array, Arra
     return padded(ends[near, 0]), padded(ends[near, 1])
 
 
-@compiled(allocates=True)
 def _middles(begin: Array, end: Array, x: Array, face: Indices, tree: Tree, dimension: int) -> Array:
     """Return the middles (n, 3) [m] of the pieces into which faces cut edges; of edges no face cuts there is none.
 
     `tree` holds the boxes of the faces: an edge is cut only with those whose boxes its own meets.
     """
-    cuts, found, filled = np.empty(face.shape[0] + 2), np.empty((16, 3)), 0
-    for k in range(begin.shape[0]):
-        p, q = row(begin, k), row(end, k)
-        along, low, high = minus(q, p), lower(p, q), upper(p, q)
-        count, node = 0, 0
-        while node < tree.skip.shape[0]:
-            if apart(tree, node, low, high):
-                node = tree.skip[node]
-                continue
-            if tree.skip[node] == node + 1:
-                for f in tree.order[tree.first[node] : tree.last[node]]:
-                    t = _cut(p, along, x, face[f], dimension)
-                    if 0.0 < t < 1.0:
-                        cuts[count] = t
-                        count += 1
-            node += 1
-        if count == 0:
-            continue
-        cuts[count], cuts[count + 1] = 0.0, 1.0
-        ordered = np.sort(cuts[: count + 2])
-        if filled + count + 1 > found.shape[0]:
-            found = np.vstack((found, np.empty((filled + count + 1, 3))))
-        for piece in range(count + 1):
-            middle = plus(p, 0.5 * (ordered[piece] + ordered[piece + 1]), along)
-            found[filled, 0], found[filled, 1], found[filled, 2] = middle
-            filled += 1
-    return found[:filled]
+    room, cuts = 16, np.empty(len(face) + 2)
+    while True:
+        found = np.empty((room, 3))
+        wanted = _find_middles(begin, end, x, face, tree, dimension, cuts, found)
+        if wanted <= room:
+            return found[:wanted]
+        room = wanted
 
 
 @compiled
+def _find_middles(
+    begin: Array, end: Array, x: Array, face: Indices, tree: Tree, dimension: int, cuts: Array, found: Array
+) -> int:
+    """Write middles to `found` as far as there is room; return how many there are. `cuts` (F + 2,) is scratch."""
+    filled = 0
+    for k in range(begin.shape[0]):
+        p, q = row(begin, k), row(end, k)
+        along, low, high = minus(q, p), lower(p, q), upper(p, q)
+        cuts[0] = 0.0
+        count, node = 1, 0
+        while node < tree.skip.shape[0]:
+            if apart(tree.box, node, low, high):
+                node = tree.skip[node]
+                continue
+            if tree.skip[node] == node + 1:
+                for place in range(tree.first[node], tree.last[node]):
+                    t = _cut(p, along, x, face[tree.order[place]], dimension)
+                    if 0.0 < t < 1.0:
+                        at = count
+                        while cuts[at - 1] > t:
+                            cuts[at] = cuts[at - 1]
+                            at -= 1
+                        cuts[at] = t
+                        count += 1
+            node += 1
+        cuts[count] = 1.0
+        for piece in range(count if count > 1 else 0):
+            if filled < found.shape[0]:
+                middle = plus(p, 0.5 * (cuts[piece] + cuts[piece + 1]), along)
+                found[filled, 0], found[filled, 1], found[filled, 2] = middle
+            filled += 1
+    return filled
+
+
+@compiled(inside=True)
 def _cut(p: Vector, along: Vector, x: Array, corners: Indices, dimension: int) -> float:
     """Return the t at which p + t `along` goes through a face, -1 if it does not."""
     a = row(x, corners[0])
@@ -175,7 +202,7 @@ def _cut(p: Vector, along: Vector, x: Array, corners: Indices, dimension: int) -
     return t if inside else -1.0
 
 
-@compiled
+@compiled(inside=True)
 def _turns(p: Vector, x: Array, face: Indices, dimension: int) -> float:
     """Return how often a closed surface goes around p: the sum of angles in 2D, of solid angles in 3D; 0 outside."""
     total = 0.0

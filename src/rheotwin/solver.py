@@ -14,6 +14,7 @@ from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import Fault, InputFaults, RheotwinError
 from rheotwin.materials import Law, is_incompressible
 from rheotwin.problem import Problem
+from rheotwin.scene.contact import KEYS_OF_LAW
 from rheotwin.scene.faults import option_faults
 
 Array = NDArray[np.float64]
@@ -31,7 +32,7 @@ EDGE_LAWS = frozenset(
 ALL_TOOLS = frozenset({"bar", "plane", "sphere", "cylinder", "prism"})
 SOLID_TOOLS = ALL_TOOLS | {"box", "mesh"}
 """Tools of solvers that find contact as `[contact]` describes it."""
-ALL_CONTACT = frozenset({"exact", "penalty", "integrated", "impulse", "friction", "bodies", "self", "driven tools"})
+ALL_CONTACT = frozenset({*KEYS_OF_LAW, "friction", "bodies", "self", "driven tools"})
 
 
 @dataclass(frozen=True)

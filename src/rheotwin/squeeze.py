@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.laws.form import normal
 from rheotwin.constraints.tools import CENTER, RigidTool, bounding_radius, gaps_in_pose, tool_gaps
 from rheotwin.errors import Squeezed
 from rheotwin.observers.protocol import Watched
@@ -47,7 +48,7 @@ def _hard_tools(problem: Problem) -> list[int]:
     """Return the tools that do not give way: all of them in a problem without laws."""
     if problem.contact is None:
         return list(range(len(problem.tools)))
-    return [row for row, law in enumerate(problem.contact.tool_laws) if law.law in ("exact", "impulse")]
+    return [row for row, law in enumerate(problem.contact.tool_laws) if not normal(law.law).soft]
 
 
 def _inside(tool: RigidTool, pose: Array, x: Array, depth: float, dimension: int) -> tuple[Indices, Array]:

@@ -11,6 +11,9 @@ import pytest
 from rheotwin.constraints.contact.couple import take_couples_back
 from rheotwin.constraints.contact.mobility import PRESSED, TANGENT
 from rheotwin.constraints.contact.pairs import NO_TOOL
+from rheotwin.constraints.contact.rounds import system_of
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
 
 Array = np.ndarray
 PUSH, RUB = 0.3, 0.1
@@ -60,7 +63,12 @@ def after_couples(problem: Any, contact: Any, h: float) -> tuple[Array, Array, A
         for k in range(3):
             v[pairs.node[p, k]] += pairs.weight[p, k] * ease[pairs.node[p, k]] * [RUB, PUSH, 0.0]
     turned = v.copy()
-    take_couples_back(contact.contacts, contact.shifts, x, turned, contact.exerted, 2, h)
+    impulses, shifts, lumped = contact.contacts.impulses, contact.shifts, contact.contacts.lumped
+    system = system_of(pairs, impulses.rows, impulses.alone, lumped.ease, turned)
+    scratch = (impulses.mixing.memory, shifts.nodes, shifts.rows, lumped.loose, contact.exerted.node_force)
+    Program([Stage(take_couples_back, (system, pairs.tool, pairs.gap, False, *scratch, x, True, h))], h, Clock()).run(
+        0, 1
+    )
     return x, v, turned
 
 

@@ -56,6 +56,7 @@ def test_block_on_an_integrated_penalty_rests_on_the_floor(make_problem: Build, 
 
 
 LAWS: dict[str, dict[str, Any]] = {
+    "viscous": {"law": "viscous", "damping": 5.0},
     "penalty": {"law": "penalty", "stiffness": 300.0},
     "exact with friction": {"law": "exact", "friction": 0.3},
     "impulse": {"law": "impulse", "restitution": 0.5},

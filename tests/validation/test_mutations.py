@@ -56,17 +56,17 @@ def late_load(patch: Patch) -> None:
 
 def friction(patch: Patch) -> None:
     """The column of friction in the table of contact laws, 1 % too large."""
-    from rheotwin.constraints.contact import packed_law
+    from rheotwin.constraints.contact.laws import form
 
-    right = packed_law._row
+    right = form._numbers
 
     def row(law: Any) -> list[float]:
         found = right(law)
-        found[packed_law.FRICTION] *= 1.01
-        found[packed_law.STATIC_FRICTION] *= 1.01
+        found[form.FRICTION] *= 1.01
+        found[form.STATIC_FRICTION] *= 1.01
         return found
 
-    patch.setattr(packed_law, "_row", row)
+    patch.setattr(form, "_numbers", row)
 
 
 def tool_motion(patch: Patch) -> None:

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.history import LISTED
+from rheotwin.constraints.contact.exact_tools import Exposed, Push, note_more, push_again
+from rheotwin.constraints.contact.pairs import LISTED
 from rheotwin.constraints.rows import Rows, add_by_node, along
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.exact_tools import Push, push_again
 from rheotwin.particles.shear_volume.incompressible.pressure import (
     Pressure,
     curvature_changes,
@@ -104,13 +104,15 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
         if curvature_changes(pressure, state.velocities, h):
             again = renew_demand(pressure, state.positions, state.velocities, h)
         if exact_tools and work > 0:
-            corrected = push_again(boundary.tools, push, boundary.nodes, state, h)
+            nodes, x, v = boundary.nodes, state.positions, state.velocities
+            exposed = Exposed(nodes.mass, nodes.free, x, v, state.contact_force, state.reaction)
+            corrected = push_again(boundary.tools, push, exposed, h)
             way += corrected
             again = again or corrected > (h * pressure.frequency) ** 2 * pressure.tolerance * pressure.length
         if not again:
             break
         smooth = False
-    push.moved[0] += way
+    note_more(push, way)
     return smooth
 
 
@@ -128,8 +130,8 @@ def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, stat
     candidate, found = boundary.tools.candidate, 0
     touching, inverse_mass = pressure.touching, pressure.rows.inverse_mass
     if contact is None:
-        for row in range(max(0, push.hits[0])):
-            k = push.hit[row]
+        for row in range(max(0, push.pushed.hits[0])):
+            k = push.pushed.hit[row]
             found += list_contact(touching, found, k, candidate[k], state.contact_force[k], inverse_mass)
     else:
         history = contact.contacts.history
@@ -151,7 +153,7 @@ def _exert(
         if contact is None:
             for c in range(3):
                 state.contact_force[k, c] += touching.normal[j, c] * impulse / h
-            push.pressed[k] += impulse / boundary.nodes.mass[node]
+            push.pushed.pressed[k] += impulse / boundary.nodes.mass[node]
         else:
             tool = np.searchsorted(boundary.tools.offset, k, side="right") - 1
             for c in range(3):

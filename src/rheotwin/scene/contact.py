@@ -14,16 +14,21 @@ from rheotwin.scene.units import Quantity
 if TYPE_CHECKING:
     from rheotwin.constraints.contact.law import ContactLaw
 
-LawName = Literal["exact", "penalty", "integrated", "impulse"]
+LawName = Literal["exact", "penalty", "integrated", "impulse", "viscous"]
 
 KEYS_OF_LAW: dict[LawName, tuple[str, ...]] = {
     "exact": (),
     "penalty": ("stiffness", "damping"),
     "integrated": ("stiffness", "damping", "integral", "region", "offset"),
     "impulse": ("restitution",),
+    "viscous": ("damping",),
 }
 """What each law takes beside friction."""
-NEEDED = {"penalty": ("stiffness",), "integrated": ("stiffness", "damping", "integral")}
+NEEDED: dict[str, tuple[str, ...]] = {
+    "penalty": ("stiffness",),
+    "integrated": ("stiffness", "damping", "integral"),
+    "viscous": ("damping",),
+}
 FRICTION_KEYS = ("static_friction", "friction_rule", "slip_speed")
 
 
@@ -31,11 +36,12 @@ class ContactKeys(SceneModel):
     """A contact law: the normal force of a node, and its friction."""
 
     law: LawName | None = None
-    """exact (default): no penetration; penalty: K g + C g'; integrated: and I int g dt; impulse: exact, and bounces."""
+    """exact (default): no penetration; penalty: K g + C g'; integrated: and I int g dt; impulse: exact, and bounces;
+    viscous: C g'."""
     stiffness: Annotated[Positive, Quantity("N/m")] | None = None
     """K of a touching node (penalty, integrated)."""
     damping: Annotated[NotNegative, Quantity("N s/m")] | None = None
-    """C of a touching node (penalty, integrated)."""
+    """C of a touching node (penalty, integrated, viscous)."""
     integral: Annotated[Positive, Quantity("N/(m s)")] | None = None
     """I (integrated): takes the penetration away in about 5 K/I; less than C K/m for every node of mass m."""
     region: Annotated[NotNegative, Quantity("m")] | None = None

@@ -39,7 +39,8 @@ def test_numbers_are_finite_and_not_negative(name: str, value: float) -> None:
         ({"friction": 0.3, "friction_rule": "regularised"}, "needs a slip_speed"),
         ({"law": "penalty"}, "'penalty' needs a stiffness"),
         ({"law": "integrated", "integral": 1.0}, "'integrated' needs a stiffness"),
-        ({"law": "springy"}, "law is 'springy'; choose one of exact, penalty, integrated, impulse"),
+        ({"law": "viscous"}, "'viscous' needs a damping"),
+        ({"law": "springy"}, "law is 'springy'; choose one of exact, penalty, integrated, impulse, viscous"),
         ({"friction_rule": "none"}, "friction_rule is 'none'; choose one of exact, regularised"),
     ],
 )

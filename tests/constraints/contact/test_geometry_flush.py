@@ -18,7 +18,7 @@ def block(low: float) -> Any:
 @pytest.fixture
 def pair(detector: Make) -> Any:
     """Two cubes of equal footprint on each other."""
-    return detector(block(0.0), block(1.0))
+    return detector(block(0.0), block(1.0), even=True)
 
 
 def test_a_vertex_that_misses_a_rim_keeps_the_normal_of_the_face(pair: Any) -> None:
@@ -26,7 +26,7 @@ def test_a_vertex_that_misses_a_rim_keeps_the_normal_of_the_face(pair: Any) -> N
     x = pair.rest.copy()
     x[27:, :2] += 1e-6 + 2e-6 * (x[27:, [1, 0]] - 0.5) * [1.0, -1.0]
     x[27:, 2] += 1e-9
-    found = pair.find(x, x, 1e-3, even=True)
+    found = pair.find(x, x, 1e-3)
     touching = [contact for contact in found if abs(abs(contact.normal[2]) - 1.0) < 1e-9]
     assert len(touching) == len(found) == 18
     for contact in found:
@@ -45,7 +45,7 @@ def test_normals_go_on_evenly_over_a_kink(pair: Any) -> None:
     for angle in np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False):
         moved = x.copy()
         moved[above, :2] += 1e-6 * np.array([np.cos(angle), np.sin(angle)])
-        found = pair.find(moved, moved, 1e-3, even=True)
+        found = pair.find(moved, moved, 1e-3)
         normals += [contact.normal for contact in found if contact.node[0] == above]
     assert len(normals) == 12
     assert np.ptp(normals, axis=0).max() < 1e-4
@@ -56,7 +56,7 @@ def test_what_is_beside_the_body_and_below_its_top_keeps_its_distance(pair: Any)
     for shift, depth in ((1e-6 + 1.0, 0.05), (0.01 + 1.0, 0.0)):
         x = pair.rest.copy()
         x[27:] += [shift, 0.0, -depth]
-        found = pair.find(x, x, 1e-3, even=True)
+        found = pair.find(x, x, 1e-3)
         assert bool(found) == (shift < 1.001)
         for contact in found:
             assert abs(contact.normal[0]) == pytest.approx(1.0, abs=1e-6)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.constraints.contact.detect import FINE, PAIRS_FULL, SEARCH_FULL, find_body_pairs
 from rheotwin.constraints.contact.pairs import room_for_pairs
-from rheotwin.constraints.contact.search import BUILT, REBUILDS, Look, restore_search, save_search
+from rheotwin.constraints.contact.search import BUILT, REBUILDS, restore_search, save_search
 from rheotwin.meshing import tet_grid
 
 Make = Callable[..., Any]
@@ -69,18 +68,15 @@ def test_a_larger_region_needs_new_lists(detector: Make) -> None:
     assert len(found.find(found.rest, found.rest, 0.03)) > 10
 
 
-def test_too_little_room_is_told_and_changes_nothing(detector: Make) -> None:
+def test_too_little_room_is_made(detector: Make) -> None:
     found = two_blocks(detector)
     end = walk(found.rest)[-1]
-    look = Look(found.rest, end, 0.01, 0, found.feature, found.active)
-    assert find_body_pairs(found.surface, found.search, look, room_for_pairs(1000)) == SEARCH_FULL
-    found.find(found.rest, end, 0.01)
-    arguments = (found.surface, found.search, look)
-    few, enough = room_for_pairs(3), room_for_pairs(1000)
-    assert find_body_pairs(*arguments, few) == PAIRS_FULL
-    assert few.count[0] == 0
-    assert find_body_pairs(*arguments, enough) == FINE
-    assert enough.count[0] == found.pairs.count[0] > 3
+    lists = found.search
+    count = found.look(found.rest, end, 0.01).count[0]
+    assert len(found.search.candidate) > len(lists.candidate)
+    few = two_blocks(detector)
+    few._made.pairs = room_for_pairs(3)
+    assert few.look(few.rest, end, 0.01).count[0] == count > 3
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])

@@ -9,8 +9,7 @@ from vtkmodules.vtkCommonCore import vtkDoubleArray
 from vtkmodules.vtkFiltersCore import vtkImplicitPolyDataDistance
 
 from rheotwin.constraints import Motion, RigidTool
-from rheotwin.constraints.contact.pairs import room_for_pairs
-from rheotwin.constraints.contact.tool_pairs import find_tool_pairs
+from rheotwin.constraints.contact.tool_pairs import ToolSearch
 from rheotwin.constraints.contact.triangulated import is_outward, joined, nearest_points, tool_mesh
 from rheotwin.constraints.packed import pack_tools
 from rheotwin.constraints.tools import MESH, SPHERE, pack_geometry
@@ -107,9 +106,9 @@ def test_nodes_at_several_tools() -> None:
         tool("star", MESH, pose, odd, surface=tool_mesh(vertices, triangles)),
         tool("blade", MESH, -pose, odd, surface=tool_mesh(*outward(*sharp()))),
     ]
-    packed, pairs, region = pack_tools(tools), room_for_pairs(800), np.array([0.0, 0.05, 0.1])
+    packed, region = pack_tools(tools), np.array([0.0, 0.05, 0.1])
     poses = np.array([item.motion.at(0.0) for item in tools])
-    assert find_tool_pairs(packed, poses, x, region, pairs) == 0
+    pairs = ToolSearch(packed, len(x)).find(poses, x, region)
     found = slice(0, int(pairs.count[0]))
     assert len(set(pairs.slot[found].tolist())) == pairs.count[0]
     assert np.array_equal(packed.candidate[pairs.slot[found]], pairs.node[found, 0])
@@ -127,7 +126,6 @@ def test_nodes_at_several_tools() -> None:
         assert pairs.point[found][inside] == pytest.approx(feet[at], abs=1e-12)
     ball = pairs.tool[found] == 0
     assert np.count_nonzero(ball) == np.count_nonzero(np.linalg.norm(x - [0.2, -0.1, 0.3], axis=1) <= 0.5)
-    assert find_tool_pairs(packed, poses, x, region, room_for_pairs(3)) == 1
 
 
 def test_outline_of_a_2d_tool() -> None:
@@ -140,8 +138,8 @@ def test_outline_of_a_2d_tool() -> None:
     assert is_outward(mesh)
     tools = pack_tools([tool("L", MESH, np.zeros(4), np.arange(3), surface=mesh)])
     tools.geometry[0, :6] = [0, 0, 0, 0, 0, 1]
-    x, pairs = np.array([[1.5, 1.0 - 1e-9, 0.0], [2.3, -0.4, 0.0], [0.9, 0.9, 0.0]]), room_for_pairs(3)
-    find_tool_pairs(tools, np.zeros((1, 4)), x, np.array([1.0]), pairs)
+    x = np.array([[1.5, 1.0 - 1e-9, 0.0], [2.3, -0.4, 0.0], [0.9, 0.9, 0.0]])
+    pairs = ToolSearch(tools, len(x)).find(np.zeros((1, 4)), x, 1.0)
     assert pairs.gap == pytest.approx([-1e-9, 0.5, -np.hypot(0.1, 0.1)], abs=1e-12)
     assert np.all(pairs.normal[:, 2] == 0.0)
     assert pairs.normal[:, :2] == pytest.approx(np.array([[0, 1], [0.6, -0.8], [np.sqrt(0.5)] * 2]), abs=1e-12)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.lumped import Contact, contact_stages, keep_apart, look_back
+from rheotwin.constraints.contact.lumped import Contact, contact_stages, look_back
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.contact.setup import ContactSetup
@@ -34,9 +34,9 @@ LAWS = (
 class Settling:
     """The stages of contact as a program of their own."""
 
-    def __init__(self, contact: Contact, x: Array, v: Array, reaction: Array) -> None:
+    def __init__(self, contact: Contact, x: Array, v: Array, reaction: Array, lone: bool = True) -> None:
         clock, self._fastest = Clock(), np.zeros(1)
-        stages = contact_stages(contact, x, v, reaction, Now(self._fastest), clock.end)
+        stages = contact_stages(contact, x, v, reaction, Now(self._fastest), clock.end, lone=lone)
         self._program = Program(stages, STEP, clock)
 
     def take(self, step: int, fastest: float) -> None:
@@ -71,19 +71,15 @@ def run(law: ContactLaw, how: str) -> tuple[Array, Array, Contact, int]:
     random = np.random.default_rng(3)
     x = random.uniform(0.0, 1.0, (40, 3)) * [1.0, 1.0, 0.2]
     v, reaction, contact = random.normal(0.0, 0.3, x.shape), np.zeros_like(x), packed(law, x.copy())
-    settling = Settling(contact, x, v, reaction)
+    settling = Settling(contact, x, v, reaction, how != "pairs")
     total, pushed = np.zeros((2, 3)), 0
     for step in range(STEPS):
         look_back(contact, v)
         v[:, 2] -= STEP * 9.81
-        end = (step + 1) * STEP
-        if how == "pairs":
-            keep_apart(contact, x, v, reaction, end, STEP, STEP)
-        else:
-            if how == "anew":
-                forget_list(contact.close)
-            fastest = np.inf if how == "unknown" else float(np.linalg.norm(v, axis=1).max())
-            settling.take(step, fastest)
+        if how == "anew":
+            forget_list(contact.close)
+        fastest = np.inf if how in ("unknown", "pairs") else float(np.linalg.norm(v, axis=1).max())
+        settling.take(step, fastest)
         total += STEP * contact.exerted.tool_force
         pushed += int(contact.exerted.active[0])
         x += STEP * v

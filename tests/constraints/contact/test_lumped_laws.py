@@ -7,29 +7,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.lumped import Contact, keep_apart
+from rheotwin.constraints.contact.lumped import Contact, contact_stages
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.contact.setup import ContactSetup, ToolDrive
 from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.constraints.tools import CYLINDER, PLANE, RigidTool, pack_geometry
+from rheotwin.kernels.blocks import Now
+from rheotwin.kernels.program import Clock, Program
 
 Array = np.ndarray
 WEIGHT, STIFFNESS = 9.8, 1000.0
 
 
-@njit
-def _run(contact: Contact, x: Array, v: Array, force: Array, mass: Array, reaction: Array, h: float, path: Array):
+def _run(
+    contact: Contact, x: Array, v: Array, force: Array, mass: Array, reaction: Array, h: float, path: Array
+) -> None:
     """Take a step of symplectic Euler per row of `path` (n, 3), which gets the first mass's place."""
-    for step in range(path.shape[0]):
+    clock, forever = Clock(), Now(np.full(1, np.inf))
+    settling = Program(contact_stages(contact, x, v, reaction, forever, clock.end, lone=False), h, clock)
+    for step in range(len(path)):
         reaction[:] = 0.0
         contact.before_kick[:] = v
-        for node in range(x.shape[0]):
-            for c in range(3):
-                v[node, c] += h * force[node, c] / mass[node]
-        keep_apart(contact, x, v, reaction, (step + 1) * h, h, h)
+        v += h * force / mass[:, None]
+        settling.run(step, 1)
         x += h * v
         path[step] = x[0]
 
@@ -165,6 +167,22 @@ def test_static_friction_holds_and_kinetic_friction_does_not() -> None:
     assert np.linalg.norm(resting.x) < 1e-12
     gained = WEIGHT * (np.sin(np.radians(22.0)) - 0.3 * np.cos(np.radians(22.0)))
     assert pushed.v[0, :2] @ down == pytest.approx(0.5 + 1.001 * gained, rel=1e-9)
+
+
+def test_what_is_pressed_into_a_viscous_floor_sinks_as_in_mud() -> None:
+    """m v' = -m g - C v from rest at the surface, v = -(m g/C)(1 - (1 + h C/m)^-n): order 1, and no pull."""
+    damping, errors = 4.0, []
+    for h in (0.01, 0.005):
+        masses = Masses(ContactLaw(law="viscous", damping=damping), [(0.0, -1e-12)])
+        path = masses.run(1.0, h)
+        steps = len(path)
+        assert masses.v[0, 1] == pytest.approx(-WEIGHT / damping * (1 - (1 + h * damping) ** -steps), rel=1e-12)
+        errors.append(path[-1, 1] + WEIGHT / damping * (1.0 - (1.0 - np.exp(-damping)) / damping))
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1)
+    assert masses.contact.exerted.tool_force[0, 1] == pytest.approx(damping * masses.v[0, 1], rel=1e-12)
+    masses.run(0.3, 0.01, (0.0, 2.0 * WEIGHT))
+    assert masses.v[0, 1] > 0.0
+    assert masses.contact.exerted.active[0] == 0
 
 
 def test_regularised_friction_creeps() -> None:

@@ -52,6 +52,17 @@ def test_plain_penalty_sinks_in_and_integrated_ends_at_zero(
     np.testing.assert_allclose(integral[integral != 0.0], -mass * G / 4000.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("stepper", ["midpoint", "generalized-alpha", "central-difference"])
+def test_a_block_sinks_into_a_viscous_floor(stepper: str, on_floor: Scene, start: Start, run_to: RunTo) -> None:
+    """At m g/C for each of its two lower nodes, which bear 2 kg each, once e^(-C t/m) is gone."""
+    block = {"size": [0.1, 0.1], "cells": [1, 1], "cell": "quad", "mass": 4.0, "gravity": [0.0, -G]}
+    scene = on_floor(DAMPED, {"law": "viscous", "damping": 100.0}, duration=0.4, **block)
+    simulation = start(scene, stepper=stepper, **({} if stepper == "central-difference" else {"step": 0.005}))
+    run_to(simulation, 0.4)
+    np.testing.assert_allclose(simulation.velocities[:, 1], -2.0 * G / 100.0, rtol=1e-6)
+    assert simulation.reactions()["tool.floor"][1] == pytest.approx(-4.0 * G, rel=1e-6)
+
+
 @pytest.mark.parametrize("region", [0.01, 0.0196, 0.03])
 def test_the_offset_form_rests_inside_its_region(region: float, on_floor: Scene, start: Start, run_to: RunTo) -> None:
     """R13: max(0, delta - m g/K) with m g/K = 0.0196."""

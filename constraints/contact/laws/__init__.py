@@ -1,0 +1,1 @@
+"""Laws of the normal force of contact, one a file."""
