@@ -100,8 +100,8 @@ class Surroundings:
             return contact_stages(contact, *moving, Now(self.bound), self.clock.end)
         if not len(boundary.tools.shape):
             return []
-        nodes, moving = boundary.nodes, (state.positions, state.velocities, state.contact_force, state.reaction)
-        exposed = Exposed(nodes.mass, nodes.free, *moving)
+        nodes, pushed = boundary.nodes, (state.contact_force, state.reaction)
+        exposed = Exposed(nodes.mass, nodes.free, state.positions, state.velocities, *pushed)
         return exact_contact(boundary.tools, self.push, exposed, nodes.runaway, Now(self.bound), self.clock.end)
 
     def last_look(self) -> list[Stage]:

@@ -182,7 +182,7 @@ def _first_sweep(shape: int) -> Any:
         again: Flags, h: float, kick: float,
     ) -> None:  # fmt: skip
         x, v, free = nodes.x, nodes.v, nodes.free
-        for row in range(near.count[0]):
+        for row in range(near.found[0]):
             k = near.rows[row]
             node = candidate[k]
             if pushed.touched[node]:
@@ -222,7 +222,7 @@ def _sweep(shape: int) -> Any:
         x, v, free = nodes.x, nodes.v, nodes.free
         listed = alone or way[0] <= slack(near, pose, h * fastest, turning, flat)
         largest = 0.0
-        for row in range(near.count[0] if listed else near.place.shape[0]):
+        for row in range(near.found[0] if listed else near.place.shape[0]):
             k = near.rows[row] if listed else near.first + row
             node = candidate[k]
             if not pushed.touched[node]:

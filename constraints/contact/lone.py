@@ -44,7 +44,7 @@ def list_others(
 ) -> None:  # fmt: skip
     """List the contacts of a tool as pairs, but lone ones where those with a `response` can be."""
     p = pairs.count[0]
-    for at in range(seen.count[0]):
+    for at in range(seen.found[0]):
         k = seen.slot[at]
         i = candidate[k]
         if response is not None:  # noqa: SIM102
@@ -101,7 +101,7 @@ def meeting(name: str, friction: str) -> Any:
         sx, sy, sz = tool[3] * geometry[3], tool[3] * geometry[4], tool[3] * geometry[5]
         fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         listed, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
-        for at in range(seen.count[0]):
+        for at in range(seen.found[0]):
             k = seen.slot[at]
             w, i = response[k], place[candidate[k]]
             if w == 0.0 or uses[candidate[k]] != 1:

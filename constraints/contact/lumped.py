@@ -115,8 +115,10 @@ def contact_stages(
         fetching = (contact.near, contact.places, contact.before, contact.begin, contact.end, u, x, v, STEP)
         where = (contact.before, contact.begin) if bodies.soft else (contact.begin, contact.end)
         remembered = Remembered(contacts.history.feature, contacts.history.active)
-        kept = (bodies.region, remembered, bodies.first_slot, pairs, contact.full)
-        stages += [Stage(_fetch, fetching), *search_stages(bodies.surface, bodies.search, *where, *kept)]
+        known = (remembered, bodies.first_slot, pairs, contact.full)
+        stages += [Stage(_fetch, fetching)]
+        begin, last = where
+        stages += search_stages(bodies.surface, bodies.search, begin, last, bodies.region, *known)
         if bodies.soft:
             stages += [Stage(look_ahead, (pairs.count, pairs.node, pairs.weight, pairs.normal, pairs.gap, u, STEP))]
     meeting_stages, listed = _meet_tools(contact, x, v, fastest, square, lone)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.tool_pairs import MeshTool, mesh_gap, mesh_tools
+from rheotwin.constraints.contact.tool_pairs import mesh_gap, mesh_tools
 from rheotwin.constraints.packed import Tools
 from rheotwin.constraints.tools import BOX, CYLINDER, GAPS, HALF, MESH, PLANE, PRISM, RADIUS, SIDES, SPHERE
 from rheotwin.kernels.blocks import STEP, Now
@@ -47,12 +47,12 @@ class NearTools(NamedTuple):
 
 
 class Near(NamedTuple):
-    """The list of one tool, see `NearTools`: `count` (1,), `pose` (4,), `way` (2,); its candidates begin at `first`."""
+    """The list of one tool, see `NearTools`: `found` (1,), `pose` (4,), `way` (2,); its candidates begin at `first`."""
 
     first: int
     place: Indices
     rows: Indices
-    count: Indices
+    found: Indices
     pose: Array
     outer: float
     way: Array
@@ -134,7 +134,7 @@ def renewing(shape: int) -> Any:
 
     @compiled(inside=True, vectors=True)
     def renew(
-        geometry: Array, pose: Array, mesh: MeshTool | None, near: Near, reach: float, x: Array, v: Array,
+        geometry: Array, pose: Array, mesh: Any, near: Near, reach: float, x: Array, v: Array,
         fastest: float, rounding: float, h: float,
     ) -> None:  # fmt: skip
         ahead = h * fastest
@@ -163,7 +163,7 @@ def renewing(shape: int) -> Any:
                 close = gap <= wanted
             near.rows[found] = near.first + k
             found += 1 if close else 0
-        near.count[0] = found
+        near.found[0] = found
         for c in range(4):
             near.pose[c] = pose[c]
         # from the free end of the step, where this list is made, they may still go back
@@ -173,12 +173,12 @@ def renewing(shape: int) -> Any:
 
 
 class Seen(NamedTuple):
-    """Candidates within reach of a tool: the first `count` (1,) of `slot` (K,), their places among all candidates.
+    """Candidates within reach of a tool: the first `found` (1,) of `slot` (K,), their places among all candidates.
 
     `gap` (K,) [m], `normal` (K, 3) and `place` (K, 3) [m] where the step would take them.
     """
 
-    count: Indices
+    found: Indices
     slot: Indices
     gap: Array
     normal: Array
@@ -200,11 +200,11 @@ def looking(shape: int) -> Any:
 
     @compiled(inside=True, vectors=True)
     def look(
-        geometry: Array, pose: Array, mesh: MeshTool | None, near: Near, reach: float, seen: Seen, candidate: Indices,
+        geometry: Array, pose: Array, mesh: Any, near: Near, reach: float, seen: Seen, candidate: Indices,
         uses: Indices, x: Array, v: Array, h: float,
     ) -> None:  # fmt: skip
         found = 0
-        for row in range(near.count[0]):
+        for row in range(near.found[0]):
             k = near.rows[row]
             i = near.place[k - near.first]
             px, py, pz = x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2]
@@ -219,7 +219,7 @@ def looking(shape: int) -> Any:
             seen.place[found, 0], seen.place[found, 1], seen.place[found, 2] = px, py, pz
             uses[candidate[k]] += 1
             found += 1
-        seen.count[0] = found
+        seen.found[0] = found
 
     return look
 

@@ -47,13 +47,13 @@ from rheotwin.constraints.contact.mobility import (
     TURNS,
     WAYS,
     Giving,
-    Vector,
     exact_friction,
     motion_of,
     push,
     regularised_friction,
 )
 from rheotwin.constraints.contact.pairs import Pairs
+from rheotwin.constraints.contact.vectors import Vector
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 

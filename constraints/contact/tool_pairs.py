@@ -69,7 +69,7 @@ def _finding(shape: int) -> Any:
 
     @compiled(inside=True)
     def find(
-        geometry: Array, pose: Array, mesh: MeshTool | None, tool: int, first: int, last: int, candidate: Indices,
+        geometry: Array, pose: Array, mesh: Any, tool: int, first: int, last: int, candidate: Indices,
         x: Array, region: float, pairs: Pairs,
     ) -> None:  # fmt: skip
         found = pairs.count[0]

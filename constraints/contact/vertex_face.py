@@ -12,6 +12,8 @@ the mean normal of the faces around them, weighted by their angles.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -269,7 +271,7 @@ def _nearest_face(
 
 @compiled(inside=True)
 def find_vertices(
-    faces: Faces, across: Indices | None, even: bool | None, vertices: Vertices, x_begin: Array, x_end: Array,
+    faces: Faces, across: Any, even: bool | None, vertices: Vertices, x_begin: Array, x_end: Array,
     lists: Lists, history: Remembered, first_slot: int, bodies: int, region: float, reach: float, pairs: Pairs,
     full: Indices,
 ) -> None:  # fmt: skip

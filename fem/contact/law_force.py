@@ -69,7 +69,8 @@ def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> floa
         force: float = max(0.0, push - springs.damping[k] * (end - start) / h)
         if instant.mean and end != start:
             inside = min(max(start, end), springs.cut[k]) - min(start, end)
-            return force * max(0.0, inside) / abs(end - start)
+            force *= max(0.0, inside) / abs(end - start)
+            return force
         return force if gap < springs.cut[k] else 0.0
     # No force beyond the gap `zero`, where damping and integral balance the spring.
     zero = springs.level[k] + (push - springs.damping[k] * (end - start) / h) / stiffness

@@ -26,6 +26,7 @@ from rheotwin.particles.steppers.touching import add_stop_forces, no_stops, proj
 from rheotwin.particles.steps import Surroundings
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 SMALL = 1e-8
 """Residual, relative to that of the velocities to start from, at which those of a step count as found."""
@@ -70,7 +71,7 @@ def _norm(vectors: Array, mass: Array) -> float:
 
 @compiled(inside=True)
 def _begin_gradients(
-    mass: Array, free: Array, contact: Array, normal: Array, residual: Array, direction: Array, image: Array,
+    mass: Array, free: Array, contact: Indices, normal: Array, residual: Array, direction: Array, image: Array,
     numbers: Array, floor: float, ahead: int,
 ) -> int:  # fmt: skip
     """Start conjugate gradients until the free residual is small (r . M^-1 r below `floor`), or skip them."""
@@ -86,7 +87,7 @@ def _begin_gradients(
 
 @compiled(inside=True)
 def _improve(
-    mass: Array, free: Array, contact: Array, normal: Array, residual: Array, direction: Array, image: Array,
+    mass: Array, free: Array, contact: Indices, normal: Array, residual: Array, direction: Array, image: Array,
     numbers: Array, v: Array, back: int,
 ) -> int:  # fmt: skip
     """Improve velocities along the direction, whose `image` has the forces of elements; go back until it suffices."""
@@ -149,7 +150,8 @@ def implicit_steps(
     nodes, x, v, force = boundary.nodes, state.positions, state.velocities, state.force
     tangent, stops, turn = new_tangent(forces.edges, forces.cells, h), no_stops(boundary), np.zeros(2, np.int64)
     numbers = np.zeros(WORK + 1)
-    solve, floor = Solve(*(np.empty_like(x) for _ in range(4)), numbers), np.zeros(1)
+    wanted, rest, direction, image_of = (np.empty_like(x) for _ in range(4))
+    solve, floor = Solve(wanted, rest, direction, image_of, numbers), np.zeros(1)
 
     def exerted(velocities: Array, factor: Any, out: Array) -> list[Stage]:
         return rate_stages(forces.edges, forces.cells, tangent, velocities, factor, out)

@@ -142,8 +142,8 @@ def tangent_stages(
             Stage(leave_out_slow_turning, (edges.corners, nodes.mass, STEP, tangent.turn, np.zeros(len(nodes.mass)))),
         ]
     if len(cells.corners):
-        known = (*cells[:3], cells.arm_stiffness, cells.arm_decay, x, state.cell_arms)
-        stages += [Stage(start_cells, (*known, tangent.volume, tangent.gradient, tangent.pull, force))]
+        lasting = (*cells[:3], cells.arm_stiffness, cells.arm_decay, x, state.cell_arms)
+        stages += [Stage(start_cells, (*lasting, tangent.volume, tangent.gradient, tangent.pull, force))]
     return stages
 
 

@@ -55,7 +55,7 @@ def normal(name: str) -> Normal:
     """Return the law of this name."""
     found: Any = import_module(f"rheotwin.constraints.contact.laws.{name}")
     says = (getattr(found, what, False) for what in ("SOFT", "INTEGRATES", "STRIKES"))
-    return Normal(NAMES.index(name), found.row, found.stays, *says)  # type: ignore[arg-type]
+    return Normal(NAMES.index(name), found.row, found.stays, *says)
 
 
 @cache
@@ -72,7 +72,7 @@ def row_of(names: tuple[str, ...]) -> Any:
     ) -> Row:
         if law[KIND] == kind:
             return first(law, gap, rate, before, integral, active, h, k)
-        return others(law, gap, rate, before, integral, active, h, k)
+        return others(law, gap, rate, before, integral, active, h, k)  # type: ignore[no-any-return]
 
     return row
 
@@ -89,7 +89,7 @@ def stays_of(names: tuple[str, ...]) -> Any:
     def stays(law: Numbers, gap: float, impulse: float, active: bool) -> bool:
         if law[KIND] == kind:
             return first(law, gap, impulse, active)
-        return others(law, gap, impulse, active)
+        return others(law, gap, impulse, active)  # type: ignore[no-any-return]
 
     return stays
 
