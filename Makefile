@@ -44,6 +44,7 @@ quality: $(CHECK_VENV)/.ready
 	$(CHECK_BIN)/ruff check .
 	$(CHECK_BIN)/ruff format --check .
 	$(CHECK_BIN)/python .ci/check_types.py
+	$(CHECK_BIN)/python -m benchmarks tree
 
 wheel-check: $(CHECK_VENV)/.ready
 	$(CHECK_BIN)/python .ci/check_installed.py

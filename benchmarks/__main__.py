@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-ALL = ("house", "first_result", "fem", "particles", "continuum", "contact", "fixed_point")
+ALL = ("tree", "house", "first_result", "fem", "particles", "continuum", "contact", "fixed_point")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What the house costs: the run loop around a kernel, writing records, importing the package."""
+"""What the house costs: the run loop around a kernel, writing records, importing the package; `tree` has its size."""
 
 from __future__ import annotations
 
