@@ -1,4 +1,4 @@
-"""Mesh files: the one place that talks to meshio."""
+"""Mesh files: the one place that talks to meshio; surfaces of files for rigid tools."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from skfem.io.meshio import HEX_MAPPING, INV_HEX_MAPPING
 
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.meshing.cells import CELL_DIMENSION, FloatArray, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.gmsh import mesh_geometry
-from rheotwin.meshing.groups import Indices, named_groups
+from rheotwin.meshing.groups import Indices, mesh_geometry, named_groups
 from rheotwin.meshing.orientation import check_elements, oriented
 
 KIND_OF_TYPE = {"line": "line", "triangle": "triangle", "quad": "quad", "tetra": "tet", "hexahedron": "hex"}
@@ -284,3 +283,36 @@ def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str,
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+QUAD_HALVES = ((0, 1, 2), (0, 2, 3))
+"""Corners of the two triangles a quadrilateral is split into."""
+
+
+def read_surface(path: str | Path) -> tuple[FloatArray, Indices]:
+    """Return vertices (n, 3) [m] and triangles (m, 3) of a file; equal points are one, flat triangles dropped."""
+    raw = load_file(Path(path))
+    points = np.asarray(raw.points, dtype=np.float64)
+    cells = raw.cells_dict
+    parts = [cells[kind] for kind in ("triangle",) if kind in cells]
+    parts += [cells["quad"][:, half] for half in QUAD_HALVES if "quad" in cells]
+    if not parts or points.shape[1] != 3:
+        raise RheotwinError(f"{path}: holds no triangles in space; export the surface of the tool as triangles")
+    faces = np.concatenate(parts).astype(np.int64)
+    outside = (faces < 0) | (faces >= len(points))
+    if outside.any():
+        raise RheotwinError(
+            f"{path}: a triangle refers to point {faces[outside][0]} (counted from 0), but the file has {len(points)} "
+            "points; export it again"
+        )
+    if not np.all(np.isfinite(points)):
+        raise RheotwinError(f"{path}: has coordinates that are not finite numbers; export it again")
+    vertices, renumber = np.unique(points, axis=0, return_inverse=True)
+    triangles = renumber.reshape(-1)[faces]
+    corners = vertices[triangles]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    triangles = triangles[areas > 0.0]
+    if len(triangles) == 0:
+        raise RheotwinError(f"{path}: all its triangles are flat; export the surface of the tool again")
+    used, compact = np.unique(triangles, return_inverse=True)
+    return vertices[used], np.ascontiguousarray(compact.reshape(-1, 3), dtype=np.int64)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads
-from rheotwin.meshing.butterfly import CellGrid
+from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
 from rheotwin.meshing.cells import FloatArray, Mesh, build_mesh
-from rheotwin.meshing.split import hexes_to_tets, quads_to_triangles
+from rheotwin.meshing.round import CellGrid
 
 
 def l_shape(*, size: Sequence[float], cells: Sequence[int], cut: Sequence[float], cell: str, pattern: str = "") -> Mesh:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.build_contact import contact_setup
-from rheotwin.build_links import build_links
+from rheotwin.build_contact import build_links, contact_setup
 from rheotwin.build_tools import build_tool
 from rheotwin.constraints.contact.digital_pushing import punch_shares
 from rheotwin.constraints.motion import Motion, at_rest

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.build_tools import bar_axes
+from rheotwin.build_tools import bar_axes, polygon_corners, surface_triangles
 from rheotwin.constraints.tools import AXIS, HALF, RADIUS, REFERENCE, RigidTool
 from rheotwin.problem import Problem
 from rheotwin.record import ToolSurface
 from rheotwin.tensors import padded
-from rheotwin.tool_files import polygon_corners, surface_triangles
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,7 +1,6 @@
 """Records: the folder every run leaves behind, and the way back from it."""
 
 from rheotwin.record.checkpoint import load_checkpoint
-from rheotwin.record.environment import current_environment
 from rheotwin.record.folder import check_output_folder
 from rheotwin.record.grid import CellKind, GridTopology, ToolSurface
 from rheotwin.record.manifest import (
@@ -15,6 +14,7 @@ from rheotwin.record.manifest import (
     SolverInfo,
     Status,
     StepInfo,
+    current_environment,
     describe_fields,
     load_manifest,
     save_manifest,

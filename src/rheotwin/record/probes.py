@@ -15,8 +15,7 @@ import numpy as np
 
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
-from rheotwin.record.grid import Floats
-from rheotwin.record.series import is_repeated, time_tolerance
+from rheotwin.record.grid import Floats, is_repeated, time_tolerance
 
 TIME_COLUMN = "time"
 TIME_UNIT = "s"

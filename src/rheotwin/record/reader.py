@@ -12,11 +12,10 @@ import numpy as np
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.record.checkpoint import load_checkpoint, newest_checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME
-from rheotwin.record.grid import Floats, GridTopology, Ints
+from rheotwin.record.grid import Floats, GridTopology, Ints, SeriesReader
 from rheotwin.record.manifest import Manifest, load_manifest
 from rheotwin.record.probes import ProbeTable, read_probes
-from rheotwin.record.pvd_series import PvdSeriesReader
-from rheotwin.record.series import SeriesReader
+from rheotwin.record.pvd import PvdSeriesReader
 from rheotwin.record.vtkhdf import HdfSeriesReader
 
 if TYPE_CHECKING:

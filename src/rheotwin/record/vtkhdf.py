@@ -20,9 +20,8 @@ import numpy as np
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
 from rheotwin.record.folder import HDF_NAME
-from rheotwin.record.grid import VTK_CELL_TYPES, Floats, GridTopology, ToolSurface, topology_from_vtk
+from rheotwin.record.grid import VTK_CELL_TYPES, Floats, GridTopology, ToolSurface, time_tolerance, topology_from_vtk
 from rheotwin.record.manifest import FieldInfo
-from rheotwin.record.series import time_tolerance
 from rheotwin.record.vtu import BODY_ARRAY, FrameGrid
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from typing import Any
 
 from rheotwin.record import atomic, checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME, new_record_folder
-from rheotwin.record.grid import GridTopology, ToolSurface, checked_frame
+from rheotwin.record.grid import GridTopology, SeriesWriter, ToolSurface, checked_frame, is_repeated
 from rheotwin.record.manifest import MANIFEST_NAME, Manifest, SeriesFormat, load_manifest, save_manifest
 from rheotwin.record.probes import ProbeWriter
-from rheotwin.record.pvd_series import PvdSeriesWriter
-from rheotwin.record.series import SeriesWriter, is_repeated
+from rheotwin.record.pvd import PvdSeriesWriter
 from rheotwin.record.vtkhdf import HdfSeriesWriter
 
 _SERIES_WRITERS: dict[SeriesFormat, type[PvdSeriesWriter] | type[HdfSeriesWriter]] = {

@@ -11,10 +11,9 @@ from rheotwin.scene.bodies import (
     SphereBody,
     TriangleBody,
 )
+from rheotwin.scene.boundary import ForceSpec, ProbeSpec, Ranges, SupportSpec, Where
 from rheotwin.scene.cases import CaseSpec
 from rheotwin.scene.contact import ContactSpec, ToolContactSpec
-from rheotwin.scene.drive import DriveSpec
-from rheotwin.scene.forces import ForceSpec
 from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
 from rheotwin.scene.laws import (
     ElasticSpec,
@@ -23,13 +22,11 @@ from rheotwin.scene.laws import (
     ThreeElementSpec,
     VoigtSpec,
 )
-from rheotwin.scene.load import load_scene, parse_scene, scene_from_data
-from rheotwin.scene.motion import Motion, ToolMotion
+from rheotwin.scene.load import load_scene, parse_scene, scene_from_data, scene_schema
+from rheotwin.scene.motion import DriveSpec, Motion, ToolMotion
 from rheotwin.scene.output import AdaptiveOutput, OutputSpec
-from rheotwin.scene.probes import ProbeSpec
+from rheotwin.scene.quantities import Quantity, Units
 from rheotwin.scene.scene import Scene
-from rheotwin.scene.schema import scene_schema
-from rheotwin.scene.supports import SupportSpec
 from rheotwin.scene.tools import (
     BarTool,
     BoxTool,
@@ -40,8 +37,6 @@ from rheotwin.scene.tools import (
     SphereTool,
     ToolSpec,
 )
-from rheotwin.scene.units import Quantity, Units
-from rheotwin.scene.where import Ranges, Where
 
 __all__ = [
     "AdaptiveOutput",

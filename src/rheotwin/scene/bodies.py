@@ -9,8 +9,7 @@ from pydantic import Field
 
 from rheotwin.scene.base import Count, Dimension, Flag
 from rheotwin.scene.body import BodyBase, CellBody, GridLikeBody
-from rheotwin.scene.quantities import Coordinates, Counts, PositiveLength, Sizes
-from rheotwin.scene.units import PerAxis
+from rheotwin.scene.quantities import Coordinates, Counts, PerAxis, PositiveLength, Sizes
 
 if TYPE_CHECKING:
     from rheotwin.meshing.shapes import BoxShape, CylinderShape, GridShape, LShape, SphereShape, TriangleShape

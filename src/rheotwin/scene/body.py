@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import AXES, Count, Dimension, Name, SceneModel
+from rheotwin.scene.boundary import Ranges, Where
+from rheotwin.scene.motion import Rotation, RotationPart, rotation_matrix
 from rheotwin.scene.quantities import Point, PositiveDensity, PositiveLength, PositiveMass
-from rheotwin.scene.rotation import Rotation, RotationPart, rotation_matrix
-from rheotwin.scene.where import Ranges, Where
 
 if TYPE_CHECKING:
     from rheotwin.meshing import Refinement

@@ -12,14 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 from rheotwin.scene.base import NAME_PATTERN, Dimension
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.body import BodyBase
+from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
 from rheotwin.scene.cases import CaseSpec
 from rheotwin.scene.contact import ContactSpec
-from rheotwin.scene.forces import ForceSpec
-from rheotwin.scene.links import LinkSpec
 from rheotwin.scene.output import OutputSpec
-from rheotwin.scene.probes import ProbeSpec
 from rheotwin.scene.quantities import PositiveTime
-from rheotwin.scene.supports import SupportSpec
 from rheotwin.scene.tools import ToolBase, ToolSpec
 
 _DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)

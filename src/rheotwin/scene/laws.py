@@ -17,6 +17,8 @@ from rheotwin.scene.moduli import (
     DashpotPart,
     DashpotTable,
     PoissonRatio,
+    SliderTable,
+    SofteningTable,
     SpringModuli,
     acts,
     check_pair,
@@ -25,9 +27,7 @@ from rheotwin.scene.moduli import (
     need_poisson,
     poisson_of,
 )
-from rheotwin.scene.quantities import NotNegativeModulus
-from rheotwin.scene.series_parts import SliderTable, SofteningTable
-from rheotwin.scene.units import Quantity
+from rheotwin.scene.quantities import NotNegativeModulus, Quantity
 
 if TYPE_CHECKING:
     from rheotwin.materials import Elastic, Law, Maxwell, Moduli, SliderThreeElement, Tabulated, Voigt

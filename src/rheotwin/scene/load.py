@@ -1,4 +1,4 @@
-"""Reading scenes: from a file, from text, from the data of a record."""
+"""Reading scenes from a file, from text, from the data of a record; the JSON schema of scene files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ from rheotwin.scene.draft import draft_of
 from rheotwin.scene.faults import field_faults
 from rheotwin.scene.scene import Scene, draft_faults
 from rheotwin.scene.tools import MeshTool
+
+
+def scene_schema() -> dict[str, Any]:
+    """Return the JSON schema of a scene file: descriptions, allowed values, and SI units as `x-unit`."""
+    schema = Scene.model_json_schema(by_alias=True, mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Rheotwin scene",
+    }
 
 
 def _mesh_file_faults(data: Mapping[str, Any], base: Path) -> Iterator[Fault]:

@@ -1,10 +1,10 @@
-"""Isotropic pairs of constants of a spring or a dashpot, as written in a scene file."""
+"""Springs, dashpots, sliders and softening as written in a scene file, and what they stand for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Discriminator, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Number, SceneModel
@@ -12,11 +12,13 @@ from rheotwin.scene.quantities import (
     Modulus,
     NotNegativeModulus,
     NotNegativeViscosity,
+    Positive,
+    Quantity,
     Viscosity,
 )
 
 if TYPE_CHECKING:
-    from rheotwin.materials import Moduli
+    from rheotwin.materials import Moduli, Slider, Softening
 
 PAIRS = (("young", "poisson"), ("lame", "shear"), ("bulk", "shear"))
 CONSTANTS = ("young", "poisson", "lame", "shear", "bulk")
@@ -164,3 +166,64 @@ def spring_moduli(part: float | SpringTable, poisson: float | None) -> Moduli:
     """Return the elastic constants [Pa] of a part; `poisson` serves where the part names none."""
     table = part if isinstance(part, SpringTable) else SpringTable(young=part)
     return make_moduli(table, poisson)
+
+
+Share = Annotated[Number, Field(ge=0, le=1)]
+PositiveShare = Annotated[Number, Field(gt=0, le=1)]
+
+
+class SliderTable(SceneModel):
+    """Bounds of the share of an edge's length that its Voigt part has; beyond them the series dashpot is locked."""
+
+    natural: PositiveShare = 0.5
+    """Share of the Voigt part at rest."""
+    least: Share = 0.0
+    """Smallest share: bounds how far the edge flows when pulled."""
+    most: Share = 1.0
+    """Largest share: bounds how far the edge flows when pressed; least = most = 1 leaves the Voigt unit alone."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SliderTable:
+        bounds = {"least": self.least, "natural": self.natural, "most": self.most}
+        if self.least > self.most:
+            raise PydanticCustomError("slider", "`least` {least} is above `most` {most}: exchange the bounds", bounds)
+        if not self.least <= self.natural <= self.most:
+            raise PydanticCustomError(
+                "slider",
+                "`natural` {natural} is outside the bounds {least} to {most}: choose it between them",
+                bounds,
+            )
+        return self
+
+    def slider(self) -> Slider:
+        """Return the slider."""
+        from rheotwin.materials import Slider
+
+        return Slider(self.natural, self.least, self.most)
+
+
+class SofteningTable(SceneModel):
+    """How the series dashpot gives way: its viscosity falls exponentially between two stresses."""
+
+    viscosity: Annotated[Positive, Quantity("Pa s")]
+    """Viscosity in tension at and above `to_stress`; at most that of the dashpot."""
+    from_stress: NotNegativeModulus
+    """Stress up to which the dashpot keeps its viscosity."""
+    to_stress: NotNegativeModulus
+    """Stress from which it has the smaller one; greater than `from_stress`."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SofteningTable:
+        if self.from_stress >= self.to_stress:
+            raise PydanticCustomError(
+                "softening",
+                "`to_stress` {to} must be greater than `from_stress` {start}",
+                {"to": self.to_stress, "start": self.from_stress},
+            )
+        return self
+
+    def softening(self) -> Softening:
+        """Return the softening."""
+        from rheotwin.materials import Softening
+
+        return Softening(self.viscosity, self.from_stress, self.to_stress)

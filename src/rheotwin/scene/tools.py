@@ -9,10 +9,8 @@ from pydantic import Discriminator, Field, Tag
 
 from rheotwin.scene.base import AXES, Axis, Dimension, Name, SceneModel
 from rheotwin.scene.contact import ToolContactSpec
-from rheotwin.scene.drive import DriveSpec
-from rheotwin.scene.motion import ToolMotion
+from rheotwin.scene.motion import DriveSpec, Rotation, RotationPart, ToolMotion
 from rheotwin.scene.quantities import Angle, Direction, Direction3D, Point, Positive, PositiveLength, Sizes
-from rheotwin.scene.rotation import Rotation, RotationPart
 
 
 class ToolBase(SceneModel):

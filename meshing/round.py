@@ -1,4 +1,4 @@
-"""Quadrilateral and hexahedral grids of the unit disc and the unit ball: a rounded core wrapped in rings.
+"""Discs, balls and cylinders: a rounded core of quadrilaterals or hexahedra wrapped in rings.
 
 A square mapped onto a disc flattens its corners to 180 degrees and its corner cells degenerate as it is
 refined. Here only a core is a (rounded) square or cube; rings of cells grow from its boundary to the circle
@@ -7,15 +7,14 @@ or sphere, so the quality stays bounded at every resolution. Boundary vertices l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads
+from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
 from rheotwin.meshing.cells import HEX_OF_LABEL, FloatArray, Mesh, build_mesh
-from rheotwin.meshing.split import hexes_to_tets, quads_to_triangles
 from rheotwin.meshing.topology import boundary_faces
 
 CORE_ROUNDING = 0.6
@@ -105,3 +104,26 @@ def _stacked(lower: npt.NDArray[np.int64], upper: npt.NDArray[np.int64]) -> npt.
     cells = np.empty((8, lower.shape[1]), dtype=np.int64)
     cells[RING_LABELS] = np.concatenate([lower, upper])
     return cells
+
+
+def cylinder(*, radius: float, height: float, cells: tuple[int, int], cell: str = "tet") -> Mesh:
+    """Return a cylinder of `radius` [m] and `height` [m], of cell "tet" or "hex".
+
+    `cells` are the numbers across the diameter and along the axis.
+    """
+    across, along = cells
+    disc = unit_ball(across, 2)
+    base = replace(disc, points=radius * disc.points)
+    return extruded(base, np.linspace(0.0, height, along + 1)).mesh(cell)
+
+
+def ball(*, radius: float, cells: int, cell: str = "tet") -> Mesh:
+    """Return a ball of `radius` [m] with `cells` across its diameter, of cell "tet" or "hex"."""
+    grid = unit_ball(cells, 3)
+    return replace(grid, points=radius * grid.points).mesh(cell)
+
+
+def disc(*, radius: float, cells: int, cell: str = "triangle") -> Mesh:
+    """Return a disc of `radius` [m] with `cells` across its diameter, of cell "triangle" or "quad"."""
+    grid = unit_ball(cells, 2)
+    return replace(grid, points=radius * grid.points).mesh(cell)
