@@ -11,8 +11,9 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.meshing.cells import HEX_LABELS, HEX_OF_LABEL, FloatArray, Mesh, build_mesh
+from rheotwin.meshing.cells import HEX_LABELS, HEX_OF_LABEL, Mesh, build_mesh
 
 TRIANGLE_PATTERNS = ("se-nw", "sw-ne", "alternating")
 TET_PATTERNS = ("five", "six")
@@ -30,7 +31,7 @@ FIVE_ODD = HEX_OF_LABEL[(_FIVE_LABELS ^ 1)[:, [0, 1, 3, 2]]]
 """The mirror image of FIVE_EVEN, for a hexahedron whose vertex 0 is odd."""
 
 
-def _kuhn() -> npt.NDArray[np.int64]:
+def _kuhn() -> Indices:
     """Return the six tets 0, e_a, e_a + e_b, 7 over the permutations (a, b, c) of the axes."""
     rows = []
     for a, b, c in permutations(range(3)):
@@ -44,9 +45,7 @@ SIX = _kuhn()
 """Kuhn split: six tets around the body diagonal, the same in every hexahedron."""
 
 
-def quads_to_triangles(
-    quads: npt.NDArray[np.integer], pattern: str, odd: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.integer]:
+def quads_to_triangles(quads: npt.NDArray[np.integer], pattern: str, odd: Flags) -> npt.NDArray[np.integer]:
     """Split quads (4, M) into triangles (3, 2M), the two of a quad next to each other.
 
     `odd` (M,) tells whether vertex 0 of a quad has an odd index sum; "alternating" draws the diagonal that
@@ -58,7 +57,7 @@ def quads_to_triangles(
     return _split(quads, SE_NW if pattern == "se-nw" else SW_NE)
 
 
-def hexes_to_tets(hexes: npt.NDArray[np.integer], pattern: str, odd: npt.NDArray[np.bool_]) -> npt.NDArray[np.integer]:
+def hexes_to_tets(hexes: npt.NDArray[np.integer], pattern: str, odd: Flags) -> npt.NDArray[np.integer]:
     """Split hexahedra (8, M) into tets (4, 5M) or (4, 6M), those of a hexahedron next to each other.
 
     "five" is the parity-alternating split: every face diagonal joins even vertices, hence neighbours agree.
@@ -85,7 +84,7 @@ def _split_by_parity(
     cells: npt.NDArray[np.integer],
     even_table: npt.NDArray[np.integer],
     odd_table: npt.NDArray[np.integer],
-    odd: npt.NDArray[np.bool_],
+    odd: Flags,
 ) -> npt.NDArray[np.integer]:
     """Apply one table to cells of even first vertex and the other table to the rest."""
     parts, vertices = even_table.shape
@@ -95,7 +94,7 @@ def _split_by_parity(
     return result.reshape(vertices, -1)
 
 
-Axis = Sequence[float] | npt.NDArray[np.float64]
+Axis = Sequence[float] | Array
 """Strictly increasing coordinates along one axis [m]."""
 
 
@@ -138,7 +137,7 @@ def tet_grid(x: Axis, y: Axis, z: Axis, *, split: str = "five") -> Mesh:
     return build_mesh("tet", grid_points(x, y, z), tets)
 
 
-def grid_points(*axes: Axis) -> FloatArray:
+def grid_points(*axes: Axis) -> Array:
     """Return the points (dimension, nodes) [m] of a tensor grid, x fastest; axes must increase strictly."""
     for name, axis in zip("xyz", axes, strict=False):
         values = np.asarray(axis, dtype=np.float64)
@@ -149,20 +148,20 @@ def grid_points(*axes: Axis) -> FloatArray:
     return np.stack([axis.ravel(order="F") for axis in np.meshgrid(*axes, indexing="ij")]).astype(np.float64)
 
 
-def grid_parity(*counts: int) -> npt.NDArray[np.bool_]:
+def grid_parity(*counts: int) -> Flags:
     """Return for each vertex of a grid of `counts` vertices per axis whether i + j + k is odd."""
-    odd: npt.NDArray[np.bool_] = np.indices(counts).sum(axis=0).ravel(order="F") % 2 == 1
+    odd: Flags = np.indices(counts).sum(axis=0).ravel(order="F") % 2 == 1
     return odd
 
 
-def grid_quads(nx: int, ny: int) -> npt.NDArray[np.int64]:
+def grid_quads(nx: int, ny: int) -> Indices:
     """Return the quads (4, cells) SW, SE, NE, NW of a grid of nx by ny vertices, x fastest."""
     ids = np.arange(nx * ny).reshape((nx, ny), order="F")
     corners = (ids[:-1, :-1], ids[1:, :-1], ids[1:, 1:], ids[:-1, 1:])
     return np.stack([corner.ravel(order="F") for corner in corners])
 
 
-def grid_hexes(nx: int, ny: int, nz: int) -> npt.NDArray[np.int64]:
+def grid_hexes(nx: int, ny: int, nz: int) -> Indices:
     """Return the hexahedra (8, cells), in scikit-fem vertex order, of a grid of nx by ny by nz vertices."""
     first = np.arange(nx * ny * nz).reshape((nx, ny, nz), order="F")[:-1, :-1, :-1].ravel(order="F")
     shift = (HEX_LABELS & 1) + nx * (HEX_LABELS >> 1 & 1) + nx * ny * (HEX_LABELS >> 2 & 1)

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from skfem.io.meshio import HEX_MAPPING, INV_HEX_MAPPING
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.meshing.cells import CELL_DIMENSION, FloatArray, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.groups import Indices, mesh_geometry, named_groups
+from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.groups import mesh_geometry, named_groups
 from rheotwin.meshing.orientation import check_elements, oriented
 
 KIND_OF_TYPE = {"line": "line", "triangle": "triangle", "quad": "quad", "tetra": "tet", "hexahedron": "hex"}
@@ -219,7 +220,7 @@ def _body_cells(raw: Any, place: str) -> tuple[str, Indices]:
     return types[0], cells
 
 
-def _flattened(points: FloatArray, cells: Indices, kind: str, place: str) -> FloatArray:
+def _flattened(points: Array, cells: Indices, kind: str, place: str) -> Array:
     """Return points (nodes, dimension) without constant surplus coordinates; refuse surfaces in space."""
     dimension = CELL_DIMENSION[kind]
     used = points[np.unique(cells)]
@@ -289,7 +290,7 @@ QUAD_HALVES = ((0, 1, 2), (0, 2, 3))
 """Corners of the two triangles a quadrilateral is split into."""
 
 
-def read_surface(path: str | Path) -> tuple[FloatArray, Indices]:
+def read_surface(path: str | Path) -> tuple[Array, Indices]:
     """Return vertices (n, 3) [m] and triangles (m, 3) of a file; equal points are one, flat triangles dropped."""
     raw = load_file(Path(path))
     points = np.asarray(raw.points, dtype=np.float64)

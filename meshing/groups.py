@@ -8,11 +8,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
-
-Indices = npt.NDArray[np.int64]
 
 
 def named_groups(raw: Any, cell_type: str) -> tuple[dict[str, Indices], dict[str, Indices]]:

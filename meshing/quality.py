@@ -10,15 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rheotwin.meshing.cells import (
-    CELL_DIMENSION,
-    CORNERS,
-    EDGES,
-    SIMPLICES,
-    FloatArray,
-    Mesh,
-    cell_kind,
-)
+from rheotwin.arrays import Array
+from rheotwin.meshing.cells import CELL_DIMENSION, CORNERS, EDGES, SIMPLICES, Mesh, cell_kind
 from rheotwin.meshing.orientation import MEASURE_NAME, MEASURE_UNIT, corner_frames, element_measures
 from rheotwin.meshing.topology import boundary_faces, element_edges, lattice_edges
 
@@ -96,7 +89,7 @@ def quality_report(mesh: Mesh) -> QualityReport:
     )
 
 
-def element_quality(mesh: Mesh) -> FloatArray:
+def element_quality(mesh: Mesh) -> Array:
     """Return the mean-ratio quality of each element in [0, 1]: 1 is ideal, 0 degenerate or inverted.
 
     q = d det(F)^(2/d) / |F|^2, with F the map from the ideal element: the equilateral simplex, or for quads
@@ -108,11 +101,11 @@ def element_quality(mesh: Mesh) -> FloatArray:
     return _over_corners(mesh)
 
 
-def edge_ratios(mesh: Mesh) -> FloatArray:
+def edge_ratios(mesh: Mesh) -> Array:
     """Return shortest over longest edge of each element, in [0, 1]."""
     ends = mesh.p[:, mesh.t[EDGES[cell_kind(mesh)].T]]
     lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=0)
-    ratios: FloatArray = lengths.min(axis=0) / lengths.max(axis=0)
+    ratios: Array = lengths.min(axis=0) / lengths.max(axis=0)
     return ratios
 
 
@@ -128,22 +121,22 @@ def angle_range(mesh: Mesh) -> tuple[float | None, float | None]:
     return float(np.degrees(low)), float(np.degrees(high))
 
 
-def _mean_ratio(maps: FloatArray) -> FloatArray:
+def _mean_ratio(maps: Array) -> Array:
     """Return d det^(2/d) / |F|^2 of square matrices (elements, d, d)."""
     dimension = maps.shape[-1]
     determinant = np.maximum(np.linalg.det(maps), 0.0)
     squares = (maps**2).sum(axis=(1, 2))
-    ratio: FloatArray = dimension * determinant ** (2.0 / dimension) / np.where(squares > 0.0, squares, 1.0)
+    ratio: Array = dimension * determinant ** (2.0 / dimension) / np.where(squares > 0.0, squares, 1.0)
     return np.minimum(ratio, 1.0)
 
 
-def _over_corners(mesh: Mesh) -> FloatArray:
+def _over_corners(mesh: Mesh) -> Array:
     corners = range(len(CORNERS[cell_kind(mesh)]))
-    worst: FloatArray = np.min([_mean_ratio(corner_frames(mesh, corner)) for corner in corners], axis=0)
+    worst: Array = np.min([_mean_ratio(corner_frames(mesh, corner)) for corner in corners], axis=0)
     return worst
 
 
-def _corner_angles(frames: FloatArray) -> FloatArray:
+def _corner_angles(frames: Array) -> Array:
     """Return the angles [rad] at a corner: between its two edges, or around each of its three edges."""
     if frames.shape[1] == 2:
         return _angle(frames[:, 0], frames[:, 1])
@@ -155,16 +148,16 @@ def _corner_angles(frames: FloatArray) -> FloatArray:
     return np.concatenate(angles)
 
 
-def _across(vectors: FloatArray, along: FloatArray) -> FloatArray:
+def _across(vectors: Array, along: Array) -> Array:
     """Return vectors minus their part along unit vectors."""
-    across: FloatArray = vectors - (vectors * along).sum(axis=1, keepdims=True) * along
+    across: Array = vectors - (vectors * along).sum(axis=1, keepdims=True) * along
     return across
 
 
-def _angle(first: FloatArray, second: FloatArray) -> FloatArray:
+def _angle(first: Array, second: Array) -> Array:
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     cosine = (first * second).sum(axis=1) / np.where(lengths > 0.0, lengths, 1.0)
-    angle: FloatArray = np.arccos(np.clip(cosine, -1.0, 1.0))
+    angle: Array = np.arccos(np.clip(cosine, -1.0, 1.0))
     return angle
 
 

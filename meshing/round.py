@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
-from rheotwin.meshing.cells import HEX_OF_LABEL, FloatArray, Mesh, build_mesh
+from rheotwin.meshing.cells import HEX_OF_LABEL, Mesh, build_mesh
 from rheotwin.meshing.topology import boundary_faces
 
 CORE_ROUNDING = 0.6
@@ -30,9 +30,9 @@ class CellGrid:
     points (dimension, nodes); cells (vertices, cells) in scikit-fem order; odd (nodes,).
     """
 
-    points: FloatArray
-    cells: npt.NDArray[np.int64]
-    odd: npt.NDArray[np.bool_]
+    points: Array
+    cells: Indices
+    odd: Flags
 
     def mesh(self, cell: str) -> Mesh:
         """Return the grid as a mesh of quads, hexahedra, or the alternating split of them."""
@@ -61,7 +61,7 @@ def unit_ball(cells: int, dimension: int) -> CellGrid:
     return _wrapped(grid, direction, rings) if rings else grid
 
 
-def extruded(grid: CellGrid, heights: FloatArray) -> CellGrid:
+def extruded(grid: CellGrid, heights: Array) -> CellGrid:
     """Return the hexahedra over a quad grid through increasing heights [m]."""
     nodes, layers = grid.points.shape[1], len(heights)
     base = np.tile(grid.points, layers)
@@ -71,7 +71,7 @@ def extruded(grid: CellGrid, heights: FloatArray) -> CellGrid:
     return CellGrid(points, _stacked(lower, lower + nodes), odd)
 
 
-def _ball_map(cube: FloatArray) -> FloatArray:
+def _ball_map(cube: Array) -> Array:
     """Map the cube [-1, 1]^d onto the unit ball: shells onto spheres, with nearly equal angles.
 
     x = q e / |e|, e_i = tan(pi t_i / 4 q), q = max |t_i|.
@@ -79,11 +79,11 @@ def _ball_map(cube: FloatArray) -> FloatArray:
     shell = np.abs(cube).max(axis=0)
     ray = np.tan(0.25 * np.pi * cube / np.where(shell > 0.0, shell, 1.0))
     length = np.linalg.norm(ray, axis=0)
-    mapped: FloatArray = shell * ray / np.where(length > 0.0, length, 1.0)
+    mapped: Array = shell * ray / np.where(length > 0.0, length, 1.0)
     return mapped
 
 
-def _wrapped(core: CellGrid, sphere: FloatArray, rings: int) -> CellGrid:
+def _wrapped(core: CellGrid, sphere: Array, rings: int) -> CellGrid:
     """Grow rings from the boundary of the core straight to its images on the unit circle or sphere."""
     faces = boundary_faces(build_mesh("quad" if len(core.points) == 2 else "hex", core.points, core.cells)).T
     rim, compact = np.unique(faces, return_inverse=True)
@@ -97,7 +97,7 @@ def _wrapped(core: CellGrid, sphere: FloatArray, rings: int) -> CellGrid:
     return CellGrid(np.hstack([core.points, *grown]), np.hstack([core.cells, *shells]), np.concatenate(odd))
 
 
-def _stacked(lower: npt.NDArray[np.int64], upper: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _stacked(lower: Indices, upper: Indices) -> Indices:
     """Join outward oriented edges or quads with their outer copies to quads or hexahedra."""
     if len(lower) == 2:
         return np.stack([lower[0], upper[0], upper[1], lower[1]])

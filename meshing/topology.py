@@ -8,17 +8,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from rheotwin.arrays import Indices, Integers
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.cells import (
-    CELL_DIMENSION,
-    EDGES,
-    FACES,
-    MESH_TYPES,
-    SIMPLICES,
-    IntArray,
-    Mesh,
-    cell_kind,
-)
+from rheotwin.meshing.cells import CELL_DIMENSION, EDGES, FACES, MESH_TYPES, SIMPLICES, Mesh, cell_kind
 
 
 @dataclass(frozen=True)
@@ -29,7 +21,7 @@ class TriangleEdges:
     The signed boundaries of the three edges of a triangle cancel.
     """
 
-    edge: IntArray
+    edge: Integers
     sign: npt.NDArray[np.int8]
 
 
@@ -40,16 +32,16 @@ class TetFaces:
     faces (tets, 4, 3) are outward oriented; opposite (tets, 4) is the vertex facing each of them.
     """
 
-    faces: IntArray
-    opposite: IntArray
+    faces: Integers
+    opposite: Integers
 
 
-def element_edges(mesh: Mesh) -> IntArray:
+def element_edges(mesh: Mesh) -> Integers:
     """Return the unique cell edges (edges, 2), directed from lower to higher node, in sorted order."""
     return _unique_pairs(mesh, EDGES[cell_kind(mesh)])
 
 
-def truss_edges(mesh: Mesh) -> IntArray:
+def truss_edges(mesh: Mesh) -> Integers:
     """Return the edges (edges, 2) of a truss: those of a line, triangle or tet mesh.
 
     Quads and hexahedra are refused because their bare edges shear without resistance.
@@ -63,7 +55,7 @@ def truss_edges(mesh: Mesh) -> IntArray:
     return element_edges(mesh)
 
 
-def lattice_edges(mesh: Mesh) -> IntArray:
+def lattice_edges(mesh: Mesh) -> Integers:
     """Return all unique vertex pairs (edges, 2) that share a cell: the 26-neighbourhood on hexahedra."""
     return _unique_pairs(mesh, np.array(list(combinations(range(mesh.t.shape[0]), 2))))
 
@@ -86,7 +78,7 @@ def tet_faces(mesh: Mesh) -> TetFaces:
     return TetFaces(np.ascontiguousarray(faces, dtype=np.int32), np.ascontiguousarray(mesh.t.T, dtype=np.int32))
 
 
-def boundary_faces(mesh: Mesh) -> IntArray:
+def boundary_faces(mesh: Mesh) -> Integers:
     """Return the faces used by one element only, (faces, vertices), oriented outward.
 
     End points in 1D (the one of lowest x first); edges in 2D with the body on their left, so (dy, -dx) points
@@ -109,24 +101,24 @@ def smallest_surface_edge(mesh: Mesh) -> float:
     return float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).min())
 
 
-def boundary_nodes(mesh: Mesh) -> IntArray:
+def boundary_nodes(mesh: Mesh) -> Integers:
     """Return the sorted nodes of the boundary."""
     return np.unique(boundary_faces(mesh))
 
 
-def _faces_of_library(kind: str) -> npt.NDArray[np.int64]:
+def _faces_of_library(kind: str) -> Indices:
     """Return, for each face in scikit-fem's numbering, the index of ours with the same vertices."""
     ours = [set(face.tolist()) for face in FACES[kind]]
     return np.array([ours.index(set(face)) for face in MESH_TYPES[kind].elem.refdom.facets])
 
 
-def _line_ends(mesh: Mesh) -> IntArray:
+def _line_ends(mesh: Mesh) -> Integers:
     counts = np.bincount(mesh.t.ravel(), minlength=mesh.p.shape[1])
     ends = np.flatnonzero(counts == 1)
     return ends[np.argsort(mesh.p[0, ends])].astype(np.int32)[:, None]
 
 
-def _unique_pairs(mesh: Mesh, local: npt.NDArray[np.int64]) -> IntArray:
+def _unique_pairs(mesh: Mesh, local: Indices) -> Integers:
     """Return unique node pairs of local vertex pairs (pairs, 2).
 
     One integer key per pair: several times faster than the column-wise unique behind `mesh.edges`.

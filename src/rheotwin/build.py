@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.build_contact import build_links, contact_setup
 from rheotwin.build_tools import build_tool
 from rheotwin.constraints.contact.digital_pushing import punch_shares
@@ -32,9 +32,6 @@ from rheotwin.scene import Scene
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import nearest_node, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 FLAT = 1e-9
 """Nodes whose coordinates vary by less than this share of their extent lie in one plane."""

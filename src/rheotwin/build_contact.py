@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.setup import ANGLE, ContactSetup
 from rheotwin.constraints.feasible import require_feasible, require_followable
@@ -20,8 +20,6 @@ from rheotwin.problem import Prescribed, ProblemBody, held_by
 from rheotwin.scene import Scene
 from rheotwin.scene.contact import ContactKeys, ContactSpec
 from rheotwin.selection import nearest_node
-
-Array = NDArray[np.float64]
 
 
 def contact_setup(
@@ -138,8 +136,6 @@ def _check_region(law: ContactLaw, place: str, body: ProblemBody) -> None:
             f"({smallest:.6g} m); make it narrower or the mesh coarser"
         )
 
-
-Array = NDArray[np.float64]
 
 NO_LENGTH = 1e-12
 """Ends closer than this share of the bodies' extent have no distance to keep."""

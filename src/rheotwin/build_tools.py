@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.setup import ANGLE, POSE_SIZE, ToolDrive
 from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.constraints.tools import BOX, CYLINDER, MESH, PLANE, PRISM, SPHERE, RigidTool, pack_geometry
@@ -20,8 +20,6 @@ from rheotwin.tensors import padded
 if TYPE_CHECKING:
     from rheotwin.constraints.contact.triangulated import ToolMesh
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 FLAT = 1e-12
 """A surface that encloses less than this share of its extent squared, in 3D cubed, has no inside."""
@@ -126,9 +124,6 @@ def _extruded(corners: Array) -> tuple[Array, Indices]:
     # the lid of a counter-clockwise polygon looks along +z
     return np.vstack([low, high]), np.vstack([sides, lid[:, ::-1], lid + count]).astype(np.int64)
 
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _SHAPES = {
     "bar": PLANE,

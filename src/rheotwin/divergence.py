@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.setup import ToolDrive
 from rheotwin.constraints.tools import CENTER, RigidTool, bounding_radius, gaps_in_pose, tool_gaps
 from rheotwin.errors import Squeezed, Stopped
@@ -61,9 +61,6 @@ def own_way(drive: ToolDrive, time: float) -> float:
         speed += 0.5 * (first + last) * length
     return float(way)
 
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 DEEP = 1e-3
 """A node deeper than this share of the extent of all bodies in a tool that does not give way could not leave it."""

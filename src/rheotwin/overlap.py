@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.bounds import Tree, apart, build_tree
 from rheotwin.constraints.contact.nearest import at_shares, foot_on_segment, foot_on_triangle
 from rheotwin.constraints.contact.surface import contact_surface
@@ -18,9 +18,6 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import boundary_nodes
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 TOUCHING = 1e-6
 """Bodies that are deeper in each other than this share of the smaller one's size overlap."""

@@ -8,20 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem import Basis, LinearForm
 from skfem.quadrature import get_quadrature
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 ON_AXIS = 1e-9
 """Share of the largest radius below which a point lies on the axis."""
 
 
-def on_axis(points: Array) -> NDArray[np.bool_]:
+def on_axis(points: Array) -> Flags:
     """Tell which points (n, 2) [m] lie on the axis."""
     return np.asarray(np.abs(points[:, 0]) <= ON_AXIS * points[:, 0].max())
 

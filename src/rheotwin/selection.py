@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.scene import Where
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SIDES: dict[str, tuple[str, float]] = {
     "left": ("x", 0.0),

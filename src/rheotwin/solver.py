@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import Fault, InputFaults, RheotwinError
 from rheotwin.materials import Law, is_incompressible
 from rheotwin.problem import Problem
 from rheotwin.scene.faults import option_faults
-
-Array = NDArray[np.float64]
 
 RUNAWAY = 100.0
 """A node further from its rest position than this many body diagonals counts as diverged."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.tools import (
     CENTER,
     PLANE,
@@ -19,9 +19,6 @@ from rheotwin.constraints.tools import (
 from rheotwin.meshing import smallest_surface_edge
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 TOUCHING = 1e-6
 """A tool deeper inside than this share of a body's size at the start is worth a warning."""
@@ -109,7 +106,7 @@ def _edge_and_speed(tool: RigidTool, problem: Problem) -> tuple[float, float]:
     return smallest, max(_top_speed(tool, problem.extent), _driven_speed(tool, problem))
 
 
-def _of_body(nodes: Indices, body: ProblemBody) -> NDArray[np.bool_]:
+def _of_body(nodes: Indices, body: ProblemBody) -> Flags:
     return np.asarray((nodes >= body.nodes.start) & (nodes < body.nodes.stop))
 
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.build_tools import bar_axes, polygon_corners, surface_triangles
 from rheotwin.constraints.tools import AXIS, HALF, RADIUS, REFERENCE, RigidTool
 from rheotwin.problem import Problem
 from rheotwin.record import ToolSurface
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ROUND_CORNERS = 48
 """Corners of a drawn circle."""
@@ -28,7 +25,7 @@ class DrawnTool:
 
     tool: RigidTool
     points: Array
-    faces: Ints
+    faces: Indices
 
     def posed(self, pose: Array, bodies: Array) -> ToolSurface:
         """Return the surface in a pose (4,) [m, m, m, rad], whatever the positions (N, 3) [m] of the bodies."""
@@ -92,11 +89,11 @@ def _drawn(spec: Any, tool: RigidTool, problem: Problem) -> DrawnTool | DrawnPla
     return DrawnTool(tool, *_DRAWN[spec.shape](spec, tool, problem))
 
 
-def _polygon(corners: Array) -> tuple[Array, Ints]:
+def _polygon(corners: Array) -> tuple[Array, Indices]:
     return corners, np.array([len(corners), *range(len(corners))], dtype=np.int64)
 
 
-def _extruded(outline: Array, along: Array) -> tuple[Array, Ints]:
+def _extruded(outline: Array, along: Array) -> tuple[Array, Indices]:
     """Close an outline (n, 3), moved by `along`, into a prism with n sides and two lids."""
     n = len(outline)
     faces: list[int] = [n, *range(n - 1, -1, -1), n, *range(n, 2 * n)]
@@ -107,7 +104,7 @@ def _extruded(outline: Array, along: Array) -> tuple[Array, Ints]:
 
 def _slab(
     normal: Array, axes: tuple[Array, ...], spans: Sequence[tuple[float, float]], height: float
-) -> tuple[Array, Ints]:
+) -> tuple[Array, Indices]:
     """Draw a working face, from least to largest along each of its axes [m], and a body of some height behind it."""
     back: Array = -height * normal
     low, high = spans[0][0] * axes[0], spans[0][1] * axes[0]
@@ -117,7 +114,7 @@ def _slab(
     return _extruded(np.array([low + near, low + far, high + far, high + near]), back)
 
 
-def _bar(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _bar(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     normal = tool.geometry[REFERENCE : REFERENCE + 3]
     widths = np.broadcast_to(np.atleast_1d(spec.width), problem.dimension - 1)
     spans = [(-0.5 * float(width), 0.5 * float(width)) for width in widths]
@@ -138,7 +135,7 @@ def _across(axis: Array) -> Array:
     return np.asarray(np.eye(3)[int(np.argmin(np.abs(axis)))])
 
 
-def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     if problem.dimension == 2:
         return _polygon(_ring(tool, spec.radius, ROUND_CORNERS, np.array([1.0, 0.0, 0.0])))
     import pyvista
@@ -147,7 +144,7 @@ def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
     return np.asarray(ball.points, dtype=float), np.asarray(ball.faces, dtype=np.int64)
 
 
-def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     axis = tool.geometry[AXIS : AXIS + 3]
     if spec.shape == "prism":
         half = np.pi / spec.sides
@@ -162,7 +159,7 @@ def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
     return _extruded(outline - 0.5 * length * axis, length * axis)
 
 
-def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     axis, first = tool.geometry[AXIS : AXIS + 3], tool.geometry[REFERENCE : REFERENCE + 3]
     a, b, c = tool.geometry[HALF : HALF + 3]
     across = b * np.cross(axis, first)
@@ -170,7 +167,7 @@ def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
     return _polygon(outline) if problem.dimension == 2 else _extruded(outline - c * axis, 2.0 * c * axis)
 
 
-def _mesh(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _mesh(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     if problem.dimension == 2:
         return _polygon(padded(polygon_corners(tool.name, problem.scene)))
     vertices, triangles = surface_triangles(tool.name, problem.scene)

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials.voigt_chain import INDISTINGUISHABLE, Spectrum, VoigtChain, chain_of_spectrum, spectrum_of_chain
 
@@ -151,13 +152,13 @@ class Channel:
         kept = [arm for arm in arms if arm[0]]
         return replace(self, strengths=tuple(g for g, _ in kept), times=tuple(tau for _, tau in kept))
 
-    def relaxation(self, t: ArrayLike) -> NDArray[np.float64]:
+    def relaxation(self, t: ArrayLike) -> Array:
         """Regular part of r(t) [Pa] at times t [s]; the delta at t = 0 weighs `viscosity`. Zero for t < 0."""
         times = np.asarray(t, dtype=float)
         decays = np.exp(-np.maximum(times, 0.0)[..., None] / np.array(self.times))
         return np.where(times < 0, 0.0, self.equilibrium + decays @ np.array(self.strengths))
 
-    def ramp(self, t: ArrayLike, rate: float = 1.0) -> NDArray[np.float64]:
+    def ramp(self, t: ArrayLike, rate: float = 1.0) -> Array:
         """Stress [Pa] at times t [s] under constant strain rate [1/s] from rest (at t = 0: the value at 0+).
 
         s = rate (g_inf t + sum g_a tau_a (1 - exp(-t/tau_a)) + eta)
@@ -168,7 +169,7 @@ class Channel:
         arms = -np.expm1(-elapsed[..., None] / taus) @ (np.array(self.strengths) * taus)
         return np.where(times < 0, 0.0, rate * (self.equilibrium * elapsed + arms + self.viscosity))
 
-    def creep(self, t: ArrayLike) -> NDArray[np.float64]:
+    def creep(self, t: ArrayLike) -> Array:
         """Strain under unit step stress [1/Pa] at times t [s], in closed form through the Voigt chain."""
         moduli = (self.equilibrium, *self.strengths, self.viscosity)
         if self.is_zero:

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials.channel import Channel
 from rheotwin.materials.moduli import Moduli, Modulus
@@ -33,13 +34,13 @@ class EdgeNetwork:
         edge = channel.scaled(section / length)
         return cls(edge.equilibrium, edge.strengths, tuple(1 / tau for tau in edge.times), edge.viscosity)
 
-    def force(self, extension: ArrayLike, rate: ArrayLike, arms: ArrayLike) -> NDArray[np.float64]:
+    def force(self, extension: ArrayLike, rate: ArrayLike, arms: ArrayLike) -> Array:
         """Tension [N] at extension [m] and its rate [m/s]; the last axis of `arms` holds the z_a [m]."""
         stretched = np.asarray(arms, dtype=float) @ np.array(self.arm_stiffness)
         elastic = self.stiffness * np.asarray(extension, dtype=float)
         return np.asarray(elastic + stretched + self.viscosity * np.asarray(rate, dtype=float))
 
-    def advance(self, arms: ArrayLike, rate: ArrayLike, step: float) -> NDArray[np.float64]:
+    def advance(self, arms: ArrayLike, rate: ArrayLike, step: float) -> Array:
         """Arm states [m] after a step h [s] of constant rate [m/s]: z exp(-A h) + ldot (1 - exp(-A h))/A."""
         rates = np.array(self.arm_rate)
         decayed = np.exp(-rates * step) * np.asarray(arms, dtype=float)
@@ -68,12 +69,12 @@ class Law(Protocol):
         ...
 
 
-def relaxation_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> NDArray[np.float64]:
+def relaxation_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> Array:
     """Regular part of the relaxation function [Pa] at times t [s] (the delta at 0 is left out)."""
     return law.channel(modulus).relaxation(t)
 
 
-def creep_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> NDArray[np.float64]:
+def creep_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> Array:
     """Strain under unit step stress [1/Pa] at times t [s]."""
     return law.channel(modulus).creep(t)
 

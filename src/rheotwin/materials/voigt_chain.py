@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 
 
@@ -45,7 +46,7 @@ class VoigtChain:
         """Whether some unit has neither spring nor dashpot, so that the series passes no stress."""
         return any(k == 0 and b == 0 for k, b in zip(self.ks, self.bs, strict=True))
 
-    def creep(self, t: ArrayLike) -> NDArray[np.float64]:
+    def creep(self, t: ArrayLike) -> Array:
         """Strain under unit step stress [1/Pa] at times t [s], 0 before t = 0.
 
         J(t) = sum_i (1 - exp(-k_i t/b_i))/k_i; t/b for a free dashpot, 1/k for a free spring
@@ -61,13 +62,10 @@ class VoigtChain:
         return np.where(times < 0, 0.0, strain)
 
 
-def _unit_creep(k: float, b: float, t: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit_creep(k: float, b: float, t: Array) -> Array:
     if b == 0:
         return np.full_like(t, 1 / k)
     return t / b if k == 0 else -np.expm1(-k * t / b) / k
-
-
-Array = NDArray[np.float64]
 
 
 class SecularRoots(NamedTuple):

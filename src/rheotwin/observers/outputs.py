@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.meshing import element_measures
 from rheotwin.observers.protocol import Quiet, Watched
 from rheotwin.problem import Problem
@@ -24,7 +24,7 @@ class LastFrame:
     """Time [s] and positions (N, 3) [m] of the newest frame."""
 
     time: float
-    positions: NDArray[np.float64]
+    positions: Array
 
 
 class Frames(Quiet):
@@ -38,7 +38,7 @@ class Frames(Quiet):
         """Make the tools' surfaces once."""
         self._tools = drawn_tools(run.problem)
 
-    def _due(self, run: Watched, positions: NDArray[np.float64]) -> bool:
+    def _due(self, run: Watched, positions: Array) -> bool:
         adaptive = run.problem.scene.output.adaptive
         if adaptive is None or self._last is None:
             return True

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.record.manifest import FieldInfo
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pyvista
 
 CellKind = Literal["line", "triangle", "quad", "tet", "hex"]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VTK_CELL_TYPES: dict[CellKind, int] = {"line": 3, "triangle": 5, "quad": 9, "tet": 10, "hex": 12}
 """VTK's number of each cell kind."""
@@ -40,9 +38,9 @@ class GridTopology:
     `points` the number of nodes.
     """
 
-    cells: Ints
+    cells: Indices
     cell_kind: CellKind
-    body: Ints
+    body: Indices
     points: int
 
     def __post_init__(self) -> None:
@@ -53,7 +51,7 @@ class GridTopology:
                 f"got {self.cells.shape}"
             )
 
-    def vtk_cells(self) -> Ints:
+    def vtk_cells(self) -> Indices:
         """Return the cells (n_cells, nodes_per_cell) with nodes in VTK's order."""
         return np.ascontiguousarray(self.cells[:, VTK_NODE_ORDER[self.cell_kind]], dtype=np.int64)
 
@@ -66,11 +64,11 @@ class ToolSurface:
     """
 
     name: str
-    points: Floats
-    faces: Ints
+    points: Array
+    faces: Indices
 
 
-def topology_from_vtk(vtk_cells: Ints, *, vtk_type: int, body: Ints, points: int) -> GridTopology:
+def topology_from_vtk(vtk_cells: Indices, *, vtk_type: int, body: Indices, points: int) -> GridTopology:
     """Return the topology of cells (n_cells, nodes_per_cell) numbered in VTK's order."""
     kinds = {number: kind for kind, number in VTK_CELL_TYPES.items()}
     if vtk_type not in kinds:
@@ -83,7 +81,7 @@ def topology_from_vtk(vtk_cells: Ints, *, vtk_type: int, body: Ints, points: int
 
 def checked_frame(
     positions: Any, fields: Mapping[str, Any], *, points: int, expected: Mapping[str, FieldInfo]
-) -> tuple[Floats, dict[str, Floats]]:
+) -> tuple[Array, dict[str, Array]]:
     """Return positions (N, 3) [m] and every expected field as (N, components), or say which one is wrong."""
     _check_names(fields, expected)
     arrays = {name: np.asarray(fields[name], dtype=np.float64) for name in expected}
@@ -107,7 +105,7 @@ def _check_names(given: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         )
 
 
-def _check_shape(what: str, array: Floats, shape: tuple[int, int]) -> None:
+def _check_shape(what: str, array: Array, shape: tuple[int, int]) -> None:
     if array.shape != shape:
         raise RheotwinError(f"frame: {what} must have the shape {shape}, the solver gave {array.shape}")
 
@@ -120,7 +118,7 @@ class SeriesWriter(Protocol):
         """Time [s] of the last frame, None before the first."""
         ...
 
-    def write(self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]) -> None:
+    def write(self, time: float, positions: Array, fields: Mapping[str, Array], tools: Sequence[ToolSurface]) -> None:
         """Add the frame at `time` [s]; afterwards the series on disk is complete up to it."""
         ...
 
@@ -133,7 +131,7 @@ class SeriesReader(Protocol):
     """Gives the frames of a record by their index."""
 
     @property
-    def times(self) -> Floats:
+    def times(self) -> Array:
         """Times of the frames [s]."""
         ...
 
@@ -141,11 +139,11 @@ class SeriesReader(Protocol):
         """Return the cells, nodes in scikit-fem's order."""
         ...
 
-    def positions(self, index: int) -> Floats:
+    def positions(self, index: int) -> Array:
         """Return the current positions (N, 3) [m] of one frame."""
         ...
 
-    def values(self, index: int, name: str) -> Floats:
+    def values(self, index: int, name: str) -> Array:
         """Return one field (N, components) of one frame."""
         ...
 

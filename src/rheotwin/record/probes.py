@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
-from rheotwin.record.grid import Floats, is_repeated, time_tolerance
+from rheotwin.record.grid import is_repeated, time_tolerance
 
 TIME_COLUMN = "time"
 TIME_UNIT = "s"
@@ -25,7 +26,7 @@ TIME_UNIT = "s"
 class ProbeTable:
     """The probes of a record: values over time by column name, and their units."""
 
-    values: dict[str, Floats]
+    values: dict[str, Array]
     units: dict[str, str]
 
 

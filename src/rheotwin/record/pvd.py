@@ -17,10 +17,11 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
 from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME
-from rheotwin.record.grid import Floats, GridTopology, Ints, ToolSurface, time_tolerance
+from rheotwin.record.grid import GridTopology, ToolSurface, time_tolerance
 from rheotwin.record.manifest import FieldInfo
 from rheotwin.record.vtu import TIME_ARRAY, FrameGrid, XmlWriter, quiet_vtk, read_vtu, set_unit, topology_of
 
@@ -93,7 +94,7 @@ class ToolWriter:
     """Writes the tools' surfaces frame by frame; only the points are touched when the faces stay."""
 
     def __init__(self) -> None:
-        self._faces: tuple[Ints, ...] = ()
+        self._faces: tuple[Indices, ...] = ()
         self._data: pyvista.PolyData | None = None
         self._writer: XmlWriter | None = None
 
@@ -149,7 +150,7 @@ def read_tools(path: Path) -> pyvista.PolyData:
     return data
 
 
-def _cells(tool: ToolSurface) -> list[Ints]:
+def _cells(tool: ToolSurface) -> list[Indices]:
     """Split a padded face list [n, i, j, ..., n, ...] into its cells."""
     cells, place = [], 0
     while place < len(tool.faces):
@@ -162,7 +163,7 @@ def _cells(tool: ToolSurface) -> list[Ints]:
     return cells
 
 
-def _same(first: tuple[Ints, ...], second: tuple[Ints, ...]) -> bool:
+def _same(first: tuple[Indices, ...], second: tuple[Indices, ...]) -> bool:
     return len(first) == len(second) and all(a is b or np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
@@ -209,7 +210,7 @@ class PvdSeriesWriter:
         """Time [s] of the last frame, None before the first."""
         return self._last_time
 
-    def write(self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]) -> None:
+    def write(self, time: float, positions: Array, fields: Mapping[str, Array], tools: Sequence[ToolSurface]) -> None:
         """Add the frame at `time` [s]."""
         entries = [PvdEntry(time, BODIES_PART, f"{FRAMES_FOLDER}/frame-{self._count:06d}.vtu")]
         with atomic.writing(self._folder / entries[0].file, record=self._folder):
@@ -239,7 +240,7 @@ class PvdSeriesReader:
         self._tools = {entry.time: entry.file for entry in entries if entry.part == TOOLS_PART}
 
     @property
-    def times(self) -> Floats:
+    def times(self) -> Array:
         """Times of the frames [s]."""
         return np.array([entry.time for entry in self._frames], dtype=np.float64)
 
@@ -251,11 +252,11 @@ class PvdSeriesReader:
         """Return the cells, nodes in scikit-fem's order."""
         return self._topology
 
-    def positions(self, index: int) -> Floats:
+    def positions(self, index: int) -> Array:
         """Return the current positions (N, 3) [m] of one frame."""
         return np.array(read_vtu(self._path(index), only="").points, dtype=np.float64)
 
-    def values(self, index: int, name: str) -> Floats:
+    def values(self, index: int, name: str) -> Array:
         """Return one field (N, components) of one frame."""
         grid = read_vtu(self._path(index), only=name)
         if name not in grid.point_data:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.fields import TENSOR_COMPONENTS
-from rheotwin.record.grid import VTK_CELL_TYPES, Floats, GridTopology, topology_from_vtk
+from rheotwin.record.grid import VTK_CELL_TYPES, GridTopology, topology_from_vtk
 from rheotwin.record.manifest import FieldInfo
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class FrameGrid:
         self._body, body = _wrapped(topology.body.astype(np.int64), BODY_ARRAY, "1")
         self.grid.GetCellData().AddArray(body)
         self.grid.GetFieldData().AddArray(time)
-        self._values: dict[str, Floats] = {}
+        self._values: dict[str, Array] = {}
         self._arrays = [time, positions]
         for name, info in fields.items():
             self._values[name], array = _wrapped(np.zeros((topology.points, info.components)), name, info.unit)
@@ -52,7 +53,7 @@ class FrameGrid:
             self.grid.GetPointData().AddArray(array)
             self._arrays.append(array)
 
-    def fill(self, time: float, positions: Floats, fields: Mapping[str, Floats]) -> None:
+    def fill(self, time: float, positions: Array, fields: Mapping[str, Array]) -> None:
         """Set the time [s], the positions (N, 3) [m] and all fields (N, components)."""
         self._time[0] = time
         self._positions[...] = positions
