@@ -1,4 +1,4 @@
-"""Mesh files: the one place that talks to meshio; surfaces of files for rigid tools."""
+"""Mesh files: the one place that talks to meshio, which is loaded with the first file; surfaces of rigid tools."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, AnyStr
 
-import meshio
 import numpy as np
 import numpy.typing as npt
-from skfem.io.meshio import HEX_MAPPING, INV_HEX_MAPPING
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
@@ -105,12 +103,16 @@ def write_mesh(
 
 def readable_suffixes() -> list[str]:
     """Return the suffixes that `read_mesh` understands."""
+    import meshio
+
     known = [suffix for suffix in meshio.extension_to_filetypes if suffix not in UNSUPPORTED]
     return [".geo", *known]
 
 
 def load_file(path: Path) -> Any:
     """Return the meshio mesh of a file, or refuse it in one sentence."""
+    import meshio
+
     if path.is_dir():
         raise RheotwinError(f"{path}: this is a folder: name a mesh file in it")
     if not path.exists():
@@ -140,6 +142,8 @@ def load_file(path: Path) -> Any:
 
 def _read(path: Path, name: str) -> Any:
     """Return what meshio reads from a file in one of its formats."""
+    import meshio
+
     mode = ENDLESS_READERS.get(name)
     if mode is None:
         return meshio.read(path, file_format=name)
@@ -259,11 +263,18 @@ def _used_points(cells: Indices, count: int, place: str, *, drop: bool) -> Indic
 
 def _library_order(cells: Indices, kind: str) -> Indices:
     """Return cells (elements, vertices) in scikit-fem's vertex order, which differs for hexahedra."""
-    return cells[:, INV_HEX_MAPPING[:8]] if kind == "hex" else cells
+    if kind != "hex":
+        return cells
+    from skfem.io.meshio import INV_HEX_MAPPING
+
+    return cells[:, INV_HEX_MAPPING[:8]]
 
 
 def _to_meshio(mesh: Mesh, kind: str) -> Any:
     """Return the meshio mesh, points padded to three coordinates (what most formats require)."""
+    import meshio
+    from skfem.io.meshio import HEX_MAPPING
+
     points = np.zeros((mesh.p.shape[1], 3))
     points[:, : mesh.p.shape[0]] = mesh.p.T
     cells = mesh.t[HEX_MAPPING[:8]] if kind == "hex" else mesh.t
@@ -272,6 +283,8 @@ def _to_meshio(mesh: Mesh, kind: str) -> Any:
 
 def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str, Any]) -> None:
     """Write beside the target and rename, so that a failure leaves the target as it was."""
+    import meshio
+
     partial = path.with_name(path.name + ".part")
     try:
         with _quietly():

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
@@ -96,6 +95,8 @@ def _with_halved(mesh: Mesh, chosen: Flags) -> Mesh:
 
 def _merged(points: Array, added: Array) -> tuple[Array, Indices]:
     """Return all points (dimension, n) and the number of each added one; those already there keep theirs."""
+    from scipy.spatial import cKDTree
+
     near = INSIDE * float(np.linalg.norm(np.ptp(added, axis=1))) / added.shape[1]
     distance, number = cKDTree(points.T).query(added.T, distance_upper_bound=near)
     new = ~np.isfinite(distance)
@@ -114,6 +115,8 @@ def hanging_nodes(mesh: Mesh) -> HangingNodes:
     middle = 0.5 * (points[pairs[:, 0]] + points[pairs[:, 1]])
     vectors = points[pairs[:, 1]] - points[pairs[:, 0]]
     lengths = np.linalg.norm(vectors, axis=1)
+    from scipy.spatial import cKDTree
+
     found = cKDTree(points[nodes]).query_ball_point(middle, 0.5 * lengths)
     pair = np.repeat(np.arange(len(pairs)), [len(near) for near in found])
     node = nodes[np.concatenate([np.asarray(near, np.int64) for near in found])]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
 
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.tools import (
@@ -136,6 +135,8 @@ def _driven_speed(tool: RigidTool, problem: Problem) -> float:
     times = times[times >= 0.0]
     rates = np.array([force.at(time) for time in times]) * tool.drive.inverse_masses
     start = np.where(tool.drive.free, tool.drive.velocity, 0.0)
+    from scipy.integrate import cumulative_trapezoid  # loads much that few runs need
+
     velocities = start + cumulative_trapezoid(rates, times, axis=0, initial=0.0)
     way = np.linalg.norm(cumulative_trapezoid(velocities, times, axis=0, initial=0.0)[:, :3], axis=1)
     gaps, _ = tool_gaps(tool, 0.0, padded(problem.points)[tool.candidates])

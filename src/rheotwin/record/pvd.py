@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
@@ -23,7 +23,16 @@ from rheotwin.record import atomic
 from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME
 from rheotwin.record.grid import GridTopology, ToolSurface, time_tolerance
 from rheotwin.record.manifest import FieldInfo
-from rheotwin.record.vtu import TIME_ARRAY, FrameGrid, XmlWriter, quiet_vtk, read_vtu, set_unit, topology_of
+from rheotwin.record.vtu import (
+    TIME_ARRAY,
+    FrameGrid,
+    XmlWriter,
+    cell_array,
+    quiet_vtk,
+    read_vtu,
+    shared_array,
+    topology_of,
+)
 
 if TYPE_CHECKING:
     import pyvista
@@ -91,50 +100,52 @@ TOOL_NAMES = "tool_names"
 
 
 class ToolWriter:
-    """Writes the tools' surfaces frame by frame; only the points are touched when the faces stay."""
+    """Writes the tools' surfaces frame by frame; only time and points are touched when the faces stay."""
 
     def __init__(self) -> None:
         self._faces: tuple[Indices, ...] = ()
-        self._data: pyvista.PolyData | None = None
         self._writer: XmlWriter | None = None
 
     def write(self, path: Path, time: float, tools: Sequence[ToolSurface]) -> None:
         """Write the tools at `time` [s]."""
         faces = tuple(tool.faces for tool in tools)
-        if self._data is None or self._writer is None or not _same(faces, self._faces):
-            self._data = tool_polydata(tools)
-            self._writer = XmlWriter(self._data)
+        if self._writer is None or not _same(faces, self._faces):
+            self._prepare(tools)
             self._faces = faces
-        self._data.points = np.concatenate([np.asarray(tool.points, dtype=np.float64) for tool in tools])
-        set_unit(self._data.GetPoints().GetData(), "m")
-        self._data.field_data[TIME_ARRAY] = np.array([time])
+        self._time[0] = time
+        self._points[...] = np.concatenate([tool.points for tool in tools])
+        for item in self._changing:
+            item.Modified()
+        assert self._writer is not None
         self._writer.write(path)
 
+    def _prepare(self, tools: Sequence[ToolSurface]) -> None:
+        """Make one surface of all tools, with the cell array "tool" (index) and the names as field data."""
+        from vtkmodules.vtkCommonCore import vtkPoints, vtkStringArray
+        from vtkmodules.vtkCommonDataModel import vtkPolyData
 
-def tool_polydata(tools: Sequence[ToolSurface]) -> pyvista.PolyData:
-    """Return all tools in one surface with the cell array "tool" (index) and the names as field data."""
-    import pyvista
-
-    points = np.concatenate([np.asarray(tool.points, dtype=np.float64) for tool in tools])
-    offsets = np.cumsum([0, *(len(tool.points) for tool in tools)])
-    lines: list[Any] = []
-    faces: list[Any] = []
-    owners: tuple[list[int], list[int]] = ([], [])
-    for index, (tool, offset) in enumerate(zip(tools, offsets[:-1], strict=True)):
-        for cell in _cells(tool):
-            is_face = len(cell) > 2
-            (faces if is_face else lines).extend([len(cell), *(cell + offset)])
-            owners[is_face].append(index)
-    data = pyvista.PolyData(points)
-    # Setting lines or faces replaces the vertex cells pyvista makes of bare points.
-    data.verts = np.empty(0, dtype=np.int64)
-    data.lines = np.asarray(lines, dtype=np.int64)
-    data.faces = np.asarray(faces, dtype=np.int64)
-    # VTK numbers the cells of a surface lines first, then polygons.
-    data.cell_data[TOOL_ARRAY] = np.asarray(owners[0] + owners[1], dtype=np.int64)
-    set_unit(data.GetCellData().GetArray(TOOL_ARRAY), "1")
-    data.field_data[TOOL_NAMES] = [tool.name for tool in tools]
-    return data
+        cells = [_cells(tool) for tool in tools]
+        offsets = np.cumsum([0, *(len(tool.points) for tool in tools)])
+        moved = [(index, cell + offsets[index]) for index, own in enumerate(cells) for cell in own]
+        lines, polygons = ([item for item in moved if (len(item[1]) > 2) is face] for face in (False, True))
+        names = vtkStringArray()
+        names.SetName(TOOL_NAMES)
+        for tool in tools:
+            names.InsertNextValue(tool.name)
+        self._time, time_array = shared_array(np.zeros(1), TIME_ARRAY, None)
+        self._points, place = shared_array(np.zeros((offsets[-1], 3)), "Points", "m")
+        points, data = vtkPoints(), vtkPolyData()
+        self._changing = time_array, place, points, data
+        points.SetData(place)
+        data.SetPoints(points)
+        data.SetLines(cell_array([cell for _, cell in lines]))
+        data.SetPolys(cell_array([cell for _, cell in polygons]))
+        # VTK numbers the cells of a surface lines first, then polygons.
+        self._owners, owners = shared_array(np.array([index for index, _ in lines + polygons]), TOOL_ARRAY, "1")
+        data.GetCellData().SetScalars(owners)
+        data.GetFieldData().AddArray(names)
+        data.GetFieldData().AddArray(time_array)
+        self._writer = XmlWriter(data)
 
 
 def read_tools(path: Path) -> pyvista.PolyData:
