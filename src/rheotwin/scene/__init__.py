@@ -12,10 +12,10 @@ from rheotwin.scene.bodies import (
     TriangleBody,
 )
 from rheotwin.scene.boundary import ForceSpec, ProbeSpec, Ranges, SupportSpec, Where
-from rheotwin.scene.cases import CaseSpec
 from rheotwin.scene.contact import ContactSpec, ToolContactSpec
 from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
 from rheotwin.scene.laws import (
+    CaseSpec,
     ElasticSpec,
     LawSpec,
     MaxwellSpec,

@@ -1,98 +1,107 @@
-"""Walks over the tables of a scene: conversion to SI, and checks that need more than one of them."""
+"""The readable part of a scene that may have faults, and the checks that need more than one of its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar, get_args
+from re import match
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from rheotwin.errors import Fault, nearest_name
-from rheotwin.scene.base import Dimension, SceneModel
-from rheotwin.scene.bodies import FileBody
-from rheotwin.scene.boundary import Where
-from rheotwin.scene.contact import ContactKeys
-from rheotwin.scene.draft import REFERRING, Draft
-from rheotwin.scene.quantities import PerAxis, Quantity, Units
+from rheotwin.scene.base import NAME_PATTERN, Dimension, SceneModel
+from rheotwin.scene.bodies import BodySpec, FileBody
+from rheotwin.scene.body import BodyBase
+from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec, Where
+from rheotwin.scene.contact import ContactKeys, ContactSpec
+from rheotwin.scene.laws import CaseSpec
+from rheotwin.scene.output import OutputSpec
+from rheotwin.scene.quantities import PositiveTime, axis_faults
+from rheotwin.scene.tools import ToolBase, ToolSpec
 
-Place = tuple[str | int, ...]
-AnyModel = TypeVar("AnyModel", bound=SceneModel)
+_DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
+_DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
+_OUTPUT: TypeAdapter[OutputSpec] = TypeAdapter(OutputSpec)
+_CONTACT: TypeAdapter[ContactSpec] = TypeAdapter(ContactSpec)
+_ENTRIES: dict[str, TypeAdapter[Any]] = {
+    "bodies": TypeAdapter(BodySpec),
+    "supports": TypeAdapter(SupportSpec),
+    "tools": TypeAdapter(ToolSpec),
+    "forces": TypeAdapter(ForceSpec),
+    "links": TypeAdapter(LinkSpec),
+    "probes": TypeAdapter(ProbeSpec),
+    "cases": TypeAdapter(CaseSpec),
+}
 
-
-def _marks(annotation: Any, kind: type) -> Iterator[tuple[int, Any]]:
-    """Yield (depth, mark) for the annotations of one kind in a type; depth counts tuple levels."""
-    marks = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, kind)]
-    yield from ((0, mark) for mark in marks)
-    deeper = 1 if getattr(annotation, "__origin__", None) is tuple else 0
-    for inner in get_args(annotation):
-        yield from ((depth + deeper, mark) for depth, mark in _marks(inner, kind))
-
-
-@cache
-def _field_marks(model: type[SceneModel], kind: type) -> dict[str, tuple[int, Any]]:
-    """Return the first mark of one kind for each field that has one."""
-    found = {}
-    for name, field in model.model_fields.items():
-        own = [(0, mark) for mark in field.metadata if isinstance(mark, kind)]
-        marks = own or list(_marks(field.annotation, kind))
-        if marks:
-            found[name] = marks[0]
-    return found
+REFERRING = {"bodies": "law", "supports": "body", "forces": "body", "probes": "body"}
+"""Tables that name an entry of another one, and the key they do it by."""
 
 
-def _scaled(value: Any, factor: float) -> Any:
-    """Multiply a number, or every number of nested lists, by a factor."""
-    if isinstance(value, tuple):
-        return tuple(_scaled(entry, factor) for entry in value)
-    return value if value is None else value * factor
+@dataclass(frozen=True)
+class Draft:
+    """What could be read of a scene: names as written, tables that have no fault of their own.
+
+    `references` holds the law of each body and the body of each support, force and probe, faulty tables included.
+    """
+
+    dimension: Dimension | None
+    duration: float | None
+    references: dict[str, dict[str, str]]
+    law_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    bodies: dict[str, BodyBase]
+    supports: dict[str, SupportSpec]
+    tools: dict[str, ToolBase]
+    forces: dict[str, ForceSpec]
+    links: dict[str, LinkSpec]
+    probes: dict[str, ProbeSpec]
+    cases: dict[str, CaseSpec]
+    output: OutputSpec | None
+    contact: ContactSpec | None
 
 
-def _converted(value: Any, factor: float | None, units: Units) -> Any:
-    """Convert a field: models and tables of models by their own fields, numbers by the field's factor."""
-    if isinstance(value, SceneModel):
-        return to_si(value, units)
-    if isinstance(value, dict):
-        return {key: _converted(entry, factor, units) for key, entry in value.items()}
-    if isinstance(value, tuple) and value and isinstance(value[0], SceneModel):
-        return tuple(to_si(entry, units) for entry in value)
-    return value if factor is None else _scaled(value, factor)
+def _readable(adapter: TypeAdapter[Any], value: Any) -> Any:
+    """Return the validated value, or None if it has a fault (reported where the whole scene is read)."""
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        return None
 
 
-def to_si(model: AnyModel, units: Units) -> AnyModel:
-    """Return the model with every number given in `units` turned into SI (defaults are SI already)."""
-    quantities = _field_marks(type(model), Quantity)
-    update = {}
-    for name in model.model_fields_set:
-        factor = quantities[name][1].factor(units) if name in quantities else None
-        update[name] = _converted(getattr(model, name), factor, units)
-    return model.model_copy(update=update)
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a table of the file, empty if it is missing or something else."""
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
 
 
-def _lists_at(value: Any, depth: int, place: Place) -> Iterator[tuple[Place, tuple[Any, ...]]]:
-    """Yield the lists found `depth` levels inside nested lists, with their places."""
-    if not isinstance(value, tuple):
-        return
-    if depth == 0:
-        yield place, value
-        return
-    for index, entry in enumerate(value):
-        yield from _lists_at(entry, depth - 1, (*place, index))
+def _references(data: Mapping[str, Any], section: str, key: str) -> dict[str, str]:
+    """Return the name each table of a section refers to by `key`, where it is a name at all."""
+    found = {name: entry.get(key) for name, entry in _table(data, section).items() if isinstance(entry, Mapping)}
+    return {name: value for name, value in found.items() if isinstance(value, str) and match(NAME_PATTERN, value)}
 
 
-def axis_faults(model: SceneModel, dimension: int) -> Iterator[tuple[Place, str]]:
-    """Yield (place inside the model, sentence) for every list without exactly one entry per dimension."""
-    per_axis = _field_marks(type(model), PerAxis)
-    for name in model.model_fields_set:
-        value = getattr(model, name)
-        if isinstance(value, SceneModel):
-            yield from (((name, *place), message) for place, message in axis_faults(value, dimension))
-        elif name in per_axis:
-            for place, entries in _lists_at(value, per_axis[name][0], (name,)):
-                if entries and len(entries) != dimension:
-                    yield (
-                        place,
-                        f"needs {dimension} component(s) in a {dimension}D scene, has {len(entries)}",
-                    )
+def draft_of(data: Mapping[str, Any]) -> Draft:
+    """Read as much as possible of the raw data of a scene."""
+    entries = {
+        section: {
+            name: model
+            for name, value in _table(data, section).items()
+            if (model := _readable(adapter, value)) is not None
+        }
+        for section, adapter in _ENTRIES.items()
+    }
+    return Draft(
+        dimension=_readable(_DIMENSION, data.get("dimension")),
+        duration=_readable(_DURATION, data.get("duration")),
+        references={section: _references(data, section, key) for section, key in REFERRING.items()},
+        law_names=tuple(_table(data, "laws")),
+        body_names=tuple(_table(data, "bodies")),
+        output=_readable(_OUTPUT, data.get("output", {})),
+        contact=None if data.get("contact") is None else _readable(_CONTACT, data["contact"]),
+        **entries,
+    )
 
 
 def _missing(place: str, kind: str, name: str, known: tuple[str, ...]) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rheotwin.scene.base import Number, SceneModel
+from rheotwin.scene.base import Name, Number, SceneModel
 from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
@@ -273,3 +273,12 @@ if TYPE_CHECKING:
 else:
     _AnyLaw = Union[(*BUILT_IN, *_laws_from_outside())]
 LawSpec = Annotated[_AnyLaw, Field(discriminator="model")]
+
+
+class CaseSpec(SceneModel):
+    """Which law each body has in this variant; bodies not named keep theirs."""
+
+    laws: dict[Name, Name] = Field(default_factory=dict)
+    """Name of a body -> name of its law."""
+    description: str = ""
+    """One sentence for reports."""

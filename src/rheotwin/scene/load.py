@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.scene.bodies import FileBody
-from rheotwin.scene.draft import draft_of
+from rheotwin.scene.checks import draft_of
 from rheotwin.scene.faults import field_faults
 from rheotwin.scene.scene import Scene, draft_faults
 from rheotwin.scene.tools import MeshTool

@@ -24,13 +24,11 @@ from rheotwin.errors import Fault, RheotwinError, nearest_name
 from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
-from rheotwin.scene.cases import CaseSpec
-from rheotwin.scene.checks import cross_faults, to_si
+from rheotwin.scene.checks import cross_faults, draft_of
 from rheotwin.scene.contact import ContactSpec
-from rheotwin.scene.draft import draft_of
-from rheotwin.scene.laws import LawSpec
+from rheotwin.scene.laws import CaseSpec, LawSpec
 from rheotwin.scene.output import OutputSpec
-from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime, Units
+from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime, Units, to_si
 from rheotwin.scene.tools import ToolSpec
 
 if TYPE_CHECKING:
