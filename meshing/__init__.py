@@ -20,15 +20,11 @@ from rheotwin.meshing.shapes import (
     with_finer_cells,
 )
 from rheotwin.meshing.topology import (
-    TetFaces,
-    TriangleEdges,
     boundary_faces,
     boundary_nodes,
     element_edges,
     lattice_edges,
     smallest_surface_edge,
-    tet_faces,
-    triangle_edge_signs,
     truss_edges,
 )
 from rheotwin.meshing.voxels import voxelised
@@ -48,8 +44,6 @@ __all__ = [
     "Refinement",
     "ShapeSpec",
     "SphereShape",
-    "TetFaces",
-    "TriangleEdges",
     "TriangleShape",
     "ball",
     "boundary_faces",
@@ -77,9 +71,7 @@ __all__ = [
     "refined",
     "smallest_surface_edge",
     "summarise",
-    "tet_faces",
     "tet_grid",
-    "triangle_edge_signs",
     "triangle_grid",
     "truss_edges",
     "voxelised",

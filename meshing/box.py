@@ -81,10 +81,7 @@ def _split(cells: npt.NDArray[np.integer], table: npt.NDArray[np.integer]) -> np
 
 
 def _split_by_parity(
-    cells: npt.NDArray[np.integer],
-    even_table: npt.NDArray[np.integer],
-    odd_table: npt.NDArray[np.integer],
-    odd: Flags,
+    cells: npt.NDArray[np.integer], even_table: npt.NDArray[np.integer], odd_table: npt.NDArray[np.integer], odd: Flags
 ) -> npt.NDArray[np.integer]:
     """Apply one table to cells of even first vertex and the other table to the rest."""
     parts, vertices = even_table.shape

@@ -96,7 +96,5 @@ def build_mesh(kind: str, points: npt.ArrayLike, cells: npt.ArrayLike) -> Mesh:
     Vertex order is kept as given: scikit-fem would otherwise sort triangles and lose their orientation.
     """
     return MESH_TYPES[kind](
-        np.ascontiguousarray(points, dtype=np.float64),
-        np.ascontiguousarray(cells, dtype=np.int32),
-        sort_t=False,
+        np.ascontiguousarray(points, dtype=np.float64), np.ascontiguousarray(cells, dtype=np.int32), sort_t=False
     )

@@ -57,10 +57,7 @@ class QualityReport:
         rows = [
             ("quality (0..1)", f"min {self.quality_min:.4f}, mean {self.quality_mean:.4f}"),
             ("edge ratio (0..1)", f"min {self.edge_ratio_min:.4f}"),
-            (
-                f"{name} [{unit}]",
-                f"total {self.measure_total:.6g}, {self.measure_min:.4g} to {self.measure_max:.4g}",
-            ),
+            (f"{name} [{unit}]", f"total {self.measure_total:.6g}, {self.measure_min:.4g} to {self.measure_max:.4g}"),
             ("worst elements", ", ".join(f"{element} ({value:.4f})" for element, value in self.worst)),
         ]
         if self.angle_min is not None and self.angle_max is not None:

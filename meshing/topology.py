@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from rheotwin.arrays import Indices, Integers
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing.cells import CELL_DIMENSION, EDGES, FACES, MESH_TYPES, SIMPLICES, Mesh, cell_kind
-
-
-@dataclass(frozen=True)
-class TriangleEdges:
-    """Three (edge, sign) pairs per triangle, counter-clockwise.
-
-    edge (triangles, 3) indexes `element_edges`; sign (triangles, 3) is +1 where the side runs along its edge.
-    The signed boundaries of the three edges of a triangle cancel.
-    """
-
-    edge: Integers
-    sign: npt.NDArray[np.int8]
-
-
-@dataclass(frozen=True)
-class TetFaces:
-    """Four (face, opposite vertex) pairs per tet.
-
-    faces (tets, 4, 3) are outward oriented; opposite (tets, 4) is the vertex facing each of them.
-    """
-
-    faces: Integers
-    opposite: Integers
 
 
 def element_edges(mesh: Mesh) -> Integers:
@@ -58,24 +33,6 @@ def truss_edges(mesh: Mesh) -> Integers:
 def lattice_edges(mesh: Mesh) -> Integers:
     """Return all unique vertex pairs (edges, 2) that share a cell: the 26-neighbourhood on hexahedra."""
     return _unique_pairs(mesh, np.array(list(combinations(range(mesh.t.shape[0]), 2))))
-
-
-def triangle_edge_signs(mesh: Mesh) -> TriangleEdges:
-    """Return the edges of each triangle with their direction, indexing `element_edges`."""
-    _require(mesh, "triangle")
-    edges = element_edges(mesh).astype(np.int64)
-    start, end = mesh.t[FACES["triangle"].T].astype(np.int64)
-    nodes = mesh.p.shape[1]
-    keys = np.minimum(start, end) * nodes + np.maximum(start, end)
-    index = np.searchsorted(edges[:, 0] * nodes + edges[:, 1], keys)
-    return TriangleEdges(index.T.astype(np.int32), np.where(start < end, 1, -1).T.astype(np.int8))
-
-
-def tet_faces(mesh: Mesh) -> TetFaces:
-    """Return the four outward oriented faces of each tet with the vertex opposite to each."""
-    _require(mesh, "tet")
-    faces = mesh.t[FACES["tet"]].transpose(2, 0, 1)
-    return TetFaces(np.ascontiguousarray(faces, dtype=np.int32), np.ascontiguousarray(mesh.t.T, dtype=np.int32))
 
 
 def boundary_faces(mesh: Mesh) -> Integers:
@@ -126,9 +83,3 @@ def _unique_pairs(mesh: Mesh, local: Indices) -> Integers:
     ends = np.sort(mesh.t.astype(np.int64)[local.T], axis=0)
     keys = np.unique(ends[0] * mesh.p.shape[1] + ends[1])
     return np.stack(np.divmod(keys, mesh.p.shape[1]), axis=1).astype(np.int32)
-
-
-def _require(mesh: Mesh, kind: str) -> None:
-    found = cell_kind(mesh)
-    if found != kind:
-        raise RheotwinError(f"this needs a mesh of {kind} cells, not of {found} cells")

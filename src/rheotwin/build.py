@@ -29,6 +29,7 @@ from rheotwin.overlap import moved_apart
 from rheotwin.problem import BodyPart, NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
+from rheotwin.scene.bodies import mesher_shape
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import nearest_node, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
@@ -47,7 +48,7 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
         mesh, regions = imported.mesh, imported.regions
         mesh = replace(mesh, doflocs=mesh.p * body.scale)
     else:
-        mesh, regions = make_shape(with_finer_cells(body.shape_spec(), scene.refinement)), {}
+        mesh, regions = make_shape(with_finer_cells(mesher_shape(body), scene.refinement)), {}
     if mesh.p.shape[0] != scene.dimension:
         raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
     if body.voxels is not None:

@@ -16,7 +16,7 @@ from rheotwin.constraints.contact.vectors import Vector, cross, dot, length, low
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import boundary_nodes
-from rheotwin.problem import Problem, ProblemBody
+from rheotwin.problem import ProblemBody
 from rheotwin.tensors import padded
 
 TOUCHING = 1e-6
@@ -51,7 +51,7 @@ def moved_apart(
     """
     apart_now = bodies
     for _ in range(ROUNDS):
-        overlap = _deepest_between(apart_now)
+        overlap = deepest_overlap(apart_now)
         if overlap is None:
             return apart_now
         inner, outer = bodies[overlap.inner], bodies[overlap.outer]
@@ -76,12 +76,8 @@ def moved_apart(
     )
 
 
-def deepest_overlap(problem: Problem) -> Overlap | None:
+def deepest_overlap(bodies: tuple[ProblemBody, ...]) -> Overlap | None:
     """Return the deepest place where a surface node, an edge or a cell's centre of one body lies inside another."""
-    return _deepest_between(problem.bodies)
-
-
-def _deepest_between(bodies: tuple[ProblemBody, ...]) -> Overlap | None:
     found: list[Overlap] = []
     for first, second in combinations(range(len(bodies)), 2):
         for inner, outer in ((first, second), (second, first)):

@@ -7,14 +7,7 @@ import warnings
 import numpy as np
 
 from rheotwin.arrays import Array, Flags, Indices
-from rheotwin.constraints.tools import (
-    CENTER,
-    PLANE,
-    REFERENCE,
-    RigidTool,
-    tool_gaps,
-    turning_reach,
-)
+from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, tool_gaps, turning_reach
 from rheotwin.meshing import smallest_surface_edge
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded

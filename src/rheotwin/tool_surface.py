@@ -174,11 +174,4 @@ def _mesh(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]
     return vertices, np.ascontiguousarray(np.insert(triangles, 0, 3, axis=1)).ravel()
 
 
-_DRAWN = {
-    "bar": _bar,
-    "sphere": _sphere,
-    "cylinder": _rod,
-    "prism": _rod,
-    "box": _box,
-    "mesh": _mesh,
-}
+_DRAWN = {"bar": _bar, "sphere": _sphere, "cylinder": _rod, "prism": _rod, "box": _box, "mesh": _mesh}

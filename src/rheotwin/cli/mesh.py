@@ -62,8 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     for summary in poor:
         element, quality = summary.quality.worst[0]
         print(
-            f"{summary.name}: element {element} has quality {quality:.4f}, below {args.min_quality:g}",
-            file=sys.stderr,
+            f"{summary.name}: element {element} has quality {quality:.4f}, below {args.min_quality:g}", file=sys.stderr
         )
     return EXIT_FALLS_SHORT if poor else EXIT_OK
 

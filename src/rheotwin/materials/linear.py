@@ -77,20 +77,13 @@ class Maxwell:
 
 
 @dataclass(frozen=True)
-class ThreeElement:
-    """Voigt unit (spring k [Pa], dashpot c1 [Pa s]) in series with dashpot c2 [Pa s].
+class ThreeParts:
+    """A Voigt unit, spring k [Pa] and dashpot c1 [Pa s], and a dashpot c2 [Pa s] in series."""
 
-    r(t) = k B^2 exp(-k t/(c1 + c2)) + B c1 delta(t), B = c2/(c1 + c2). `seed_printed` takes the gain k B as
-    printed (E15), for comparison runs only. An absent spring leaves the dashpot c1 c2/(c1 + c2). For unequal
-    Poisson ratios only bulk and shear make the true tensor series connection (E19); "young" is the 1D rule an
-    edge uses.
-    """
-
-    name: ClassVar[str] = "three-element"
+    name: ClassVar[str]
     spring: Moduli
     voigt_dashpot: Moduli
     series_dashpot: Moduli
-    seed_printed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         require_present(self.name, series_dashpot=self.series_dashpot)
@@ -101,6 +94,20 @@ class ThreeElement:
     def parts(self) -> tuple[Moduli, ...]:
         """Spring, Voigt dashpot, series dashpot."""
         return (self.spring, self.voigt_dashpot, self.series_dashpot)
+
+
+@dataclass(frozen=True)
+class ThreeElement(ThreeParts):
+    """Voigt unit (spring k [Pa], dashpot c1 [Pa s]) in series with dashpot c2 [Pa s].
+
+    r(t) = k B^2 exp(-k t/(c1 + c2)) + B c1 delta(t), B = c2/(c1 + c2). `seed_printed` takes the gain k B as
+    printed (E15), for comparison runs only. An absent spring leaves the dashpot c1 c2/(c1 + c2). For unequal
+    Poisson ratios only bulk and shear make the true tensor series connection (E19); "young" is the 1D rule an
+    edge uses.
+    """
+
+    name: ClassVar[str] = "three-element"
+    seed_printed: bool = field(default=False, kw_only=True)
 
     def channel(self, modulus: Modulus) -> Channel:
         """Relaxation function of one modulus [Pa]."""

@@ -10,28 +10,15 @@ from typing import ClassVar, NoReturn
 from rheotwin.errors import RheotwinError
 from rheotwin.materials.channel import Channel
 from rheotwin.materials.law import require_present
-from rheotwin.materials.linear import ThreeElement
+from rheotwin.materials.linear import ThreeElement, ThreeParts
 from rheotwin.materials.moduli import Moduli, Modulus
 
 
 @dataclass(frozen=True)
-class NonlinearThreeElement:
+class NonlinearThreeElement(ThreeParts):
     """Voigt unit (spring k [Pa], dashpot c1 [Pa s]) in series with a dashpot c2 [Pa s] that a subclass changes."""
 
     name: ClassVar[str] = "nonlinear three-element"
-    spring: Moduli
-    voigt_dashpot: Moduli
-    series_dashpot: Moduli
-
-    def __post_init__(self) -> None:
-        require_present(self.name, series_dashpot=self.series_dashpot)
-        if self.spring.is_absent:
-            require_present(self.name, voigt_dashpot=self.voigt_dashpot)
-
-    @property
-    def parts(self) -> tuple[Moduli, ...]:
-        """Spring, Voigt dashpot, series dashpot."""
-        return (self.spring, self.voigt_dashpot, self.series_dashpot)
 
     @property
     def edge_constants(self) -> tuple[float, float, float]:

@@ -56,8 +56,7 @@ class VoigtChain:
         times = np.asarray(t, dtype=float)
         elapsed = np.maximum(times, 0.0)
         strain = sum(
-            (_unit_creep(k, b, elapsed) for k, b in zip(self.ks, self.bs, strict=True)),
-            np.zeros_like(elapsed),
+            (_unit_creep(k, b, elapsed) for k, b in zip(self.ks, self.bs, strict=True)), np.zeros_like(elapsed)
         )
         return np.where(times < 0, 0.0, strain)
 

@@ -2,7 +2,7 @@
 
 from rheotwin.observers.outputs import Checkpoints, Frames, LastFrame, Probes, probe_columns
 from rheotwin.observers.progress import Progress, told_of_compiling
-from rheotwin.observers.protocol import Observer, Quiet, Watched
+from rheotwin.observers.protocol import Observer, Watched
 
 __all__ = [
     "Checkpoints",
@@ -11,7 +11,6 @@ __all__ = [
     "Observer",
     "Probes",
     "Progress",
-    "Quiet",
     "Watched",
     "probe_columns",
     "told_of_compiling",

@@ -9,7 +9,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.meshing import element_measures
-from rheotwin.observers.protocol import Quiet, Watched
+from rheotwin.observers.protocol import Observer, Watched
 from rheotwin.problem import Problem
 from rheotwin.record import RecordWriter
 from rheotwin.rings import ring_volumes
@@ -27,7 +27,7 @@ class LastFrame:
     positions: Array
 
 
-class Frames(Quiet):
+class Frames(Observer):
     """Feeds the record's series; a resumed run with adaptive output needs the last frame written before it."""
 
     def __init__(self, writer: RecordWriter, last: LastFrame | None = None) -> None:
@@ -127,7 +127,7 @@ def probe_values(run: Watched) -> dict[str, float]:
     return values
 
 
-class Probes(Quiet):
+class Probes(Observer):
     """Feeds the record's probe table."""
 
     def __init__(self, writer: RecordWriter) -> None:
@@ -139,7 +139,7 @@ class Probes(Quiet):
             self._writer.write_probe_row(run.simulation.time, probe_values(run))
 
 
-class Checkpoints(Quiet):
+class Checkpoints(Observer):
     """Feeds the record's checkpoints; an interrupted or completed run can be resumed or extended."""
 
     def __init__(self, writer: RecordWriter) -> None:

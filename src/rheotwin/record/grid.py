@@ -1,10 +1,10 @@
-"""What a frame consists of, cells and checked arrays, and what both formats of a series of frames offer."""
+"""What a frame consists of: the cells, which stay, and the checked arrays, which change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.record.manifest import FieldInfo
 
 if TYPE_CHECKING:
-    import pyvista
+    pass
 
 CellKind = Literal["line", "triangle", "quad", "tet", "hex"]
 
@@ -108,52 +108,6 @@ def _check_names(given: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
 def _check_shape(what: str, array: Array, shape: tuple[int, int]) -> None:
     if array.shape != shape:
         raise RheotwinError(f"frame: {what} must have the shape {shape}, the solver gave {array.shape}")
-
-
-class SeriesWriter(Protocol):
-    """Takes the frames of a run one after the other."""
-
-    @property
-    def last_time(self) -> float | None:
-        """Time [s] of the last frame, None before the first."""
-        ...
-
-    def write(self, time: float, positions: Array, fields: Mapping[str, Array], tools: Sequence[ToolSurface]) -> None:
-        """Add the frame at `time` [s]; afterwards the series on disk is complete up to it."""
-        ...
-
-    def close(self) -> None:
-        """Close the files."""
-        ...
-
-
-class SeriesReader(Protocol):
-    """Gives the frames of a record by their index."""
-
-    @property
-    def times(self) -> Array:
-        """Times of the frames [s]."""
-        ...
-
-    def topology(self) -> GridTopology:
-        """Return the cells, nodes in scikit-fem's order."""
-        ...
-
-    def positions(self, index: int) -> Array:
-        """Return the current positions (N, 3) [m] of one frame."""
-        ...
-
-    def values(self, index: int, name: str) -> Array:
-        """Return one field (N, components) of one frame."""
-        ...
-
-    def grid(self, index: int) -> pyvista.UnstructuredGrid:
-        """Return one frame with everything on it."""
-        ...
-
-    def tools(self, index: int) -> pyvista.PolyData | None:
-        """Return the tools' surfaces of one frame, None where there are none."""
-        ...
 
 
 def time_tolerance(time: float) -> float:

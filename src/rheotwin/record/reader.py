@@ -13,7 +13,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.record.checkpoint import load_checkpoint, newest_checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME
-from rheotwin.record.grid import GridTopology, SeriesReader
+from rheotwin.record.grid import GridTopology
 from rheotwin.record.manifest import Manifest, load_manifest
 from rheotwin.record.probes import ProbeTable, read_probes
 from rheotwin.record.pvd import PvdSeriesReader
@@ -29,7 +29,7 @@ class Record:
 
     folder: Path
     manifest: Manifest
-    series: SeriesReader
+    series: PvdSeriesReader | HdfSeriesReader
 
     @property
     def times(self) -> Array:
@@ -122,6 +122,5 @@ def open_record(folder: Path | str) -> Record:
     """Open the record in `folder` for reading; it may still be running."""
     folder = Path(folder)
     manifest = load_manifest(folder)
-    series: SeriesReader
-    series = PvdSeriesReader(folder) if manifest.format == "pvd" else HdfSeriesReader(folder)
-    return Record(folder=folder, manifest=manifest, series=series)
+    read = PvdSeriesReader if manifest.format == "pvd" else HdfSeriesReader
+    return Record(folder=folder, manifest=manifest, series=read(folder))

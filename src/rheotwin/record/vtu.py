@@ -130,10 +130,7 @@ def topology_of(grid: pyvista.UnstructuredGrid) -> GridTopology:
     """Return the topology stored in a frame, nodes in scikit-fem's order."""
     cells = np.asarray(grid.cell_connectivity).reshape(grid.n_cells, -1)
     return topology_from_vtk(
-        cells,
-        vtk_type=int(grid.celltypes[0]),
-        body=np.asarray(grid.cell_data[BODY_ARRAY]),
-        points=grid.n_points,
+        cells, vtk_type=int(grid.celltypes[0]), body=np.asarray(grid.cell_data[BODY_ARRAY]), points=grid.n_points
     )
 
 

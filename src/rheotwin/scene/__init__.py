@@ -13,10 +13,11 @@ from rheotwin.scene.bodies import (
 )
 from rheotwin.scene.boundary import ForceSpec, ProbeSpec, Ranges, SupportSpec, Where
 from rheotwin.scene.contact import ContactSpec, ToolContactSpec
-from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
 from rheotwin.scene.laws import (
     CaseSpec,
     ElasticSpec,
+    GeneralizedMaxwellSpec,
+    GeneralizedVoigtSpec,
     LawSpec,
     MaxwellSpec,
     ThreeElementSpec,
@@ -27,16 +28,7 @@ from rheotwin.scene.motion import DriveSpec, Motion, ToolMotion
 from rheotwin.scene.output import AdaptiveOutput, OutputSpec
 from rheotwin.scene.quantities import Quantity, Units
 from rheotwin.scene.scene import Scene
-from rheotwin.scene.tools import (
-    BarTool,
-    BoxTool,
-    CylinderTool,
-    MeshTool,
-    PlaneTool,
-    PrismTool,
-    SphereTool,
-    ToolSpec,
-)
+from rheotwin.scene.tools import BarTool, BoxTool, CylinderTool, MeshTool, PlaneTool, PrismTool, SphereTool, ToolSpec
 
 __all__ = [
     "AdaptiveOutput",

@@ -12,8 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rheotwin.errors import Fault, nearest_name
 from rheotwin.scene.base import NAME_PATTERN, Dimension, SceneModel
-from rheotwin.scene.bodies import BodySpec, FileBody
-from rheotwin.scene.body import BodyBase
+from rheotwin.scene.bodies import BodyBase, BodySpec, FileBody
 from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec, Where
 from rheotwin.scene.contact import ContactKeys, ContactSpec
 from rheotwin.scene.laws import CaseSpec
@@ -156,8 +155,7 @@ def region_faults(draft: Draft) -> Iterator[Fault]:
         body = draft.bodies.get(body_name)
         if where.region is not None and body is not None and not isinstance(body, FileBody):
             yield Fault(
-                f"{place}.region",
-                f"only bodies from mesh files have named regions, '{body_name}' is made by a shape",
+                f"{place}.region", f"only bodies from mesh files have named regions, '{body_name}' is made by a shape"
             )
 
 

@@ -20,11 +20,7 @@ from rheotwin.scene.tools import MeshTool
 def scene_schema() -> dict[str, Any]:
     """Return the JSON schema of a scene file: descriptions, allowed values, and SI units as `x-unit`."""
     schema = Scene.model_json_schema(by_alias=True, mode="validation")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "Rheotwin scene",
-    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Rheotwin scene"}
 
 
 def _mesh_file_faults(data: Mapping[str, Any], base: Path) -> Iterator[Fault]:

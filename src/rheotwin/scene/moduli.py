@@ -8,14 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Number, SceneModel
-from rheotwin.scene.quantities import (
-    Modulus,
-    NotNegativeModulus,
-    NotNegativeViscosity,
-    Positive,
-    Quantity,
-    Viscosity,
-)
+from rheotwin.scene.quantities import Modulus, NotNegativeModulus, NotNegativeViscosity, Positive, Quantity, Viscosity
 
 if TYPE_CHECKING:
     from rheotwin.materials import Moduli, Slider, Softening
@@ -53,10 +46,15 @@ def check_pair(part: Any, *, young_alone: bool, optional: bool = False) -> None:
         raise PydanticCustomError("pair", "lame + 2/3 shear is the bulk constant and must not be negative")
 
 
-def make_moduli(part: Any, default_poisson: float | None) -> Moduli:
-    """Return the isotropic constants of a part [Pa or Pa s]; a part without constants is zero."""
+def make_moduli(part: float | SpringModuli | DashpotTable, default_poisson: float | None) -> Moduli:
+    """Return the isotropic constants of a part [Pa or Pa s], a number being Young's; one without constants is zero.
+
+    `default_poisson` serves where the part names none.
+    """
     from rheotwin.materials import Moduli
 
+    if isinstance(part, float):
+        return Moduli.from_young(part, default_poisson or 0.0)
     if part.lame is not None:
         return Moduli.from_lame(part.lame, part.shear)
     if part.bulk is not None:
@@ -143,8 +141,7 @@ DashpotPart = Annotated[
 """A viscosity: a number (in tension; with the law's `viscous_poisson`) or a table of constants."""
 ActingDashpotPart = Annotated[DashpotPart, AfterValidator(_must_act)]
 SpringPart = Annotated[
-    Annotated[NotNegativeModulus, Tag("number")] | Annotated[SpringTable, Tag("table")],
-    Discriminator(number_or_table),
+    Annotated[NotNegativeModulus, Tag("number")] | Annotated[SpringTable, Tag("table")], Discriminator(number_or_table)
 ]
 """A stiffness: a number (Young's modulus; with the law's `poisson`) or a table of constants."""
 
@@ -154,18 +151,6 @@ def need_poisson(part: float | DashpotTable | SpringTable, poisson: float | None
     young_alone = part.young is not None and part.poisson is None if not isinstance(part, float) else part != 0.0
     if young_alone and poisson is None:
         raise PydanticCustomError("poisson", f"a Poisson ratio is missing: give {remedy}")
-
-
-def dashpot_moduli(part: float | DashpotTable, poisson: float | None) -> Moduli:
-    """Return the viscous constants [Pa s] of a part; `poisson` serves where the part names none."""
-    table = part if isinstance(part, DashpotTable) else DashpotTable(young=part)
-    return make_moduli(table, poisson)
-
-
-def spring_moduli(part: float | SpringTable, poisson: float | None) -> Moduli:
-    """Return the elastic constants [Pa] of a part; `poisson` serves where the part names none."""
-    table = part if isinstance(part, SpringTable) else SpringTable(young=part)
-    return make_moduli(table, poisson)
 
 
 Share = Annotated[Number, Field(ge=0, le=1)]
@@ -189,9 +174,7 @@ class SliderTable(SceneModel):
             raise PydanticCustomError("slider", "`least` {least} is above `most` {most}: exchange the bounds", bounds)
         if not self.least <= self.natural <= self.most:
             raise PydanticCustomError(
-                "slider",
-                "`natural` {natural} is outside the bounds {least} to {most}: choose it between them",
-                bounds,
+                "slider", "`natural` {natural} is outside the bounds {least} to {most}: choose it between them", bounds
             )
         return self
 

@@ -16,31 +16,13 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from rheotwin.scene.base import Count, Number, SceneModel
 
 SI_VALUE: dict[str, float] = {
-    "m": 1.0,
-    "cm": 1e-2,
-    "mm": 1e-3,
-    "um": 1e-6,
-    "km": 1e3,
-    "in": 0.0254,
-    "kg": 1.0,
-    "g": 1e-3,
-    "mg": 1e-6,
-    "t": 1e3,
-    "s": 1.0,
-    "ms": 1e-3,
-    "min": 60.0,
-    "h": 3600.0,
-    "rad": 1.0,
-    "deg": pi / 180.0,
-    "Pa": 1.0,
-    "kPa": 1e3,
-    "MPa": 1e6,
-    "GPa": 1e9,
-    "N": 1.0,
-    "mN": 1e-3,
-    "kN": 1e3,
-    "kg/m3": 1.0,
-    "g/cm3": 1e3,
+    **{"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "km": 1e3, "in": 0.0254},
+    **{"kg": 1.0, "g": 1e-3, "mg": 1e-6, "t": 1e3},
+    **{"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0},
+    **{"rad": 1.0, "deg": pi / 180.0},
+    **{"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
+    **{"N": 1.0, "mN": 1e-3, "kN": 1e3},
+    **{"kg/m3": 1.0, "g/cm3": 1e3},
 }
 """Size of every unit a file may name, in SI."""
 
@@ -69,11 +51,7 @@ class Units(SceneModel):
         if named is not None:
             return SI_VALUE[named]
         length, mass, time = SI_VALUE[self.length], SI_VALUE[self.mass], SI_VALUE[self.time]
-        derived = {
-            "pressure": mass / (length * time**2),
-            "force": mass * length / time**2,
-            "density": mass / length**3,
-        }
+        derived = {"pressure": mass / (length * time**2), "force": mass * length / time**2, "density": mass / length**3}
         return derived[kind]
 
 
@@ -251,7 +229,4 @@ def axis_faults(model: SceneModel, dimension: int) -> Iterator[tuple[Place, str]
         elif name in per_axis:
             for place, entries in _lists_at(value, per_axis[name][0], (name,)):
                 if entries and len(entries) != dimension:
-                    yield (
-                        place,
-                        f"needs {dimension} component(s) in a {dimension}D scene, has {len(entries)}",
-                    )
+                    yield (place, f"needs {dimension} component(s) in a {dimension}D scene, has {len(entries)}")
