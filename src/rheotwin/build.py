@@ -23,6 +23,7 @@ from rheotwin.meshing import (
     make_shape,
     read_mesh,
     refined,
+    voxelised,
     with_finer_cells,
 )
 from rheotwin.overlap import moved_apart
@@ -52,7 +53,8 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     if mesh.p.shape[0] != scene.dimension:
         raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
     if body.voxels is not None:
-        mesh, regions = body.voxelised(mesh), {}
+        cell, pattern = getattr(body, "cell", None), getattr(body, "pattern", None)
+        mesh, regions = voxelised(mesh, body.voxels, cell=cell, pattern=pattern), {}
     moved = body.rotation_matrix(scene.dimension) @ mesh.p + np.asarray(body.placement(scene.dimension))[:, None]
     mesh = replace(mesh, doflocs=np.ascontiguousarray(moved))
     if body.finer:

@@ -108,13 +108,6 @@ class BodyBase(SceneModel):
         """Whether nodes on the edges of coarser cells are looked for."""
         return bool(self.finer)
 
-    def voxelised(self, mesh: Any) -> Any:
-        """Return the voxels of a mesh of this body."""
-        from rheotwin.meshing import voxelised
-
-        assert self.voxels is not None
-        return voxelised(mesh, self.voxels)
-
     def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""
         if self.voxels is not None and dimension == 1:
@@ -163,13 +156,6 @@ class CellBody(BodyBase):
         if self.voxels is None:
             return self.filled_cell()
         return "triangle" if self.filled_cell() in ("triangle", "quad") else "tet"
-
-    def voxelised(self, mesh: Any) -> Any:
-        """Return the voxels of a mesh of this body, whole or split."""
-        from rheotwin.meshing import voxelised
-
-        assert self.voxels is not None
-        return voxelised(mesh, self.voxels, cell=self.filled_cell(), pattern=getattr(self, "pattern", None))
 
     def shape_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that cannot be in a scene of this dimension."""

@@ -22,8 +22,7 @@ from rheotwin.scene.tools import ToolBase, ToolSpec
 
 _DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
 _DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
-_OUTPUT: TypeAdapter[OutputSpec] = TypeAdapter(OutputSpec)
-_CONTACT: TypeAdapter[ContactSpec] = TypeAdapter(ContactSpec)
+_OUTPUT, _CONTACT = TypeAdapter(OutputSpec), TypeAdapter(ContactSpec)
 _ENTRIES: dict[str, TypeAdapter[Any]] = {
     "bodies": TypeAdapter(BodySpec),
     "supports": TypeAdapter(SupportSpec),
