@@ -42,6 +42,8 @@ MOST_ENDS = 100
 FLAT = 1e-9
 """A coordinate that varies by less than this fraction of the size of the mesh counts as constant."""
 NAMED_POINTS = 5
+QUAD_HALVES = ((0, 1, 2), (0, 2, 3))
+"""Corners of the two triangles a quadrilateral is split into."""
 
 
 @dataclass(frozen=True)
@@ -297,10 +299,6 @@ def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str,
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
-
-
-QUAD_HALVES = ((0, 1, 2), (0, 2, 3))
-"""Corners of the two triangles a quadrilateral is split into."""
 
 
 def read_surface(path: str | Path) -> tuple[Array, Indices]:

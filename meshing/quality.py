@@ -24,6 +24,7 @@ SIMPLEX_TO_EQUILATERAL = {
     ),
 }
 """Inverse edge vectors of the equilateral simplex of unit edge: the ideal a simplex is measured against."""
+HASH_SHOWN = 16
 
 
 @dataclass(frozen=True)
@@ -167,9 +168,6 @@ def mesh_hash(mesh: Mesh) -> str:
     cells = np.ascontiguousarray(mesh.t.T, dtype="<i8")
     header = f"{cell_kind(mesh)} {points.shape} {cells.shape}\n"
     return sha256(header.encode("ascii") + points.tobytes() + cells.tobytes()).hexdigest()
-
-
-HASH_SHOWN = 16
 
 
 @dataclass(frozen=True)

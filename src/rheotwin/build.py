@@ -32,7 +32,7 @@ from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_pl
 from rheotwin.scene import Scene
 from rheotwin.scene.bodies import mesher_shape
 from rheotwin.schedule import common_tick, plan
-from rheotwin.selection import nearest_node, select_nodes
+from rheotwin.selection import node_at, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
 
 FLAT = 1e-9
@@ -44,7 +44,11 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     body = scene.bodies[name]
     place = f"bodies.{name}"
     if body.shape == "file":
-        _require_one(scene.refinement, place)
+        if scene.refinement > 1:
+            raise RheotwinError(
+                f"{place}: its mesh comes from a file and has no finer cells; leave `refinement` out, or name a finer "
+                "file"
+            )
         imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
         mesh, regions = imported.mesh, imported.regions
         mesh = replace(mesh, doflocs=mesh.p * body.scale)
@@ -63,13 +67,6 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     if scene.axisymmetric:
         require_half_plane(mesh.p.T, place)
     return mesh, regions
-
-
-def _require_one(refinement: int, place: str) -> None:
-    if refinement > 1:
-        raise RheotwinError(
-            f"{place}: its mesh comes from a file and has no finer cells; leave `refinement` out, or name a finer file"
-        )
 
 
 def body_volume(mesh: Any, scene: Scene) -> float:
@@ -200,10 +197,17 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     by_name = {body.name: body for body in given}
     prescribed, loads = _prescribed(scene, by_name), _loads(scene, by_name)
     links = build_links(scene, by_name, _points(given), prescribed)
-    probes = {name: _probe_node(probe, by_name[probe.body]) for name, probe in scene.probes.items()}
-    bodies = _apart(scene, given, {scene.supports[item.name].body for item in prescribed} | _linked(scene))
+    probes = {name: node_at(by_name[probe.body], probe.at) for name, probe in scene.probes.items()}
+    held = {support.body for support in scene.supports.values()}
+    held |= {end.body for link in scene.links.values() for end in link.between}
+    bodies = _apart(scene, given, held)
     points = _points(bodies)
-    masses = np.concatenate([_masses(scene, body, total) for body, total in zip(bodies, totals, strict=True)])
+    masses = np.concatenate(
+        [
+            _nodal_masses(body.mesh, total, scene.bodies[body.name].mass_sharing, axisymmetric=scene.axisymmetric)
+            for body, total in zip(bodies, totals, strict=True)
+        ]
+    )
     tools = tuple(build_tool(name, scene, bodies, points) for name in scene.tools)
     warn_of_buried_tools(tools, bodies, points)
     return Problem(
@@ -267,10 +271,6 @@ def _points(bodies: tuple[ProblemBody, ...]) -> Array:
     return np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
 
 
-def _linked(scene: Scene) -> set[str]:
-    return {end.body for link in scene.links.values() for end in link.between}
-
-
 def _apart(scene: Scene, bodies: tuple[ProblemBody, ...], held: set[str]) -> tuple[ProblemBody, ...]:
     """Return bodies that do not start inside each other, if they touch each other at all."""
     if scene.contact is None or not scene.contact.bodies or len(bodies) == 1:
@@ -279,16 +279,7 @@ def _apart(scene: Scene, bodies: tuple[ProblemBody, ...], held: set[str]) -> tup
     return moved_apart(bodies, held, resolve=resolve, axisymmetric=scene.axisymmetric)
 
 
-def _masses(scene: Scene, body: ProblemBody, total: float) -> Array:
-    """Return the masses [kg] of the nodes of a body."""
-    return _nodal_masses(body.mesh, total, scene.bodies[body.name].mass_sharing, axisymmetric=scene.axisymmetric)
-
-
 def _require_one_cell_kind(bodies: list[ProblemBody]) -> None:
     kinds = sorted({body.cell for body in bodies})
     if len(kinds) > 1:
         raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")
-
-
-def _probe_node(probe: Any, body: ProblemBody) -> int:
-    return body.first_node + nearest_node(body.mesh.p.T, np.asarray(probe.at))

@@ -19,7 +19,10 @@ from rheotwin.meshing import boundary_nodes, smallest_surface_edge
 from rheotwin.problem import Prescribed, ProblemBody, held_by
 from rheotwin.scene import Scene
 from rheotwin.scene.contact import ContactKeys, ContactSpec
-from rheotwin.selection import nearest_node
+from rheotwin.selection import node_at
+
+NO_LENGTH = 1e-12
+"""Ends closer than this share of the bodies' extent have no distance to keep."""
 
 
 def contact_setup(
@@ -137,10 +140,6 @@ def _check_region(law: ContactLaw, place: str, body: ProblemBody) -> None:
         )
 
 
-NO_LENGTH = 1e-12
-"""Ends closer than this share of the bodies' extent have no distance to keep."""
-
-
 def build_links(
     scene: Scene, bodies: Mapping[str, ProblemBody], points: Array, prescribed: Sequence[Prescribed]
 ) -> tuple[RigidLink, ...]:
@@ -150,7 +149,7 @@ def build_links(
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     found = []
     for name, link in scene.links.items():
-        nodes = [bodies[end.body].first_node + _nearest(bodies[end.body], end.at) for end in link.between]
+        nodes = [node_at(bodies[end.body], end.at) for end in link.between]
         pairs = np.array(list(pairwise(nodes)), dtype=np.int64)
         rest = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
         short = np.flatnonzero(rest <= NO_LENGTH * extent)
@@ -167,7 +166,3 @@ def build_links(
     require_followable(found, points, owners, [item.motion for item in prescribed])
     require_feasible(found, points, owners >= 0)
     return tuple(found)
-
-
-def _nearest(body: ProblemBody, at: Sequence[float]) -> int:
-    return nearest_node(body.mesh.p.T, np.asarray(at))

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 
 FLAT = 1e-12
 """A surface that encloses less than this share of its extent squared, in 3D cubed, has no inside."""
+_SHAPES = {
+    "bar": PLANE,
+    "plane": PLANE,
+    "sphere": SPHERE,
+    "cylinder": CYLINDER,
+    "prism": PRISM,
+    "box": BOX,
+    "mesh": MESH,
+}
 
 
 def tool_surface_mesh(name: str, scene: Scene) -> ToolMesh:
@@ -123,17 +132,6 @@ def _extruded(corners: Array) -> tuple[Array, Indices]:
     high = low + np.array([0.0, 0.0, 2.0 * reach])
     # the lid of a counter-clockwise polygon looks along +z
     return np.vstack([low, high]), np.vstack([sides, lid[:, ::-1], lid + count]).astype(np.int64)
-
-
-_SHAPES = {
-    "bar": PLANE,
-    "plane": PLANE,
-    "sphere": SPHERE,
-    "cylinder": CYLINDER,
-    "prism": PRISM,
-    "box": BOX,
-    "mesh": MESH,
-}
 
 
 def build_tool(name: str, scene: Scene, bodies: tuple[ProblemBody, ...], points: Array) -> RigidTool:

@@ -15,6 +15,8 @@ from rheotwin.tensors import padded
 
 OWN = 2.0
 """How many times the way that forces alone could have taken a tool counts as its own: bounces, and errors of steps."""
+DEEP = 1e-3
+"""A node deeper than this share of the extent of all bodies in a tool that does not give way could not leave it."""
 
 
 def check_tools(run: Watched) -> None:
@@ -60,10 +62,6 @@ def own_way(drive: ToolDrive, time: float) -> float:
         way += speed * length + (first / 3.0 + last / 6.0) * length**2
         speed += 0.5 * (first + last) * length
     return float(way)
-
-
-DEEP = 1e-3
-"""A node deeper than this share of the extent of all bodies in a tool that does not give way could not leave it."""
 
 
 def check_squeezed(run: Watched) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.problem import ProblemBody
 from rheotwin.scene import Where
 
 SIDES: dict[str, tuple[str, float]] = {
@@ -37,6 +40,11 @@ def select_nodes(where: Where, points: Array, regions: dict[str, Indices], place
             "[m]; move the selection into it"
         )
     return chosen
+
+
+def node_at(body: ProblemBody, at: Sequence[float]) -> int:
+    """Return the number, among the nodes of all bodies, of the node of a body closest to a point of its rest shape."""
+    return body.first_node + nearest_node(body.mesh.p.T, np.asarray(at))
 
 
 def nearest_node(points: Array, target: Array) -> int:

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.arrays import Array
 from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, tool_gaps, turning_reach
 from rheotwin.meshing import smallest_surface_edge
 from rheotwin.problem import Problem, ProblemBody
@@ -14,8 +14,6 @@ from rheotwin.tensors import padded
 
 TOUCHING = 1e-6
 """A tool deeper inside than this share of a body's size at the start is worth a warning."""
-
-
 MOST_PARTS = 64
 """Parts a default step is divided into, at most, for the sake of fast tools."""
 CLOSE = 0.9
@@ -93,13 +91,11 @@ def divided_for_fast_tools(problem: Problem, usual: float) -> float:
 
 def _edge_and_speed(tool: RigidTool, problem: Problem) -> tuple[float, float]:
     """Return the smallest edge [m] of the surfaces a tool may touch and the largest speed [m/s] of its own surface."""
-    bodies = [body for body in problem.bodies if np.any(_of_body(tool.candidates, body))]
+    bodies = [
+        body for body in problem.bodies if np.isin(tool.candidates, np.arange(body.nodes.start, body.nodes.stop)).any()
+    ]
     smallest = min((smallest_surface_edge(body.mesh) for body in bodies), default=np.inf)
     return smallest, max(_top_speed(tool, problem.extent), _driven_speed(tool, problem))
-
-
-def _of_body(nodes: Indices, body: ProblemBody) -> Flags:
-    return np.asarray((nodes >= body.nodes.start) & (nodes < body.nodes.stop))
 
 
 def _top_speed(tool: RigidTool, extent: float) -> float:

@@ -131,10 +131,6 @@ def _ring(tool: RigidTool, radius: float, corners: int, start: Array) -> Array:
     return np.asarray(radius * (np.cos(turns)[:, None] * first + np.sin(turns)[:, None] * second))
 
 
-def _across(axis: Array) -> Array:
-    return np.asarray(np.eye(3)[int(np.argmin(np.abs(axis)))])
-
-
 def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     if problem.dimension == 2:
         return _polygon(_ring(tool, spec.radius, ROUND_CORNERS, np.array([1.0, 0.0, 0.0])))
@@ -151,7 +147,7 @@ def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
         start = rotation_about(axis, half) @ tool.geometry[REFERENCE : REFERENCE + 3]
         outline = _ring(tool, float(tool.geometry[RADIUS]) / np.cos(half), spec.sides, start)
     else:
-        outline = _ring(tool, spec.radius, ROUND_CORNERS, _across(axis))
+        outline = _ring(tool, spec.radius, ROUND_CORNERS, np.eye(3)[int(np.argmin(np.abs(axis)))])
     if problem.dimension == 2:
         return _polygon(outline)
     along = np.abs(axis) @ np.ptp(problem.points, axis=0)

@@ -40,7 +40,8 @@ def execute(args: argparse.Namespace) -> int:
     """Report on every mesh of the source, convert it if asked; return the exit code."""
     from rheotwin.meshing import summarise
 
-    _check_bound(args.min_quality)
+    if args.min_quality is not None and not 0.0 <= args.min_quality <= 1.0:
+        raise RheotwinError(f"--min-quality {args.min_quality:g}: quality lies between 0 and 1")
     _check_target(args.to, overwrite=args.overwrite)
     meshes = _scene_meshes(args) if args.source.suffix.lower() == ".toml" else _file_mesh(args)
     if args.to is not None:
@@ -103,11 +104,6 @@ def _scene_meshes(args: argparse.Namespace) -> list[NamedMesh]:
         names = [args.body]
     found = [(name, body_mesh(scene, name)) for name in names]
     return [NamedMesh(name, mesh, regions) for name, (mesh, regions) in found]
-
-
-def _check_bound(bound: float | None) -> None:
-    if bound is not None and not 0.0 <= bound <= 1.0:
-        raise RheotwinError(f"--min-quality {bound:g}: quality lies between 0 and 1")
 
 
 def _check_target(target: Path | None, *, overwrite: bool) -> None:

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 
+INDISTINGUISHABLE = 1e-9
+"""Rates closer than this (relative) are one rate: the strength lost is of the square, below rounding."""
+
 
 @dataclass(frozen=True)
 class VoigtChain:
@@ -118,10 +121,6 @@ def _residual(shift: float, pole: int, poles: Array, weights: Array, constant: f
     others = np.arange(len(poles)) != pole
     rest = np.sum(weights[others] / (poles[others] - poles[pole] - shift))
     return float(shift * (constant + rest) - weights[pole])
-
-
-INDISTINGUISHABLE = 1e-9
-"""Rates closer than this (relative) are one rate: the strength lost is of the square, below rounding."""
 
 
 class Spectrum(NamedTuple):

@@ -18,6 +18,14 @@ from rheotwin.solver import tool_poses
 from rheotwin.tensors import padded
 from rheotwin.tool_surface import drawn_tools
 
+LINK = "link."
+"""What the names of links among the reactions begin with: the tension of each of their members."""
+MOMENT = ".moment"
+"""What the names of moments among the reactions end with; no name of a scene has a dot in it."""
+TURNS = {1: "", 2: "z", 3: "xyz"}
+"""Axes a moment can be about."""
+MEASURE_UNITS = {1: "m", 2: "m2", 3: "m3"}
+
 
 @dataclass(frozen=True)
 class LastFrame:
@@ -61,15 +69,6 @@ class Frames(Observer):
         surfaces = [tool.posed(pose, positions) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
         self._writer.write_frame(simulation.time, positions, chosen, surfaces)
         self._last = LastFrame(simulation.time, positions)
-
-
-LINK = "link."
-"""What the names of links among the reactions begin with: the tension of each of their members."""
-MOMENT = ".moment"
-"""What the names of moments among the reactions end with; no name of a scene has a dot in it."""
-TURNS = {1: "", 2: "z", 3: "xyz"}
-"""Axes a moment can be about."""
-MEASURE_UNITS = {1: "m", 2: "m2", 3: "m3"}
 
 
 def _tensions(link: str, members: int) -> list[str]:

@@ -30,6 +30,20 @@ MANIFEST_NAME = "manifest.json"
 
 Status = Literal["running", "complete", "interrupted", "diverged", "failed"]
 SeriesFormat = Literal["pvd", "vtkhdf"]
+RECORDED_PACKAGES = (
+    "rheotwin",
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-fem",
+    "meshio",
+    "pyvista",
+    "vtk",
+    "pydantic",
+    "h5py",
+    "pypardiso",
+)
+"""Packages whose versions may change a result or a file; those absent are left out."""
 
 
 def _plain(value: Any) -> Any:
@@ -188,22 +202,6 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise RheotwinError(f"{path}: not a manifest (a JSON object is expected); run the scene again")
     return data
-
-
-RECORDED_PACKAGES = (
-    "rheotwin",
-    "numpy",
-    "scipy",
-    "numba",
-    "scikit-fem",
-    "meshio",
-    "pyvista",
-    "vtk",
-    "pydantic",
-    "h5py",
-    "pypardiso",
-)
-"""Packages whose versions may change a result or a file; those absent are left out."""
 
 
 def current_environment(*, threads: int | None = None) -> EnvironmentInfo:

@@ -41,7 +41,7 @@ class ProbeWriter:
     @classmethod
     def create(cls, path: Path, units: Mapping[str, str]) -> ProbeWriter:
         """Start a table with the header "time [s],name [unit],..."."""
-        units = _with_time_first(units)
+        units = {TIME_COLUMN: TIME_UNIT, **{name: unit for name, unit in units.items() if name != TIME_COLUMN}}
         atomic.write_text(path, _row([f"{name} [{unit}]" for name, unit in units.items()]))
         return cls(path, tuple(units)[1:], None)
 
@@ -74,10 +74,6 @@ class ProbeWriter:
 def read_probes(path: Path) -> ProbeTable:
     """Read a table; a last row that was cut off is left out."""
     return _parse(path, _complete_rows(path))
-
-
-def _with_time_first(units: Mapping[str, str]) -> dict[str, str]:
-    return {TIME_COLUMN: TIME_UNIT, **{name: unit for name, unit in units.items() if name != TIME_COLUMN}}
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 _HEAD = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n  <Collection>\n'
 _TAIL = "  </Collection>\n</VTKFile>\n"
+TOOL_ARRAY = "tool"
+TOOL_NAMES = "tool_names"
+BODIES_PART = 0
+TOOLS_PART = 1
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,6 @@ def read_pvd(path: Path) -> list[PvdEntry]:
         raise RheotwinError(f"could not read {path}: {atomic.why(error)}; make it readable") from error
     except (ElementTree.ParseError, KeyError, ValueError) as error:
         raise RheotwinError(f"{path}: the index of the series is damaged; run the scene again") from error
-
-
-TOOL_ARRAY = "tool"
-TOOL_NAMES = "tool_names"
 
 
 class ToolWriter:
@@ -176,10 +176,6 @@ def _cells(tool: ToolSurface) -> list[Indices]:
 
 def _same(first: tuple[Indices, ...], second: tuple[Indices, ...]) -> bool:
     return len(first) == len(second) and all(a is b or np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-
-
-BODIES_PART = 0
-TOOLS_PART = 1
 
 
 class PvdSeriesWriter:

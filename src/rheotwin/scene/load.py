@@ -57,7 +57,8 @@ def parse_scene(text: str, *, base: Path, source: Path | None = None) -> Scene:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise RheotwinError(f"{source or 'scene'}: not a TOML file: {_lowered(str(error))}") from error
+        said = str(error)
+        raise RheotwinError(f"{source or 'scene'}: not a TOML file: {said[:1].lower()}{said[1:]}") from error
     return scene_from_data(data, base=base, source=source)
 
 
@@ -65,10 +66,6 @@ def load_scene(path: str | Path) -> Scene:
     """Return the scene of a TOML file, in SI units."""
     file = Path(path)
     return parse_scene(_text(file), base=file.parent, source=file)
-
-
-def _lowered(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
 
 
 def _text(file: Path) -> str:
