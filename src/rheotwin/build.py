@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import (
     NO_HANGING_NODES,
+    Mesh,
     boundary_faces,
     cell_kind,
     check_elements,
@@ -31,6 +31,7 @@ from rheotwin.problem import BodyPart, NodalLoad, Prescribed, Problem, ProblemBo
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
 from rheotwin.scene.bodies import mesher_shape
+from rheotwin.scene.boundary import PunchSpec
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import node_at, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
@@ -39,7 +40,7 @@ FLAT = 1e-9
 """Nodes whose coordinates vary by less than this share of their extent lie in one plane."""
 
 
-def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
+def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
     """Return the scikit-fem mesh of a body, placed in the scene, and the named node groups of its file."""
     body = scene.bodies[name]
     place = f"bodies.{name}"
@@ -69,14 +70,14 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     return mesh, regions
 
 
-def body_volume(mesh: Any, scene: Scene) -> float:
+def body_volume(mesh: Mesh, scene: Scene) -> float:
     """Return the volume of a body [m3]: that of its rings in an axisymmetric scene."""
     if scene.axisymmetric:
         return float(ring_volumes(mesh).sum())
     return float(element_measures(mesh).sum()) * scene.cross_section
 
 
-def _nodal_masses(mesh: Any, total: float, sharing: str, *, axisymmetric: bool) -> Array:
+def _nodal_masses(mesh: Mesh, total: float, sharing: str, *, axisymmetric: bool) -> Array:
     """Share a total mass [kg] over the nodes: equally, or by element volume to its corners."""
     count = mesh.p.shape[1]
     if sharing == "equal":
@@ -90,7 +91,7 @@ def _nodal_masses(mesh: Any, total: float, sharing: str, *, axisymmetric: bool) 
     return np.asarray(total * weights / weights.sum())
 
 
-def _tributary_shares(mesh: Any, chosen: Indices, *, axisymmetric: bool) -> Array:
+def _tributary_shares(mesh: Mesh, chosen: Indices, *, axisymmetric: bool) -> Array:
     """Return each chosen node's share of the chosen boundary area; equal shares where there is none."""
     points, faces = mesh.p.T, boundary_faces(mesh).astype(np.int64)
     faces = faces[np.isin(faces, chosen).all(axis=1)]
@@ -116,13 +117,6 @@ def _face_areas(points: Array, faces: Indices) -> Array:
     return np.asarray(0.5 * np.linalg.norm(np.cross(*diagonals), axis=1))
 
 
-def _displacement_motion(motion: Any, dimension: int) -> Motion:
-    """Turn a scene motion (or none) into a displacement table (n, d) [m]."""
-    if motion is None:
-        return at_rest(dimension)
-    return Motion(np.array(motion.times), np.array(motion.displacement), motion.interpolation == "smooth")
-
-
 def _require_axis_at_rest(item: Prescribed, body: ProblemBody) -> None:
     """Refuse a support that moves nodes of the axis away from it."""
     axis = on_axis(body.mesh.p.T)[item.nodes - body.first_node]
@@ -141,7 +135,10 @@ def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribe
         body = bodies[support.body]
         nodes = select_nodes(support.where, body.mesh.p.T, body.regions, f"supports.{name}.where") + body.first_node
         components = tuple("xyz".index(axis) for axis in support.fix or "xyz"[: scene.dimension])
-        item = Prescribed(name, nodes, components, _displacement_motion(support.motion, scene.dimension))
+        table, motion = support.motion, at_rest(scene.dimension)
+        if table is not None:
+            motion = Motion(np.array(table.times), np.array(table.displacement), table.interpolation == "smooth")
+        item = Prescribed(name, nodes, components, motion)
         if scene.axisymmetric and 0 in components:
             _require_axis_at_rest(item, body)
         for node in nodes:
@@ -156,7 +153,7 @@ def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribe
     return tuple(found)
 
 
-def _punched(punch: Any, points: Array, place: str) -> Array:
+def _punched(punch: PunchSpec, points: Array, place: str) -> Array:
     """Return the share of a punch's force at each of the nodes (n, d) of a flat side."""
     flat = np.ptp(points, axis=0) <= FLAT * np.linalg.norm(np.ptp(points, axis=0))
     if np.count_nonzero(flat) != 1:
@@ -243,11 +240,13 @@ def _bodies_as_given(scene: Scene) -> tuple[tuple[ProblemBody, ...], list[float]
         parts = _parts(scene, name, mesh, regions)
         bodies.append(ProblemBody(name, mesh, cell_kind(mesh), law, first, density, regions, hanging, parts))
         first += mesh.p.shape[1]
-    _require_one_cell_kind(bodies)
+    kinds = sorted({body.cell for body in bodies})
+    if len(kinds) > 1:
+        raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")
     return tuple(bodies), totals
 
 
-def _parts(scene: Scene, name: str, mesh: Any, regions: dict[str, Indices]) -> tuple[BodyPart, ...]:
+def _parts(scene: Scene, name: str, mesh: Mesh, regions: dict[str, Indices]) -> tuple[BodyPart, ...]:
     """Return the cells of each part of a body: those with all corners selected that no later part takes."""
     found, owner = [], np.full(mesh.t.shape[1], -1)
     for number, (part, spec) in enumerate(scene.bodies[name].parts.items()):
@@ -277,9 +276,3 @@ def _apart(scene: Scene, bodies: tuple[ProblemBody, ...], held: set[str]) -> tup
         return bodies
     resolve = scene.contact.overlap == "resolve"
     return moved_apart(bodies, held, resolve=resolve, axisymmetric=scene.axisymmetric)
-
-
-def _require_one_cell_kind(bodies: list[ProblemBody]) -> None:
-    kinds = sorted({body.cell for body in bodies})
-    if len(kinds) > 1:
-        raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")

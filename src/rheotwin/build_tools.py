@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +13,13 @@ from rheotwin.constraints.tools import BOX, CYLINDER, MESH, PLANE, PRISM, SPHERE
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes, read_surface
 from rheotwin.problem import ProblemBody
-from rheotwin.scene import MeshTool, Scene
+from rheotwin.scene import DriveSpec, Scene, ToolMotion, ToolSpec
 from rheotwin.scene.motion import rotation_matrix
+from rheotwin.scene.tools import BarTool, BoxTool, CylinderTool, MeshTool, PlaneTool, SphereTool
 from rheotwin.tensors import padded
 
 if TYPE_CHECKING:
     from rheotwin.constraints.contact.triangulated import ToolMesh
-
 
 FLAT = 1e-12
 """A surface that encloses less than this share of its extent squared, in 3D cubed, has no inside."""
@@ -140,7 +140,7 @@ def build_tool(name: str, scene: Scene, bodies: tuple[ProblemBody, ...], points:
     wanted = set(tool.bodies) if tool.bodies is not None else {body.name for body in bodies}
     surface = [body.first_node + boundary_nodes(body.mesh) for body in bodies if body.name in wanted]
     candidates = np.concatenate(surface).astype(np.int64)
-    if tool.shape == "bar":
+    if isinstance(tool, BarTool):
         candidates = candidates[_under_bar(tool, padded(points[candidates]), dimension)]
         if candidates.size == 0:
             raise RheotwinError(
@@ -158,7 +158,7 @@ def build_tool(name: str, scene: Scene, bodies: tuple[ProblemBody, ...], points:
     )
 
 
-def pose_motion(motion: Any, dimension: int, duration: float) -> Motion:
+def pose_motion(motion: ToolMotion | None, dimension: int, duration: float) -> Motion:
     """Turn a scene motion (or none) into a pose table (n, 4): displacement padded to 3D [m] and angle [rad].
 
     Velocities are constant from time to time, so that the straight table between their integrals is exact; it
@@ -184,7 +184,7 @@ def pose_motion(motion: Any, dimension: int, duration: float) -> Motion:
     return Motion(times, poses, motion.interpolation == "smooth")
 
 
-def tool_drive(drive: Any, scene: Scene) -> ToolDrive:
+def tool_drive(drive: DriveSpec, scene: Scene) -> ToolDrive:
     """Turn a scene drive into masses, the table of forces with the weight in it, and the rates at the start."""
     dimension = scene.dimension
     free = drive.free_components(dimension)
@@ -216,7 +216,7 @@ def in_plane_axes(normal: Array) -> tuple[Array, Array]:
     return first, np.cross(normal, first)
 
 
-def _under_bar(tool: Any, points: Array, dimension: int) -> Indices:
+def _under_bar(tool: BarTool, points: Array, dimension: int) -> Indices:
     """Indices of points (n, 3) in front of a bar's working face and within its footprint."""
     normal = np.zeros(3)
     normal[:dimension] = tool.normal
@@ -226,8 +226,7 @@ def _under_bar(tool: Any, points: Array, dimension: int) -> Indices:
     relative = points - center
     tolerance = 1e-9 * float(np.max(np.ptp(points, axis=0)))
     inside = relative @ normal >= -tolerance
-    widths = np.atleast_1d(tool.width)
-    for axis, width in zip(bar_axes(normal, dimension), np.broadcast_to(widths, dimension - 1), strict=True):
+    for axis, width in zip(bar_axes(normal, dimension), tool.widths(dimension), strict=True):
         inside &= np.abs(relative @ axis) <= 0.5 * width + tolerance
     return np.flatnonzero(inside)
 
@@ -241,20 +240,20 @@ def bar_axes(normal: Array, dimension: int) -> tuple[Array, ...]:
     return in_plane_axes(normal)
 
 
-def tool_geometry(tool: Any, dimension: int) -> Array:
+def tool_geometry(tool: ToolSpec, dimension: int) -> Array:
     """Pack a scene tool's centre, axis, working direction and sizes for the contact kernels."""
     center = np.asarray(tool.center, dtype=float)[:dimension]
-    if tool.shape in ("bar", "plane"):
+    if isinstance(tool, BarTool | PlaneTool):
         normal = np.asarray(tool.normal, dtype=float)[:dimension]
         return pack_geometry(center=center, reference=normal, axis=normal if dimension == 3 else None)
-    if tool.shape == "sphere":
+    if isinstance(tool, SphereTool):
         return pack_geometry(center=center, radius=tool.radius)
-    if tool.shape == "box":
+    if isinstance(tool, BoxTool):
         return _box_geometry(tool, center, dimension)
     axis = np.array([0.0, 0.0, 1.0]) if dimension < 3 or tool.axis is None else np.asarray(tool.axis, float)
-    if tool.shape == "mesh":
+    if isinstance(tool, MeshTool):
         return pack_geometry(center=center, axis=axis)
-    if tool.shape == "cylinder":
+    if isinstance(tool, CylinderTool):
         return pack_geometry(center=center, axis=axis, radius=tool.radius)
     unit = axis / np.linalg.norm(axis)
     first, second = (np.eye(3)[0], np.eye(3)[1]) if dimension < 3 else in_plane_axes(unit)
@@ -263,7 +262,7 @@ def tool_geometry(tool: Any, dimension: int) -> Array:
     return pack_geometry(center=center, axis=axis, reference=reference, radius=inradius, sides=tool.sides)
 
 
-def _box_geometry(tool: Any, center: Array, dimension: int) -> Array:
+def _box_geometry(tool: BoxTool, center: Array, dimension: int) -> Array:
     """Pack a block: its axis is one of the scene's, the two others follow in cyclic order; in 2D z has no end."""
     along = "xyz".index(tool.axis or "z")
     first, second = (along + 1) % 3, (along + 2) % 3

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from skfem import Basis, ElementVector
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.meshing.cells import MESH_TYPES
+from rheotwin.meshing.cells import MESH_TYPES, Mesh
 from rheotwin.tensors import INDEX_PAIRS
 
 CENTRE_RULES: dict[str, tuple[Array, Array]] = {
@@ -98,7 +98,7 @@ class VertexStrain:
         return found
 
 
-def vertex_strain(mesh: Any, cell: str, *, out_of_plane: float = 0.0) -> VertexStrain:
+def vertex_strain(mesh: Mesh, cell: str, *, out_of_plane: float = 0.0) -> VertexStrain:
     """Return the strain of a mesh of linear cells."""
     element = ElementVector(MESH_TYPES[cell].elem())
     rule = CENTRE_RULES.get(cell)

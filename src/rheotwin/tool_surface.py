@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from rheotwin.build_tools import bar_axes, polygon_corners, surface_triangles
 from rheotwin.constraints.tools import AXIS, HALF, RADIUS, REFERENCE, RigidTool
 from rheotwin.problem import Problem
 from rheotwin.record import ToolSurface
+from rheotwin.scene.tools import BarTool, BoxTool, CylinderTool, MeshTool, PrismTool, SphereTool, ToolSpec
 from rheotwin.tensors import padded
 
 ROUND_CORNERS = 48
@@ -82,7 +82,7 @@ def drawn_tools(problem: Problem) -> list[DrawnTool | DrawnPlane]:
     return [_drawn(problem.scene.tools[tool.name], tool, problem) for tool in problem.tools]
 
 
-def _drawn(spec: Any, tool: RigidTool, problem: Problem) -> DrawnTool | DrawnPlane:
+def _drawn(spec: ToolSpec, tool: RigidTool, problem: Problem) -> DrawnTool | DrawnPlane:
     if spec.shape == "plane":
         axes = bar_axes(tool.geometry[REFERENCE : REFERENCE + 3], problem.dimension)
         return DrawnPlane(tool, axes, padded(problem.points), 0.3 * problem.extent, 0.03 * problem.extent)
@@ -114,10 +114,9 @@ def _slab(
     return _extruded(np.array([low + near, low + far, high + far, high + near]), back)
 
 
-def _bar(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
+def _bar(spec: BarTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     normal = tool.geometry[REFERENCE : REFERENCE + 3]
-    widths = np.broadcast_to(np.atleast_1d(spec.width), problem.dimension - 1)
-    spans = [(-0.5 * float(width), 0.5 * float(width)) for width in widths]
+    spans = [(-0.5 * width, 0.5 * width) for width in spec.widths(problem.dimension)]
     return _slab(normal, bar_axes(normal, problem.dimension), spans, spec.drawn_height)
 
 
@@ -131,7 +130,7 @@ def _ring(tool: RigidTool, radius: float, corners: int, start: Array) -> Array:
     return np.asarray(radius * (np.cos(turns)[:, None] * first + np.sin(turns)[:, None] * second))
 
 
-def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
+def _sphere(spec: SphereTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     if problem.dimension == 2:
         return _polygon(_ring(tool, spec.radius, ROUND_CORNERS, np.array([1.0, 0.0, 0.0])))
     import pyvista
@@ -140,9 +139,9 @@ def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indice
     return np.asarray(ball.points, dtype=float), np.asarray(ball.faces, dtype=np.int64)
 
 
-def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
+def _rod(spec: CylinderTool | PrismTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     axis = tool.geometry[AXIS : AXIS + 3]
-    if spec.shape == "prism":
+    if isinstance(spec, PrismTool):
         half = np.pi / spec.sides
         start = rotation_about(axis, half) @ tool.geometry[REFERENCE : REFERENCE + 3]
         outline = _ring(tool, float(tool.geometry[RADIUS]) / np.cos(half), spec.sides, start)
@@ -155,7 +154,7 @@ def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     return _extruded(outline - 0.5 * length * axis, length * axis)
 
 
-def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
+def _box(spec: BoxTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     axis, first = tool.geometry[AXIS : AXIS + 3], tool.geometry[REFERENCE : REFERENCE + 3]
     a, b, c = tool.geometry[HALF : HALF + 3]
     across = b * np.cross(axis, first)
@@ -163,11 +162,18 @@ def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     return _polygon(outline) if problem.dimension == 2 else _extruded(outline - c * axis, 2.0 * c * axis)
 
 
-def _mesh(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
+def _mesh(spec: MeshTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     if problem.dimension == 2:
         return _polygon(padded(polygon_corners(tool.name, problem.scene)))
     vertices, triangles = surface_triangles(tool.name, problem.scene)
     return vertices, np.ascontiguousarray(np.insert(triangles, 0, 3, axis=1)).ravel()
 
 
-_DRAWN = {"bar": _bar, "sphere": _sphere, "cylinder": _rod, "prism": _rod, "box": _box, "mesh": _mesh}
+_DRAWN: dict[str, Callable[..., tuple[Array, Indices]]] = {
+    "bar": _bar,
+    "sphere": _sphere,
+    "cylinder": _rod,
+    "prism": _rod,
+    "box": _box,
+    "mesh": _mesh,
+}

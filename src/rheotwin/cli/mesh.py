@@ -7,9 +7,13 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError, nearest_name
+
+if TYPE_CHECKING:
+    from rheotwin.arrays import Indices
+    from rheotwin.meshing import Mesh, MeshSummary
 
 NAME = "mesh"
 HELP = "report quality and topology of a mesh file or of a scene's bodies, or convert a mesh"
@@ -20,9 +24,9 @@ class NamedMesh:
     """One mesh to report on, with its named groups."""
 
     name: str
-    mesh: Any
-    regions: dict[str, Any] = field(default_factory=dict)
-    cell_regions: dict[str, Any] = field(default_factory=dict)
+    mesh: Mesh
+    regions: dict[str, Indices] = field(default_factory=dict)
+    cell_regions: dict[str, Indices] = field(default_factory=dict)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +72,7 @@ def execute(args: argparse.Namespace) -> int:
     return EXIT_FALLS_SHORT if poor else EXIT_OK
 
 
-def _report(args: argparse.Namespace, summaries: list[Any], poor: list[Any]) -> dict[str, Any]:
+def _report(args: argparse.Namespace, summaries: list[MeshSummary], poor: list[MeshSummary]) -> dict[str, Any]:
     return {
         "source": str(args.source),
         "written": None if args.to is None else str(args.to),

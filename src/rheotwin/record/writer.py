@@ -16,10 +16,7 @@ from rheotwin.record.pvd import PvdSeriesWriter
 from rheotwin.record.vtkhdf import HdfSeriesWriter
 
 SeriesWriter = PvdSeriesWriter | HdfSeriesWriter
-_SERIES_WRITERS: dict[SeriesFormat, type[SeriesWriter]] = {
-    "pvd": PvdSeriesWriter,
-    "vtkhdf": HdfSeriesWriter,
-}
+_SERIES_WRITERS: dict[SeriesFormat, type[SeriesWriter]] = {"pvd": PvdSeriesWriter, "vtkhdf": HdfSeriesWriter}
 
 
 class RecordWriter:

@@ -31,7 +31,7 @@ def _possible(poisson: float) -> float:
 PoissonRatio = Annotated[Number, AfterValidator(_possible)]
 
 
-def check_pair(part: Any, *, young_alone: bool, optional: bool = False) -> None:
+def check_pair(part: SpringModuli | DashpotTable, *, young_alone: bool, optional: bool = False) -> None:
     """Refuse anything but one pair of constants that describe a stable isotropic body.
 
     `young_alone`: the Poisson ratio may come from elsewhere; `optional`: no constants at all is fine.
@@ -42,7 +42,7 @@ def check_pair(part: Any, *, young_alone: bool, optional: bool = False) -> None:
         pairs = "young and poisson, or lame and shear, or bulk and shear"
         shown = ", ".join(given) if given else "none"
         raise PydanticCustomError("pair", "needs exactly one pair of constants: " + pairs + f" (given: {shown})")
-    if part.lame is not None and part.lame + 2.0 / 3.0 * part.shear < 0.0:
+    if part.lame is not None and part.lame + 2.0 / 3.0 * (part.shear or 0.0) < 0.0:
         raise PydanticCustomError("pair", "lame + 2/3 shear is the bulk constant and must not be negative")
 
 
@@ -56,20 +56,20 @@ def make_moduli(part: float | SpringModuli | DashpotTable, default_poisson: floa
     if isinstance(part, float):
         return Moduli.from_young(part, default_poisson or 0.0)
     if part.lame is not None:
-        return Moduli.from_lame(part.lame, part.shear)
+        return Moduli.from_lame(part.lame, part.shear or 0.0)
     if part.bulk is not None:
-        return Moduli.from_bulk(part.bulk, part.shear)
+        return Moduli.from_bulk(part.bulk, part.shear or 0.0)
     poisson = part.poisson if part.poisson is not None else default_poisson
     return Moduli.from_young(part.young or 0.0, 0.0 if poisson is None else poisson)
 
 
-def poisson_of(part: Any) -> float | None:
+def poisson_of(part: SpringModuli | DashpotTable) -> float | None:
     """Return the Poisson ratio of a part: given, or (3 K - 2 G) / (2 (3 K + G)); none without shear."""
     if part.poisson is not None:
         return float(part.poisson)
     if not part.shear:
         return None
-    bulk = part.bulk if part.bulk is not None else part.lame + 2.0 / 3.0 * part.shear
+    bulk = part.bulk if part.bulk is not None else (part.lame or 0.0) + 2.0 / 3.0 * part.shear
     return float((3.0 * bulk - 2.0 * part.shear) / (2.0 * (3.0 * bulk + part.shear)))
 
 

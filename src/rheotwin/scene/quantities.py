@@ -154,7 +154,6 @@ def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
 Times = Annotated[tuple[Time, ...], Field(min_length=1), AfterValidator(_increasing)]
 Coordinates = Annotated[tuple[Length, ...], Field(min_length=2), AfterValidator(_increasing)]
 
-
 Place = tuple[str | int, ...]
 AnyModel = TypeVar("AnyModel", bound=SceneModel)
 

@@ -80,6 +80,11 @@ class BarTool(ToolBase):
         if isinstance(self.width, tuple) and dimension != 3:
             yield "width", f"a {dimension}D bar has one width, not two"
 
+    def widths(self, dimension: int) -> tuple[float, ...]:
+        """Return the extent [m] of the working face along each of its axes: none in 1D, one in 2D, two in 3D."""
+        both = self.width if isinstance(self.width, tuple) else (self.width or 0.0,) * 2
+        return both[: dimension - 1]
+
     @property
     def drawn_height(self) -> float:
         """Height the bar is drawn with [m]; in 1D, where nothing is drawn, possibly 0."""
