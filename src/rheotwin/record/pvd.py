@@ -6,6 +6,7 @@ grow with the number of frames and the index is valid at any moment.
 
 from __future__ import annotations
 
+import html
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class PvdEntry:
 
     def xml(self) -> str:
         """Return the entry as its line of XML; the time is written so that it reads back bit for bit."""
-        return f'    <DataSet timestep="{self.time!r}" group="" part="{self.part}" file={quoteattr(self.file)}/>\n'
+        return f'    <DataSet timestep="{self.time!r}" group="" part="{self.part}" file="{html.escape(self.file)}"/>\n'
 
 
 class PvdIndex:

@@ -1,4 +1,4 @@
-"""The ground every table of a scene file stands on: frozen, nothing unknown, nothing guessed."""
+"""What all tables of a scene file are made of: frozen models that refuse unknown keys, and plain numbers and names."""
 
 from __future__ import annotations
 
