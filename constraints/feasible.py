@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 from scipy.sparse import csr_matrix, diags
 
 from rheotwin.constraints.links import LinkConstraints, RigidLink
@@ -98,6 +97,8 @@ def require_feasible(links: Sequence[RigidLink], points: Array, held: NDArray[np
 
     left = rows.value(places)
     if len(moving):
+        from scipy.optimize import least_squares
+
         found = least_squares(
             lambda unknown: rows.value(placed(unknown)),
             places.ravel()[moving],

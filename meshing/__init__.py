@@ -2,13 +2,12 @@
 
 from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_grid
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.cylinder import cylinder
-from rheotwin.meshing.files import ImportedMesh, read_mesh, write_mesh
+from rheotwin.meshing.files import ImportedMesh, read_mesh, read_surface, write_mesh
 from rheotwin.meshing.graded import NO_HANGING_NODES, HangingNodes, Refinement, hanging_nodes, refined
-from rheotwin.meshing.identity import mesh_hash
 from rheotwin.meshing.lshape import l_shape
 from rheotwin.meshing.orientation import check_elements, element_measures, oriented
-from rheotwin.meshing.quality import QualityReport, element_quality, quality_report
+from rheotwin.meshing.quality import MeshSummary, QualityReport, element_quality, mesh_hash, quality_report, summarise
+from rheotwin.meshing.round import ball, cylinder, disc
 from rheotwin.meshing.shapes import (
     BoxShape,
     CylinderShape,
@@ -20,19 +19,12 @@ from rheotwin.meshing.shapes import (
     make_shape,
     with_finer_cells,
 )
-from rheotwin.meshing.sphere import ball, disc
-from rheotwin.meshing.summary import MeshSummary, summarise
-from rheotwin.meshing.surfaces import read_surface
 from rheotwin.meshing.topology import (
-    TetFaces,
-    TriangleEdges,
     boundary_faces,
     boundary_nodes,
     element_edges,
     lattice_edges,
     smallest_surface_edge,
-    tet_faces,
-    triangle_edge_signs,
     truss_edges,
 )
 from rheotwin.meshing.voxels import voxelised
@@ -52,8 +44,6 @@ __all__ = [
     "Refinement",
     "ShapeSpec",
     "SphereShape",
-    "TetFaces",
-    "TriangleEdges",
     "TriangleShape",
     "ball",
     "boundary_faces",
@@ -81,9 +71,7 @@ __all__ = [
     "refined",
     "smallest_surface_edge",
     "summarise",
-    "tet_faces",
     "tet_grid",
-    "triangle_edge_signs",
     "triangle_grid",
     "truss_edges",
     "voxelised",

@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from skfem import MeshHex1, MeshLine1, MeshQuad1, MeshTet1, MeshTri1
 
+from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
 
 Mesh: TypeAlias = Any
 """A first-order scikit-fem mesh: points `p` (dimension, nodes) [m], cells `t` (vertices, elements)."""
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int32]
 
 MESH_TYPES: dict[str, Any] = {
     "line": MeshLine1,
@@ -31,7 +30,7 @@ HEX_OF_LABEL = np.argsort(HEX_LABELS)
 """scikit-fem hexahedron vertex of each label."""
 
 
-def _hex_corners() -> npt.NDArray[np.int64]:
+def _hex_corners() -> Indices:
     """Return, per vertex, itself and its three neighbours in right-handed order."""
     rows = []
     for label in HEX_LABELS:
@@ -42,7 +41,7 @@ def _hex_corners() -> npt.NDArray[np.int64]:
     return np.array(rows)
 
 
-def _hex_faces() -> npt.NDArray[np.int64]:
+def _hex_faces() -> Indices:
     """Return the six faces, each seen counter-clockwise from outside."""
     rows = []
     for axis in range(3):
@@ -52,7 +51,7 @@ def _hex_faces() -> npt.NDArray[np.int64]:
     return np.array(rows)
 
 
-CORNERS: dict[str, npt.NDArray[np.int64]] = {
+CORNERS: dict[str, Indices] = {
     "line": np.array([[0, 1]]),
     "triangle": np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]]),
     "quad": np.array([[0, 1, 3], [1, 2, 0], [2, 3, 1], [3, 0, 2]]),
@@ -61,7 +60,7 @@ CORNERS: dict[str, npt.NDArray[np.int64]] = {
 }
 """Local corners: a vertex and its neighbours, ordered so that a good element has a positive determinant."""
 
-FACES: dict[str, npt.NDArray[np.int64]] = {
+FACES: dict[str, Indices] = {
     "line": np.array([[0], [1]]),
     "triangle": np.array([[0, 1], [1, 2], [2, 0]]),
     "quad": np.array([[0, 1], [1, 2], [2, 3], [3, 0]]),
@@ -70,7 +69,7 @@ FACES: dict[str, npt.NDArray[np.int64]] = {
 }
 """Local faces, oriented outward: edges (2D) or polygons (3D, from outside) run counter-clockwise."""
 
-EDGES: dict[str, npt.NDArray[np.int64]] = {
+EDGES: dict[str, Indices] = {
     "line": np.array([[0, 1]]),
     "triangle": FACES["triangle"],
     "quad": FACES["quad"],
@@ -97,7 +96,5 @@ def build_mesh(kind: str, points: npt.ArrayLike, cells: npt.ArrayLike) -> Mesh:
     Vertex order is kept as given: scikit-fem would otherwise sort triangles and lose their orientation.
     """
     return MESH_TYPES[kind](
-        np.ascontiguousarray(points, dtype=np.float64),
-        np.ascontiguousarray(cells, dtype=np.int32),
-        sort_t=False,
+        np.ascontiguousarray(points, dtype=np.float64), np.ascontiguousarray(cells, dtype=np.int32), sort_t=False
     )

@@ -1,4 +1,4 @@
-"""Mesh files: the one place that talks to meshio."""
+"""Mesh files: the one place that talks to meshio, which is loaded with the first file; surfaces of rigid tools."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, AnyStr
 
-import meshio
 import numpy as np
 import numpy.typing as npt
-from skfem.io.meshio import HEX_MAPPING, INV_HEX_MAPPING
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.meshing.cells import CELL_DIMENSION, FloatArray, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.gmsh import mesh_geometry
-from rheotwin.meshing.groups import Indices, named_groups
+from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.groups import mesh_geometry, named_groups
 from rheotwin.meshing.orientation import check_elements, oriented
 
 KIND_OF_TYPE = {"line": "line", "triangle": "triangle", "quad": "quad", "tetra": "tet", "hexahedron": "hex"}
@@ -44,6 +42,8 @@ MOST_ENDS = 100
 FLAT = 1e-9
 """A coordinate that varies by less than this fraction of the size of the mesh counts as constant."""
 NAMED_POINTS = 5
+QUAD_HALVES = ((0, 1, 2), (0, 2, 3))
+"""Corners of the two triangles a quadrilateral is split into."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,16 @@ def write_mesh(
 
 def readable_suffixes() -> list[str]:
     """Return the suffixes that `read_mesh` understands."""
+    import meshio
+
     known = [suffix for suffix in meshio.extension_to_filetypes if suffix not in UNSUPPORTED]
     return [".geo", *known]
 
 
 def load_file(path: Path) -> Any:
     """Return the meshio mesh of a file, or refuse it in one sentence."""
+    import meshio
+
     if path.is_dir():
         raise RheotwinError(f"{path}: this is a folder: name a mesh file in it")
     if not path.exists():
@@ -140,6 +144,8 @@ def load_file(path: Path) -> Any:
 
 def _read(path: Path, name: str) -> Any:
     """Return what meshio reads from a file in one of its formats."""
+    import meshio
+
     mode = ENDLESS_READERS.get(name)
     if mode is None:
         return meshio.read(path, file_format=name)
@@ -220,7 +226,7 @@ def _body_cells(raw: Any, place: str) -> tuple[str, Indices]:
     return types[0], cells
 
 
-def _flattened(points: FloatArray, cells: Indices, kind: str, place: str) -> FloatArray:
+def _flattened(points: Array, cells: Indices, kind: str, place: str) -> Array:
     """Return points (nodes, dimension) without constant surplus coordinates; refuse surfaces in space."""
     dimension = CELL_DIMENSION[kind]
     used = points[np.unique(cells)]
@@ -259,11 +265,18 @@ def _used_points(cells: Indices, count: int, place: str, *, drop: bool) -> Indic
 
 def _library_order(cells: Indices, kind: str) -> Indices:
     """Return cells (elements, vertices) in scikit-fem's vertex order, which differs for hexahedra."""
-    return cells[:, INV_HEX_MAPPING[:8]] if kind == "hex" else cells
+    if kind != "hex":
+        return cells
+    from skfem.io.meshio import INV_HEX_MAPPING
+
+    return cells[:, INV_HEX_MAPPING[:8]]
 
 
 def _to_meshio(mesh: Mesh, kind: str) -> Any:
     """Return the meshio mesh, points padded to three coordinates (what most formats require)."""
+    import meshio
+    from skfem.io.meshio import HEX_MAPPING
+
     points = np.zeros((mesh.p.shape[1], 3))
     points[:, : mesh.p.shape[0]] = mesh.p.T
     cells = mesh.t[HEX_MAPPING[:8]] if kind == "hex" else mesh.t
@@ -272,6 +285,8 @@ def _to_meshio(mesh: Mesh, kind: str) -> Any:
 
 def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str, Any]) -> None:
     """Write beside the target and rename, so that a failure leaves the target as it was."""
+    import meshio
+
     partial = path.with_name(path.name + ".part")
     try:
         with _quietly():
@@ -284,3 +299,32 @@ def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str,
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def read_surface(path: str | Path) -> tuple[Array, Indices]:
+    """Return vertices (n, 3) [m] and triangles (m, 3) of a file; equal points are one, flat triangles dropped."""
+    raw = load_file(Path(path))
+    points = np.asarray(raw.points, dtype=np.float64)
+    cells = raw.cells_dict
+    parts = [cells[kind] for kind in ("triangle",) if kind in cells]
+    parts += [cells["quad"][:, half] for half in QUAD_HALVES if "quad" in cells]
+    if not parts or points.shape[1] != 3:
+        raise RheotwinError(f"{path}: holds no triangles in space; export the surface of the tool as triangles")
+    faces = np.concatenate(parts).astype(np.int64)
+    outside = (faces < 0) | (faces >= len(points))
+    if outside.any():
+        raise RheotwinError(
+            f"{path}: a triangle refers to point {faces[outside][0]} (counted from 0), but the file has {len(points)} "
+            "points; export it again"
+        )
+    if not np.all(np.isfinite(points)):
+        raise RheotwinError(f"{path}: has coordinates that are not finite numbers; export it again")
+    vertices, renumber = np.unique(points, axis=0, return_inverse=True)
+    triangles = renumber.reshape(-1)[faces]
+    corners = vertices[triangles]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    triangles = triangles[areas > 0.0]
+    if len(triangles) == 0:
+        raise RheotwinError(f"{path}: all its triangles are flat; export the surface of the tool again")
+    used, compact = np.unique(triangles, return_inverse=True)
+    return vertices[used], np.ascontiguousarray(compact.reshape(-1, 3), dtype=np.int64)

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
-from scipy.spatial import cKDTree
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.cells import CELL_DIMENSION, FloatArray, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
 from rheotwin.meshing.orientation import oriented
 from rheotwin.meshing.topology import boundary_faces
-
-Indices = npt.NDArray[np.int64]
 
 ON_LINE = 1e-8
 """A node this close to an edge, as a share of its length, lies on it: rounding of coordinates."""
@@ -38,8 +35,8 @@ class HangingNodes:
     node: Indices
     start: Indices
     end: Indices
-    ratio: FloatArray
-    share: FloatArray
+    ratio: Array
+    share: Array
 
     def __len__(self) -> int:
         return len(self.node)
@@ -57,7 +54,7 @@ class Refinement:
     ranges: Mapping[int, tuple[float, float]]
     levels: int = 1
 
-    def chosen(self, centres: FloatArray) -> npt.NDArray[np.bool_]:
+    def chosen(self, centres: Array) -> Flags:
         """Return which of the centres (dimension, cells) [m] lie inside, borders included."""
         inside = np.ones(centres.shape[1], dtype=np.bool_)
         for axis, (low, high) in self.ranges.items():
@@ -82,7 +79,7 @@ def refined(mesh: Mesh, refinements: Sequence[Refinement]) -> Mesh:
     return mesh
 
 
-def _with_halved(mesh: Mesh, chosen: npt.NDArray[np.bool_]) -> Mesh:
+def _with_halved(mesh: Mesh, chosen: Flags) -> Mesh:
     """Replace the chosen cells by their halves; nodes at the same place are the same node."""
     if not chosen.any():
         return mesh
@@ -96,8 +93,10 @@ def _with_halved(mesh: Mesh, chosen: npt.NDArray[np.bool_]) -> Mesh:
     return oriented(build_mesh(kind, points[:, whole], compact.reshape(cells.shape)))
 
 
-def _merged(points: FloatArray, added: FloatArray) -> tuple[FloatArray, Indices]:
+def _merged(points: Array, added: Array) -> tuple[Array, Indices]:
     """Return all points (dimension, n) and the number of each added one; those already there keep theirs."""
+    from scipy.spatial import cKDTree
+
     near = INSIDE * float(np.linalg.norm(np.ptp(added, axis=1))) / added.shape[1]
     distance, number = cKDTree(points.T).query(added.T, distance_upper_bound=near)
     new = ~np.isfinite(distance)
@@ -116,6 +115,8 @@ def hanging_nodes(mesh: Mesh) -> HangingNodes:
     middle = 0.5 * (points[pairs[:, 0]] + points[pairs[:, 1]])
     vectors = points[pairs[:, 1]] - points[pairs[:, 0]]
     lengths = np.linalg.norm(vectors, axis=1)
+    from scipy.spatial import cKDTree
+
     found = cKDTree(points[nodes]).query_ball_point(middle, 0.5 * lengths)
     pair = np.repeat(np.arange(len(pairs)), [len(near) for near in found])
     node = nodes[np.concatenate([np.asarray(near, np.int64) for near in found])]
@@ -126,7 +127,7 @@ def hanging_nodes(mesh: Mesh) -> HangingNodes:
     return _on_shortest(node[kept], pairs[pair[kept]], ratio[kept], lengths[pair[kept]])
 
 
-def _on_shortest(node: Indices, ends: Indices, ratio: FloatArray, length: FloatArray) -> HangingNodes:
+def _on_shortest(node: Indices, ends: Indices, ratio: Array, length: Array) -> HangingNodes:
     """Keep for each node the shortest edge it lies on, or all that are equally short."""
     shortest = np.full(node.max(initial=-1) + 1, np.inf)
     np.minimum.at(shortest, node, length)

@@ -1,14 +1,16 @@
-"""Named groups of a mesh file: physical names of gmsh, node and element sets of Abaqus, and the like."""
+"""What gmsh and its like give beside cells: named groups of a mesh file, and meshes of geometry files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Indices = npt.NDArray[np.int64]
+from rheotwin.arrays import Indices
+from rheotwin.errors import RheotwinError
 
 
 def named_groups(raw: Any, cell_type: str) -> tuple[dict[str, Indices], dict[str, Indices]]:
@@ -49,3 +51,34 @@ def _members(raw: Any, block: int) -> Iterator[tuple[str, Indices]]:
 def _merged(groups: dict[str, list[Indices]]) -> dict[str, Indices]:
     merged = {name: np.unique(np.concatenate(parts)).astype(np.int64) for name, parts in groups.items()}
     return {name: members for name, members in merged.items() if len(members)}
+
+
+def mesh_geometry(geometry: Path, target: Path) -> None:
+    """Mesh a .geo file in its own highest dimension and sizes, and write the mesh to `target` (.msh)."""
+    gmsh = _library(geometry)
+    gmsh.initialize(interruptible=False)
+    try:
+        gmsh.option.setNumber("General.Terminal", 0)
+        gmsh.open(str(geometry))
+        gmsh.model.mesh.generate(gmsh.model.getDimension())
+        gmsh.write(str(target))
+    # the binding raises bare Exception, with the last message of its log
+    except Exception as error:
+        said = " ".join(str(error).split()) or "gmsh gives no reason"
+        raise RheotwinError(f"{geometry}: gmsh cannot mesh this geometry ({said}): correct the file") from error
+    finally:
+        gmsh.finalize()
+
+
+def _library(geometry: Path) -> ModuleType:
+    """Return the gmsh module, or say how to get it."""
+    try:
+        import gmsh
+    # a missing system library surfaces as OSError
+    except (ImportError, OSError) as error:
+        raise RheotwinError(
+            f'{geometry}: .geo files need gmsh: install it with `pip install "rheotwin[gmsh]"` '
+            "or mesh the file elsewhere and give the .msh"
+        ) from error
+    module: ModuleType = gmsh
+    return module

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads
-from rheotwin.meshing.butterfly import CellGrid
-from rheotwin.meshing.cells import FloatArray, Mesh, build_mesh
-from rheotwin.meshing.split import hexes_to_tets, quads_to_triangles
+from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
+from rheotwin.meshing.cells import Mesh, build_mesh
+from rheotwin.meshing.round import CellGrid
 
 
 def l_shape(*, size: Sequence[float], cells: Sequence[int], cut: Sequence[float], cell: str, pattern: str = "") -> Mesh:
@@ -33,7 +33,7 @@ def l_shape(*, size: Sequence[float], cells: Sequence[int], cut: Sequence[float]
             return build_mesh(cell, grid.points, grid.cells)
 
 
-def _cut_axis(size: float, cells: int, cut: float) -> FloatArray:
+def _cut_axis(size: float, cells: int, cut: float) -> Array:
     """Return coordinates [m] with a grid line at size - cut and nearly even spacing."""
     if cells < 2:
         raise RheotwinError("an L-shape needs at least 2 cells along x and y")
@@ -42,7 +42,7 @@ def _cut_axis(size: float, cells: int, cut: float) -> FloatArray:
     return np.concatenate([below, np.linspace(size - cut, size, cells - kept + 1)[1:]])
 
 
-def _without_corner(axes: Sequence[FloatArray], kept: Sequence[float]) -> CellGrid:
+def _without_corner(axes: Sequence[Array], kept: Sequence[float]) -> CellGrid:
     """Return the tensor grid without the cells beyond both kept lengths [m], unused vertices dropped."""
     counts = [len(axis) for axis in axes]
     points, odd = grid_points(*axes), grid_parity(*counts)

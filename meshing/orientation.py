@@ -7,16 +7,9 @@ from math import factorial
 import numpy as np
 from skfem.quadrature import get_quadrature
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.cells import (
-    CELL_DIMENSION,
-    CORNERS,
-    SIMPLICES,
-    FloatArray,
-    Mesh,
-    build_mesh,
-    cell_kind,
-)
+from rheotwin.meshing.cells import CELL_DIMENSION, CORNERS, SIMPLICES, Mesh, build_mesh, cell_kind
 
 MEASURE_NAME = {1: "length", 2: "area", 3: "volume"}
 MEASURE_UNIT = {1: "m", 2: "m2", 3: "m3"}
@@ -24,23 +17,23 @@ FLATNESS = 1e-12
 """A determinant below this fraction of the product of its edge lengths counts as zero (rounding of input)."""
 
 
-def element_measures(mesh: Mesh) -> FloatArray:
+def element_measures(mesh: Mesh) -> Array:
     """Return the signed measure of each element [m, m2 or m3], positive for a properly ordered element.
 
     Simplices: det / d!; quads and hexahedra: the determinant of scikit-fem's map, integrated exactly.
     """
     kind = cell_kind(mesh)
     if kind in SIMPLICES:
-        measure: FloatArray = _determinants(corner_frames(mesh, 0)) / factorial(CELL_DIMENSION[kind])
+        measure: Array = _determinants(corner_frames(mesh, 0)) / factorial(CELL_DIMENSION[kind])
         return measure
     points, weights = get_quadrature(mesh.elem.refdom, 2)
     # scikit-fem's reference hexahedron is left-handed
     handedness = -1.0 if kind == "hex" else 1.0
-    integrated: FloatArray = handedness * (mesh.mapping().detDF(points) @ weights)
+    integrated: Array = handedness * (mesh.mapping().detDF(points) @ weights)
     return integrated
 
 
-def _determinants(frames: FloatArray) -> FloatArray:
+def _determinants(frames: Array) -> Array:
     """Return det of (elements, d, d), written out: on many small matrices LAPACK takes five times as long."""
     if frames.shape[1] == 1:
         return frames[:, 0, 0]
@@ -52,10 +45,10 @@ def _determinants(frames: FloatArray) -> FloatArray:
     )
 
 
-def corner_frames(mesh: Mesh, corner: int) -> FloatArray:
+def corner_frames(mesh: Mesh, corner: int) -> Array:
     """Return the edge vectors (elements, edges, dimension) [m] leaving one local corner of each element."""
     vertex, *neighbours = CORNERS[cell_kind(mesh)][corner]
-    frames: FloatArray = (mesh.p[:, mesh.t[neighbours]] - mesh.p[:, None, mesh.t[vertex]]).transpose(2, 1, 0)
+    frames: Array = (mesh.p[:, mesh.t[neighbours]] - mesh.p[:, None, mesh.t[vertex]]).transpose(2, 1, 0)
     return frames
 
 
@@ -96,10 +89,10 @@ def check_elements(mesh: Mesh, place: str) -> None:
     )
 
 
-def _relative_determinant(frames: FloatArray) -> FloatArray:
+def _relative_determinant(frames: Array) -> Array:
     """Return det / product of edge lengths, zero where an edge has no length."""
     lengths = np.linalg.norm(frames, axis=2).prod(axis=1)
-    relative: FloatArray = np.linalg.det(frames) / np.where(lengths > 0.0, lengths, 1.0)
+    relative: Array = np.linalg.det(frames) / np.where(lengths > 0.0, lengths, 1.0)
     return relative
 
 

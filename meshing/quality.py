@@ -1,22 +1,19 @@
-"""How good the elements of a mesh are: shape quality, edge ratio, angles, measures, the worst by name."""
+"""What there is to say about one mesh: quality of its elements, identity, counts, extent, groups."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rheotwin.meshing.cells import (
-    CELL_DIMENSION,
-    CORNERS,
-    EDGES,
-    SIMPLICES,
-    FloatArray,
-    Mesh,
-    cell_kind,
-)
+from rheotwin.arrays import Array
+from rheotwin.meshing.cells import CELL_DIMENSION, CORNERS, EDGES, SIMPLICES, Mesh, cell_kind
 from rheotwin.meshing.orientation import MEASURE_NAME, MEASURE_UNIT, corner_frames, element_measures
+from rheotwin.meshing.topology import boundary_faces, element_edges, lattice_edges
 
 WORST_LISTED = 5
 SIMPLEX_TO_EQUILATERAL = {
@@ -27,6 +24,7 @@ SIMPLEX_TO_EQUILATERAL = {
     ),
 }
 """Inverse edge vectors of the equilateral simplex of unit edge: the ideal a simplex is measured against."""
+HASH_SHOWN = 16
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,7 @@ class QualityReport:
         rows = [
             ("quality (0..1)", f"min {self.quality_min:.4f}, mean {self.quality_mean:.4f}"),
             ("edge ratio (0..1)", f"min {self.edge_ratio_min:.4f}"),
-            (
-                f"{name} [{unit}]",
-                f"total {self.measure_total:.6g}, {self.measure_min:.4g} to {self.measure_max:.4g}",
-            ),
+            (f"{name} [{unit}]", f"total {self.measure_total:.6g}, {self.measure_min:.4g} to {self.measure_max:.4g}"),
             ("worst elements", ", ".join(f"{element} ({value:.4f})" for element, value in self.worst)),
         ]
         if self.angle_min is not None and self.angle_max is not None:
@@ -92,7 +87,7 @@ def quality_report(mesh: Mesh) -> QualityReport:
     )
 
 
-def element_quality(mesh: Mesh) -> FloatArray:
+def element_quality(mesh: Mesh) -> Array:
     """Return the mean-ratio quality of each element in [0, 1]: 1 is ideal, 0 degenerate or inverted.
 
     q = d det(F)^(2/d) / |F|^2, with F the map from the ideal element: the equilateral simplex, or for quads
@@ -104,11 +99,11 @@ def element_quality(mesh: Mesh) -> FloatArray:
     return _over_corners(mesh)
 
 
-def edge_ratios(mesh: Mesh) -> FloatArray:
+def edge_ratios(mesh: Mesh) -> Array:
     """Return shortest over longest edge of each element, in [0, 1]."""
     ends = mesh.p[:, mesh.t[EDGES[cell_kind(mesh)].T]]
     lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=0)
-    ratios: FloatArray = lengths.min(axis=0) / lengths.max(axis=0)
+    ratios: Array = lengths.min(axis=0) / lengths.max(axis=0)
     return ratios
 
 
@@ -124,22 +119,22 @@ def angle_range(mesh: Mesh) -> tuple[float | None, float | None]:
     return float(np.degrees(low)), float(np.degrees(high))
 
 
-def _mean_ratio(maps: FloatArray) -> FloatArray:
+def _mean_ratio(maps: Array) -> Array:
     """Return d det^(2/d) / |F|^2 of square matrices (elements, d, d)."""
     dimension = maps.shape[-1]
     determinant = np.maximum(np.linalg.det(maps), 0.0)
     squares = (maps**2).sum(axis=(1, 2))
-    ratio: FloatArray = dimension * determinant ** (2.0 / dimension) / np.where(squares > 0.0, squares, 1.0)
+    ratio: Array = dimension * determinant ** (2.0 / dimension) / np.where(squares > 0.0, squares, 1.0)
     return np.minimum(ratio, 1.0)
 
 
-def _over_corners(mesh: Mesh) -> FloatArray:
+def _over_corners(mesh: Mesh) -> Array:
     corners = range(len(CORNERS[cell_kind(mesh)]))
-    worst: FloatArray = np.min([_mean_ratio(corner_frames(mesh, corner)) for corner in corners], axis=0)
+    worst: Array = np.min([_mean_ratio(corner_frames(mesh, corner)) for corner in corners], axis=0)
     return worst
 
 
-def _corner_angles(frames: FloatArray) -> FloatArray:
+def _corner_angles(frames: Array) -> Array:
     """Return the angles [rad] at a corner: between its two edges, or around each of its three edges."""
     if frames.shape[1] == 2:
         return _angle(frames[:, 0], frames[:, 1])
@@ -151,14 +146,102 @@ def _corner_angles(frames: FloatArray) -> FloatArray:
     return np.concatenate(angles)
 
 
-def _across(vectors: FloatArray, along: FloatArray) -> FloatArray:
+def _across(vectors: Array, along: Array) -> Array:
     """Return vectors minus their part along unit vectors."""
-    across: FloatArray = vectors - (vectors * along).sum(axis=1, keepdims=True) * along
+    across: Array = vectors - (vectors * along).sum(axis=1, keepdims=True) * along
     return across
 
 
-def _angle(first: FloatArray, second: FloatArray) -> FloatArray:
+def _angle(first: Array, second: Array) -> Array:
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     cosine = (first * second).sum(axis=1) / np.where(lengths > 0.0, lengths, 1.0)
-    angle: FloatArray = np.arccos(np.clip(cosine, -1.0, 1.0))
+    angle: Array = np.arccos(np.clip(cosine, -1.0, 1.0))
     return angle
+
+
+def mesh_hash(mesh: Mesh) -> str:
+    """Return the SHA-256 (hexadecimal) of cell kind, points and cells in little-endian 64-bit form.
+
+    Node and element order and vertex order count; negative zero is the same point as zero.
+    """
+    points = np.ascontiguousarray(mesh.p.T + 0.0, dtype="<f8")
+    cells = np.ascontiguousarray(mesh.t.T, dtype="<i8")
+    header = f"{cell_kind(mesh)} {points.shape} {cells.shape}\n"
+    return sha256(header.encode("ascii") + points.tobytes() + cells.tobytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class MeshSummary:
+    """Counts, extent [m], quality and identity of one mesh, with the sizes of its named groups."""
+
+    name: str
+    kind: str
+    dimension: int
+    nodes: int
+    elements: int
+    edges: int
+    lattice_edges: int
+    boundary_faces: int
+    boundary_nodes: int
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+    identity: str
+    quality: QualityReport
+    regions: dict[str, int]
+    cell_regions: dict[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self) | {"quality": self.quality.as_dict()}
+
+    def as_text(self) -> str:
+        """Return a table for people."""
+        lattice = "" if self.lattice_edges == self.edges else f", {self.lattice_edges} lattice edges"
+        extent = " x ".join(f"[{a:.6g}, {b:.6g}]" for a, b in zip(self.lowest, self.highest, strict=True))
+        rows = [
+            ("cells", f"{self.elements} {self.kind}, {self.dimension}D"),
+            ("nodes", f"{self.nodes}, {self.boundary_nodes} on the boundary"),
+            ("topology", f"{self.edges} edges{lattice}, {self.boundary_faces} boundary faces"),
+            ("extent [m]", extent),
+        ]
+        after = [("identity", self.identity[:HASH_SHOWN])]
+        after += [(f"region {name}", f"{count} nodes") for name, count in self.regions.items()]
+        after += [(f"cell region {name}", f"{count} elements") for name, count in self.cell_regions.items()]
+        return "\n".join([self.name, _table(rows), _indented(self.quality.as_text()), _table(after)])
+
+
+def summarise(
+    name: str,
+    mesh: Mesh,
+    *,
+    regions: Mapping[str, npt.NDArray[np.integer]] | None = None,
+    cell_regions: Mapping[str, npt.NDArray[np.integer]] | None = None,
+) -> MeshSummary:
+    """Return the summary of a mesh and its named groups."""
+    kind = cell_kind(mesh)
+    faces = boundary_faces(mesh)
+    return MeshSummary(
+        name=name,
+        kind=kind,
+        dimension=CELL_DIMENSION[kind],
+        nodes=mesh.p.shape[1],
+        elements=mesh.t.shape[1],
+        edges=len(element_edges(mesh)),
+        lattice_edges=len(lattice_edges(mesh)),
+        boundary_faces=len(faces),
+        boundary_nodes=len(np.unique(faces)),
+        lowest=tuple(mesh.p.min(axis=1).tolist()),
+        highest=tuple(mesh.p.max(axis=1).tolist()),
+        identity=mesh_hash(mesh),
+        quality=quality_report(mesh),
+        regions={group: len(members) for group, members in (regions or {}).items()},
+        cell_regions={group: len(members) for group, members in (cell_regions or {}).items()},
+    )
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    return "\n".join(f"  {label:<21} {value}" for label, value in rows)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {row}" for row in text.splitlines())

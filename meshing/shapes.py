@@ -13,13 +13,21 @@ from typing import TypeAlias
 import numpy as np
 
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.meshing.box import Axis, hex_grid, line, quad_grid, tet_grid, triangle_grid
+from rheotwin.meshing.box import (
+    TET_PATTERNS,
+    TRIANGLE_PATTERNS,
+    Axis,
+    hex_grid,
+    line,
+    quad_grid,
+    require_pattern,
+    tet_grid,
+    triangle,
+    triangle_grid,
+)
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh
-from rheotwin.meshing.cylinder import cylinder
 from rheotwin.meshing.lshape import l_shape
-from rheotwin.meshing.sphere import ball, disc
-from rheotwin.meshing.split import TET_PATTERNS, TRIANGLE_PATTERNS, require_pattern
-from rheotwin.meshing.triangle import triangle
+from rheotwin.meshing.round import ball, cylinder, disc
 
 DEFAULT_CELL = {1: "line", 2: "triangle", 3: "tet"}
 """Cell kind of a shape that names none, by dimension."""

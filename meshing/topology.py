@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from rheotwin.arrays import Indices, Integers
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.cells import (
-    CELL_DIMENSION,
-    EDGES,
-    FACES,
-    MESH_TYPES,
-    SIMPLICES,
-    IntArray,
-    Mesh,
-    cell_kind,
-)
+from rheotwin.meshing.cells import CELL_DIMENSION, EDGES, FACES, MESH_TYPES, SIMPLICES, Mesh, cell_kind
 
 
-@dataclass(frozen=True)
-class TriangleEdges:
-    """Three (edge, sign) pairs per triangle, counter-clockwise.
-
-    edge (triangles, 3) indexes `element_edges`; sign (triangles, 3) is +1 where the side runs along its edge.
-    The signed boundaries of the three edges of a triangle cancel.
-    """
-
-    edge: IntArray
-    sign: npt.NDArray[np.int8]
-
-
-@dataclass(frozen=True)
-class TetFaces:
-    """Four (face, opposite vertex) pairs per tet.
-
-    faces (tets, 4, 3) are outward oriented; opposite (tets, 4) is the vertex facing each of them.
-    """
-
-    faces: IntArray
-    opposite: IntArray
-
-
-def element_edges(mesh: Mesh) -> IntArray:
+def element_edges(mesh: Mesh) -> Integers:
     """Return the unique cell edges (edges, 2), directed from lower to higher node, in sorted order."""
     return _unique_pairs(mesh, EDGES[cell_kind(mesh)])
 
 
-def truss_edges(mesh: Mesh) -> IntArray:
+def truss_edges(mesh: Mesh) -> Integers:
     """Return the edges (edges, 2) of a truss: those of a line, triangle or tet mesh.
 
     Quads and hexahedra are refused because their bare edges shear without resistance.
@@ -63,30 +30,12 @@ def truss_edges(mesh: Mesh) -> IntArray:
     return element_edges(mesh)
 
 
-def lattice_edges(mesh: Mesh) -> IntArray:
+def lattice_edges(mesh: Mesh) -> Integers:
     """Return all unique vertex pairs (edges, 2) that share a cell: the 26-neighbourhood on hexahedra."""
     return _unique_pairs(mesh, np.array(list(combinations(range(mesh.t.shape[0]), 2))))
 
 
-def triangle_edge_signs(mesh: Mesh) -> TriangleEdges:
-    """Return the edges of each triangle with their direction, indexing `element_edges`."""
-    _require(mesh, "triangle")
-    edges = element_edges(mesh).astype(np.int64)
-    start, end = mesh.t[FACES["triangle"].T].astype(np.int64)
-    nodes = mesh.p.shape[1]
-    keys = np.minimum(start, end) * nodes + np.maximum(start, end)
-    index = np.searchsorted(edges[:, 0] * nodes + edges[:, 1], keys)
-    return TriangleEdges(index.T.astype(np.int32), np.where(start < end, 1, -1).T.astype(np.int8))
-
-
-def tet_faces(mesh: Mesh) -> TetFaces:
-    """Return the four outward oriented faces of each tet with the vertex opposite to each."""
-    _require(mesh, "tet")
-    faces = mesh.t[FACES["tet"]].transpose(2, 0, 1)
-    return TetFaces(np.ascontiguousarray(faces, dtype=np.int32), np.ascontiguousarray(mesh.t.T, dtype=np.int32))
-
-
-def boundary_faces(mesh: Mesh) -> IntArray:
+def boundary_faces(mesh: Mesh) -> Integers:
     """Return the faces used by one element only, (faces, vertices), oriented outward.
 
     End points in 1D (the one of lowest x first); edges in 2D with the body on their left, so (dy, -dx) points
@@ -109,24 +58,24 @@ def smallest_surface_edge(mesh: Mesh) -> float:
     return float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).min())
 
 
-def boundary_nodes(mesh: Mesh) -> IntArray:
+def boundary_nodes(mesh: Mesh) -> Integers:
     """Return the sorted nodes of the boundary."""
     return np.unique(boundary_faces(mesh))
 
 
-def _faces_of_library(kind: str) -> npt.NDArray[np.int64]:
+def _faces_of_library(kind: str) -> Indices:
     """Return, for each face in scikit-fem's numbering, the index of ours with the same vertices."""
     ours = [set(face.tolist()) for face in FACES[kind]]
     return np.array([ours.index(set(face)) for face in MESH_TYPES[kind].elem.refdom.facets])
 
 
-def _line_ends(mesh: Mesh) -> IntArray:
+def _line_ends(mesh: Mesh) -> Integers:
     counts = np.bincount(mesh.t.ravel(), minlength=mesh.p.shape[1])
     ends = np.flatnonzero(counts == 1)
     return ends[np.argsort(mesh.p[0, ends])].astype(np.int32)[:, None]
 
 
-def _unique_pairs(mesh: Mesh, local: npt.NDArray[np.int64]) -> IntArray:
+def _unique_pairs(mesh: Mesh, local: Indices) -> Integers:
     """Return unique node pairs of local vertex pairs (pairs, 2).
 
     One integer key per pair: several times faster than the column-wise unique behind `mesh.edges`.
@@ -134,9 +83,3 @@ def _unique_pairs(mesh: Mesh, local: npt.NDArray[np.int64]) -> IntArray:
     ends = np.sort(mesh.t.astype(np.int64)[local.T], axis=0)
     keys = np.unique(ends[0] * mesh.p.shape[1] + ends[1])
     return np.stack(np.divmod(keys, mesh.p.shape[1]), axis=1).astype(np.int32)
-
-
-def _require(mesh: Mesh, kind: str) -> None:
-    found = cell_kind(mesh)
-    if found != kind:
-        raise RheotwinError(f"this needs a mesh of {kind} cells, not of {found} cells")

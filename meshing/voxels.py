@@ -10,13 +10,12 @@ symmetric. Even numbers are no mistake, but corners differ from their mirror ima
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads
-from rheotwin.meshing.cells import CELL_DIMENSION, SIMPLICES, FloatArray, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
+from rheotwin.meshing.cells import CELL_DIMENSION, SIMPLICES, Mesh, build_mesh, cell_kind
 from rheotwin.meshing.orientation import oriented
-from rheotwin.meshing.split import hexes_to_tets, quads_to_triangles
 
 ON_SURFACE = 1e-9
 """A point this far outside, as a share of its cell's height, is on the surface: rounding of coordinates."""
@@ -24,8 +23,6 @@ WHOLE = 1e-6
 """A length that misses a whole number of spacings by this part of one is that whole number."""
 MOST_CELLS = 20_000_000
 """Most cells of the grid over a mesh; more are a slip of units."""
-
-Indices = npt.NDArray[np.int64]
 
 
 def voxelised(mesh: Mesh, spacing: float, *, cell: str | None = None, pattern: str | None = None) -> Mesh:
@@ -51,7 +48,7 @@ def voxelised(mesh: Mesh, spacing: float, *, cell: str | None = None, pattern: s
     return _split(points[:, used], compact, odd[used][compact[0]], cell, pattern)
 
 
-def _axes(mesh: Mesh, spacing: float) -> list[FloatArray]:
+def _axes(mesh: Mesh, spacing: float) -> list[Array]:
     """Return grid lines [m] that cover the mesh, in the middle of its bounding box."""
     low, high = mesh.p.min(axis=1), mesh.p.max(axis=1)
     if not (np.isfinite(spacing) and spacing > 0.0):
@@ -63,9 +60,7 @@ def _axes(mesh: Mesh, spacing: float) -> list[FloatArray]:
     return [first + spacing * np.arange(int(count) + 1) for first, count in zip(start, counts, strict=True)]
 
 
-def _split(
-    points: FloatArray, cells: Indices, odd: npt.NDArray[np.bool_], kind: str | None, pattern: str | None
-) -> Mesh:
+def _split(points: Array, cells: Indices, odd: Flags, kind: str | None, pattern: str | None) -> Mesh:
     """Build the mesh of whole voxels, or of their triangles or tets."""
     match kind:
         case "triangle":
@@ -87,7 +82,7 @@ def simplices(mesh: Mesh) -> Mesh:
     return oriented(build_mesh("tet", mesh.p, hexes_to_tets(mesh.t, "six", none_odd)))
 
 
-def filled(mesh: Mesh, centres: list[FloatArray]) -> npt.NDArray[np.bool_]:
+def filled(mesh: Mesh, centres: list[Array]) -> Flags:
     """Return which points of a tensor grid, `centres` [m] per axis, lie in a mesh; shape: points per axis.
 
     Every simplex looks only at the grid points in its own bounding box.

@@ -27,7 +27,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from scipy.sparse import csr_matrix
 
 from rheotwin.particles.stiffness_match import fit_matrix, reference_matrices
@@ -121,6 +120,8 @@ def fit_weights(columns: list[Array], target: Array) -> Array:
     """Return the weights w >= 0 of least |sum w_a column_a - target|^2; ridge leftovers are cut to zero."""
     basis = np.stack([column.ravel() for column in columns], axis=1)
     ridge = np.sqrt(RIDGE) * np.eye(basis.shape[1])
+    from scipy.optimize import nnls
+
     weights, _ = nnls(np.vstack([basis, ridge]), np.concatenate([target.ravel(), np.zeros(len(ridge))]))
     weights[weights < NEGLIGIBLE * weights.max()] = 0.0
     return np.asarray(weights)

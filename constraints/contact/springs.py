@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.laws.form import normal
@@ -48,6 +47,8 @@ def _most_at_once(tool: RigidTool, points: Array) -> int:
     places, radius = points[tool.candidates], bounding_radius(tool, points.shape[1])
     if 2.0 * radius >= np.linalg.norm(np.ptp(places, axis=0)):
         return len(places)
+    from scipy.spatial import cKDTree
+
     return int(cKDTree(places).query_ball_point(places, 2.0 * radius, return_length=True).max())
 
 

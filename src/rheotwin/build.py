@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rheotwin.build_contact import contact_setup
-from rheotwin.build_links import build_links
+from rheotwin.arrays import Array, Indices
+from rheotwin.build_contact import build_links, contact_setup
 from rheotwin.build_tools import build_tool
 from rheotwin.constraints.contact.digital_pushing import punch_shares
 from rheotwin.constraints.motion import Motion, at_rest
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import (
     NO_HANGING_NODES,
+    Mesh,
     boundary_faces,
     cell_kind,
     check_elements,
@@ -24,38 +23,43 @@ from rheotwin.meshing import (
     make_shape,
     read_mesh,
     refined,
+    voxelised,
     with_finer_cells,
 )
 from rheotwin.overlap import moved_apart
 from rheotwin.problem import BodyPart, NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
+from rheotwin.scene.bodies import mesher_shape
+from rheotwin.scene.boundary import PunchSpec
 from rheotwin.schedule import common_tick, plan
-from rheotwin.selection import nearest_node, select_nodes
+from rheotwin.selection import node_at, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 FLAT = 1e-9
 """Nodes whose coordinates vary by less than this share of their extent lie in one plane."""
 
 
-def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
+def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
     """Return the scikit-fem mesh of a body, placed in the scene, and the named node groups of its file."""
     body = scene.bodies[name]
     place = f"bodies.{name}"
     if body.shape == "file":
-        _require_one(scene.refinement, place)
+        if scene.refinement > 1:
+            raise RheotwinError(
+                f"{place}: its mesh comes from a file and has no finer cells; leave `refinement` out, or name a finer "
+                "file"
+            )
         imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
         mesh, regions = imported.mesh, imported.regions
         mesh = replace(mesh, doflocs=mesh.p * body.scale)
     else:
-        mesh, regions = make_shape(with_finer_cells(body.shape_spec(), scene.refinement)), {}
+        mesh, regions = make_shape(with_finer_cells(mesher_shape(body), scene.refinement)), {}
     if mesh.p.shape[0] != scene.dimension:
         raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
     if body.voxels is not None:
-        mesh, regions = body.voxelised(mesh), {}
+        cell, pattern = getattr(body, "cell", None), getattr(body, "pattern", None)
+        mesh, regions = voxelised(mesh, body.voxels, cell=cell, pattern=pattern), {}
     moved = body.rotation_matrix(scene.dimension) @ mesh.p + np.asarray(body.placement(scene.dimension))[:, None]
     mesh = replace(mesh, doflocs=np.ascontiguousarray(moved))
     if body.finer:
@@ -66,21 +70,14 @@ def body_mesh(scene: Scene, name: str) -> tuple[Any, dict[str, Indices]]:
     return mesh, regions
 
 
-def _require_one(refinement: int, place: str) -> None:
-    if refinement > 1:
-        raise RheotwinError(
-            f"{place}: its mesh comes from a file and has no finer cells; leave `refinement` out, or name a finer file"
-        )
-
-
-def body_volume(mesh: Any, scene: Scene) -> float:
+def body_volume(mesh: Mesh, scene: Scene) -> float:
     """Return the volume of a body [m3]: that of its rings in an axisymmetric scene."""
     if scene.axisymmetric:
         return float(ring_volumes(mesh).sum())
     return float(element_measures(mesh).sum()) * scene.cross_section
 
 
-def _nodal_masses(mesh: Any, total: float, sharing: str, *, axisymmetric: bool) -> Array:
+def _nodal_masses(mesh: Mesh, total: float, sharing: str, *, axisymmetric: bool) -> Array:
     """Share a total mass [kg] over the nodes: equally, or by element volume to its corners."""
     count = mesh.p.shape[1]
     if sharing == "equal":
@@ -94,7 +91,7 @@ def _nodal_masses(mesh: Any, total: float, sharing: str, *, axisymmetric: bool) 
     return np.asarray(total * weights / weights.sum())
 
 
-def _tributary_shares(mesh: Any, chosen: Indices, *, axisymmetric: bool) -> Array:
+def _tributary_shares(mesh: Mesh, chosen: Indices, *, axisymmetric: bool) -> Array:
     """Return each chosen node's share of the chosen boundary area; equal shares where there is none."""
     points, faces = mesh.p.T, boundary_faces(mesh).astype(np.int64)
     faces = faces[np.isin(faces, chosen).all(axis=1)]
@@ -120,13 +117,6 @@ def _face_areas(points: Array, faces: Indices) -> Array:
     return np.asarray(0.5 * np.linalg.norm(np.cross(*diagonals), axis=1))
 
 
-def _displacement_motion(motion: Any, dimension: int) -> Motion:
-    """Turn a scene motion (or none) into a displacement table (n, d) [m]."""
-    if motion is None:
-        return at_rest(dimension)
-    return Motion(np.array(motion.times), np.array(motion.displacement), motion.interpolation == "smooth")
-
-
 def _require_axis_at_rest(item: Prescribed, body: ProblemBody) -> None:
     """Refuse a support that moves nodes of the axis away from it."""
     axis = on_axis(body.mesh.p.T)[item.nodes - body.first_node]
@@ -145,7 +135,10 @@ def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribe
         body = bodies[support.body]
         nodes = select_nodes(support.where, body.mesh.p.T, body.regions, f"supports.{name}.where") + body.first_node
         components = tuple("xyz".index(axis) for axis in support.fix or "xyz"[: scene.dimension])
-        item = Prescribed(name, nodes, components, _displacement_motion(support.motion, scene.dimension))
+        table, motion = support.motion, at_rest(scene.dimension)
+        if table is not None:
+            motion = Motion(np.array(table.times), np.array(table.displacement), table.interpolation == "smooth")
+        item = Prescribed(name, nodes, components, motion)
         if scene.axisymmetric and 0 in components:
             _require_axis_at_rest(item, body)
         for node in nodes:
@@ -160,7 +153,7 @@ def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribe
     return tuple(found)
 
 
-def _punched(punch: Any, points: Array, place: str) -> Array:
+def _punched(punch: PunchSpec, points: Array, place: str) -> Array:
     """Return the share of a punch's force at each of the nodes (n, d) of a flat side."""
     flat = np.ptp(points, axis=0) <= FLAT * np.linalg.norm(np.ptp(points, axis=0))
     if np.count_nonzero(flat) != 1:
@@ -201,10 +194,17 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
     by_name = {body.name: body for body in given}
     prescribed, loads = _prescribed(scene, by_name), _loads(scene, by_name)
     links = build_links(scene, by_name, _points(given), prescribed)
-    probes = {name: _probe_node(probe, by_name[probe.body]) for name, probe in scene.probes.items()}
-    bodies = _apart(scene, given, {scene.supports[item.name].body for item in prescribed} | _linked(scene))
+    probes = {name: node_at(by_name[probe.body], probe.at) for name, probe in scene.probes.items()}
+    held = {support.body for support in scene.supports.values()}
+    held |= {end.body for link in scene.links.values() for end in link.between}
+    bodies = _apart(scene, given, held)
     points = _points(bodies)
-    masses = np.concatenate([_masses(scene, body, total) for body, total in zip(bodies, totals, strict=True)])
+    masses = np.concatenate(
+        [
+            _nodal_masses(body.mesh, total, scene.bodies[body.name].mass_sharing, axisymmetric=scene.axisymmetric)
+            for body, total in zip(bodies, totals, strict=True)
+        ]
+    )
     tools = tuple(build_tool(name, scene, bodies, points) for name in scene.tools)
     warn_of_buried_tools(tools, bodies, points)
     return Problem(
@@ -240,11 +240,13 @@ def _bodies_as_given(scene: Scene) -> tuple[tuple[ProblemBody, ...], list[float]
         parts = _parts(scene, name, mesh, regions)
         bodies.append(ProblemBody(name, mesh, cell_kind(mesh), law, first, density, regions, hanging, parts))
         first += mesh.p.shape[1]
-    _require_one_cell_kind(bodies)
+    kinds = sorted({body.cell for body in bodies})
+    if len(kinds) > 1:
+        raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")
     return tuple(bodies), totals
 
 
-def _parts(scene: Scene, name: str, mesh: Any, regions: dict[str, Indices]) -> tuple[BodyPart, ...]:
+def _parts(scene: Scene, name: str, mesh: Mesh, regions: dict[str, Indices]) -> tuple[BodyPart, ...]:
     """Return the cells of each part of a body: those with all corners selected that no later part takes."""
     found, owner = [], np.full(mesh.t.shape[1], -1)
     for number, (part, spec) in enumerate(scene.bodies[name].parts.items()):
@@ -268,28 +270,9 @@ def _points(bodies: tuple[ProblemBody, ...]) -> Array:
     return np.ascontiguousarray(np.concatenate([body.mesh.p.T for body in bodies]))
 
 
-def _linked(scene: Scene) -> set[str]:
-    return {end.body for link in scene.links.values() for end in link.between}
-
-
 def _apart(scene: Scene, bodies: tuple[ProblemBody, ...], held: set[str]) -> tuple[ProblemBody, ...]:
     """Return bodies that do not start inside each other, if they touch each other at all."""
     if scene.contact is None or not scene.contact.bodies or len(bodies) == 1:
         return bodies
     resolve = scene.contact.overlap == "resolve"
     return moved_apart(bodies, held, resolve=resolve, axisymmetric=scene.axisymmetric)
-
-
-def _masses(scene: Scene, body: ProblemBody, total: float) -> Array:
-    """Return the masses [kg] of the nodes of a body."""
-    return _nodal_masses(body.mesh, total, scene.bodies[body.name].mass_sharing, axisymmetric=scene.axisymmetric)
-
-
-def _require_one_cell_kind(bodies: list[ProblemBody]) -> None:
-    kinds = sorted({body.cell for body in bodies})
-    if len(kinds) > 1:
-        raise RheotwinError(f"bodies: all bodies of a scene need the same kind of cell, found {', '.join(kinds)}")
-
-
-def _probe_node(probe: Any, body: ProblemBody) -> int:
-    return body.first_node + nearest_node(body.mesh.p.T, np.asarray(probe.at))

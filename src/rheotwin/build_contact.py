@@ -1,23 +1,29 @@
-"""Contact of a scene made concrete: the laws of bodies and tools, checked against the bodies' masses and meshes."""
+"""Contact laws and rigid links of a scene made concrete."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.laws.form import normal
 from rheotwin.constraints.contact.setup import ANGLE, ContactSetup
+from rheotwin.constraints.feasible import require_feasible, require_followable
+from rheotwin.constraints.links import RigidLink
 from rheotwin.constraints.tools import BOX, MESH, RigidTool
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes, smallest_surface_edge
-from rheotwin.problem import ProblemBody
+from rheotwin.problem import Prescribed, ProblemBody, held_by
 from rheotwin.scene import Scene
 from rheotwin.scene.contact import ContactKeys, ContactSpec
+from rheotwin.selection import node_at
 
-Array = NDArray[np.float64]
+NO_LENGTH = 1e-12
+"""Ends closer than this share of the bodies' extent have no distance to keep."""
 
 
 def contact_setup(
@@ -133,3 +139,31 @@ def _check_region(law: ContactLaw, place: str, body: ProblemBody) -> None:
             f"{place}.region: {law.region:.6g} m is wider than the smallest edge of body '{body.name}' "
             f"({smallest:.6g} m); make it narrower or the mesh coarser"
         )
+
+
+def build_links(
+    scene: Scene, bodies: Mapping[str, ProblemBody], points: Array, prescribed: Sequence[Prescribed]
+) -> tuple[RigidLink, ...]:
+    """Resolve links; refuse those without a length, those no shape can have and those supports pull apart."""
+    if scene.links and scene.axisymmetric:
+        raise RheotwinError("links: an axisymmetric scene has rings and no points to join; leave them out")
+    extent = float(np.linalg.norm(np.ptp(points, axis=0)))
+    found = []
+    for name, link in scene.links.items():
+        nodes = [node_at(bodies[end.body], end.at) for end in link.between]
+        pairs = np.array(list(pairwise(nodes)), dtype=np.int64)
+        rest = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
+        short = np.flatnonzero(rest <= NO_LENGTH * extent)
+        if len(short):
+            first, second = pairs[short[0]]
+            what = "is one node" if first == second else f"are nodes {first} and {second} at one place"
+            raise RheotwinError(
+                f"links.{name}.between: what is closest to points {short[0]} and {short[0] + 1} {what}, so the link "
+                "has no length and no direction; move one of the points"
+            )
+        lengths = rest if link.length is None else np.full(len(pairs), link.length)
+        found.append(RigidLink(name, pairs, lengths))
+    owners = held_by(prescribed, points.shape)
+    require_followable(found, points, owners, [item.motion for item in prescribed])
+    require_feasible(found, points, owners >= 0)
+    return tuple(found)

@@ -15,12 +15,11 @@ from types import FrameType
 
 import numpy as np
 
+from rheotwin.divergence import check_squeezed, check_tools
 from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Stopped
 from rheotwin.observers.protocol import Observer, Watched
-from rheotwin.runaway import check_tools
 from rheotwin.schedule import Stop
 from rheotwin.solver import RUNAWAY
-from rheotwin.squeeze import check_squeezed
 
 CHUNK_SECONDS = 0.1
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.bounds import Tree, apart, build_tree
 from rheotwin.constraints.contact.surface import contact_surface
 from rheotwin.constraints.contact.vectors import (
@@ -29,11 +29,8 @@ from rheotwin.constraints.contact.vectors import (
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 from rheotwin.meshing import boundary_nodes
-from rheotwin.problem import Problem, ProblemBody
+from rheotwin.problem import ProblemBody
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 TOUCHING = 1e-6
 """Bodies that are deeper in each other than this share of the smaller one's size overlap."""
@@ -67,7 +64,7 @@ def moved_apart(
     """
     apart_now = bodies
     for _ in range(ROUNDS):
-        overlap = _deepest_between(apart_now)
+        overlap = deepest_overlap(apart_now)
         if overlap is None:
             return apart_now
         inner, outer = bodies[overlap.inner], bodies[overlap.outer]
@@ -92,12 +89,8 @@ def moved_apart(
     )
 
 
-def deepest_overlap(problem: Problem) -> Overlap | None:
+def deepest_overlap(bodies: tuple[ProblemBody, ...]) -> Overlap | None:
     """Return the deepest place where a surface node, an edge or a cell's centre of one body lies inside another."""
-    return _deepest_between(problem.bodies)
-
-
-def _deepest_between(bodies: tuple[ProblemBody, ...]) -> Overlap | None:
     found: list[Overlap] = []
     for first, second in combinations(range(len(bodies)), 2):
         for inner, outer in ((first, second), (second, first)):

@@ -10,8 +10,8 @@ from types import EllipsisType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.links import RigidLink
 from rheotwin.constraints.motion import Motion
@@ -20,10 +20,6 @@ from rheotwin.errors import RheotwinError
 from rheotwin.materials import Law
 from rheotwin.meshing import NO_HANGING_NODES, HangingNodes
 from rheotwin.scene import Scene
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 
 Cells = Indices | EllipsisType
 """Numbers of the cells that have something; `...` where all have it."""
@@ -82,7 +78,7 @@ class Prescribed:
     motion: Motion
 
 
-def held_by(prescribed: Sequence[Prescribed], shape: tuple[int, ...]) -> NDArray[np.int64]:
+def held_by(prescribed: Sequence[Prescribed], shape: tuple[int, ...]) -> Indices:
     """Return the index of the support that holds each component (N, d), the first one named; -1 where it is free."""
     owners = np.full(shape, -1)
     for index in reversed(range(len(prescribed))):
@@ -188,7 +184,7 @@ class Problem:
         return next(body for body in reversed(self.bodies) if node >= body.first_node)
 
     @cached_property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Indices:
         """Index of the support that holds each component (N, d), the first one named; -1 where it is free."""
         return held_by(self.prescribed, self.points.shape)
 

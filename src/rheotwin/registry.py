@@ -30,8 +30,7 @@ def _outside_entry_points() -> dict[str, EntryPoint]:
 def _load_outside(point: EntryPoint) -> Solver | None:
     if point.name in BUILT_IN:
         warnings.warn(
-            f"solver plug-in '{point.name}' ({point.value}) has the name of a built-in solver: ignored",
-            stacklevel=3,
+            f"solver plug-in '{point.name}' ({point.value}) has the name of a built-in solver: ignored", stacklevel=3
         )
         return None
     try:
@@ -44,8 +43,7 @@ def _load_outside(point: EntryPoint) -> Solver | None:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         warnings.warn(
-            f"solver plug-in '{point.name}' ({point.value}) could not be loaded ({reason}): ignored",
-            stacklevel=3,
+            f"solver plug-in '{point.name}' ({point.value}) could not be loaded ({reason}): ignored", stacklevel=3
         )
         return None
     return solver

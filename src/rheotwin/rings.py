@@ -8,20 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem import Basis, LinearForm
 from skfem.quadrature import get_quadrature
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from rheotwin.meshing.cells import Mesh
 
 ON_AXIS = 1e-9
 """Share of the largest radius below which a point lies on the axis."""
 
 
-def on_axis(points: Array) -> NDArray[np.bool_]:
+def on_axis(points: Array) -> Flags:
     """Tell which points (n, 2) [m] lie on the axis."""
     return np.asarray(np.abs(points[:, 0]) <= ON_AXIS * points[:, 0].max())
 
@@ -35,7 +33,7 @@ def require_half_plane(points: Array, place: str) -> None:
         )
 
 
-def ring_volumes(mesh: Any) -> Array:
+def ring_volumes(mesh: Mesh) -> Array:
     """Return the volume of each cell's ring [m3], negative where the cell is inverted."""
     points, weights = get_quadrature(mesh.elem.refdom, 3)  # r is linear on a cell, and so is det of a quad
     mapping = mesh.mapping()
@@ -48,7 +46,7 @@ def _ring(v: Any, w: Any) -> Any:
     return 2.0 * np.pi * w.x[0] * v
 
 
-def corner_volumes(mesh: Any) -> Array:
+def corner_volumes(mesh: Mesh) -> Array:
     """Return each node's share of the rings [m3]: int N_i 2 pi r dA."""
     return np.asarray(_ring.assemble(Basis(mesh, mesh.elem(), intorder=4)))
 

@@ -85,10 +85,6 @@ def grid_topology(problem: Problem) -> GridTopology:
     )
 
 
-def _solver_version(solver: Solver) -> str:
-    return str(getattr(solver, "version", rheotwin.__version__))
-
-
 def scene_as_run(scene: Scene) -> dict[str, Any]:
     """Return the scene's data with its files named absolutely, so that a record can be resumed from anywhere."""
     data: dict[str, Any] = scene.model_dump(mode="json")
@@ -102,12 +98,12 @@ def scene_as_run(scene: Scene) -> dict[str, Any]:
 
 
 def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: Simulation) -> Manifest:
-    stable = simulation.stable_step
+    stable, version = simulation.stable_step, str(getattr(solver, "version", rheotwin.__version__))
     return Manifest(
         title=problem.scene.title,
         scene=scene_as_run(problem.scene),
         case=problem.scene.case,
-        solver=SolverInfo(name=solver.name, version=_solver_version(solver), options=options.model_dump(mode="json")),
+        solver=SolverInfo(name=solver.name, version=version, options=options.model_dump(mode="json")),
         mesh=_mesh_info(problem),
         step=StepInfo(size=simulation.step_size, stable=stable if np.isfinite(stable) else None),
         statistics=simulation.statistics(),

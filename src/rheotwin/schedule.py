@@ -46,11 +46,7 @@ def plan(scene: Scene) -> list[Stop]:
     probes = _regular(output.probe_interval, duration) if output.probe_interval else frames
     checkpoints = _regular(output.checkpoint_interval, duration)[1:] if output.checkpoint_interval else []
     kinds: dict[float, set[str]] = {}
-    for kind, times in (
-        ("frame", [*frames, duration]),
-        ("probe", [*probes, duration]),
-        ("checkpoint", checkpoints),
-    ):
+    for kind, times in (("frame", [*frames, duration]), ("probe", [*probes, duration]), ("checkpoint", checkpoints)):
         for time in times:
             kinds.setdefault(round(time, 12), set()).add(kind)
     return [Stop(time, "frame" in kind, "probe" in kind, "checkpoint" in kind) for time, kind in sorted(kinds.items())]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.problem import ProblemBody
 from rheotwin.scene import Where
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SIDES: dict[str, tuple[str, float]] = {
     "left": ("x", 0.0),
@@ -40,6 +40,11 @@ def select_nodes(where: Where, points: Array, regions: dict[str, Indices], place
             "[m]; move the selection into it"
         )
     return chosen
+
+
+def node_at(body: ProblemBody, at: Sequence[float]) -> int:
+    """Return the number, among the nodes of all bodies, of the node of a body closest to a point of its rest shape."""
+    return body.first_node + nearest_node(body.mesh.p.T, np.asarray(at))
 
 
 def nearest_node(points: Array, target: Array) -> int:

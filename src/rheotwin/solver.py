@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import Fault, InputFaults, RheotwinError
 from rheotwin.materials import Law, is_incompressible
@@ -17,11 +17,8 @@ from rheotwin.problem import Problem
 from rheotwin.scene.contact import KEYS_OF_LAW
 from rheotwin.scene.faults import option_faults
 
-Array = NDArray[np.float64]
-
 RUNAWAY = 100.0
 """A node further from its rest position than this many body diagonals counts as diverged."""
-
 
 ALL_CELLS = frozenset({"line", "triangle", "quad", "tet", "hex"})
 ALL_LAWS = frozenset({"elastic", "voigt", "maxwell", "three-element", "generalized-voigt", "generalized-maxwell"})
@@ -98,7 +95,7 @@ class Capabilities:
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))
         return hanging + [
-            Fault(place, f"{value!r} is beyond this solver, which does {_listed(able)}")
+            Fault(place, f"{value!r} is beyond this solver, which does {', '.join(map(str, sorted(able))) or 'none'}")
             for place, value, able in asked
             if value not in able
         ]
@@ -130,10 +127,6 @@ def tool_poses(problem: Problem, simulation: Simulation) -> Array:
     if own is not None:
         return np.asarray(own(), dtype=np.float64)
     return np.array([tool.motion.at(simulation.time) for tool in problem.tools]).reshape(-1, POSE_SIZE)
-
-
-def _listed(names: frozenset[Any]) -> str:
-    return ", ".join(str(name) for name in sorted(names)) or "none"
 
 
 @runtime_checkable

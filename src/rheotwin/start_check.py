@@ -5,28 +5,15 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.integrate import cumulative_trapezoid
 
-from rheotwin.constraints.tools import (
-    CENTER,
-    PLANE,
-    REFERENCE,
-    RigidTool,
-    tool_gaps,
-    turning_reach,
-)
+from rheotwin.arrays import Array
+from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, tool_gaps, turning_reach
 from rheotwin.meshing import smallest_surface_edge
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 TOUCHING = 1e-6
 """A tool deeper inside than this share of a body's size at the start is worth a warning."""
-
-
 MOST_PARTS = 64
 """Parts a default step is divided into, at most, for the sake of fast tools."""
 CLOSE = 0.9
@@ -104,13 +91,11 @@ def divided_for_fast_tools(problem: Problem, usual: float) -> float:
 
 def _edge_and_speed(tool: RigidTool, problem: Problem) -> tuple[float, float]:
     """Return the smallest edge [m] of the surfaces a tool may touch and the largest speed [m/s] of its own surface."""
-    bodies = [body for body in problem.bodies if np.any(_of_body(tool.candidates, body))]
+    bodies = [
+        body for body in problem.bodies if np.isin(tool.candidates, np.arange(body.nodes.start, body.nodes.stop)).any()
+    ]
     smallest = min((smallest_surface_edge(body.mesh) for body in bodies), default=np.inf)
     return smallest, max(_top_speed(tool, problem.extent), _driven_speed(tool, problem))
-
-
-def _of_body(nodes: Indices, body: ProblemBody) -> NDArray[np.bool_]:
-    return np.asarray((nodes >= body.nodes.start) & (nodes < body.nodes.stop))
 
 
 def _top_speed(tool: RigidTool, extent: float) -> float:
@@ -139,6 +124,8 @@ def _driven_speed(tool: RigidTool, problem: Problem) -> float:
     times = times[times >= 0.0]
     rates = np.array([force.at(time) for time in times]) * tool.drive.inverse_masses
     start = np.where(tool.drive.free, tool.drive.velocity, 0.0)
+    from scipy.integrate import cumulative_trapezoid  # loads much that few runs need
+
     velocities = start + cumulative_trapezoid(rates, times, axis=0, initial=0.0)
     way = np.linalg.norm(cumulative_trapezoid(velocities, times, axis=0, initial=0.0)[:, :3], axis=1)
     gaps, _ = tool_gaps(tool, 0.0, padded(problem.points)[tool.candidates])

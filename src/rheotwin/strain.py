@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from skfem import Basis, ElementVector
 
-from rheotwin.meshing.cells import MESH_TYPES
+from rheotwin.arrays import Array, Indices
+from rheotwin.meshing.cells import MESH_TYPES, Mesh
 from rheotwin.tensors import INDEX_PAIRS
-
-Array = NDArray[np.float64]
 
 CENTRE_RULES: dict[str, tuple[Array, Array]] = {
     "line": (np.array([[0.5]]), np.array([1.0])),
@@ -44,7 +42,7 @@ def strain_operator(basis: Basis, *, axisymmetric: bool = False) -> csr_matrix:
     radius = np.asarray(basis.global_coordinates())[0] if axisymmetric else None
     rows, columns, values = [], [], []
 
-    def enter(slot: int, dof: NDArray[np.int64], value: Any) -> None:
+    def enter(slot: int, dof: Indices, value: Any) -> None:
         rows.append((first + slot).ravel())
         columns.append(np.repeat(dof, points))
         values.append(np.broadcast_to(value, (elements, points)).ravel())
@@ -100,7 +98,7 @@ class VertexStrain:
         return found
 
 
-def vertex_strain(mesh: Any, cell: str, *, out_of_plane: float = 0.0) -> VertexStrain:
+def vertex_strain(mesh: Mesh, cell: str, *, out_of_plane: float = 0.0) -> VertexStrain:
     """Return the strain of a mesh of linear cells."""
     element = ElementVector(MESH_TYPES[cell].elem())
     rule = CENTRE_RULES.get(cell)

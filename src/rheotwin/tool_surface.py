@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rheotwin.build_tools import bar_axes
+from rheotwin.arrays import Array, Indices
+from rheotwin.build_tools import bar_axes, polygon_corners, surface_triangles
 from rheotwin.constraints.tools import AXIS, HALF, RADIUS, REFERENCE, RigidTool
 from rheotwin.problem import Problem
 from rheotwin.record import ToolSurface
+from rheotwin.scene.tools import BarTool, BoxTool, CylinderTool, MeshTool, PrismTool, SphereTool, ToolSpec
 from rheotwin.tensors import padded
-from rheotwin.tool_files import polygon_corners, surface_triangles
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ROUND_CORNERS = 48
 """Corners of a drawn circle."""
@@ -29,7 +25,7 @@ class DrawnTool:
 
     tool: RigidTool
     points: Array
-    faces: Ints
+    faces: Indices
 
     def posed(self, pose: Array, bodies: Array) -> ToolSurface:
         """Return the surface in a pose (4,) [m, m, m, rad], whatever the positions (N, 3) [m] of the bodies."""
@@ -86,18 +82,18 @@ def drawn_tools(problem: Problem) -> list[DrawnTool | DrawnPlane]:
     return [_drawn(problem.scene.tools[tool.name], tool, problem) for tool in problem.tools]
 
 
-def _drawn(spec: Any, tool: RigidTool, problem: Problem) -> DrawnTool | DrawnPlane:
+def _drawn(spec: ToolSpec, tool: RigidTool, problem: Problem) -> DrawnTool | DrawnPlane:
     if spec.shape == "plane":
         axes = bar_axes(tool.geometry[REFERENCE : REFERENCE + 3], problem.dimension)
         return DrawnPlane(tool, axes, padded(problem.points), 0.3 * problem.extent, 0.03 * problem.extent)
     return DrawnTool(tool, *_DRAWN[spec.shape](spec, tool, problem))
 
 
-def _polygon(corners: Array) -> tuple[Array, Ints]:
+def _polygon(corners: Array) -> tuple[Array, Indices]:
     return corners, np.array([len(corners), *range(len(corners))], dtype=np.int64)
 
 
-def _extruded(outline: Array, along: Array) -> tuple[Array, Ints]:
+def _extruded(outline: Array, along: Array) -> tuple[Array, Indices]:
     """Close an outline (n, 3), moved by `along`, into a prism with n sides and two lids."""
     n = len(outline)
     faces: list[int] = [n, *range(n - 1, -1, -1), n, *range(n, 2 * n)]
@@ -108,7 +104,7 @@ def _extruded(outline: Array, along: Array) -> tuple[Array, Ints]:
 
 def _slab(
     normal: Array, axes: tuple[Array, ...], spans: Sequence[tuple[float, float]], height: float
-) -> tuple[Array, Ints]:
+) -> tuple[Array, Indices]:
     """Draw a working face, from least to largest along each of its axes [m], and a body of some height behind it."""
     back: Array = -height * normal
     low, high = spans[0][0] * axes[0], spans[0][1] * axes[0]
@@ -118,10 +114,9 @@ def _slab(
     return _extruded(np.array([low + near, low + far, high + far, high + near]), back)
 
 
-def _bar(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _bar(spec: BarTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     normal = tool.geometry[REFERENCE : REFERENCE + 3]
-    widths = np.broadcast_to(np.atleast_1d(spec.width), problem.dimension - 1)
-    spans = [(-0.5 * float(width), 0.5 * float(width)) for width in widths]
+    spans = [(-0.5 * width, 0.5 * width) for width in spec.widths(problem.dimension)]
     return _slab(normal, bar_axes(normal, problem.dimension), spans, spec.drawn_height)
 
 
@@ -135,11 +130,7 @@ def _ring(tool: RigidTool, radius: float, corners: int, start: Array) -> Array:
     return np.asarray(radius * (np.cos(turns)[:, None] * first + np.sin(turns)[:, None] * second))
 
 
-def _across(axis: Array) -> Array:
-    return np.asarray(np.eye(3)[int(np.argmin(np.abs(axis)))])
-
-
-def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _sphere(spec: SphereTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     if problem.dimension == 2:
         return _polygon(_ring(tool, spec.radius, ROUND_CORNERS, np.array([1.0, 0.0, 0.0])))
     import pyvista
@@ -148,14 +139,14 @@ def _sphere(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
     return np.asarray(ball.points, dtype=float), np.asarray(ball.faces, dtype=np.int64)
 
 
-def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _rod(spec: CylinderTool | PrismTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     axis = tool.geometry[AXIS : AXIS + 3]
-    if spec.shape == "prism":
+    if isinstance(spec, PrismTool):
         half = np.pi / spec.sides
         start = rotation_about(axis, half) @ tool.geometry[REFERENCE : REFERENCE + 3]
         outline = _ring(tool, float(tool.geometry[RADIUS]) / np.cos(half), spec.sides, start)
     else:
-        outline = _ring(tool, spec.radius, ROUND_CORNERS, _across(axis))
+        outline = _ring(tool, spec.radius, ROUND_CORNERS, np.eye(3)[int(np.argmin(np.abs(axis)))])
     if problem.dimension == 2:
         return _polygon(outline)
     along = np.abs(axis) @ np.ptp(problem.points, axis=0)
@@ -163,7 +154,7 @@ def _rod(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
     return _extruded(outline - 0.5 * length * axis, length * axis)
 
 
-def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _box(spec: BoxTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     axis, first = tool.geometry[AXIS : AXIS + 3], tool.geometry[REFERENCE : REFERENCE + 3]
     a, b, c = tool.geometry[HALF : HALF + 3]
     across = b * np.cross(axis, first)
@@ -171,14 +162,14 @@ def _box(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
     return _polygon(outline) if problem.dimension == 2 else _extruded(outline - c * axis, 2.0 * c * axis)
 
 
-def _mesh(spec: Any, tool: RigidTool, problem: Problem) -> tuple[Array, Ints]:
+def _mesh(spec: MeshTool, tool: RigidTool, problem: Problem) -> tuple[Array, Indices]:
     if problem.dimension == 2:
         return _polygon(padded(polygon_corners(tool.name, problem.scene)))
     vertices, triangles = surface_triangles(tool.name, problem.scene)
     return vertices, np.ascontiguousarray(np.insert(triangles, 0, 3, axis=1)).ravel()
 
 
-_DRAWN = {
+_DRAWN: dict[str, Callable[..., tuple[Array, Indices]]] = {
     "bar": _bar,
     "sphere": _sphere,
     "cylinder": _rod,

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from rheotwin import run
-from rheotwin.cli import compare as verb
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_INTERRUPTED, EXIT_OK
-from rheotwin.observers import Progress
+from rheotwin.observers import Observer, Progress
 from rheotwin.record import open_record
 from rheotwin.run import resume_run
 from rheotwin.validation import write
@@ -93,7 +92,7 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, label: str) -> None:
         def tick(self, run: Any) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(verb, "_watchers", lambda name, quiet: [Pressing(name)] if name == label else [])
+    monkeypatch.setattr("rheotwin.observers.Progress", lambda name: Pressing(name) if name == label else Observer())
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import lame_matrix, mass_matrix, shear_matrix, vector_basis
 from rheotwin.meshing import BoxShape, make_shape
-from rheotwin.observers.probes import probe_columns, probe_values
+from rheotwin.observers.outputs import probe_columns, probe_values
 from rheotwin.observers.protocol import Watched
 from rheotwin.particles import TrussSolver
 from rheotwin.problem import Problem

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.observers.probes import probe_columns, probe_values
+from rheotwin.observers.outputs import probe_columns, probe_values
 from rheotwin.observers.protocol import Watched
 from rheotwin.solver import Simulation
 

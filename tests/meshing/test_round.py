@@ -16,7 +16,7 @@ from rheotwin.meshing import (
     make_shape,
     quality_report,
 )
-from rheotwin.meshing.butterfly import extruded, unit_ball
+from rheotwin.meshing.round import extruded, unit_ball
 
 RADIUS, HEIGHT = 0.7, 1.4
 BUILD: dict[str, tuple[Callable[[int, str], object], float]] = {

@@ -13,7 +13,6 @@ from rheotwin.errors import RheotwinError
 from rheotwin.meshing import (
     BoxShape,
     Mesh,
-    SphereShape,
     boundary_faces,
     boundary_nodes,
     build_mesh,
@@ -23,8 +22,6 @@ from rheotwin.meshing import (
     lattice_edges,
     line,
     make_shape,
-    tet_faces,
-    triangle_edge_signs,
     truss_edges,
 )
 
@@ -62,40 +59,6 @@ def test_element_edges_are_those_of_the_library(solid_mesh: Mesh) -> None:
     assert len(np.unique(edges, axis=0)) == len(edges)
 
 
-def test_boundaries_of_triangle_edges_cancel() -> None:
-    mesh = make_shape(SphereShape(1.0, 5, "triangle"))
-    edges, signs = element_edges(mesh), triangle_edge_signs(mesh)
-    for triangle in range(mesh.t.shape[1]):
-        balance = np.zeros(mesh.p.shape[1], dtype=int)
-        for edge, sign in zip(signs.edge[triangle], signs.sign[triangle], strict=True):
-            start, end = edges[edge][:: int(sign)]
-            balance[start] -= 1
-            balance[end] += 1
-        assert not balance.any()
-        assert set(edges[signs.edge[triangle]].ravel()) == set(mesh.t[:, triangle])
-
-
-def test_inner_edges_run_both_ways_round_their_two_triangles() -> None:
-    mesh = make_shape(BoxShape((1.0, 1.0), (4, 3), pattern="alternating"))
-    signs = triangle_edge_signs(mesh)
-    total = np.bincount(signs.edge.ravel(), weights=signs.sign.ravel())
-    used = np.bincount(signs.edge.ravel())
-    assert np.all(total[used == 2] == 0)
-    assert np.count_nonzero(used == 1) == len(boundary_faces(mesh)) == 14
-
-
-def test_tet_faces_look_away_from_the_opposite_vertex(
-    area_vectors: Callable[[np.ndarray], np.ndarray],
-) -> None:
-    mesh = make_shape(SphereShape(1.0, 4, "tet"))
-    pairs, volumes = tet_faces(mesh), element_measures(mesh)
-    for face in range(4):
-        corners = mesh.p.T[pairs.faces[:, face]]
-        apex = mesh.p.T[pairs.opposite[:, face]]
-        height_times_area = (area_vectors(corners) * (corners[:, 0] - apex)).sum(axis=1)
-        assert height_times_area == pytest.approx(3.0 * volumes, rel=1e-12)
-
-
 def test_lattice_of_a_grid_is_the_26_neighbourhood() -> None:
     mesh = make_shape(BoxShape((2.0, 3.0, 2.0), (2, 3, 2), cell="hex"))
     near = {
@@ -116,11 +79,6 @@ def test_a_truss_of_bare_quads_is_refused(cell: str, remedy: str) -> None:
         truss_edges(make_shape(BoxShape((1.0,) * size, (1,) * size, cell=cell)))
 
 
-def test_wrong_cells_and_second_order_meshes_are_refused() -> None:
-    box = make_shape(BoxShape((1.0, 1.0), (1, 1), cell="quad"))
-    with pytest.raises(RheotwinError, match="needs a mesh of triangle cells, not of quad cells"):
-        triangle_edge_signs(box)
-    with pytest.raises(RheotwinError, match="needs a mesh of tet cells"):
-        tet_faces(box)
+def test_second_order_meshes_are_refused() -> None:
     with pytest.raises(RheotwinError, match="MeshTri2 is not supported: use first-order"):
         cell_kind(MeshTri2())

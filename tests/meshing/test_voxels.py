@@ -29,6 +29,7 @@ from rheotwin.meshing import (
     write_mesh,
 )
 from rheotwin.scene import SphereBody, scene_from_data
+from rheotwin.scene.bodies import mesher_shape
 
 LATTICES = {
     (6, 4, 6): (348, 560, 300, 1208, 628),
@@ -175,5 +176,5 @@ def test_the_mesh_under_voxels_is_of_simplices(cell: str | None, kind: str) -> N
     scene = scene_from_data(data)
     ball_body = scene.bodies["ball"]
     assert isinstance(ball_body, SphereBody)
-    assert ball_body.shape_spec().cell == "tet"
+    assert mesher_shape(ball_body).cell == "tet"
     assert build_problem(scene).bodies[0].cell == kind

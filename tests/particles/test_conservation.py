@@ -12,7 +12,7 @@ import pytest
 from rheotwin.meshing import build_mesh
 from rheotwin.particles.base import ParticleSimulation
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.scene.rotation import Rotation
+from rheotwin.scene.motion import Rotation
 
 SPEED = 0.2
 

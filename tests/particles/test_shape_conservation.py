@@ -10,7 +10,7 @@ import meshio
 import numpy as np
 import pytest
 
-from rheotwin.scene.rotation import Rotation
+from rheotwin.scene.motion import Rotation
 
 ELASTIC = {"model": "elastic", "young": 12.0, "poisson": 0.25}
 THREE = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0, "poisson": 0.25}

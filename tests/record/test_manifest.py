@@ -53,7 +53,7 @@ def test_defaults_say_what_wrote_it_and_when(manifest: Manifest) -> None:
 
 
 def test_environment_names_packages_and_leaves_out_absent_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rheotwin.record.environment.RECORDED_PACKAGES", ("numpy", "no-such-package"))
+    monkeypatch.setattr("rheotwin.record.manifest.RECORDED_PACKAGES", ("numpy", "no-such-package"))
     environment = current_environment()
     assert environment.packages == {"numpy": np.__version__}
     assert environment.threads >= 1

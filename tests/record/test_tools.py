@@ -8,7 +8,7 @@ import pyvista
 
 from rheotwin.errors import RheotwinError
 from rheotwin.record import ToolSurface
-from rheotwin.record.tools import ToolWriter, read_tools
+from rheotwin.record.pvd import ToolWriter, read_tools
 
 
 def plate(name: str, height: float) -> ToolSurface:

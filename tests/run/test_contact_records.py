@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rheotwin.observers import Frames, Watched, probe_columns
-from rheotwin.observers.probes import probe_values
+from rheotwin.observers.outputs import probe_values
 from rheotwin.problem import Problem
 from rheotwin.record import RecordWriter
 from rheotwin.schedule import Stop

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rheotwin.observers import Quiet, Watched
+from rheotwin.observers import Observer, Watched
 from rheotwin.record import open_record
 from rheotwin.run import resume_run
 from rheotwin.schedule import Stop
@@ -28,7 +28,7 @@ def test_a_run_that_failed_before_any_planned_checkpoint_can_be_resumed(
 ) -> None:
     """Multigrid has no earlier solution then to start from."""
 
-    class Fails(Quiet):
+    class Fails(Observer):
         def stop(self, run: Watched, stop: Stop) -> None:
             if stop.time > 0.15:
                 raise MemoryError("no room")

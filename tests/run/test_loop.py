@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rheotwin.build import build_problem
 from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged
 from rheotwin.loop import check_finite, run_loop
-from rheotwin.observers import Quiet, Watched
+from rheotwin.observers import Observer, Watched
 from rheotwin.problem import Problem
 from rheotwin.scene import Scene
 from rheotwin.schedule import Stop, plan
@@ -55,7 +55,7 @@ class Clock:
         raise AssertionError("not asked for")
 
 
-class Diary(Quiet):
+class Diary(Observer):
     """Notes every call in a list shared by several observers."""
 
     def __init__(self, name: str, notes: list[tuple[Any, ...]]) -> None:
@@ -182,7 +182,7 @@ ROD_PROBLEM = build_problem(Scene.model_validate(ROD))
 def test_any_times_are_reached_to_half_a_step_with_any_step(times: list[float], step: float) -> None:
     run, seen = Watched(ROD_PROBLEM, Clock(ROD_PROBLEM, Fraction(step)), 1.0), []
 
-    class Near(Quiet):
+    class Near(Observer):
         def stop(self, run: Watched, stop: Stop) -> None:
             seen.append(stop.time)
             assert abs(run.simulation.time - stop.time) <= step * 0.5 * (1 + 1e-12)
@@ -198,7 +198,7 @@ def test_any_times_are_reached_to_half_a_step_with_any_step(times: list[float], 
 @pytest.mark.parametrize("half", [1.5, 2.5, 3.5, 4.5, 27.5])
 @pytest.mark.parametrize("step", [0.1, 0.3, 1 / 3, 0.007, 1e-3])
 def test_a_time_halfway_between_two_steps_does_not_hold_the_loop_up(half: float, step: float) -> None:
-    class Impatient(Quiet):
+    class Impatient(Observer):
         def tick(self, run: Watched) -> None:
             assert len(run.simulation.calls) < 100, "the loop does not end"  # type: ignore[attr-defined]
 
@@ -211,7 +211,7 @@ def test_a_time_halfway_between_two_steps_does_not_hold_the_loop_up(half: float,
 def test_a_fault_while_writing_is_kept_in_the_manifest(run: Callable[..., Any], tmp_path: Path) -> None:
     from rheotwin.record import load_manifest
 
-    class Clumsy(Quiet):
+    class Clumsy(Observer):
         def stop(self, run: Watched, stop: Stop) -> None:
             if stop.time > 0.15:
                 raise ValueError("a plug-in slipped")
@@ -225,7 +225,7 @@ def test_a_fault_while_writing_is_kept_in_the_manifest(run: Callable[..., Any], 
 def test_every_observer_is_closed_when_one_of_them_fails(problem_with: Callable[..., Problem]) -> None:
     """Else a progress bar would leave the terminal's cursor hidden."""
 
-    class Clumsy(Quiet):
+    class Clumsy(Observer):
         def stop(self, run: Watched, stop: Stop) -> None:
             raise ValueError("slipped")
 

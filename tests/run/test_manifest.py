@@ -15,7 +15,7 @@ import rheotwin
 from rheotwin.build import build_problem
 from rheotwin.fields import NODE_FIELDS
 from rheotwin.meshing import mesh_hash
-from rheotwin.observers import Quiet, Watched, probe_columns
+from rheotwin.observers import Observer, Watched, probe_columns
 from rheotwin.record import load_manifest
 from rheotwin.run import solver_options
 from rheotwin.scene import Scene, scene_from_data
@@ -81,7 +81,7 @@ def test_a_scene_in_other_units_is_recorded_in_si(run: Run) -> None:
 def test_a_running_record_says_so_and_no_later_number_than_its_checkpoint(run: Run, tmp_path: Path) -> None:
     seen = []
 
-    class Look(Quiet):
+    class Look(Observer):
         def stop(self, run: Watched, stop: Stop) -> None:
             manifest = load_manifest(tmp_path / "run")
             seen.append((manifest.status, manifest.step.count))

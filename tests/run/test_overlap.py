@@ -43,7 +43,7 @@ def two_blocks(origin: list[float], *, dimension: int = 2, overlap: str = "refus
 )
 def test_bodies_that_only_touch_are_fine(problem_with: Build, origin: list[float], dimension: int) -> None:
     problem = problem_with(two_blocks(origin, dimension=dimension))
-    assert deepest_overlap(problem) is None
+    assert deepest_overlap(problem.bodies) is None
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_free_body_is_moved_out_by_the_depth(problem_with: Build, dimension:
     # moved a millionth further than it was deep
     np.testing.assert_allclose(moved[second], np.broadcast_to(expected, moved[second].shape), rtol=2e-6, atol=1e-15)
     np.testing.assert_array_equal(problem.bodies[1].mesh.p.T, problem.points[second])
-    assert deepest_overlap(problem) is None
+    assert deepest_overlap(problem.bodies) is None
 
 
 def test_a_corner_in_a_corner_comes_out_along_the_shorter_way(problem_with: Build) -> None:
@@ -175,7 +175,7 @@ def test_the_tree_of_boxes_leaves_no_cut_out(
     fine = {"bodies.block.cells": [12, 7, 5][:dimension], "supports": {}, "forces": {}}
     scene.pop("contact")
     problem = problem_with({**scene, **fine, "bodies.second": bar})
-    found = deepest_overlap(problem)
+    found = deepest_overlap(problem.bodies)
 
     def everywhere(*arguments: Any) -> Tree:
         tree = build_tree(*arguments)
@@ -183,7 +183,7 @@ def test_the_tree_of_boxes_leaves_no_cut_out(
         return tree
 
     monkeypatch.setattr("rheotwin.overlap.build_tree", everywhere)
-    again = deepest_overlap(problem)
+    again = deepest_overlap(problem.bodies)
     assert found is not None
     assert again is not None
     np.testing.assert_array_equal(found.way, again.way)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import EXIT_INTERRUPTED, RheotwinError
-from rheotwin.observers import Quiet, Watched
+from rheotwin.observers import Observer, Watched
 from rheotwin.record import load_manifest, open_record
 from rheotwin.run import resume_run
 
@@ -25,7 +25,7 @@ ADAPTIVE = {"output": {"adaptive": {"shortest": 0.01, "longest": 0.13, "change":
 FINE = {"solvers.fem.step": 5e-4, "solvers.truss.step": 5e-4}
 
 
-class CtrlC(Quiet):
+class CtrlC(Observer):
     """Presses ctrl-C once at the first glance after `time` that is (or is not) on a planned time."""
 
     def __init__(self, time: float, *, on_planned_time: bool, rhythm: float = PLANNED) -> None:

@@ -14,11 +14,11 @@ from scipy.integrate import quad
 from rheotwin.build import build_problem
 from rheotwin.constraints.contact.setup import ToolDrive
 from rheotwin.constraints.motion import Motion
+from rheotwin.divergence import check_tools, own_way
 from rheotwin.errors import EXIT_DIVERGED, Stopped
 from rheotwin.loop import run_loop
 from rheotwin.observers import Watched
 from rheotwin.run import RunRequest, run_scene
-from rheotwin.runaway import check_tools, own_way
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.schedule import plan
 

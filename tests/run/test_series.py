@@ -11,14 +11,14 @@ import pytest
 import pyvista
 
 from rheotwin.fields import NODE_FIELDS, TENSOR_COMPONENTS
-from rheotwin.observers import Quiet, Watched
+from rheotwin.observers import Observer, Watched
 from rheotwin.record import array_units, open_record
 from rheotwin.schedule import Stop
 
 Run = Callable[..., tuple[Path, Any]]
 
 
-class Copies(Quiet):
+class Copies(Observer):
     """Keeps what the simulation said at every frame."""
 
     def __init__(self) -> None:

@@ -13,10 +13,13 @@ from rheotwin.record import open_record
 from rheotwin.run import Outcome, RunRequest, run_scene
 from rheotwin.scene import scene_from_data
 
-SCENE = """
+RUBBER = """
 schema = 1
 dimension = 2
 duration = 0.2
+[output]
+interval = 0.05
+probe_interval = 0.05
 [laws.rubber]
 model = "voigt"
 young = 20000.0
@@ -24,10 +27,14 @@ poisson = 0.25
 viscosity = 30.0
 [bodies.block]
 shape = "box"
-size = [0.1, 0.01]
-cells = [6, 1]
 law = "rubber"
 density = 300.0
+"""
+"""What both scenes below begin with; the size of the block follows."""
+
+SCENE = f"""{RUBBER}
+size = [0.1, 0.01]
+cells = [6, 1]
 [contact]
 law = "exact"
 [tools.left]
@@ -41,26 +48,11 @@ normal = [-1.0, 0.0]
 [tools.right.motion]
 times = [0.0, 0.1, 0.2]
 displacement = [[0.0, 0.0], [-0.12, 0.0], [-0.12, 0.0]]
-[output]
-interval = 0.05
-probe_interval = 0.05
 """
 
-PRESS = """
-schema = 1
-dimension = 2
-duration = 0.2
-[laws.rubber]
-model = "voigt"
-young = 20000.0
-poisson = 0.25
-viscosity = 30.0
-[bodies.block]
-shape = "box"
+PRESS = f"""{RUBBER}
 size = [0.2, 0.1]
 cells = [4, 2]
-law = "rubber"
-density = 300.0
 [tools.bottom]
 shape = "plane"
 center = [0.0, 0.0]
@@ -72,9 +64,6 @@ normal = [0.0, -1.0]
 [tools.top.motion]
 times = [0.0, 0.1, 0.2]
 displacement = [[0.0, 0.0], [0.0, -0.15], [0.0, -0.15]]
-[output]
-interval = 0.05
-probe_interval = 0.05
 """
 
 

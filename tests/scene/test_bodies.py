@@ -11,6 +11,7 @@ import pytest
 
 from rheotwin.meshing.shapes import BoxShape, CylinderShape, GridShape, LShape, SphereShape, make_shape
 from rheotwin.scene import FileBody, Scene
+from rheotwin.scene.bodies import mesher_shape
 
 ScenesFrom = Callable[[dict[str, Any]], Scene]
 COMMON = {"law": "dough", "density": 2.0}
@@ -33,15 +34,15 @@ def test_defaults_follow_the_dimension(body_of: Callable[..., Any]) -> None:
 
 def test_what_the_mesher_gets(body_of: Callable[..., Any]) -> None:
     box = body_of({}, shape="box", size=[8.0, 3.0], cells=[4, 2], pattern="alternating")
-    assert box.shape_spec() == BoxShape(size=(8.0, 3.0), cells=(4, 2), cell="triangle", pattern="alternating")
+    assert mesher_shape(box) == BoxShape(size=(8.0, 3.0), cells=(4, 2), cell="triangle", pattern="alternating")
     grid = body_of({}, shape="grid", coordinates=[[0.0, 1.0, 3.0], [0.0, 1.0]], cell="quad")
-    assert grid.shape_spec() == GridShape(coordinates=((0.0, 1.0, 3.0), (0.0, 1.0)), cell="quad", pattern=None)
+    assert mesher_shape(grid) == GridShape(coordinates=((0.0, 1.0, 3.0), (0.0, 1.0)), cell="quad", pattern=None)
     cylinder = body_of(SPACE, shape="cylinder", radius=1.0, height=2.0, cells=[4, 3], cell="hex")
-    assert cylinder.shape_spec() == CylinderShape(radius=1.0, height=2.0, cells=(4, 3), cell="hex")
+    assert mesher_shape(cylinder) == CylinderShape(radius=1.0, height=2.0, cells=(4, 3), cell="hex")
     disc = body_of({}, shape="sphere", radius=1.0, cells=4)
-    assert disc.shape_spec() == SphereShape(radius=1.0, cells=4, cell="triangle")
+    assert mesher_shape(disc) == SphereShape(radius=1.0, cells=4, cell="triangle")
     corner = body_of({}, shape="l-shape", size=[2.0, 2.0], cells=[4, 4], cut=[1.0, 1.0])
-    assert corner.shape_spec() == LShape(
+    assert mesher_shape(corner) == LShape(
         size=(2.0, 2.0), cells=(4, 4), cut=(1.0, 1.0), cell="triangle", pattern="se-nw"
     )
 
@@ -54,7 +55,7 @@ def test_the_mesher_accepts_every_default(body_of: Callable[..., Any]) -> None:
             {"shape": "sphere", "radius": 1.0, "cells": 4},
             {**corner, "size": [2.0] * dimension, "cells": [2] * dimension},
         ):
-            assert make_shape(body_of(changes, **spec).shape_spec()).p.shape[0] == dimension
+            assert make_shape(mesher_shape(body_of(changes, **spec))).p.shape[0] == dimension
 
 
 def test_rotation_turns_right_handed(body_of: Callable[..., Any]) -> None:

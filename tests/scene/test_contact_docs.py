@@ -11,7 +11,7 @@ from rheotwin.build import build_problem
 from rheotwin.constraints.tools import BOX, CYLINDER
 from rheotwin.scene import ContactSpec, DriveSpec, MeshTool, ToolMotion, parse_scene
 from rheotwin.scene.base import SceneModel
-from rheotwin.scene.forces import PunchSpec
+from rheotwin.scene.boundary import PunchSpec
 from rheotwin.solver import ALL_CONTACT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contact.md").read_text()

@@ -11,7 +11,7 @@ import pytest
 
 from rheotwin.build import build_problem
 from rheotwin.errors import InputFaults, RheotwinError
-from rheotwin.observers.probes import probe_columns
+from rheotwin.observers.outputs import probe_columns
 from rheotwin.scene import Scene, scene_from_data
 
 BOX = {"shape": "box", "size": [100.0, 100.0], "cells": [2, 2], "law": "gel", "mass": 1.0}

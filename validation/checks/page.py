@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from rheotwin.record.environment import current_environment
+from rheotwin.record.manifest import current_environment
 from rheotwin.validation.chart_style import Plot
 from rheotwin.validation.checks.outcome import Verification
 from rheotwin.validation.report import ROW_FILTERS, describe, own_svg, page_environment

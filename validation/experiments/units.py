@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rheotwin.scene.base import SceneModel
-from rheotwin.scene.units import SI_VALUE
+from rheotwin.scene.quantities import SI_VALUE
 
 GRAVITY = 9.80665
 """What a gram or kilogram weighs where forces are given in gf or kgf [m/s2]."""

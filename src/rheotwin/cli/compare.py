@@ -97,7 +97,9 @@ def execute(args: argparse.Namespace) -> int:
     cases = _cases(scene, args.cases)
     settings = parse_settings(args.set)
     references = None if args.references is None else load_validation(args.references)
-    _check_settings(settings, solvers)
+    for solver in settings:
+        if solver not in solvers:
+            raise RheotwinError(f"--set {solver}.…: the solvers compared are {', '.join(solvers)}")
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
     # All are checked before the first one runs, so that a fault in the last solver costs no time.
@@ -131,12 +133,6 @@ def _cases(scene: Scene, text: str | None) -> list[str | None]:
         example = ",".join(list(scene.case_names)[:2]) or "elastic,viscoplastic"
         return [scene.with_case(name).case for name in _names(text, "--cases", "case", example)]
     return list(scene.case_names) or [None]
-
-
-def _check_settings(settings: dict[str, dict[str, Any]], solvers: list[str]) -> None:
-    for solver in settings:
-        if solver not in solvers:
-            raise RheotwinError(f"--set {solver}.…: the solvers compared are {', '.join(solvers)}")
 
 
 def _check_output(output: Path, *, overwrite: bool, go_on: bool) -> None:
@@ -242,10 +238,10 @@ def _kept(task: Task, quiet: bool) -> bool:
 
 
 def _carry_out(task: Task, quiet: bool) -> Outcome:
-    from rheotwin.observers import told_of_compiling
+    from rheotwin.observers import Progress, told_of_compiling
     from rheotwin.run import resume_run, run_scene
 
-    watchers = _watchers(task.label, quiet)
+    watchers = [] if quiet else [Progress(task.label)]
     with nullcontext() if quiet else told_of_compiling():
         if task.action == "resume":
             outcome = resume_run(task.request.folder, observers=watchers)
@@ -264,11 +260,3 @@ def _how_to_go_on(finished: list[str], tasks: list[Task]) -> str:
         f"{len(finished)} of {len(tasks)} runs are finished{done}; "
         "give the same command with --continue to keep them and go on with the rest"
     )
-
-
-def _watchers(label: str, quiet: bool) -> list[Any]:
-    if quiet:
-        return []
-    from rheotwin.observers import Progress
-
-    return [Progress(label)]

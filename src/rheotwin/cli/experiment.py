@@ -108,7 +108,10 @@ def _about(record: ExperimentRecord) -> dict[str, Any]:
         "body": f"{body.shape}, {' x '.join(f'{edge:.4g}' for edge in body.size)} m",
         "mass_kg": body.mass,
         "points": record.points,
-        "frames": [f"t = {frame.time:.6g} s: {_frame(frame)}" for frame in record.frames],
+        "frames": [
+            f"t = {frame.time:.6g} s: {len(frame.points)} {'tracked points' if frame.rest is not None else 'points'}"
+            for frame in record.frames
+        ],
         "path": _rows(record.path),
         "force": _rows(record.force),
         "volume": _rows(record.volume),
@@ -117,10 +120,6 @@ def _about(record: ExperimentRecord) -> dict[str, Any]:
         "notes": record.notes,
         "limits": list(record.limits),
     }
-
-
-def _frame(frame: Any) -> str:
-    return f"{len(frame.points)} {'tracked points' if frame.rest is not None else 'points'}"
 
 
 def _rows(course: Any) -> str:

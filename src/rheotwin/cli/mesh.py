@@ -7,9 +7,13 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError, nearest_name
+
+if TYPE_CHECKING:
+    from rheotwin.arrays import Indices
+    from rheotwin.meshing import Mesh, MeshSummary
 
 NAME = "mesh"
 HELP = "report quality and topology of a mesh file or of a scene's bodies, or convert a mesh"
@@ -20,9 +24,9 @@ class NamedMesh:
     """One mesh to report on, with its named groups."""
 
     name: str
-    mesh: Any
-    regions: dict[str, Any] = field(default_factory=dict)
-    cell_regions: dict[str, Any] = field(default_factory=dict)
+    mesh: Mesh
+    regions: dict[str, Indices] = field(default_factory=dict)
+    cell_regions: dict[str, Indices] = field(default_factory=dict)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +44,8 @@ def execute(args: argparse.Namespace) -> int:
     """Report on every mesh of the source, convert it if asked; return the exit code."""
     from rheotwin.meshing import summarise
 
-    _check_bound(args.min_quality)
+    if args.min_quality is not None and not 0.0 <= args.min_quality <= 1.0:
+        raise RheotwinError(f"--min-quality {args.min_quality:g}: quality lies between 0 and 1")
     _check_target(args.to, overwrite=args.overwrite)
     meshes = _scene_meshes(args) if args.source.suffix.lower() == ".toml" else _file_mesh(args)
     if args.to is not None:
@@ -62,13 +67,12 @@ def execute(args: argparse.Namespace) -> int:
     for summary in poor:
         element, quality = summary.quality.worst[0]
         print(
-            f"{summary.name}: element {element} has quality {quality:.4f}, below {args.min_quality:g}",
-            file=sys.stderr,
+            f"{summary.name}: element {element} has quality {quality:.4f}, below {args.min_quality:g}", file=sys.stderr
         )
     return EXIT_FALLS_SHORT if poor else EXIT_OK
 
 
-def _report(args: argparse.Namespace, summaries: list[Any], poor: list[Any]) -> dict[str, Any]:
+def _report(args: argparse.Namespace, summaries: list[MeshSummary], poor: list[MeshSummary]) -> dict[str, Any]:
     return {
         "source": str(args.source),
         "written": None if args.to is None else str(args.to),
@@ -104,11 +108,6 @@ def _scene_meshes(args: argparse.Namespace) -> list[NamedMesh]:
         names = [args.body]
     found = [(name, body_mesh(scene, name)) for name in names]
     return [NamedMesh(name, mesh, regions) for name, (mesh, regions) in found]
-
-
-def _check_bound(bound: float | None) -> None:
-    if bound is not None and not 0.0 <= bound <= 1.0:
-        raise RheotwinError(f"--min-quality {bound:g}: quality lies between 0 and 1")
 
 
 def _check_target(target: Path | None, *, overwrite: bool) -> None:

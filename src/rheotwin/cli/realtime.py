@@ -20,10 +20,7 @@ HELP = "find the largest truss body that holds 100 Hz, 1 kHz and 10 kHz on this 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--rates",
-        metavar="HZ",
-        default="100,1000,10000",
-        help="update rates [Hz], with commas; default: %(default)s",
+        "--rates", metavar="HZ", default="100,1000,10000", help="update rates [Hz], with commas; default: %(default)s"
     )
     parser.add_argument(
         "--extras",

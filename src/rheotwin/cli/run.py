@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tomllib
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,9 @@ from rheotwin.errors import RheotwinError
 
 if TYPE_CHECKING:
     from rheotwin.loop import Outcome
+    from rheotwin.observers import Observer
     from rheotwin.problem import Problem
+    from rheotwin.run import Announce
     from rheotwin.solver import Simulation
 
 NAME = "run"
@@ -132,7 +135,7 @@ def _refuse_changes(args: argparse.Namespace) -> None:
         raise RheotwinError(f"--resume continues a record as it was started: leave --{given[0]} out")
 
 
-def _run(args: argparse.Namespace, watchers: list[Any], announce: Any) -> tuple[Path, Outcome]:
+def _run(args: argparse.Namespace, watchers: Sequence[Observer], announce: Announce) -> tuple[Path, Outcome]:
     from rheotwin.run import RunRequest, run_scene
     from rheotwin.scene import load_scene
 

@@ -66,7 +66,9 @@ def _option(field: Any) -> dict[str, Any]:
 
 def _allowed(field: Any) -> str:
     """Say what values an option takes: its choices, or a kind of value with its bounds."""
-    kinds = [kind for kind in _alternatives(field.annotation) if kind is not type(None)]
+    kind = field.annotation
+    alternatives = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    kinds = [kind for kind in alternatives if kind is not type(None)]
     said = ", ".join(word for kind in kinds for word in _kind(kind))
     bounds = [
         f"{words} {getattr(mark, key):g}"
@@ -75,10 +77,6 @@ def _allowed(field: Any) -> str:
         if getattr(mark, key, None) is not None
     ]
     return " ".join([said, " and ".join(bounds)]).strip()
-
-
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
 
 
 def _kind(kind: Any) -> list[str]:

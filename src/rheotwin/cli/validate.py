@@ -141,7 +141,7 @@ def _run(
     try:
         return verify(
             checks,
-            watch=_say_nothing if args.quiet else _announce,
+            watch=(lambda check: None) if args.quiet else _announce,
             kept=known,
             note=note,
             jobs=args.jobs,
@@ -179,7 +179,3 @@ def _announce(check: Check) -> None:
     """Say on a terminal what is being computed; the line is overwritten by the next one."""
     if sys.stderr.isatty():
         print(f"\r\x1b[2K{check.reference} {check.title}", end="\r", file=sys.stderr, flush=True)
-
-
-def _say_nothing(check: Check) -> None:
-    """Stay silent."""

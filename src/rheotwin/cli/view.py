@@ -17,15 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("record", type=Path, help="record folder")
     parser.add_argument("--field", default="displacement", help="nodal field that colours the bodies")
     parser.add_argument(
-        "--frame",
-        type=int,
-        default=None,
-        help="frame to show (negative: from the end); default: all, with a slider",
+        "--frame", type=int, default=None, help="frame to show (negative: from the end); default: all, with a slider"
     )
     parser.add_argument(
-        "--screenshot",
-        type=Path,
-        help="write a PNG of one frame (default: the last) instead of opening a window",
+        "--screenshot", type=Path, help="write a PNG of one frame (default: the last) instead of opening a window"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing picture")
 

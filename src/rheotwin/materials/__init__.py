@@ -1,12 +1,8 @@
 """Material laws: how stress follows strain, in one channel form for finite elements and edges alike."""
 
-from rheotwin.materials.channel import Channel
-from rheotwin.materials.conversion import maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
-from rheotwin.materials.elastic import Elastic
-from rheotwin.materials.friction_three_element import FrictionThreeElement
-from rheotwin.materials.generalized_maxwell import GeneralizedMaxwell
-from rheotwin.materials.generalized_voigt import GeneralizedVoigt
+from rheotwin.materials.channel import Channel, maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
 from rheotwin.materials.law import (
+    EdgeNetwork,
     Law,
     complex_modulus,
     creep_function,
@@ -15,18 +11,18 @@ from rheotwin.materials.law import (
     is_incompressible,
     relaxation_function,
 )
-from rheotwin.materials.maxwell import Maxwell
+from rheotwin.materials.linear import Elastic, GeneralizedMaxwell, GeneralizedVoigt, Maxwell, ThreeElement, Voigt
 from rheotwin.materials.moduli import Moduli, Modulus
-from rheotwin.materials.network import EdgeNetwork
-from rheotwin.materials.nonlinear_three_element import NonlinearThreeElement
-from rheotwin.materials.slider import Slider
-from rheotwin.materials.slider_three_element import SliderThreeElement
-from rheotwin.materials.softening import Softening
-from rheotwin.materials.softening_channel import SofteningChannel
-from rheotwin.materials.softening_three_element import SofteningThreeElement
-from rheotwin.materials.tabulated import Tabulated
-from rheotwin.materials.three_element import ThreeElement
-from rheotwin.materials.voigt import Voigt
+from rheotwin.materials.nonlinear import (
+    FrictionThreeElement,
+    NonlinearThreeElement,
+    Slider,
+    SliderThreeElement,
+    Softening,
+    SofteningChannel,
+    SofteningThreeElement,
+    Tabulated,
+)
 from rheotwin.materials.voigt_chain import VoigtChain
 
 __all__ = [

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.materials.spectrum import Spectrum, chain_of_spectrum, spectrum_of_chain
-from rheotwin.materials.voigt_chain import VoigtChain
+from rheotwin.materials.voigt_chain import INDISTINGUISHABLE, Spectrum, VoigtChain, chain_of_spectrum, spectrum_of_chain
 
 SAME_TIME = 1e-12
 """Relaxation times this close (relative) differ by rounding only and belong to one arm."""
@@ -151,13 +152,13 @@ class Channel:
         kept = [arm for arm in arms if arm[0]]
         return replace(self, strengths=tuple(g for g, _ in kept), times=tuple(tau for _, tau in kept))
 
-    def relaxation(self, t: ArrayLike) -> NDArray[np.float64]:
+    def relaxation(self, t: ArrayLike) -> Array:
         """Regular part of r(t) [Pa] at times t [s]; the delta at t = 0 weighs `viscosity`. Zero for t < 0."""
         times = np.asarray(t, dtype=float)
         decays = np.exp(-np.maximum(times, 0.0)[..., None] / np.array(self.times))
         return np.where(times < 0, 0.0, self.equilibrium + decays @ np.array(self.strengths))
 
-    def ramp(self, t: ArrayLike, rate: float = 1.0) -> NDArray[np.float64]:
+    def ramp(self, t: ArrayLike, rate: float = 1.0) -> Array:
         """Stress [Pa] at times t [s] under constant strain rate [1/s] from rest (at t = 0: the value at 0+).
 
         s = rate (g_inf t + sum g_a tau_a (1 - exp(-t/tau_a)) + eta)
@@ -168,7 +169,7 @@ class Channel:
         arms = -np.expm1(-elapsed[..., None] / taus) @ (np.array(self.strengths) * taus)
         return np.where(times < 0, 0.0, rate * (self.equilibrium * elapsed + arms + self.viscosity))
 
-    def creep(self, t: ArrayLike) -> NDArray[np.float64]:
+    def creep(self, t: ArrayLike) -> Array:
         """Strain under unit step stress [1/Pa] at times t [s], in closed form through the Voigt chain."""
         moduli = (self.equilibrium, *self.strengths, self.viscosity)
         if self.is_zero:
@@ -207,3 +208,45 @@ def _require_one_sign(*constants: float) -> None:
             f"parts in series have constants of both signs ({listed}) and would not relax (a Lame constant "
             "can be negative): choose the modulus bulk, shear or young"
         )
+
+
+def voigt_chain_to_maxwell_bank(ks: Sequence[float], bs: Sequence[float]) -> Channel:
+    """Bank of a chain with springs ks [Pa] and dashpots bs [Pa s]; units of equal rate count as one unit.
+
+    g_inf = 1/sum(1/k_i), eta = 1/sum(1/b_i), relaxation rates r_j between the k_i/b_i; for n = 2
+    r = (k1 + k2)/(b1 + b2) and g = (k1 b2 - k2 b1)^2/((b1 + b2)^2 (k1 + k2)).
+    """
+    return Channel.voigt_chain(ks, bs)
+
+
+def maxwell_bank_to_voigt_chain(channel: Channel) -> VoigtChain:
+    """Chain of a bank, ordered by rising k/b: zeros of Z(s) are -k_i/b_i, and b_i = Z'(-k_i/b_i).
+
+    A bank that no chain gives back (a zero strength, equal times, moduli of mixed sign, units that cannot be
+    told apart) is refused.
+    """
+    _require_invertible(channel)
+    chain = chain_of_spectrum(channel.spectrum())
+    for lower, upper in pairwise(chain.rates):
+        if upper - lower < INDISTINGUISHABLE * lower:
+            raise RheotwinError(
+                f"two Voigt units share the rate k/b = {lower:g} 1/s and cannot be told apart: use one unit less"
+            )
+    return chain
+
+
+def _require_invertible(channel: Channel) -> None:
+    if channel.is_zero:
+        raise RheotwinError("a channel that carries no stress is no Voigt chain: give it a modulus")
+    if min(channel.equilibrium, *channel.strengths, channel.viscosity) < 0:
+        raise RheotwinError("a bank with a negative modulus is no Voigt chain: give moduli of zero or above")
+    for arm, strength in enumerate(channel.strengths, start=1):
+        if strength == 0:
+            raise RheotwinError(
+                f"arm {arm} of the bank has strength 0 (two units of equal k/b act as one), so it names no "
+                "Voigt unit: drop that arm"
+            )
+    times = sorted(channel.times)
+    for shorter, longer in pairwise(times):
+        if longer - shorter <= SAME_TIME * longer:
+            raise RheotwinError(f"two arms of the bank share the relaxation time {longer:g} s: merge them into one arm")

@@ -1,17 +1,50 @@
-"""What every material law offers, and the functions that serve all of them."""
+"""What every material law offers, the functions that serve all of them, and the edge a law makes."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials.channel import Channel
 from rheotwin.materials.moduli import Moduli, Modulus
-from rheotwin.materials.network import EdgeNetwork
+
+
+@dataclass(frozen=True)
+class EdgeNetwork:
+    """Force of an edge, tension positive: f = K dd + sum_a kappa_a z_a + eta ldot, z_a' = ldot - A_a z_a.
+
+    dd is the extension [m] and ldot its rate [m/s]; `stiffness` K and `arm_stiffness` kappa_a [N/m],
+    `arm_rate` A_a [1/s], `viscosity` eta [N s/m]. The states z_a [m] start at 0 (rest).
+    """
+
+    stiffness: float
+    arm_stiffness: tuple[float, ...]
+    arm_rate: tuple[float, ...]
+    viscosity: float
+
+    @classmethod
+    def from_channel(cls, channel: Channel, *, section: float = 1.0, length: float = 1.0) -> EdgeNetwork:
+        """Network of an edge, cross section [m2] and rest length [m]: kappa = g section/length, A = 1/tau."""
+        edge = channel.scaled(section / length)
+        return cls(edge.equilibrium, edge.strengths, tuple(1 / tau for tau in edge.times), edge.viscosity)
+
+    def force(self, extension: ArrayLike, rate: ArrayLike, arms: ArrayLike) -> Array:
+        """Tension [N] at extension [m] and its rate [m/s]; the last axis of `arms` holds the z_a [m]."""
+        stretched = np.asarray(arms, dtype=float) @ np.array(self.arm_stiffness)
+        elastic = self.stiffness * np.asarray(extension, dtype=float)
+        return np.asarray(elastic + stretched + self.viscosity * np.asarray(rate, dtype=float))
+
+    def advance(self, arms: ArrayLike, rate: ArrayLike, step: float) -> Array:
+        """Arm states [m] after a step h [s] of constant rate [m/s]: z exp(-A h) + ldot (1 - exp(-A h))/A."""
+        rates = np.array(self.arm_rate)
+        decayed = np.exp(-rates * step) * np.asarray(arms, dtype=float)
+        return np.asarray(decayed - np.expm1(-rates * step) / rates * np.asarray(rate, dtype=float)[..., None])
 
 
 @runtime_checkable
@@ -36,12 +69,12 @@ class Law(Protocol):
         ...
 
 
-def relaxation_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> NDArray[np.float64]:
+def relaxation_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> Array:
     """Regular part of the relaxation function [Pa] at times t [s] (the delta at 0 is left out)."""
     return law.channel(modulus).relaxation(t)
 
 
-def creep_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> NDArray[np.float64]:
+def creep_function(law: Law, t: ArrayLike, modulus: Modulus = "young") -> Array:
     """Strain under unit step stress [1/Pa] at times t [s]."""
     return law.channel(modulus).creep(t)
 

@@ -1,10 +1,8 @@
 """Observers of a run: progress, frames, probes, checkpoints."""
 
-from rheotwin.observers.checkpoints import Checkpoints
-from rheotwin.observers.frames import Frames, LastFrame
-from rheotwin.observers.probes import Probes, probe_columns
+from rheotwin.observers.outputs import Checkpoints, Frames, LastFrame, Probes, probe_columns
 from rheotwin.observers.progress import Progress, told_of_compiling
-from rheotwin.observers.protocol import Observer, Quiet, Watched
+from rheotwin.observers.protocol import Observer, Watched
 
 __all__ = [
     "Checkpoints",
@@ -13,7 +11,6 @@ __all__ = [
     "Observer",
     "Probes",
     "Progress",
-    "Quiet",
     "Watched",
     "probe_columns",
     "told_of_compiling",

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
 from rheotwin.kernels.cache import listening
-from rheotwin.observers.protocol import Quiet, Watched
+from rheotwin.observers.protocol import Observer, Watched
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def told_of_compiling() -> Iterator[None]:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-class Progress(Quiet):
+class Progress(Observer):
     """Draws on standard error, so that standard output stays clean; silent when that is no terminal."""
 
     def __init__(self, label: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from rheotwin.problem import Problem
 from rheotwin.schedule import Stop
@@ -19,8 +18,11 @@ class Watched:
     duration: float
 
 
-class Observer(Protocol):
-    """Called by the run loop; `tick` comes often, `stop` at every planned output time."""
+class Observer:
+    """Called by the run loop; whoever needs only some of the hooks leaves the others, which do nothing.
+
+    `tick` comes often, `stop` at every planned output time.
+    """
 
     def start(self, run: Watched) -> None:
         """Prepare; the simulation stands at its first (or resumed) time."""
@@ -33,19 +35,3 @@ class Observer(Protocol):
 
     def finish(self, run: Watched, *, status: str, message: str) -> None:
         """Close; `status` is complete, interrupted, diverged or failed."""
-
-
-class Quiet:
-    """An observer that does nothing: the ones that only need some of the hooks start from it."""
-
-    def start(self, run: Watched) -> None:
-        """Do nothing."""
-
-    def tick(self, run: Watched) -> None:
-        """Do nothing."""
-
-    def stop(self, run: Watched, stop: Stop) -> None:
-        """Do nothing."""
-
-    def finish(self, run: Watched, *, status: str, message: str) -> None:
-        """Do nothing."""

@@ -1,20 +1,16 @@
 """Records: the folder every run leaves behind, and the way back from it."""
 
 from rheotwin.record.checkpoint import load_checkpoint
-from rheotwin.record.environment import current_environment
 from rheotwin.record.folder import check_output_folder
 from rheotwin.record.grid import CellKind, GridTopology, ToolSurface
 from rheotwin.record.manifest import (
-    SCHEMA_VERSION,
     BodyInfo,
-    EnvironmentInfo,
-    FieldInfo,
     Manifest,
     MeshInfo,
     SeriesFormat,
     SolverInfo,
-    Status,
     StepInfo,
+    current_environment,
     describe_fields,
     load_manifest,
     save_manifest,
@@ -24,11 +20,8 @@ from rheotwin.record.vtu import array_units
 from rheotwin.record.writer import RecordWriter
 
 __all__ = [
-    "SCHEMA_VERSION",
     "BodyInfo",
     "CellKind",
-    "EnvironmentInfo",
-    "FieldInfo",
     "GridTopology",
     "Manifest",
     "MeshInfo",
@@ -36,7 +29,6 @@ __all__ = [
     "RecordWriter",
     "SeriesFormat",
     "SolverInfo",
-    "Status",
     "StepInfo",
     "ToolSurface",
     "array_units",

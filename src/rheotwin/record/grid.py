@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.record.manifest import FieldInfo
 
+if TYPE_CHECKING:
+    pass
+
 CellKind = Literal["line", "triangle", "quad", "tet", "hex"]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VTK_CELL_TYPES: dict[CellKind, int] = {"line": 3, "triangle": 5, "quad": 9, "tet": 10, "hex": 12}
 """VTK's number of each cell kind."""
@@ -37,9 +38,9 @@ class GridTopology:
     `points` the number of nodes.
     """
 
-    cells: Ints
+    cells: Indices
     cell_kind: CellKind
-    body: Ints
+    body: Indices
     points: int
 
     def __post_init__(self) -> None:
@@ -50,7 +51,7 @@ class GridTopology:
                 f"got {self.cells.shape}"
             )
 
-    def vtk_cells(self) -> Ints:
+    def vtk_cells(self) -> Indices:
         """Return the cells (n_cells, nodes_per_cell) with nodes in VTK's order."""
         return np.ascontiguousarray(self.cells[:, VTK_NODE_ORDER[self.cell_kind]], dtype=np.int64)
 
@@ -63,11 +64,11 @@ class ToolSurface:
     """
 
     name: str
-    points: Floats
-    faces: Ints
+    points: Array
+    faces: Indices
 
 
-def topology_from_vtk(vtk_cells: Ints, *, vtk_type: int, body: Ints, points: int) -> GridTopology:
+def topology_from_vtk(vtk_cells: Indices, *, vtk_type: int, body: Indices, points: int) -> GridTopology:
     """Return the topology of cells (n_cells, nodes_per_cell) numbered in VTK's order."""
     kinds = {number: kind for kind, number in VTK_CELL_TYPES.items()}
     if vtk_type not in kinds:
@@ -80,7 +81,7 @@ def topology_from_vtk(vtk_cells: Ints, *, vtk_type: int, body: Ints, points: int
 
 def checked_frame(
     positions: Any, fields: Mapping[str, Any], *, points: int, expected: Mapping[str, FieldInfo]
-) -> tuple[Floats, dict[str, Floats]]:
+) -> tuple[Array, dict[str, Array]]:
     """Return positions (N, 3) [m] and every expected field as (N, components), or say which one is wrong."""
     _check_names(fields, expected)
     arrays = {name: np.asarray(fields[name], dtype=np.float64) for name in expected}
@@ -104,6 +105,16 @@ def _check_names(given: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         )
 
 
-def _check_shape(what: str, array: Floats, shape: tuple[int, int]) -> None:
+def _check_shape(what: str, array: Array, shape: tuple[int, int]) -> None:
     if array.shape != shape:
         raise RheotwinError(f"frame: {what} must have the shape {shape}, the solver gave {array.shape}")
+
+
+def time_tolerance(time: float) -> float:
+    """Return the difference [s] below which two times are the same: 1e-12 max(1, |t|)."""
+    return 1e-12 * max(1.0, abs(time))
+
+
+def is_repeated(time: float, last: float | None) -> bool:
+    """Return whether `time` is the one already written; a restart writes its first frame a second time."""
+    return last is not None and abs(time - last) <= time_tolerance(last)

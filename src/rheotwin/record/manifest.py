@@ -7,8 +7,11 @@ it holds, even when the run was killed.
 from __future__ import annotations
 
 import json
+import os
+import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +30,20 @@ MANIFEST_NAME = "manifest.json"
 
 Status = Literal["running", "complete", "interrupted", "diverged", "failed"]
 SeriesFormat = Literal["pvd", "vtkhdf"]
+RECORDED_PACKAGES = (
+    "rheotwin",
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-fem",
+    "meshio",
+    "pyvista",
+    "vtk",
+    "pydantic",
+    "h5py",
+    "pypardiso",
+)
+"""Packages whose versions may change a result or a file; those absent are left out."""
 
 
 def _plain(value: Any) -> Any:
@@ -185,3 +202,25 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise RheotwinError(f"{path}: not a manifest (a JSON object is expected); run the scene again")
     return data
+
+
+def current_environment(*, threads: int | None = None) -> EnvironmentInfo:
+    """Describe this process; `threads` defaults to the processors it may use."""
+    packages = {}
+    for name in RECORDED_PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return EnvironmentInfo(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages=packages,
+        threads=threads if threads is not None else _available_processors(),
+    )
+
+
+def _available_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

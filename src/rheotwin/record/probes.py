@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
-from rheotwin.record.grid import Floats
-from rheotwin.record.series import is_repeated, time_tolerance
+from rheotwin.record.grid import is_repeated, time_tolerance
 
 TIME_COLUMN = "time"
 TIME_UNIT = "s"
@@ -26,7 +26,7 @@ TIME_UNIT = "s"
 class ProbeTable:
     """The probes of a record: values over time by column name, and their units."""
 
-    values: dict[str, Floats]
+    values: dict[str, Array]
     units: dict[str, str]
 
 
@@ -41,7 +41,7 @@ class ProbeWriter:
     @classmethod
     def create(cls, path: Path, units: Mapping[str, str]) -> ProbeWriter:
         """Start a table with the header "time [s],name [unit],..."."""
-        units = _with_time_first(units)
+        units = {TIME_COLUMN: TIME_UNIT, **{name: unit for name, unit in units.items() if name != TIME_COLUMN}}
         atomic.write_text(path, _row([f"{name} [{unit}]" for name, unit in units.items()]))
         return cls(path, tuple(units)[1:], None)
 
@@ -74,10 +74,6 @@ class ProbeWriter:
 def read_probes(path: Path) -> ProbeTable:
     """Read a table; a last row that was cut off is left out."""
     return _parse(path, _complete_rows(path))
-
-
-def _with_time_first(units: Mapping[str, str]) -> dict[str, str]:
-    return {TIME_COLUMN: TIME_UNIT, **{name: unit for name, unit in units.items() if name != TIME_COLUMN}}
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.record.checkpoint import load_checkpoint, newest_checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME
-from rheotwin.record.grid import Floats, GridTopology, Ints
+from rheotwin.record.grid import GridTopology
 from rheotwin.record.manifest import Manifest, load_manifest
 from rheotwin.record.probes import ProbeTable, read_probes
-from rheotwin.record.pvd_series import PvdSeriesReader
-from rheotwin.record.series import SeriesReader
+from rheotwin.record.pvd import PvdSeriesReader
 from rheotwin.record.vtkhdf import HdfSeriesReader
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ class Record:
 
     folder: Path
     manifest: Manifest
-    series: SeriesReader
+    series: PvdSeriesReader | HdfSeriesReader
 
     @property
-    def times(self) -> Floats:
+    def times(self) -> Array:
         """Times of the frames [s]."""
         return self.series.times
 
@@ -44,11 +44,11 @@ class Record:
         """Return the rigid tools of one frame, None where none were stored."""
         return self.series.tools(self._checked(index))
 
-    def positions(self, index: int) -> Floats:
+    def positions(self, index: int) -> Array:
         """Return the current positions (N, 3) [m] of one frame."""
         return self.series.positions(self._checked(index))
 
-    def field(self, name: str) -> Floats:
+    def field(self, name: str) -> Array:
         """Return one field over all frames (frames, N, components), in its unit of the manifest."""
         known = self.manifest.fields
         if name not in known:
@@ -68,7 +68,7 @@ class Record:
         return values
 
     @cached_property
-    def rest_positions(self) -> Floats:
+    def rest_positions(self) -> Array:
         """Rest positions (N, 3) [m]: current positions minus displacement of the first frame."""
         if "displacement" not in self.manifest.fields:
             raise RheotwinError(
@@ -81,12 +81,12 @@ class Record:
         self._checked(0)
         return self.series.topology()
 
-    def cells(self) -> Ints:
+    def cells(self) -> Indices:
         """Return the cells (n_cells, nodes_per_cell), nodes in scikit-fem's order."""
         return self.topology().cells
 
     @property
-    def probes(self) -> dict[str, Floats]:
+    def probes(self) -> dict[str, Array]:
         """Probe values over time by name; "time" is among them."""
         return self._table.values
 
@@ -122,6 +122,5 @@ def open_record(folder: Path | str) -> Record:
     """Open the record in `folder` for reading; it may still be running."""
     folder = Path(folder)
     manifest = load_manifest(folder)
-    series: SeriesReader
-    series = PvdSeriesReader(folder) if manifest.format == "pvd" else HdfSeriesReader(folder)
-    return Record(folder=folder, manifest=manifest, series=series)
+    read = PvdSeriesReader if manifest.format == "pvd" else HdfSeriesReader
+    return Record(folder=folder, manifest=manifest, series=read(folder))

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
 from rheotwin.record.folder import HDF_NAME
-from rheotwin.record.grid import VTK_CELL_TYPES, Floats, GridTopology, ToolSurface, topology_from_vtk
+from rheotwin.record.grid import VTK_CELL_TYPES, GridTopology, ToolSurface, time_tolerance, topology_from_vtk
 from rheotwin.record.manifest import FieldInfo
-from rheotwin.record.series import time_tolerance
 from rheotwin.record.vtu import BODY_ARRAY, FrameGrid
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class HdfSeriesWriter:
         """Time [s] of the last frame, None before the first."""
         return float(self._times[self._count - 1]) if self._count else None
 
-    def write(self, time: float, positions: Floats, fields: Mapping[str, Floats], tools: Sequence[ToolSurface]) -> None:
+    def write(self, time: float, positions: Array, fields: Mapping[str, Array], tools: Sequence[ToolSurface]) -> None:
         """Add the frame at `time` [s]; the tools are left out."""
         with self._guarded():
             atomic.reserve(self._path, self._end(), self._frame_bytes + _MARGIN)
@@ -139,7 +139,7 @@ class HdfSeriesReader:
             self._units = {name: str(data.attrs.get("units", "")) for name, data in root["PointData"].items()}
 
     @property
-    def times(self) -> Floats:
+    def times(self) -> Array:
         """Times of the frames [s]."""
         return self._times
 
@@ -158,11 +158,11 @@ class HdfSeriesReader:
         """Return the cells, nodes in scikit-fem's order."""
         return self._topology
 
-    def positions(self, index: int) -> Floats:
+    def positions(self, index: int) -> Array:
         """Return the current positions (N, 3) [m] of one frame."""
         return self._rows("Points", index)
 
-    def values(self, index: int, name: str) -> Floats:
+    def values(self, index: int, name: str) -> Array:
         """Return one field (N, components) of one frame."""
         return self._rows(f"PointData/{name}", index)
 
@@ -178,7 +178,7 @@ class HdfSeriesReader:
         """Return None: this format does not hold tools."""
         return None
 
-    def _rows(self, name: str, index: int) -> Floats:
+    def _rows(self, name: str, index: int) -> Array:
         size = self._topology.points
         with self._opened() as root:
             rows = np.array(root[name][index * size : (index + 1) * size], dtype=np.float64)

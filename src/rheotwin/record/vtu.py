@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.fields import TENSOR_COMPONENTS
-from rheotwin.record.grid import VTK_CELL_TYPES, Floats, GridTopology, topology_from_vtk
+from rheotwin.record.grid import VTK_CELL_TYPES, GridTopology, topology_from_vtk
 from rheotwin.record.manifest import FieldInfo
 
 if TYPE_CHECKING:
@@ -36,23 +37,23 @@ class FrameGrid:
         from vtkmodules.vtkCommonCore import vtkPoints
 
         self.grid = _vtk_cells(topology)
-        self._time, time = _wrapped(np.zeros(1), TIME_ARRAY, "s")
-        self._positions, positions = _wrapped(np.zeros((topology.points, 3)), "Points", "m")
+        self._time, time = shared_array(np.zeros(1), TIME_ARRAY, "s")
+        self._positions, positions = shared_array(np.zeros((topology.points, 3)), "Points", "m")
         self._points = vtkPoints()
         self._points.SetData(positions)
         self.grid.SetPoints(self._points)
-        self._body, body = _wrapped(topology.body.astype(np.int64), BODY_ARRAY, "1")
+        self._body, body = shared_array(topology.body.astype(np.int64), BODY_ARRAY, "1")
         self.grid.GetCellData().AddArray(body)
         self.grid.GetFieldData().AddArray(time)
-        self._values: dict[str, Floats] = {}
+        self._values: dict[str, Array] = {}
         self._arrays = [time, positions]
         for name, info in fields.items():
-            self._values[name], array = _wrapped(np.zeros((topology.points, info.components)), name, info.unit)
+            self._values[name], array = shared_array(np.zeros((topology.points, info.components)), name, info.unit)
             _name_components(array, info.components)
             self.grid.GetPointData().AddArray(array)
             self._arrays.append(array)
 
-    def fill(self, time: float, positions: Floats, fields: Mapping[str, Floats]) -> None:
+    def fill(self, time: float, positions: Array, fields: Mapping[str, Array]) -> None:
         """Set the time [s], the positions (N, 3) [m] and all fields (N, components)."""
         self._time[0] = time
         self._positions[...] = positions
@@ -129,10 +130,7 @@ def topology_of(grid: pyvista.UnstructuredGrid) -> GridTopology:
     """Return the topology stored in a frame, nodes in scikit-fem's order."""
     cells = np.asarray(grid.cell_connectivity).reshape(grid.n_cells, -1)
     return topology_from_vtk(
-        cells,
-        vtk_type=int(grid.celltypes[0]),
-        body=np.asarray(grid.cell_data[BODY_ARRAY]),
-        points=grid.n_points,
+        cells, vtk_type=int(grid.celltypes[0]), body=np.asarray(grid.cell_data[BODY_ARRAY]), points=grid.n_points
     )
 
 
@@ -169,6 +167,25 @@ def quiet_vtk() -> Iterator[None]:
         vtkObject.SetGlobalWarningDisplay(shown)
 
 
+def shared_array(values: Any, name: str, unit: str | None) -> tuple[Any, Any]:
+    """Return a numpy array and the VTK array, with name and unit, that shares its memory."""
+    array = _vtk_array(values, deep=False)
+    array.SetName(name)
+    if unit is not None:
+        set_unit(array, unit)
+    return values, array
+
+
+def cell_array(cells: Sequence[Indices]) -> Any:
+    """Return cells of any numbers of nodes as VTK keeps them."""
+    from vtkmodules.vtkCommonDataModel import vtkCellArray
+
+    offsets = np.cumsum([0, *(len(cell) for cell in cells)], dtype=np.int64)
+    array = vtkCellArray()
+    array.SetData(_vtk_array(offsets, deep=True), _vtk_array(np.concatenate([*cells, offsets[:0]]), deep=True))
+    return array
+
+
 def _vtk_cells(topology: GridTopology) -> Any:
     from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkUnstructuredGrid
 
@@ -185,14 +202,6 @@ def _vtk_array(values: Any, *, deep: bool) -> Any:
 
     convert: Any = numpy_support.numpy_to_vtk
     return convert(values, deep=deep)
-
-
-def _wrapped(values: Any, name: str, unit: str) -> tuple[Any, Any]:
-    """Return the numpy array and the VTK array, with name and unit, that shares its memory."""
-    array = _vtk_array(values, deep=False)
-    array.SetName(name)
-    set_unit(array, unit)
-    return values, array
 
 
 def _name_components(array: Any, components: int) -> None:

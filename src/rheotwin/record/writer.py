@@ -9,17 +9,14 @@ from typing import Any
 
 from rheotwin.record import atomic, checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME, new_record_folder
-from rheotwin.record.grid import GridTopology, ToolSurface, checked_frame
+from rheotwin.record.grid import GridTopology, ToolSurface, checked_frame, is_repeated
 from rheotwin.record.manifest import MANIFEST_NAME, Manifest, SeriesFormat, load_manifest, save_manifest
 from rheotwin.record.probes import ProbeWriter
-from rheotwin.record.pvd_series import PvdSeriesWriter
-from rheotwin.record.series import SeriesWriter, is_repeated
+from rheotwin.record.pvd import PvdSeriesWriter
 from rheotwin.record.vtkhdf import HdfSeriesWriter
 
-_SERIES_WRITERS: dict[SeriesFormat, type[PvdSeriesWriter] | type[HdfSeriesWriter]] = {
-    "pvd": PvdSeriesWriter,
-    "vtkhdf": HdfSeriesWriter,
-}
+SeriesWriter = PvdSeriesWriter | HdfSeriesWriter
+_SERIES_WRITERS: dict[SeriesFormat, type[SeriesWriter]] = {"pvd": PvdSeriesWriter, "vtkhdf": HdfSeriesWriter}
 
 
 class RecordWriter:
@@ -66,11 +63,7 @@ class RecordWriter:
         return self._manifest
 
     def write_frame(
-        self,
-        time: float,
-        positions: Any,
-        fields: Mapping[str, Any],
-        tools: Sequence[ToolSurface] = (),
+        self, time: float, positions: Any, fields: Mapping[str, Any], tools: Sequence[ToolSurface] = ()
     ) -> None:
         """Add a frame: time [s], current positions (N, 3) [m], the manifest's fields (N, k) or (N,).
 

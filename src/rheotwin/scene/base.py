@@ -1,11 +1,17 @@
-"""The ground every table of a scene file stands on: frozen, nothing unknown, nothing guessed."""
+"""What all tables of a scene file are made of: frozen models that refuse unknown keys, and plain numbers and names."""
 
 from __future__ import annotations
 
+import ast
+from functools import cache
+from inspect import cleandoc, getsource
+from itertools import pairwise
+from textwrap import dedent
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
-from pydantic_core import PydanticKnownError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError
 
 NAME_PATTERN = r"^[A-Za-z0-9_-]+$"
 NAME_RULE = "names use letters, digits, '-' and '_' only"
@@ -32,4 +38,44 @@ Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 class SceneModel(BaseModel):
     """One table of a scene file; attribute docstrings become the descriptions of the JSON schema."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, serialize_by_alias=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe every field by its docstring."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, field in cls.model_fields.items():
+            said = field_description(cls, name)
+            if said and (field.alias or name) in properties:
+                properties[field.alias or name]["description"] = said
+        return schema
+
+
+def field_description(model: type[BaseModel], name: str) -> str | None:
+    """Return what a field says of itself, or the docstring below it in the class that declares it.
+
+    Sources are read when somebody asks, not when the model is made, which every run would wait for.
+    """
+    own = model.model_fields[name].description
+    if own is not None:
+        return own
+    owner = next((base for base in model.__mro__ if name in base.__dict__.get("__annotations__", {})), model)
+    return _attribute_docstrings(owner).get(name)
+
+
+@cache
+def _attribute_docstrings(model: type) -> dict[str, str]:
+    """Return the docstrings that stand below the annotated attributes of a class; none where there is no source."""
+    try:
+        source = getsource(model)
+    except (OSError, TypeError):
+        return {}
+    (definition,) = ast.parse(dedent(source)).body
+    assert isinstance(definition, ast.ClassDef)
+    found = {}
+    for above, below in pairwise(definition.body):
+        match above, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = cleandoc(text)
+    return found

@@ -1,17 +1,105 @@
-"""Checks across the tables of a scene: names that must exist, what must fit the dimension and duration."""
+"""The readable part of a scene that may have faults, and the checks that need more than one of its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
+from re import match
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from rheotwin.errors import Fault, nearest_name
-from rheotwin.scene.base import Dimension, SceneModel
-from rheotwin.scene.bodies import FileBody
-from rheotwin.scene.contact import ContactKeys
-from rheotwin.scene.draft import REFERRING, Draft
-from rheotwin.scene.walk import axis_faults
-from rheotwin.scene.where import Where
+from rheotwin.scene.base import NAME_PATTERN, Dimension, SceneModel
+from rheotwin.scene.bodies import BodyBase, BodySpec, FileBody
+from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec, Where
+from rheotwin.scene.contact import ContactKeys, ContactSpec
+from rheotwin.scene.laws import CaseSpec
+from rheotwin.scene.output import OutputSpec
+from rheotwin.scene.quantities import PositiveTime, axis_faults
+from rheotwin.scene.tools import ToolBase, ToolSpec
+
+_DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
+_DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
+_OUTPUT, _CONTACT = TypeAdapter(OutputSpec), TypeAdapter(ContactSpec)
+_ENTRIES: dict[str, TypeAdapter[Any]] = {
+    "bodies": TypeAdapter(BodySpec),
+    "supports": TypeAdapter(SupportSpec),
+    "tools": TypeAdapter(ToolSpec),
+    "forces": TypeAdapter(ForceSpec),
+    "links": TypeAdapter(LinkSpec),
+    "probes": TypeAdapter(ProbeSpec),
+    "cases": TypeAdapter(CaseSpec),
+}
+
+REFERRING = {"bodies": "law", "supports": "body", "forces": "body", "probes": "body"}
+"""Tables that name an entry of another one, and the key they do it by."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What could be read of a scene: names as written, tables that have no fault of their own.
+
+    `references` holds the law of each body and the body of each support, force and probe, faulty tables included.
+    """
+
+    dimension: Dimension | None
+    duration: float | None
+    references: dict[str, dict[str, str]]
+    law_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    bodies: dict[str, BodyBase]
+    supports: dict[str, SupportSpec]
+    tools: dict[str, ToolBase]
+    forces: dict[str, ForceSpec]
+    links: dict[str, LinkSpec]
+    probes: dict[str, ProbeSpec]
+    cases: dict[str, CaseSpec]
+    output: OutputSpec | None
+    contact: ContactSpec | None
+
+
+def _readable(adapter: TypeAdapter[Any], value: Any) -> Any:
+    """Return the validated value, or None if it has a fault (reported where the whole scene is read)."""
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        return None
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a table of the file, empty if it is missing or something else."""
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _references(data: Mapping[str, Any], section: str, key: str) -> dict[str, str]:
+    """Return the name each table of a section refers to by `key`, where it is a name at all."""
+    found = {name: entry.get(key) for name, entry in _table(data, section).items() if isinstance(entry, Mapping)}
+    return {name: value for name, value in found.items() if isinstance(value, str) and match(NAME_PATTERN, value)}
+
+
+def draft_of(data: Mapping[str, Any]) -> Draft:
+    """Read as much as possible of the raw data of a scene."""
+    entries = {
+        section: {
+            name: model
+            for name, value in _table(data, section).items()
+            if (model := _readable(adapter, value)) is not None
+        }
+        for section, adapter in _ENTRIES.items()
+    }
+    return Draft(
+        dimension=_readable(_DIMENSION, data.get("dimension")),
+        duration=_readable(_DURATION, data.get("duration")),
+        references={section: _references(data, section, key) for section, key in REFERRING.items()},
+        law_names=tuple(_table(data, "laws")),
+        body_names=tuple(_table(data, "bodies")),
+        output=_readable(_OUTPUT, data.get("output", {})),
+        contact=None if data.get("contact") is None else _readable(_CONTACT, data["contact"]),
+        **entries,
+    )
 
 
 def _missing(place: str, kind: str, name: str, known: tuple[str, ...]) -> Iterator[Fault]:
@@ -66,8 +154,7 @@ def region_faults(draft: Draft) -> Iterator[Fault]:
         body = draft.bodies.get(body_name)
         if where.region is not None and body is not None and not isinstance(body, FileBody):
             yield Fault(
-                f"{place}.region",
-                f"only bodies from mesh files have named regions, '{body_name}' is made by a shape",
+                f"{place}.region", f"only bodies from mesh files have named regions, '{body_name}' is made by a shape"
             )
 
 

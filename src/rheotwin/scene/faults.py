@@ -11,7 +11,7 @@ from pydantic import Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from rheotwin.errors import Fault, nearest_name
-from rheotwin.scene.base import NAME_RULE, SceneModel
+from rheotwin.scene.base import NAME_RULE, SceneModel, field_description
 from rheotwin.scene.scene import CROSS, Scene
 
 _KINDS = {
@@ -117,8 +117,8 @@ def _unknown_key(name: str, around: Any) -> str:
 
 def _missing_key(name: str, around: Any) -> str:
     model = _model_at(around)
-    known = {} if model is None else {field.alias or key: field for key, field in model.model_fields.items()}
-    description = known[name].description if name in known else None
+    known = {} if model is None else {field.alias or key: key for key, field in model.model_fields.items()}
+    description = field_description(model, known[name]) if model is not None and name in known else None
     return "missing" + (f" ({description.rstrip('.')})" if description else "")
 
 

@@ -10,27 +10,36 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rheotwin.scene.base import Number, SceneModel
-from rheotwin.scene.generalized_laws import GeneralizedMaxwellSpec, GeneralizedVoigtSpec
+from rheotwin.scene.base import Name, Number, SceneModel
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
     DashpotPart,
     DashpotTable,
     PoissonRatio,
+    SliderTable,
+    SofteningTable,
     SpringModuli,
+    SpringPart,
     acts,
     check_pair,
-    dashpot_moduli,
     make_moduli,
     need_poisson,
     poisson_of,
 )
-from rheotwin.scene.quantities import NotNegativeModulus
-from rheotwin.scene.series_parts import SliderTable, SofteningTable
-from rheotwin.scene.units import Quantity
+from rheotwin.scene.quantities import NotNegativeModulus, Quantity
 
 if TYPE_CHECKING:
-    from rheotwin.materials import Elastic, Law, Maxwell, Moduli, SliderThreeElement, Tabulated, Voigt
+    from rheotwin.materials import (
+        Elastic,
+        GeneralizedMaxwell,
+        GeneralizedVoigt,
+        Law,
+        Maxwell,
+        Moduli,
+        SliderThreeElement,
+        Tabulated,
+        Voigt,
+    )
 
 
 def _check_spring(law: SpringModuli, *, may_vanish: bool) -> None:
@@ -65,7 +74,7 @@ class _SpringAndDashpot(SpringModuli):
     """Poisson's ratio of a viscosity given as a number; default: that of the spring."""
 
     def _parts(self, viscosity: float | DashpotTable) -> tuple[Moduli, Moduli]:
-        return make_moduli(self, None), dashpot_moduli(viscosity, self._viscous_poisson())
+        return make_moduli(self, None), make_moduli(viscosity, self._viscous_poisson())
 
     def _viscous_poisson(self) -> float | None:
         return self.viscous_poisson if self.viscous_poisson is not None else poisson_of(self)
@@ -144,7 +153,7 @@ class ThreeElementSpec(_SpringAndDashpot):
         if not acts(self.voigt_viscosity) and (self.softening is not None or not acts(self)):
             raise PydanticCustomError("acts", "`voigt_viscosity` must be greater than 0 beside no spring or softening")
         if self.softening is not None:
-            most = dashpot_moduli(self.series_viscosity, self._viscous_poisson()).young
+            most = make_moduli(self.series_viscosity, self._viscous_poisson()).young
             _check_softening(self.softening.viscosity, most)
         _check_alone(self)
         return self
@@ -154,7 +163,7 @@ class ThreeElementSpec(_SpringAndDashpot):
         from rheotwin import materials
 
         spring, voigt_dashpot = self._parts(self.voigt_viscosity)
-        series_dashpot = dashpot_moduli(self.series_viscosity, self._viscous_poisson())
+        series_dashpot = make_moduli(self.series_viscosity, self._viscous_poisson())
         parts = spring, voigt_dashpot, series_dashpot
         slider = None if self.slider is None else self.slider.slider()
         if self.friction is not None:
@@ -181,6 +190,118 @@ def _check_alone(law: ThreeElementSpec) -> None:
     given = ["seed_printed"] * law.seed_printed + [name for name, change in changes.items() if change is not None]
     if len(given) > 1 and given != ["softening", "slider"]:
         raise PydanticCustomError("alone", f"`{given[0]}` and `{given[1]}` exclude each other: leave one out")
+
+
+class UnitSpec(SpringModuli):
+    """One spring with one dashpot, a member of a generalized law; what is left out is absent."""
+
+    viscosity: DashpotPart = 0.0
+    """Viscosity of the unit's dashpot: a number, or a table of two constants."""
+
+    @model_validator(mode="after")
+    def _constants(self) -> UnitSpec:
+        check_pair(self, young_alone=True, optional=True)
+        return self
+
+    def has_spring(self) -> bool:
+        """Tell whether the unit's spring has any stiffness."""
+        return acts(self)
+
+    def has_dashpot(self) -> bool:
+        """Tell whether the unit's dashpot has any resistance."""
+        return acts(self.viscosity)
+
+
+def _unit_viscous_poisson(unit: UnitSpec, law: GeneralizedVoigtSpec | GeneralizedMaxwellSpec) -> float | None:
+    """Return the Poisson ratio of a unit's dashpot: the law's viscous one, the unit's own or the law's."""
+    own = poisson_of(unit)
+    if law.viscous_poisson is not None:
+        return law.viscous_poisson
+    return own if own is not None else law.poisson
+
+
+def _check_units(law: GeneralizedVoigtSpec | GeneralizedMaxwellSpec) -> None:
+    """Refuse units whose Poisson ratio nobody names."""
+    for index, unit in enumerate(law.units):
+        remedy = f"`poisson` in the law or in units.{index}"
+        if unit.young and unit.poisson is None and law.poisson is None:
+            raise PydanticCustomError("poisson", f"a Poisson ratio is missing: give {remedy}")
+        need_poisson(unit.viscosity, _unit_viscous_poisson(unit, law), remedy)
+
+
+def _unit_moduli(law: GeneralizedVoigtSpec | GeneralizedMaxwellSpec) -> tuple[tuple[Moduli, ...], tuple[Moduli, ...]]:
+    """Return the springs [Pa] and the dashpots [Pa s] of all units."""
+    springs = tuple(make_moduli(unit, law.poisson) for unit in law.units)
+    dashpots = tuple(make_moduli(unit.viscosity, _unit_viscous_poisson(unit, law)) for unit in law.units)
+    return springs, dashpots
+
+
+class GeneralizedVoigtSpec(SceneModel):
+    """Voigt units in a row; a unit without spring is a free dashpot, one without dashpot a free spring."""
+
+    model: Literal["generalized-voigt"]
+    """Kind of law."""
+    units: Annotated[tuple[UnitSpec, ...], Field(min_length=1)]
+    """The units, one table each."""
+    poisson: PoissonRatio | None = None
+    """Poisson's ratio of every part that names none."""
+    viscous_poisson: PoissonRatio | None = None
+    """Poisson's ratio of every viscosity given as a number; default: that of its unit's spring."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> GeneralizedVoigtSpec:
+        _check_units(self)
+        for index, unit in enumerate(self.units):
+            if not unit.has_spring() and not unit.has_dashpot():
+                raise PydanticCustomError("unit", f"units.{index} has neither stiffness nor viscosity; give one")
+        return self
+
+    def law(self) -> GeneralizedVoigt:
+        """Return the material law."""
+        from rheotwin.materials import GeneralizedVoigt
+
+        return GeneralizedVoigt(*_unit_moduli(self))
+
+
+class GeneralizedMaxwellSpec(SceneModel):
+    """Maxwell arms side by side, optionally with a spring and a dashpot beside them (Prony series)."""
+
+    model: Literal["generalized-maxwell"]
+    """Kind of law."""
+    units: Annotated[tuple[UnitSpec, ...], Field(min_length=1)]
+    """The arms, one table each: a spring in series with a dashpot."""
+    equilibrium: SpringPart | None = None
+    """Spring beside the arms: Young's modulus, or a table of two constants."""
+    viscosity: DashpotPart | None = None
+    """Dashpot beside the arms: a viscosity, or a table of two constants."""
+    poisson: PoissonRatio | None = None
+    """Poisson's ratio of every part that names none."""
+    viscous_poisson: PoissonRatio | None = None
+    """Poisson's ratio of every viscosity given as a number; default: that of its arm's spring."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> GeneralizedMaxwellSpec:
+        _check_units(self)
+        for index, unit in enumerate(self.units):
+            if not unit.has_spring() or not unit.has_dashpot():
+                raise PydanticCustomError("unit", f"units.{index} needs a stiffness and a viscosity greater than 0")
+        if self.equilibrium is not None:
+            need_poisson(self.equilibrium, self.poisson, "`poisson`")
+        if self.viscosity is not None:
+            need_poisson(self.viscosity, self._beside_poisson(), "`viscous_poisson` or `poisson`")
+        return self
+
+    def _beside_poisson(self) -> float | None:
+        return self.viscous_poisson if self.viscous_poisson is not None else self.poisson
+
+    def law(self) -> GeneralizedMaxwell:
+        """Return the material law."""
+        from rheotwin.materials import GeneralizedMaxwell
+
+        springs, dashpots = _unit_moduli(self)
+        equilibrium = None if self.equilibrium is None else make_moduli(self.equilibrium, self.poisson)
+        beside = None if self.viscosity is None else make_moduli(self.viscosity, self._beside_poisson())
+        return GeneralizedMaxwell(springs, dashpots, equilibrium=equilibrium, dashpot=beside)
 
 
 class TabulatedSpec(SceneModel):
@@ -218,17 +339,17 @@ class TabulatedSpec(SceneModel):
         """Return the material law."""
         from rheotwin.materials import Tabulated
 
-        return Tabulated(self.strain, self.stress, self.poisson, dashpot_moduli(self.viscosity, self.poisson))
+        return Tabulated(self.strain, self.stress, self.poisson, make_moduli(self.viscosity, self.poisson))
 
 
-BUILT_IN = (
-    ElasticSpec,
-    VoigtSpec,
-    MaxwellSpec,
-    ThreeElementSpec,
-    GeneralizedVoigtSpec,
-    GeneralizedMaxwellSpec,
-    TabulatedSpec,
+_BuiltIn = (
+    ElasticSpec
+    | VoigtSpec
+    | MaxwellSpec
+    | ThreeElementSpec
+    | GeneralizedVoigtSpec
+    | GeneralizedMaxwellSpec
+    | TabulatedSpec
 )
 GROUP = "rheotwin.laws"
 """Entry points of laws from outside: classes like those above, whose `law()` has the `Law` protocol."""
@@ -242,7 +363,7 @@ def _model_of(spec: Any) -> str:
 
 def _laws_from_outside() -> list[Any]:
     """Return the laws that installed packages announce; one that cannot be used is a warning."""
-    found, known = [], {_model_of(spec) for spec in BUILT_IN}
+    found, known = [], {_model_of(spec) for spec in get_args(_BuiltIn)}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             spec = point.load()
@@ -261,15 +382,16 @@ def _laws_from_outside() -> list[Any]:
 
 
 if TYPE_CHECKING:
-    _AnyLaw = (
-        ElasticSpec
-        | VoigtSpec
-        | MaxwellSpec
-        | ThreeElementSpec
-        | GeneralizedVoigtSpec
-        | GeneralizedMaxwellSpec
-        | TabulatedSpec
-    )
+    _AnyLaw = _BuiltIn
 else:
-    _AnyLaw = Union[(*BUILT_IN, *_laws_from_outside())]
+    _AnyLaw = Union[(_BuiltIn, *_laws_from_outside())]
 LawSpec = Annotated[_AnyLaw, Field(discriminator="model")]
+
+
+class CaseSpec(SceneModel):
+    """Which law each body has in this variant; bodies not named keep theirs."""
+
+    laws: dict[Name, Name] = Field(default_factory=dict)
+    """Name of a body -> name of its law."""
+    description: str = ""
+    """One sentence for reports."""

@@ -1,4 +1,4 @@
-"""Reading scenes: from a file, from text, from the data of a record."""
+"""Reading scenes from a file, from text, from the data of a record; the JSON schema of scene files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from pydantic import ValidationError
 
 from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.scene.bodies import FileBody
-from rheotwin.scene.draft import draft_of
+from rheotwin.scene.checks import draft_of
 from rheotwin.scene.faults import field_faults
 from rheotwin.scene.scene import Scene, draft_faults
 from rheotwin.scene.tools import MeshTool
+
+
+def scene_schema() -> dict[str, Any]:
+    """Return the JSON schema of a scene file: descriptions, allowed values, and SI units as `x-unit`."""
+    schema = Scene.model_json_schema(by_alias=True, mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Rheotwin scene"}
 
 
 def _mesh_file_faults(data: Mapping[str, Any], base: Path) -> Iterator[Fault]:
@@ -51,7 +57,8 @@ def parse_scene(text: str, *, base: Path, source: Path | None = None) -> Scene:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise RheotwinError(f"{source or 'scene'}: not a TOML file: {_lowered(str(error))}") from error
+        said = str(error)
+        raise RheotwinError(f"{source or 'scene'}: not a TOML file: {said[:1].lower()}{said[1:]}") from error
     return scene_from_data(data, base=base, source=source)
 
 
@@ -59,10 +66,6 @@ def load_scene(path: str | Path) -> Scene:
     """Return the scene of a TOML file, in SI units."""
     file = Path(path)
     return parse_scene(_text(file), base=file.parent, source=file)
-
-
-def _lowered(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
 
 
 def _text(file: Path) -> str:

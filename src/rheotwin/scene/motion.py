@@ -1,14 +1,28 @@
-"""Motions over time: tables of displacements, linear or eased in between, held outside; tools have velocities, too."""
+"""How bodies and tools are turned, moved over time, and driven by forces."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import cos, sin
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rheotwin.scene.base import SceneModel
-from rheotwin.scene.quantities import Angle, AngularSpeed, Point, Times, Velocity
+from rheotwin.scene.base import AXES, Dimension, Number, SceneModel
+from rheotwin.scene.moduli import number_or_table
+from rheotwin.scene.quantities import (
+    Angle,
+    AngularSpeed,
+    Direction3D,
+    ForceVector,
+    Point,
+    Positive,
+    PositiveMass,
+    Quantity,
+    Times,
+    Velocity,
+)
 
 
 def check_lengths(values: tuple[object, ...] | None, info: ValidationInfo) -> None:
@@ -82,3 +96,101 @@ class ToolMotion(SceneModel):
         rows = self.displacement or self.velocity or ()
         axes = (any(len(row) > axis and row[axis] != 0.0 for row in rows) for axis in range(dimension))
         return (*axes, any(self.angle or self.angular_velocity or ()))
+
+
+FreeComponent = Literal["x", "y", "z", "angle"]
+
+
+class DriveSpec(SceneModel):
+    """A rigid tool with a mass, moved by its weight, a force and what the bodies answer."""
+
+    mass: PositiveMass
+    """Mass of the tool; its centre of mass is `center`."""
+    moment_of_inertia: Annotated[Positive, Quantity("kg m2")] | None = None
+    """About the tool's axis through its centre; needed where `angle` is free."""
+    free: Annotated[tuple[FreeComponent, ...], Field(min_length=1)] = ()
+    """What forces move: axes and `angle`; default: all axes. The rest follows the tool's motion."""
+    times: Times | None = None
+    """Times of the tables of force and moment; default: both are constant, one entry each."""
+    force: Annotated[tuple[ForceVector, ...], Field(min_length=1)] | None = None
+    """Force on the tool at each time, straight in between; default: none beside its weight."""
+    moment: Annotated[tuple[Annotated[Number, Quantity("N m")], ...], Field(min_length=1)] | None = None
+    """Moment about the tool's axis at each time; default: none."""
+    velocity: Velocity = ()
+    """Velocity at the start; default: at rest."""
+    angular_velocity: AngularSpeed = 0.0
+    """Angular velocity about the tool's axis at the start; default: none."""
+
+    @field_validator("force", "moment")
+    @classmethod
+    def _one_for_each_time(cls, values: Any, info: ValidationInfo) -> Any:
+        check_lengths(values, info)
+        if values is not None and info.data.get("times") is None and len(values) > 1:
+            raise PydanticCustomError("times", "several entries need `times`, one for each; give them")
+        return values
+
+    @model_validator(mode="after")
+    def _times_of_something(self) -> DriveSpec:
+        if self.times is not None and self.force is None and self.moment is None:
+            raise PydanticCustomError("times", "`times` without `force` or `moment` is the time of nothing")
+        return self
+
+    def free_components(self, dimension: int) -> tuple[FreeComponent, ...]:
+        """Return what forces move, defaults filled in."""
+        return self.free or AXES[:dimension]
+
+    def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
+        """Yield (key, sentence) for everything that does not exist in this dimension."""
+        free = self.free_components(dimension)
+        for name in free:
+            if name in AXES[dimension:] or (name == "angle" and dimension == 1):
+                yield "free", f"there is no {name} in a {dimension}D scene"
+        if len(set(free)) < len(free):
+            yield "free", "names a component twice"
+        if "angle" in free and self.moment_of_inertia is None:
+            yield "moment_of_inertia", "missing; `angle` is free"
+        if "angle" not in free:
+            for key in ("moment_of_inertia", "moment", "angular_velocity"):
+                if getattr(self, key):
+                    yield key, "has no meaning: `angle` is not among the free components (`free`)"
+        for number, axis in enumerate(AXES[:dimension]):
+            if axis in free:
+                continue
+            if any(len(row) > number and row[number] != 0.0 for row in self.force or ()):
+                yield "force", f"pushes along {axis}, which is not among the free components (`free`)"
+            if len(self.velocity) > number and self.velocity[number] != 0.0:
+                yield "velocity", f"moves {axis}, which is not among the free components (`free`)"
+
+
+class Rotation(SceneModel):
+    """A turn about an axis through the shape's own origin, before it is moved to `origin`."""
+
+    axis: Direction3D
+    """Direction of the axis."""
+    angle: Angle
+    """Angle of the turn, right-handed."""
+
+    def matrix(self) -> tuple[tuple[float, ...], ...]:
+        """Return the rotation matrix c I + s [a]x + (1 - c) a a' (Rodrigues)."""
+        c, s, (x, y, z) = cos(self.angle), sin(self.angle), self.axis
+        skew = ((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0))
+        a = self.axis
+        return tuple(tuple(c * (i == j) + s * skew[i][j] + (1.0 - c) * a[i] * a[j] for j in range(3)) for i in range(3))
+
+
+RotationPart = Annotated[
+    Annotated[Angle, Tag("number")] | Annotated[Rotation, Tag("table")], Discriminator(number_or_table)
+]
+"""A turn as written in a scene file: an angle in 2D, { axis = [..], angle = .. } in 3D."""
+
+
+def rotation_matrix(rotation: float | Rotation | None, dimension: int) -> Any:
+    """Return the matrix of a turn as an array (dimension, dimension)."""
+    import numpy as np
+
+    if rotation is None or dimension == 1:
+        return np.eye(dimension)
+    if isinstance(rotation, Rotation):
+        return np.array(rotation.matrix())
+    c, s = cos(rotation), sin(rotation)
+    return np.array([[c, -s], [s, c]])

@@ -98,10 +98,7 @@ class OutputSpec(SceneModel):
             if interval is None:
                 continue
             if interval > duration and key != "checkpoint_interval":
-                yield (
-                    key,
-                    f"{interval} is longer than the whole run (duration = {duration}); choose a shorter one",
-                )
+                yield (key, f"{interval} is longer than the whole run (duration = {duration}); choose a shorter one")
             if duration / interval > MOST_STOPS:
                 yield (
                     key,
@@ -109,10 +106,7 @@ class OutputSpec(SceneModel):
                     f"{MOST_STOPS}; choose at least {duration / MOST_STOPS:.6g}",
                 )
         if self.times is not None and self.times[-1] > duration:
-            yield (
-                "times",
-                f"the last one, {self.times[-1]}, is after the end of the run (duration = {duration})",
-            )
+            yield ("times", f"the last one, {self.times[-1]}, is after the end of the run (duration = {duration})")
 
     def completed(self, duration: float) -> OutputSpec:
         """Return the output with a rhythm for frames filled in; `duration` in [s]."""

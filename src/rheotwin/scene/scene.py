@@ -23,20 +23,13 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from rheotwin.errors import Fault, RheotwinError, nearest_name
 from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
-from rheotwin.scene.cases import CaseSpec
-from rheotwin.scene.checks import cross_faults
+from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
+from rheotwin.scene.checks import cross_faults, draft_of
 from rheotwin.scene.contact import ContactSpec
-from rheotwin.scene.draft import draft_of
-from rheotwin.scene.forces import ForceSpec
-from rheotwin.scene.laws import LawSpec
-from rheotwin.scene.links import LinkSpec
+from rheotwin.scene.laws import CaseSpec, LawSpec
 from rheotwin.scene.output import OutputSpec
-from rheotwin.scene.probes import ProbeSpec
-from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime
-from rheotwin.scene.supports import SupportSpec
+from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime, Units, to_si
 from rheotwin.scene.tools import ToolSpec
-from rheotwin.scene.units import Units
-from rheotwin.scene.walk import to_si
 
 if TYPE_CHECKING:
     from rheotwin.materials import Law

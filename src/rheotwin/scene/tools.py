@@ -9,10 +9,8 @@ from pydantic import Discriminator, Field, Tag
 
 from rheotwin.scene.base import AXES, Axis, Dimension, Name, SceneModel
 from rheotwin.scene.contact import ToolContactSpec
-from rheotwin.scene.drive import DriveSpec
-from rheotwin.scene.motion import ToolMotion
+from rheotwin.scene.motion import DriveSpec, Rotation, RotationPart, ToolMotion
 from rheotwin.scene.quantities import Angle, Direction, Direction3D, Point, Positive, PositiveLength, Sizes
-from rheotwin.scene.rotation import Rotation, RotationPart
 
 
 class ToolBase(SceneModel):
@@ -81,6 +79,11 @@ class BarTool(ToolBase):
             yield "width", "missing (extent of the working face)"
         if isinstance(self.width, tuple) and dimension != 3:
             yield "width", f"a {dimension}D bar has one width, not two"
+
+    def widths(self, dimension: int) -> tuple[float, ...]:
+        """Return the extent [m] of the working face along each of its axes: none in 1D, one in 2D, two in 3D."""
+        both = self.width if isinstance(self.width, tuple) else (self.width or 0.0,) * 2
+        return both[: dimension - 1]
 
     @property
     def drawn_height(self) -> float:

@@ -1,19 +1,22 @@
-"""Writes a row of numbers over time: tool and support forces, probed nodes, volumes, energies."""
+"""What a run writes into its record: frames of the series, rows of the probe table, checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.meshing import element_measures
-from rheotwin.observers.protocol import Quiet, Watched
+from rheotwin.observers.protocol import Observer, Watched
 from rheotwin.problem import Problem
 from rheotwin.record import RecordWriter
 from rheotwin.rings import ring_volumes
 from rheotwin.schedule import Stop
 from rheotwin.solver import tool_poses
+from rheotwin.tensors import padded
+from rheotwin.tool_surface import drawn_tools
 
 LINK = "link."
 """What the names of links among the reactions begin with: the tension of each of their members."""
@@ -22,6 +25,50 @@ MOMENT = ".moment"
 TURNS = {1: "", 2: "z", 3: "xyz"}
 """Axes a moment can be about."""
 MEASURE_UNITS = {1: "m", 2: "m2", 3: "m3"}
+
+
+@dataclass(frozen=True)
+class LastFrame:
+    """Time [s] and positions (N, 3) [m] of the newest frame."""
+
+    time: float
+    positions: Array
+
+
+class Frames(Observer):
+    """Feeds the record's series; a resumed run with adaptive output needs the last frame written before it."""
+
+    def __init__(self, writer: RecordWriter, last: LastFrame | None = None) -> None:
+        self._writer = writer
+        self._last = last
+
+    def start(self, run: Watched) -> None:
+        """Make the tools' surfaces once."""
+        self._tools = drawn_tools(run.problem)
+
+    def _due(self, run: Watched, positions: Array) -> bool:
+        adaptive = run.problem.scene.output.adaptive
+        if adaptive is None or self._last is None:
+            return True
+        time = run.simulation.time
+        moved = np.linalg.norm(positions - self._last.positions, axis=1).max()
+        overdue = time - self._last.time >= adaptive.longest * (1.0 - 1e-9)
+        return bool(moved >= adaptive.change or overdue or time >= run.duration * (1.0 - 1e-9))
+
+    def stop(self, run: Watched, stop: Stop) -> None:
+        """Write a frame if one is due."""
+        if not stop.frame:
+            return
+        simulation = run.simulation
+        positions = padded(simulation.positions)
+        if not self._due(run, positions):
+            return
+        every = simulation.fields()
+        chosen = {name: every[name] for name in self._writer.manifest.fields}
+        poses = tool_poses(run.problem, simulation)
+        surfaces = [tool.posed(pose, positions) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
+        self._writer.write_frame(simulation.time, positions, chosen, surfaces)
+        self._last = LastFrame(simulation.time, positions)
 
 
 def _tensions(link: str, members: int) -> list[str]:
@@ -79,7 +126,7 @@ def probe_values(run: Watched) -> dict[str, float]:
     return values
 
 
-class Probes(Quiet):
+class Probes(Observer):
     """Feeds the record's probe table."""
 
     def __init__(self, writer: RecordWriter) -> None:
@@ -89,3 +136,28 @@ class Probes(Quiet):
         """Write a row if one is planned."""
         if stop.probe:
             self._writer.write_probe_row(run.simulation.time, probe_values(run))
+
+
+class Checkpoints(Observer):
+    """Feeds the record's checkpoints; an interrupted or completed run can be resumed or extended."""
+
+    def __init__(self, writer: RecordWriter) -> None:
+        self._writer = writer
+
+    def _save(self, run: Watched) -> None:
+        self._writer.write_checkpoint(run.simulation.step_count, run.simulation.save())
+
+    def start(self, run: Watched) -> None:
+        """Save the first state: whatever happens to the run, there is something to resume from."""
+        if run.simulation.step_count == 0:
+            self._save(run)
+
+    def stop(self, run: Watched, stop: Stop) -> None:
+        """Save the state if planned."""
+        if stop.checkpoint:
+            self._save(run)
+
+    def finish(self, run: Watched, *, status: str, message: str) -> None:
+        """Save the last state, unless it has diverged."""
+        if status in ("complete", "interrupted"):
+            self._save(run)

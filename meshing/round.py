@@ -1,4 +1,4 @@
-"""Quadrilateral and hexahedral grids of the unit disc and the unit ball: a rounded core wrapped in rings.
+"""Discs, balls and cylinders: a rounded core of quadrilaterals or hexahedra wrapped in rings.
 
 A square mapped onto a disc flattens its corners to 180 degrees and its corner cells degenerate as it is
 refined. Here only a core is a (rounded) square or cube; rings of cells grow from its boundary to the circle
@@ -7,15 +7,14 @@ or sphere, so the quality stays bounded at every resolution. Boundary vertices l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads
-from rheotwin.meshing.cells import HEX_OF_LABEL, FloatArray, Mesh, build_mesh
-from rheotwin.meshing.split import hexes_to_tets, quads_to_triangles
+from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
+from rheotwin.meshing.cells import HEX_OF_LABEL, Mesh, build_mesh
 from rheotwin.meshing.topology import boundary_faces
 
 CORE_ROUNDING = 0.6
@@ -31,9 +30,9 @@ class CellGrid:
     points (dimension, nodes); cells (vertices, cells) in scikit-fem order; odd (nodes,).
     """
 
-    points: FloatArray
-    cells: npt.NDArray[np.int64]
-    odd: npt.NDArray[np.bool_]
+    points: Array
+    cells: Indices
+    odd: Flags
 
     def mesh(self, cell: str) -> Mesh:
         """Return the grid as a mesh of quads, hexahedra, or the alternating split of them."""
@@ -62,7 +61,7 @@ def unit_ball(cells: int, dimension: int) -> CellGrid:
     return _wrapped(grid, direction, rings) if rings else grid
 
 
-def extruded(grid: CellGrid, heights: FloatArray) -> CellGrid:
+def extruded(grid: CellGrid, heights: Array) -> CellGrid:
     """Return the hexahedra over a quad grid through increasing heights [m]."""
     nodes, layers = grid.points.shape[1], len(heights)
     base = np.tile(grid.points, layers)
@@ -72,7 +71,7 @@ def extruded(grid: CellGrid, heights: FloatArray) -> CellGrid:
     return CellGrid(points, _stacked(lower, lower + nodes), odd)
 
 
-def _ball_map(cube: FloatArray) -> FloatArray:
+def _ball_map(cube: Array) -> Array:
     """Map the cube [-1, 1]^d onto the unit ball: shells onto spheres, with nearly equal angles.
 
     x = q e / |e|, e_i = tan(pi t_i / 4 q), q = max |t_i|.
@@ -80,11 +79,11 @@ def _ball_map(cube: FloatArray) -> FloatArray:
     shell = np.abs(cube).max(axis=0)
     ray = np.tan(0.25 * np.pi * cube / np.where(shell > 0.0, shell, 1.0))
     length = np.linalg.norm(ray, axis=0)
-    mapped: FloatArray = shell * ray / np.where(length > 0.0, length, 1.0)
+    mapped: Array = shell * ray / np.where(length > 0.0, length, 1.0)
     return mapped
 
 
-def _wrapped(core: CellGrid, sphere: FloatArray, rings: int) -> CellGrid:
+def _wrapped(core: CellGrid, sphere: Array, rings: int) -> CellGrid:
     """Grow rings from the boundary of the core straight to its images on the unit circle or sphere."""
     faces = boundary_faces(build_mesh("quad" if len(core.points) == 2 else "hex", core.points, core.cells)).T
     rim, compact = np.unique(faces, return_inverse=True)
@@ -98,10 +97,33 @@ def _wrapped(core: CellGrid, sphere: FloatArray, rings: int) -> CellGrid:
     return CellGrid(np.hstack([core.points, *grown]), np.hstack([core.cells, *shells]), np.concatenate(odd))
 
 
-def _stacked(lower: npt.NDArray[np.int64], upper: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _stacked(lower: Indices, upper: Indices) -> Indices:
     """Join outward oriented edges or quads with their outer copies to quads or hexahedra."""
     if len(lower) == 2:
         return np.stack([lower[0], upper[0], upper[1], lower[1]])
     cells = np.empty((8, lower.shape[1]), dtype=np.int64)
     cells[RING_LABELS] = np.concatenate([lower, upper])
     return cells
+
+
+def cylinder(*, radius: float, height: float, cells: tuple[int, int], cell: str = "tet") -> Mesh:
+    """Return a cylinder of `radius` [m] and `height` [m], of cell "tet" or "hex".
+
+    `cells` are the numbers across the diameter and along the axis.
+    """
+    across, along = cells
+    disc = unit_ball(across, 2)
+    base = replace(disc, points=radius * disc.points)
+    return extruded(base, np.linspace(0.0, height, along + 1)).mesh(cell)
+
+
+def ball(*, radius: float, cells: int, cell: str = "tet") -> Mesh:
+    """Return a ball of `radius` [m] with `cells` across its diameter, of cell "tet" or "hex"."""
+    grid = unit_ball(cells, 3)
+    return replace(grid, points=radius * grid.points).mesh(cell)
+
+
+def disc(*, radius: float, cells: int, cell: str = "triangle") -> Mesh:
+    """Return a disc of `radius` [m] with `cells` across its diameter, of cell "triangle" or "quad"."""
+    grid = unit_ball(cells, 2)
+    return replace(grid, points=radius * grid.points).mesh(cell)
