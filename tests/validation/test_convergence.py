@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rheotwin.validation.convergence import convergence, extrapolated
+from rheotwin.validation.metrics.fits import convergence, extrapolated
 
 
 @pytest.mark.parametrize("order", [0.5, 1.0, 1.7, 2.0, 4.0])

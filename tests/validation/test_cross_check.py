@@ -21,10 +21,9 @@ from rheotwin.problem import Prescribed, Problem
 from rheotwin.registry import find_solver
 from rheotwin.solver import checked_options
 from rheotwin.validation.checks.continuum_particles import pushes
-from rheotwin.validation.checks.laws import ELASTIC
-from rheotwin.validation.checks.particle_forces import finite_pushes
-from rheotwin.validation.checks.running import box_scene, problem_of, start
+from rheotwin.validation.checks.running import ELASTIC, box_scene, problem_of, start
 from rheotwin.validation.checks.scenes import bar_forces
+from rheotwin.validation.checks.seed_shear import finite_pushes
 
 Array = NDArray[np.float64]
 Data = dict[str, Any]

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from rheotwin.validation import Comparison, RunView, compare, load_comparison
-from rheotwin.validation.cross_check_plots import cross_check_plots
-from rheotwin.validation.report import render_report
-from rheotwin.validation.sentences import cross_check_sentence
-from rheotwin.validation.summary import markdown_summary
+from rheotwin.validation.report.page import render_report
+from rheotwin.validation.report.plots import cross_check_plots
+from rheotwin.validation.report.sentences import cross_check_sentence, markdown_summary
 
 Runs = Callable[..., RunView]
 SLOPE, CURVATURE, HEIGHT = 0.8, -1.1, 30.0

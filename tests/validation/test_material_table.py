@@ -8,7 +8,7 @@ from typing import Any
 
 from rheotwin.validation import RunView
 from rheotwin.validation.assess import compare
-from rheotwin.validation.report import match_sentence, material_rows, render_report
+from rheotwin.validation.report.page import match_sentence, material_rows, render_report
 
 MATCH = {
     "match": "length",

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from rheotwin.validation import Surface, compare
-from rheotwin.validation.draw_matplotlib import draw as draw_plain
-from rheotwin.validation.picture_job import PictureJob, load_jobs, save_jobs
-from rheotwin.validation.pictures import moments, picture_bounds, plan_case
-from rheotwin.validation.render import render
+from rheotwin.validation.report.drawing import PictureJob, load_jobs, render, save_jobs
+from rheotwin.validation.report.drawing import draw as draw_plain
+from rheotwin.validation.report.pictures import moments, picture_bounds, plan_case
 
 TET = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
 FLOOR = Surface("floor", np.array([[0, 0, -0.2], [1, 0, -0.2], [0, 1, -0.2]]), np.array([3, 0, 1, 2]))

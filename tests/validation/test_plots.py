@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rheotwin.validation import compare
-from rheotwin.validation.chart_style import line_styles, with_own_ids
-from rheotwin.validation.plots import case_plots, colour_bar, overview_plots
+from rheotwin.validation.report.charts import line_styles, with_own_ids
+from rheotwin.validation.report.plots import case_plots, colour_bar, overview_plots
 
 
 def test_case_plots_show_what_the_run_recorded(press_runs) -> None:

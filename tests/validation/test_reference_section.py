@@ -10,7 +10,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.validation import compare
 from rheotwin.validation.checks.outcome import Result, Row, Verification, load_validation
-from rheotwin.validation.report import render_report
+from rheotwin.validation.report.page import render_report
 
 HELD = Row("F", "N", "relative", 88.0, 0.01, computed=88.04, error=5e-4, holds=True)
 MISSED = Row("G", "N", "absolute", 1.0, 0.1, computed=2.0, error=1.0, holds=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rheotwin.validation import compare, write_comparison
-from rheotwin.validation.report import describe, limits, match_sentence, number, slug
+from rheotwin.validation.report.page import describe, limits, match_sentence, number, slug
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [

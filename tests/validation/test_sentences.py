@@ -3,7 +3,7 @@
 import pytest
 
 from rheotwin.validation.comparison import ErrorHistory, ForceError
-from rheotwin.validation.sentences import cost_phrase, percent, run_sentence
+from rheotwin.validation.report.sentences import cost_phrase, percent, run_sentence
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.validation import Cost, RunView, compare
-from rheotwin.validation.chart_style import line_styles, paler
-from rheotwin.validation.pairing import at_nodes_of
-from rheotwin.validation.plots import case_plots
+from rheotwin.validation.metrics.meshes import at_nodes_of
+from rheotwin.validation.report.charts import line_styles, paler
+from rheotwin.validation.report.plots import case_plots
+from rheotwin.validation.report.sentences import markdown_summary
 from rheotwin.validation.study import finest_labels, labelled, with_limits
-from rheotwin.validation.summary import markdown_summary
 
 Runs = Callable[..., RunView]
 PEAK, SLOPE, ORDER = 100.0, 8.0, 1.5

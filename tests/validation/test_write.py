@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation import compare, compare_records, load_comparison, write, write_comparison
+from rheotwin.validation import compare, compare_records, load_comparison, write_comparison
+from rheotwin.validation.report import write
 
 
 @pytest.fixture(autouse=True)

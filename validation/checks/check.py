@@ -8,9 +8,7 @@ from typing import Any
 
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.references import catalogue
-from rheotwin.validation.references.quantity import Bound, Finding, Quantity
-
-__all__ = ["Bound", "Check", "Curve", "Finding", "Measurement", "Quantity", "Unavailable", "check"]
+from rheotwin.validation.references.catalogue import Quantity
 
 
 class Unavailable(RheotwinError):

@@ -1,17 +1,91 @@
-"""What came out of the checks, as values: per quantity a row, per check a status, for all of them an exit code."""
+"""What came out of the checks.
+
+How many reference numbers of each specification a check computes, and which are open.
+
+What came out of the checks, as values: per quantity a row, per check a status, for all of them an exit code.
+
+Results as they come, one file each, so that an interrupted validation can be gone on with.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
+from rheotwin.record.atomic import write_text
 from rheotwin.validation.checks.check import Check, Curve, Measurement
-from rheotwin.validation.checks.coverage import Coverage
+from rheotwin.validation.references import Catalogue, Entry, Specification, catalogue
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Numbers of one specification: computed by checks, all that can be judged, and historical ones beside them.
+
+    `open` holds (reason, ids) of what no check computes.
+    """
+
+    specification: str
+    title: str
+    covered: int
+    total: int
+    historical: int
+    open: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def share(self) -> float:
+        """Covered numbers over all that can be judged [1]; 1 where there are none."""
+        return self.covered / self.total if self.total else 1.0
+
+    @property
+    def sentence(self) -> str:
+        """Say it in one line: "fem covers 212 of 251 reference numbers (84 %), open: R5, R6 (needs ...)"."""
+        if not self.total:
+            return f"{self.specification}: {self.historical} historical numbers, none to be judged"
+        said = (
+            f"{self.specification}: covers {self.covered} of {self.total} reference numbers ({100 * self.share:.0f} %)"
+        )
+        groups = [f"{', '.join(ids)} ({reason})" for reason, ids in self.open]
+        return said + (f", open: {'; '.join(groups)}" if groups else "")
+
+
+def coverage(catalogue: Catalogue, checks: Iterable[Check]) -> tuple[Coverage, ...]:
+    """Return the coverage of every specification by checks that compute something."""
+    computed: dict[str, set[str]] = {}
+    for check in checks:
+        if check.compute is not None:
+            computed.setdefault(check.reference, set()).update(quantity.name for quantity in check.quantities)
+    return tuple(_of(specification, computed) for specification in catalogue.specifications)
+
+
+def _of(specification: Specification, computed: dict[str, set[str]]) -> Coverage:
+    judged = [entry for entry in specification.entries if entry.judged]
+    missing = {entry.id: _missing(entry, computed.get(entry.id, set())) for entry in judged}
+    reasons: dict[str, list[str]] = {}
+    for entry in judged:
+        if missing[entry.id]:
+            label = entry.id.partition(".")[2]
+            reasons.setdefault(entry.open or "no check yet", []).append(label)
+    total = sum(len(entry.quantities) for entry in judged)
+    return Coverage(
+        specification.name,
+        specification.title,
+        total - sum(missing.values()),
+        total,
+        sum(len(entry.quantities) for entry in specification.entries if not entry.judged),
+        tuple((reason, tuple(ids)) for reason, ids in reasons.items()),
+    )
+
+
+def _missing(entry: Entry, names: set[str]) -> int:
+    return sum(quantity.name not in names for quantity in entry.quantities)
+
 
 NUMBERS = "validate.json"
 """File of the results in the folder of a validation."""
@@ -171,3 +245,40 @@ def load_validation(folder: Path) -> Verification:
 
 
 _READ: TypeAdapter[Verification] = TypeAdapter(Verification)
+
+
+KEPT = "checks"
+"""Folder of the results inside the folder of a validation."""
+_RESULT: TypeAdapter[Result] = TypeAdapter(Result)
+
+
+def key(baselines: str = "") -> dict[str, str]:
+    """Return what a kept result must agree in: version of the program, content of the catalogue and of baselines."""
+    return {"rheotwin_version": __version__, "catalogue": catalogue().digest, "baselines": baselines}
+
+
+def keep(folder: Path, result: Result, agreed: dict[str, str]) -> None:
+    """Write one result; the file is there whole or not at all."""
+    place = folder / KEPT
+    place.mkdir(parents=True, exist_ok=True)
+    write_text(place / f"{result.name}.json", json.dumps(agreed | {"result": asdict(result)}, indent=1) + "\n")
+
+
+def kept(folder: Path, agreed: dict[str, str]) -> dict[str, Result]:
+    """Return the results that still stand, by name; what could not run, or not yet, is tried again."""
+    found = {}
+    for path in sorted((folder / KEPT).glob("*.json")):
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            result = _RESULT.validate_python(data.pop("result"))
+        except (OSError, ValueError, KeyError, AttributeError, ValidationError):
+            continue  # half a file of a machine that went down: its check is run again
+        if data == agreed and result.status not in ("could not run", "not yet"):
+            found[result.name] = result
+    return found
+
+
+def clear(folder: Path) -> None:
+    """Remove the results of an earlier validation."""
+    for path in (folder / KEPT).glob("*.json"):
+        path.unlink()

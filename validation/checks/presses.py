@@ -10,8 +10,7 @@ import numpy as np
 
 from rheotwin.particles.truss import TrussSimulation
 from rheotwin.validation.checks.check import Measurement, check
-from rheotwin.validation.checks.running import Data, box_scene, run_to
-from rheotwin.validation.checks.truss_runs import begin
+from rheotwin.validation.checks.running import Data, begin, box_scene, run_to
 
 LAWS: dict[str, Data] = {
     "Voigt": {"model": "voigt", "young": 1.2, "poisson": 0.25, "viscosity": 1.5},
@@ -136,9 +135,11 @@ def inverted_counts() -> Measurement:
     return Measurement(found | {"areal forces only, 70 %": areal})
 
 
-CHECKS = (
-    check("truss.R16", order, name="imprint-order", solvers=("truss",)),
-    check("truss.R16.trial", trial, name="imprint-trial", solvers=("truss",)),
-    check("truss.R17", upright, name="triangles-upright", solvers=("truss",)),
-    check("truss.R17.trial", inverted_counts, name="triangles-inverted", solvers=("truss",)),
-)
+CHECKS = {
+    "presses": (
+        check("truss.R16", order, name="imprint-order", solvers=("truss",)),
+        check("truss.R16.trial", trial, name="imprint-trial", solvers=("truss",)),
+        check("truss.R17", upright, name="triangles-upright", solvers=("truss",)),
+        check("truss.R17.trial", inverted_counts, name="triangles-inverted", solvers=("truss",)),
+    )
+}

@@ -1,12 +1,19 @@
-"""The papers' shear elements with their sign set right: what they are, in numbers (A5, R5, sections 3.2 and 3.4)."""
+"""The papers' shear elements, and forces of particle elements as functions of positions.
+
+Forces of particle elements as functions of positions (N, d): their stiffness, and bodies at rest under a bar.
+
+The papers' shear elements with their sign set right: what they are, in numbers (A5, R5, sections 3.2 and 3.4).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.optimize import root
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.particles.forces.cells import linear_cells
 from rheotwin.particles.forces.elements import Elements, add_forces_at_rest
 from rheotwin.particles.network import Constants
@@ -19,15 +26,78 @@ from rheotwin.particles.shear_volume.seed_tetrahedron import (
 )
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.check import Check, Measurement, check
-from rheotwin.validation.checks.laws import ELASTIC
-from rheotwin.validation.checks.particle_forces import Force, linear_push, stiffness, under_bar
-from rheotwin.validation.checks.patch import distorted_problem
-from rheotwin.validation.checks.running import problem_of
+from rheotwin.validation.checks.check import Measurement, check
+from rheotwin.validation.checks.matrices import distorted_problem
+from rheotwin.validation.checks.running import ELASTIC, problem_of
 from rheotwin.validation.checks.scenes import MASS, bar_forces, press_scene
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Force = Callable[[Array], Array]
+"""Forces (N, d) [N] that elements exert on their particles at positions (N, d) [m]."""
+
+SMALL = 3e-6
+"""Step of differences over the extent of the body: rounding and curvature leave 1e-10 of the stiffness."""
+
+
+def under_bar(points: Array) -> tuple[Indices, Indices]:
+    """Return the nodes of the papers' block on the floor, and those under the bar of the pressing scene."""
+    x, y = points.T
+    return np.flatnonzero(y == 0.0), np.flatnonzero((y == 30.0) & (x >= 30.0) & (x <= 50.0))
+
+
+def stiffness(force: Force, points: Array) -> Array:
+    """Return minus the derivative (N d, N d) [N/m] of the forces at `points` by central differences."""
+    step, columns = SMALL * float(np.ptp(points, axis=0).max()), []
+    for component in np.ndindex(points.shape):
+        moved = np.zeros_like(points)
+        moved[component] = step
+        columns.append((force(points - moved) - force(points + moved)).ravel() / (2.0 * step))
+    return np.array(columns).T
+
+
+def linear_push(force: Force, points: Array, held: Indices, pushed: Indices, depth: float) -> float:
+    """Return the force [N] that moves nodes down by `depth` [m], others held, by the stiffness at rest."""
+    matrix, moves = stiffness(force, points), _given(points, held, pushed, depth)
+    free = np.isnan(moves)
+    moves[free] = np.linalg.solve(matrix[np.ix_(free, free)], -matrix[np.ix_(free, ~free)] @ moves[~free])
+    return -float((matrix @ moves).reshape(points.shape)[pushed, 1].sum())
+
+
+def finite_pushes(
+    force: Force, points: Array, held: Indices, pushed: Indices, depths: tuple[float, ...]
+) -> list[float]:  # fmt: skip
+    """Return the forces [N] at growing depths [m] with the body in equilibrium, the bar without friction."""
+    found, moves = [], np.zeros(points.size)
+    for depth in depths:
+        given = _given(points, held, pushed, depth)
+        free = np.isnan(given)
+        moves = _settled(force, points, np.where(free, moves, given), free)
+        found.append(float(force(points + moves.reshape(points.shape))[pushed, 1].sum()))
+    return found
+
+
+def _given(points: Array, held: Indices, pushed: Indices, depth: float) -> Array:
+    """Return the displacements (N d,) that are given, and not-a-number for the free ones."""
+    moves = np.full(points.shape, np.nan)
+    moves[held], moves[pushed, 1] = 0.0, -depth
+    return moves.ravel()
+
+
+def _settled(force: Force, points: Array, start: Array, free: Flags) -> Array:
+    """Return the displacements (N d,) at which free components feel no force, by Newton's method."""
+
+    def placed(unknown: Array) -> Array:
+        moves = start.copy()
+        moves[free] = unknown
+        return np.asarray(points + moves.reshape(points.shape))
+
+    solution = root(
+        lambda unknown: -force(placed(unknown)).ravel()[free],
+        start[free],
+        jac=lambda unknown: stiffness(force, placed(unknown))[np.ix_(free, free)],
+        tol=1e-13,
+    )
+    return np.asarray((placed(solution.x) - points).ravel())
+
 
 YOUNG, POISSON = 300.0, 0.35
 SHEAR = YOUNG / (2.0 * (1.0 + POISSON))
@@ -175,10 +245,12 @@ def patch_residual() -> Measurement:
 
 
 _check = partial(check, solvers=("shear-volume",), quick=True)
-CHECKS: tuple[Check, ...] = (
-    _check("fem.R5", bar_force, name="seed-triangle-force"),
-    _check("fem.A5", right_triangle, name="seed-triangle"),
-    _check("fem.S3.2", bar_excess, name="seed-triangle-excess"),
-    _check("fem.S3.2.patch", patch_residual, name="seed-triangle-patch"),
-    _check("fem.S3.4", regular_tetrahedron, name="seed-tetrahedron"),
-)
+CHECKS = {
+    "seed_shear": (
+        _check("fem.R5", bar_force, name="seed-triangle-force"),
+        _check("fem.A5", right_triangle, name="seed-triangle"),
+        _check("fem.S3.2", bar_excess, name="seed-triangle-excess"),
+        _check("fem.S3.2.patch", patch_residual, name="seed-triangle-patch"),
+        _check("fem.S3.4", regular_tetrahedron, name="seed-tetrahedron"),
+    )
+}

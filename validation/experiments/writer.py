@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
 from rheotwin.validation.experiments.metadata import METADATA, SCHEMA
 from rheotwin.validation.experiments.reader import FORCE, LOAD, MOMENT, NORMAL, PATH, REST, TURN, VOLUME, XYZ
-from rheotwin.validation.experiments.record import Array, Course, ExperimentRecord, Frame
+from rheotwin.validation.experiments.record import Course, ExperimentRecord, Frame
 
 CLOUDS = "clouds"
 SEALED = "sealed"

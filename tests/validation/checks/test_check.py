@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.checks.check import Check, Finding, Measurement, Quantity, Unavailable
+from rheotwin.validation.checks.check import Check, Measurement, Unavailable
 from rheotwin.validation.checks.outcome import Verification
+from rheotwin.validation.checks.registry import Selection, carry_out, selected, verify
 from rheotwin.validation.checks.running import last_order, missing_option, orders
-from rheotwin.validation.checks.selection import Selection, selected
-from rheotwin.validation.checks.suite import carry_out, verify
+from rheotwin.validation.references.catalogue import Finding, Quantity
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,8 @@ import pytest
 
 from rheotwin import __version__
 from rheotwin.validation.checks.check import Check, Curve, Measurement, Quantity
-from rheotwin.validation.checks.folder import refuse_existing
-from rheotwin.validation.checks.plots import SPECS, convergence_plots, observed_order
-from rheotwin.validation.checks.registry import all_checks
-from rheotwin.validation.checks.suite import verify
+from rheotwin.validation.checks.folder import SPECS, convergence_plots, observed_order, refuse_existing
+from rheotwin.validation.checks.registry import all_checks, verify
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -256,7 +254,7 @@ def test_another_catalogue_keeps_nothing(
     offered(made_up())
     assert command("--output", folder)[0] == 0
     assert "1 of 1 checks are kept" in command("--output", folder, "--continue")[2]
-    monkeypatch.setattr("rheotwin.validation.checks.keeping.__version__", "9.9")
+    monkeypatch.setattr("rheotwin.validation.checks.outcome.__version__", "9.9")
     assert "kept" not in command("--output", folder, "--continue")[2]
 
 

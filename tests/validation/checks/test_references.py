@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from rheotwin.validation.checks.check import Check
-from rheotwin.validation.checks.registry import all_checks
-from rheotwin.validation.checks.suite import carry_out
+from rheotwin.validation.checks.registry import all_checks, carry_out
 
 SLOW = {"fem.R21", "fem.A3", "circuit.F8", "truss.R12", "truss.R13", "calibration.KF", "calibration.A3.implicit"}
 """Run by the command only: all but the tets and large lattices, which take seconds, have tests of their own."""

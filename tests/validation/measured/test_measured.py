@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rheotwin.validation.checks.suite import carry_out
+from rheotwin.validation.checks import beam, cube
+from rheotwin.validation.checks.registry import all_checks, carry_out
+from rheotwin.validation.checks.running import aligned
 from rheotwin.validation.experiments import datasets
-from rheotwin.validation.measured import CHECKS, beam, cube
-from rheotwin.validation.measured.stage import aligned
 
 DATA = {"cube": "truth-cube", "beam": "clamped-beam-mocap", "ecoflex": "ecoflex-compression"}
 QUICK = (
@@ -30,7 +30,7 @@ def named(name: str):  # type: ignore[no-untyped-def]
     reason = datasets.missing(DATA[name.partition("-")[0]])
     if reason and name != "ecoflex-friction":
         pytest.skip(reason)
-    return next(check for check in CHECKS if check.name == name)
+    return next(check for check in all_checks() if check.name == name)
 
 
 @pytest.mark.parametrize("name", [*QUICK, pytest.param("beam-fitted-lattice", marks=pytest.mark.slow)])
@@ -50,7 +50,7 @@ def test_what_is_measured_holds_in_these_rows() -> None:
 
 def test_a_stiffer_beam_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     check = named("beam-published-fem")
-    monkeypatch.setattr(beam.data, "YOUNG", 1.03 * beam.data.YOUNG)
+    monkeypatch.setattr(beam.data, "BEAM_YOUNG", 1.03 * beam.data.BEAM_YOUNG)
     beam.released.cache_clear()
     try:
         assert carry_out(check).status == "falls short"
@@ -68,7 +68,7 @@ def test_another_poisson_ratio_of_the_cube_is_noticed(monkeypatch: pytest.Monkey
 def test_absent_data_could_not_run_and_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RHEOTWIN_DATA", str(tmp_path))
     for name in ("cube-data", "beam-data", "ecoflex-data"):
-        result = carry_out(next(check for check in CHECKS if check.name == name))
+        result = carry_out(next(check for check in all_checks() if check.name == name))
         assert result.status == "not yet"
         assert result.message.startswith("could not run: measured data") and "RHEOTWIN_DATA" in result.message
 

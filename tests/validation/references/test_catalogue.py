@@ -6,10 +6,10 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.checks.check import Check, Measurement, check
-from rheotwin.validation.checks.coverage import coverage
+from rheotwin.validation.checks.outcome import coverage
 from rheotwin.validation.checks.registry import all_checks, uncatalogued
 from rheotwin.validation.references import KINDS, Catalogue, catalogue, load_catalogue
-from rheotwin.validation.references.quantity import Quantity
+from rheotwin.validation.references.catalogue import Quantity
 
 
 def test_every_specification_is_there() -> None:

@@ -1,0 +1,171 @@
+"""Silicone cantilever let go: frequency, damping and rest against tracked markers.
+
+With the authors' modulus nothing is fitted. In the second pair of checks one number is, Young's modulus (and for the
+damping the relaxation time of a Voigt law), from the beam under its own weight; the loaded beam is then predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import numpy as np
+
+from rheotwin.problem import Problem
+from rheotwin.validation.checks.check import Check, Measurement, check
+from rheotwin.validation.checks.running import Data, displacements, started, with_data
+from rheotwin.validation.checks.running import problem_of as problem_of
+from rheotwin.validation.experiments import datasets as data
+from rheotwin.validation.metrics import RingDown, ring_down
+
+SETTLED = 0.15
+"""After release [s]: higher modes have died out in the measured paths."""
+DURATION, SAMPLES = 0.8, 80
+MILLI, PERCENT = 1e3, 100.0
+
+
+@dataclass(frozen=True)
+class Model:
+    """How the beam is modelled."""
+
+    solver: str
+    cells: tuple[int, int, int]
+    cell: str
+    poisson: float
+    options: Data = field(default_factory=dict)
+
+
+MODELS = {
+    "fem": Model("fem", (16, 4, 4), "hex", data.BEAM_POISSON, {"formulation": "b-bar", "step": 0.002}),
+    "truss": Model("truss", (16, 4, 4), "tet", 0.45),
+    "shear-volume": Model("shear-volume", (16, 4, 4), "tet", 0.45),
+    "lattice": Model("truss", (16, 4, 4), "hex", 0.25),
+}
+
+
+def beam_problem(model: Model, *, load: float, relaxation: float = 0.0) -> Problem:
+    """Return the beam with the authors' modulus, held flat at time zero; `load` [N] is mass on its upper tip edge.
+
+    `relaxation` [s] is viscosity over modulus of a Voigt law.
+    """
+    law: Data = {"model": "elastic", "young": data.BEAM_YOUNG, "poisson": model.poisson}
+    if relaxation:
+        law |= {"model": "voigt", "viscosity": relaxation * data.BEAM_YOUNG}
+    size, cells = [data.BEAM_LENGTH, data.BEAM_WIDTH, data.BEAM_HEIGHT], list(model.cells)
+    body = {"shape": "box", "size": size, "cells": cells, "cell": model.cell, "law": "silicone"}
+    problem = problem_of(
+        {
+            "schema": 1,
+            "dimension": 3,
+            "duration": DURATION,
+            "gravity": [0.0, 0.0, -data.GRAVITY],
+            "laws": {"silicone": law},
+            "bodies": {"beam": body | {"density": data.BEAM_DENSITY}},
+            "supports": {"clamp": {"body": "beam", "where": {"side": "left"}}},
+            "output": {"interval": DURATION},
+        }
+    )
+    close = 1e-9
+    edge = (problem.points[:, 0] > data.BEAM_LENGTH - close) & (problem.points[:, 2] > data.BEAM_HEIGHT - close)
+    return replace(problem, masses=problem.masses + edge * load / data.GRAVITY / edge.sum())
+
+
+@cache
+def released(name: str, load: float, relaxation: float = 0.0) -> RingDown:
+    """Return how the middle of the tip rings [m] after release from the flat shape."""
+    problem = beam_problem(MODELS[name], load=load, relaxation=relaxation)
+    tip = int(
+        np.argmin(
+            np.linalg.norm(problem.points - [data.BEAM_LENGTH, data.BEAM_WIDTH / 2, data.BEAM_HEIGHT / 2], axis=1)
+        )
+    )
+    times = np.linspace(0.0, DURATION, SAMPLES + 1)[1:]
+    simulation = started(MODELS[name].solver, problem, MODELS[name].options)
+    return ring_down(times, displacements(simulation, problem, times)[:, tip, 2], creep=False)
+
+
+@cache
+def _observed(test: str) -> RingDown:
+    motion = data.read_clamped_beam(test)
+    late = motion.times > motion.release + SETTLED
+    return ring_down(motion.times[late], motion.height[late, 0])
+
+
+def as_measured() -> Measurement:
+    """Return means of both repeats [Hz, 1, mm], marker 1; the markers at rest are those of the last quarter second."""
+    values: dict[str, float] = {}
+    for load in ("gravity", "load52"):
+        rings = [_observed(f"{load}_{repeat}") for repeat in "ab"]
+        values[f"frequency, {load}"] = float(np.mean([ring.frequency for ring in rings]))
+        values[f"damping, {load}"] = PERCENT * float(np.mean([ring.damping for ring in rings]))
+    values["frequency ratio"] = values["frequency, load52"] / values["frequency, gravity"]
+    rest = {test: data.read_clamped_beam(test).at_rest[0, 0] for test in data.BEAM_TESTS}
+    values["sinking under the load"] = MILLI * float(
+        np.mean([rest["gravity_a"], rest["gravity_b"]]) - np.mean([rest["load52_a"], rest["load52_b"]])
+    )
+    return Measurement(values)
+
+
+def as_published(name: str) -> Measurement:
+    """Return what the authors' modulus gives, nothing fitted [Hz, mm]."""
+    alone, loaded = released(name, 0.0), released(name, data.BEAM_LOAD)
+    return Measurement(
+        {
+            "frequency, gravity": alone.frequency,
+            "frequency, load52": loaded.frequency,
+            "frequency ratio": loaded.frequency / alone.frequency,
+            "sinking under the load": MILLI * (alone.rest - loaded.rest),
+        }
+    )
+
+
+def fitted(name: str) -> Measurement:
+    """Return the modulus that gives the measured frequency of the beam alone [kPa], and what then follows [Hz, mm].
+
+    A linear beam needs no second run: frequencies go with the root of the modulus, deflections with its inverse.
+    """
+    seen, free = as_measured().values, as_published(name).values
+    stiffer = (seen["frequency, gravity"] / free["frequency, gravity"]) ** 2
+    return Measurement(
+        {
+            "Young's modulus": 1e-3 * data.BEAM_YOUNG * stiffer,
+            "frequency, load52": free["frequency, load52"] * float(np.sqrt(stiffer)),
+            "sinking under the load": free["sinking under the load"] / stiffer,
+        }
+    )
+
+
+def damped() -> Measurement:
+    """Return the damping of the loaded beam [%] by a Voigt law fitted to that of the beam alone, zeta = omega tau/2."""
+    seen = as_measured().values
+    relaxation = 2.0 * seen["damping, gravity"] / PERCENT / (2.0 * np.pi * released("fem", 0.0).frequency)
+    return Measurement(
+        {
+            "damping, gravity": PERCENT * released("fem", 0.0, relaxation).damping,
+            "damping, load52": PERCENT * released("fem", data.BEAM_LOAD, relaxation).damping,
+        }
+    )
+
+
+def _of(compute: Callable[[str], Measurement], name: str) -> Callable[[], Measurement]:
+    return with_data(data.BEAM, lambda: compute(name))
+
+
+def checks() -> tuple[Check, ...]:
+    """Return the checks: the data, published and fitted modulus per model, damping."""
+    pairs = {"published": as_published, "fitted": fitted}
+    return (
+        check("measured.beam", with_data(data.BEAM, as_measured), name="beam-data", quick=True, solvers=()),
+        *(
+            check(
+                f"measured.beam/{kind}-{name}", _of(compute, name), name=f"beam-{kind}-{name}", solvers=(model.solver,)
+            )
+            for kind, compute in pairs.items()
+            for name, model in MODELS.items()
+        ),
+        check("measured.beam/damping", with_data(data.BEAM, damped), name="beam-damping"),
+    )
+
+
+CHECKS = {"measured": checks()}

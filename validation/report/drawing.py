@@ -1,0 +1,208 @@
+"""Pictures to draw, and drawing them in a process of its own.
+
+One picture to draw, as plain arrays that travel to another process.
+
+Draw a picture job with matplotlib alone, for machines on which pyvista cannot render.
+
+Draw pictures in one guarded process, so a crash of the graphics stack costs a picture, not the run.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from numpy.typing import NDArray
+
+from rheotwin.arrays import Array, Indices
+from rheotwin.validation.run_view import Surface, body_grid
+
+EDGE_COLOUR = "#3a3a3a"
+TOOL_COLOUR = "#9a9a9a"
+MOST_EDGES = 20_000
+"""Cells up to which element edges are drawn; beyond, they would hide the colours."""
+
+
+@dataclass(frozen=True)
+class PictureJob:
+    """A deformed body coloured by a nodal value.
+
+    `points` (N, 3) [m] current positions, `values` (N,) and their colour range, `bounds`
+    (x0, x1, y0, y1, z0, z1) [m] that the camera frames, `size` (width, height) [pixels].
+    """
+
+    key: str
+    points: Array
+    cells: Indices
+    cell_kind: str
+    values: Array
+    value_range: tuple[float, float]
+    colours: str
+    bounds: tuple[float, float, float, float, float, float]
+    size: tuple[int, int]
+    tools: tuple[Surface, ...] = ()
+
+    @property
+    def flat(self) -> bool:
+        """Whether the body is 1D or 2D and is seen from the front."""
+        return self.cell_kind in ("line", "triangle", "quad")
+
+
+def save_jobs(folder: Path, jobs: Sequence[PictureJob]) -> None:
+    """Write jobs to `folder`/jobs.json and jobs.npz."""
+    arrays: dict[str, NDArray[np.generic]] = {}
+    described = []
+    for number, job in enumerate(jobs):
+        for name in ("points", "cells", "values"):
+            arrays[f"{number}.{name}"] = getattr(job, name)
+        for place, tool in enumerate(job.tools):
+            arrays[f"{number}.tool.{place}.points"] = tool.points
+            arrays[f"{number}.tool.{place}.faces"] = tool.faces
+        described.append(
+            {
+                "key": job.key,
+                "cell_kind": job.cell_kind,
+                "value_range": job.value_range,
+                "colours": job.colours,
+                "bounds": job.bounds,
+                "size": job.size,
+                "tools": [tool.name for tool in job.tools],
+            }
+        )
+    np.savez(folder / "jobs.npz", **arrays)  # type: ignore[arg-type]
+    (folder / "jobs.json").write_text(json.dumps(described))
+
+
+def load_jobs(folder: Path) -> list[PictureJob]:
+    """Read the jobs written by `save_jobs`."""
+    described = json.loads((folder / "jobs.json").read_text())
+    with np.load(folder / "jobs.npz", allow_pickle=False) as arrays:
+        return [
+            PictureJob(
+                key=item["key"],
+                points=arrays[f"{number}.points"],
+                cells=arrays[f"{number}.cells"],
+                cell_kind=item["cell_kind"],
+                values=arrays[f"{number}.values"],
+                value_range=tuple(item["value_range"]),
+                colours=item["colours"],
+                bounds=tuple(item["bounds"]),
+                size=tuple(item["size"]),
+                tools=tuple(
+                    Surface(name, arrays[f"{number}.tool.{place}.points"], arrays[f"{number}.tool.{place}.faces"])
+                    for place, name in enumerate(item["tools"])
+                ),
+            )
+            for number, item in enumerate(described)
+        ]
+
+
+DOTS = 100
+"""Pixels per inch."""
+
+
+def draw(job: PictureJob) -> bytes:
+    """Return one job as PNG bytes."""
+    figure = Figure(figsize=(job.size[0] / DOTS, job.size[1] / DOTS), dpi=DOTS)
+    (_draw_flat if job.flat else _draw_solid)(figure, job)
+    stream = BytesIO()
+    figure.savefig(stream, format="png", dpi=DOTS)
+    return stream.getvalue()
+
+
+def _draw_flat(figure: Figure, job: PictureJob) -> None:
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    cells = job.points[job.cells, :2]
+    style = {"cmap": job.colours, "array": job.values[job.cells].mean(axis=1)}
+    edges = EDGE_COLOUR if len(job.cells) <= MOST_EDGES else "face"
+    body: Any = (
+        LineCollection(list(cells), linewidths=6, **style)
+        if job.cell_kind == "line"
+        else PolyCollection(list(cells), edgecolors=edges, linewidths=0.5, **style)
+    )
+    body.set_clim(*job.value_range)
+    axes.add_collection(body)
+    for tool in job.tools:
+        axes.add_collection(
+            PolyCollection(
+                [tool.points[cell, :2] for cell in tool.cells()],
+                facecolors=TOOL_COLOUR,
+                edgecolors=EDGE_COLOUR,
+                alpha=0.8,
+            )
+        )
+    axes.set(xlim=job.bounds[0:2], ylim=job.bounds[2:4], aspect="equal")
+    axes.set_axis_off()
+
+
+def _draw_solid(figure: Figure, job: PictureJob) -> None:
+    axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
+    grid = body_grid(job.points, job.cells, job.cell_kind)
+    grid.point_data["value"] = job.values
+    with warnings.catch_warnings():
+        # The name of the default algorithm changes between pyvista versions; any of them serves here.
+        warnings.simplefilter("ignore")
+        surface = grid.extract_surface().triangulate()
+    triangles = surface.regular_faces
+    means = np.asarray(surface.point_data["value"])[triangles].mean(axis=1)
+    boundary = Poly3DCollection(
+        list(np.asarray(surface.points)[triangles]),
+        cmap=job.colours,
+        array=means,
+        edgecolors=EDGE_COLOUR,
+        linewidths=0.2,
+    )
+    boundary.set_clim(*job.value_range)
+    axes.add_collection3d(boundary)
+    for tool in job.tools:
+        axes.add_collection3d(
+            Poly3DCollection([tool.points[cell] for cell in tool.cells()], facecolors=TOOL_COLOUR, alpha=0.3)
+        )
+    axes.set(xlim=job.bounds[0:2], ylim=job.bounds[2:4], zlim=job.bounds[4:6])
+    axes.set_box_aspect(np.diff(np.reshape(job.bounds, (3, 2)), axis=1).ravel())
+    axes.view_init(elev=24.0, azim=-54.0)
+    axes.set_axis_off()
+
+
+WORKER = "rheotwin.validation.report.page.draw_pyvista"
+START_ALLOWANCE = 90.0
+"""Time the drawing process may take to start [s]."""
+PICTURE_ALLOWANCE = 15.0
+"""Further time per picture [s]."""
+
+
+def render(jobs: Sequence[PictureJob], *, worker: str = WORKER) -> dict[str, bytes]:
+    """Return key -> PNG bytes: pyvista in one separate process, matplotlib for what it did not deliver."""
+    if not jobs:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="rheotwin-pictures-") as name:
+        folder = Path(name)
+        save_jobs(folder, jobs)
+        _run_guarded(worker, folder, START_ALLOWANCE + PICTURE_ALLOWANCE * len(jobs))
+        drawn = {
+            job.key: (folder / f"{number}.png").read_bytes()
+            for number, job in enumerate(jobs)
+            if (folder / f"{number}.png").is_file()
+        }
+    return {job.key: drawn.get(job.key) or draw(job) for job in jobs}
+
+
+def _run_guarded(worker: str, folder: Path, allowance: float) -> None:
+    command = [sys.executable, "-m", worker, str(folder)]
+    try:
+        # Whatever happens to it, its finished pictures count and the others are drawn without it.
+        subprocess.run(command, capture_output=True, timeout=allowance, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return
