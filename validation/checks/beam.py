@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.check import Check, Measurement, check
-from rheotwin.validation.checks.running import Data, displacements, started, with_data
-from rheotwin.validation.checks.running import problem_of as problem_of
+from rheotwin.validation.checks.check import Check, Values, check
+from rheotwin.validation.checks.running import Data, box_scene, displacements, problem_of, side, start, with_data
 from rheotwin.validation.experiments import datasets as data
 from rheotwin.validation.metrics import RingDown, ring_down
 
@@ -52,20 +52,14 @@ def beam_problem(model: Model, *, load: float, relaxation: float = 0.0) -> Probl
     law: Data = {"model": "elastic", "young": data.BEAM_YOUNG, "poisson": model.poisson}
     if relaxation:
         law |= {"model": "voigt", "viscosity": relaxation * data.BEAM_YOUNG}
-    size, cells = [data.BEAM_LENGTH, data.BEAM_WIDTH, data.BEAM_HEIGHT], list(model.cells)
-    body = {"shape": "box", "size": size, "cells": cells, "cell": model.cell, "law": "silicone"}
-    problem = problem_of(
-        {
-            "schema": 1,
-            "dimension": 3,
-            "duration": DURATION,
-            "gravity": [0.0, 0.0, -data.GRAVITY],
-            "laws": {"silicone": law},
-            "bodies": {"beam": body | {"density": data.BEAM_DENSITY}},
-            "supports": {"clamp": {"body": "beam", "where": {"side": "left"}}},
-            "output": {"interval": DURATION},
-        }
-    )
+    size = [data.BEAM_LENGTH, data.BEAM_WIDTH, data.BEAM_HEIGHT]
+    more: Data = {
+        "density": data.BEAM_DENSITY,
+        "gravity": [0.0, 0.0, -data.GRAVITY],
+        "supports": {"clamp": side("left")},
+    }
+    scene = box_scene(law, size=size, cells=list(model.cells), cell=model.cell, duration=DURATION, **more)
+    problem = problem_of(scene)
     close = 1e-9
     edge = (problem.points[:, 0] > data.BEAM_LENGTH - close) & (problem.points[:, 2] > data.BEAM_HEIGHT - close)
     return replace(problem, masses=problem.masses + edge * load / data.GRAVITY / edge.sum())
@@ -81,7 +75,7 @@ def released(name: str, load: float, relaxation: float = 0.0) -> RingDown:
         )
     )
     times = np.linspace(0.0, DURATION, SAMPLES + 1)[1:]
-    simulation = started(MODELS[name].solver, problem, MODELS[name].options)
+    simulation = start(problem, MODELS[name].solver, **MODELS[name].options)
     return ring_down(times, displacements(simulation, problem, times)[:, tip, 2], creep=False)
 
 
@@ -92,7 +86,7 @@ def _observed(test: str) -> RingDown:
     return ring_down(motion.times[late], motion.height[late, 0])
 
 
-def as_measured() -> Measurement:
+def as_measured() -> Values:
     """Return means of both repeats [Hz, 1, mm], marker 1; the markers at rest are those of the last quarter second."""
     values: dict[str, float] = {}
     for load in ("gravity", "load52"):
@@ -104,68 +98,56 @@ def as_measured() -> Measurement:
     values["sinking under the load"] = MILLI * float(
         np.mean([rest["gravity_a"], rest["gravity_b"]]) - np.mean([rest["load52_a"], rest["load52_b"]])
     )
-    return Measurement(values)
+    return values
 
 
-def as_published(name: str) -> Measurement:
+def as_published(name: str) -> Values:
     """Return what the authors' modulus gives, nothing fitted [Hz, mm]."""
     alone, loaded = released(name, 0.0), released(name, data.BEAM_LOAD)
-    return Measurement(
-        {
-            "frequency, gravity": alone.frequency,
-            "frequency, load52": loaded.frequency,
-            "frequency ratio": loaded.frequency / alone.frequency,
-            "sinking under the load": MILLI * (alone.rest - loaded.rest),
-        }
-    )
+    return {
+        "frequency, gravity": alone.frequency,
+        "frequency, load52": loaded.frequency,
+        "frequency ratio": loaded.frequency / alone.frequency,
+        "sinking under the load": MILLI * (alone.rest - loaded.rest),
+    }
 
 
-def fitted(name: str) -> Measurement:
+def fitted(name: str) -> Values:
     """Return the modulus that gives the measured frequency of the beam alone [kPa], and what then follows [Hz, mm].
 
     A linear beam needs no second run: frequencies go with the root of the modulus, deflections with its inverse.
     """
-    seen, free = as_measured().values, as_published(name).values
+    seen, free = as_measured(), as_published(name)
     stiffer = (seen["frequency, gravity"] / free["frequency, gravity"]) ** 2
-    return Measurement(
-        {
-            "Young's modulus": 1e-3 * data.BEAM_YOUNG * stiffer,
-            "frequency, load52": free["frequency, load52"] * float(np.sqrt(stiffer)),
-            "sinking under the load": free["sinking under the load"] / stiffer,
-        }
-    )
+    return {
+        "Young's modulus": 1e-3 * data.BEAM_YOUNG * stiffer,
+        "frequency, load52": free["frequency, load52"] * float(np.sqrt(stiffer)),
+        "sinking under the load": free["sinking under the load"] / stiffer,
+    }
 
 
-def damped() -> Measurement:
+def damped() -> Values:
     """Return the damping of the loaded beam [%] by a Voigt law fitted to that of the beam alone, zeta = omega tau/2."""
-    seen = as_measured().values
+    seen = as_measured()
     relaxation = 2.0 * seen["damping, gravity"] / PERCENT / (2.0 * np.pi * released("fem", 0.0).frequency)
-    return Measurement(
-        {
-            "damping, gravity": PERCENT * released("fem", 0.0, relaxation).damping,
-            "damping, load52": PERCENT * released("fem", data.BEAM_LOAD, relaxation).damping,
-        }
-    )
+    return {
+        "damping, gravity": PERCENT * released("fem", 0.0, relaxation).damping,
+        "damping, load52": PERCENT * released("fem", data.BEAM_LOAD, relaxation).damping,
+    }
 
 
-def _of(compute: Callable[[str], Measurement], name: str) -> Callable[[], Measurement]:
-    return with_data(data.BEAM, lambda: compute(name))
+def _check(identity: str, compute: Callable[[], Values], name: str, **more: Any) -> Check:
+    return check(f"measured.beam{identity}", with_data(data.BEAM, compute), name=f"beam-{name}", **more)
 
 
-def checks() -> tuple[Check, ...]:
-    """Return the checks: the data, published and fitted modulus per model, damping."""
-    pairs = {"published": as_published, "fitted": fitted}
-    return (
-        check("measured.beam", with_data(data.BEAM, as_measured), name="beam-data", quick=True, solvers=()),
+CHECKS = {
+    "measured": (
+        _check("", as_measured, "data", quick=True, solvers=()),
         *(
-            check(
-                f"measured.beam/{kind}-{name}", _of(compute, name), name=f"beam-{kind}-{name}", solvers=(model.solver,)
-            )
-            for kind, compute in pairs.items()
+            _check(f"/{kind}-{name}", partial(compute, name), f"{kind}-{name}", solvers=(model.solver,))
+            for kind, compute in (("published", as_published), ("fitted", fitted))
             for name, model in MODELS.items()
         ),
-        check("measured.beam/damping", with_data(data.BEAM, damped), name="beam-damping"),
+        _check("/damping", damped, "damping"),
     )
-
-
-CHECKS = {"measured": checks()}
+}

@@ -10,6 +10,9 @@ from rheotwin.errors import RheotwinError
 from rheotwin.validation.references import catalogue
 from rheotwin.validation.references.catalogue import Quantity
 
+Values = Mapping[str, float]
+"""What a check has computed, a value per quantity."""
+
 
 class Unavailable(RheotwinError):
     """What a check needs is not on this machine (data, a program): it is listed as not yet possible."""
@@ -28,11 +31,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a check has computed: a value per quantity, the orders observed beside them, lines of plots."""
+    """What a check has computed beside its values: the orders observed, lines of plots."""
 
-    values: Mapping[str, float]
+    values: Values
     orders: Mapping[str, float] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
+
+
+Compute = Callable[[], Measurement | Values]
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Check:
     name: str
     title: str
     quantities: tuple[Quantity, ...]
-    compute: Callable[[], Measurement] | None = None
+    compute: Compute | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
     """Whether it is part of the quick subset (takes about a second or less)."""
@@ -83,7 +89,7 @@ class Check:
 
 def check(
     identity: str,
-    compute: Callable[[], Measurement] | None,
+    compute: Compute | None,
     *,
     name: str,
     only: Iterable[str] = (),

@@ -25,6 +25,7 @@ from rheotwin.fem.incompressible import Formulation, MixedForm, mixed_form
 from rheotwin.meshing.box import quad_grid, triangle_grid
 from rheotwin.meshing.cells import build_mesh
 from rheotwin.validation.checks.check import Curve, Measurement, check
+from rheotwin.validation.checks.running import named
 from rheotwin.validation.references import catalogue
 
 SHEAR = 80.1938
@@ -165,31 +166,17 @@ def cook_mixed(squares: int, mesh: str, formulation: Formulation, *, poisson: fl
     return tip(form.basis, displacement)
 
 
-def cook_table(sizes: tuple[int, ...] = SIZES) -> dict[str, tuple[float | None, ...]]:
-    """Return R21: tip displacement [m] per row of `COOK_REFERENCE` and mesh size; None where R21 has no value."""
-    table: dict[str, tuple[float | None, ...]] = {}
-    for row, reference in COOK_REFERENCE.items():
-        wanted = [n for n in sizes if n not in SIZES or reference[SIZES.index(n)] is not None]
-        if row in CELLS:
-            found = {n: cook_mixed(n, *CELLS[row]) for n in wanted}
-        else:
-            found = {n: cook_displacement(n, 1, 0.4999) for n in wanted}
-        table[row] = tuple(found.get(n) for n in sizes)
-    return table
-
-
-def cook_sweep(poissons: tuple[float, ...], squares: int = 16) -> dict[str, tuple[float, ...]]:
-    """Return the tip displacement [m] of the formulations that do not lock, over Poisson ratios."""
-    rows = ("Taylor-Hood P2/P1", "MINI", "P1/P1 stabilized", "Q1/P0 (B-bar)", "CSM per pair", "CSM per node")
-    return {row: tuple(cook_mixed(squares, *CELLS[row], poisson=nu) for nu in poissons) for row in rows}
+def cook_tip(row: str, squares: int) -> float:
+    """Return the tip displacement [m] of a row of R21 on a mesh."""
+    return cook_mixed(squares, *CELLS[row]) if row in CELLS else cook_displacement(squares, 1, 0.4999)
 
 
 def membrane(row: str) -> Measurement:
     """Compute one row of the table."""
     sizes = [n for n, reference in zip(SIZES, COOK_REFERENCE[row], strict=True) if reference is not None]
-    tips = [cook_mixed(n, *CELLS[row]) if row in CELLS else cook_displacement(n, 1, 0.4999) for n in sizes]
+    tips = [cook_tip(row, n) for n in sizes]
     curve = Curve("membrane", row, tuple(1.0 / n for n in sizes), tuple(abs(tip / LIMIT - 1.0) for tip in tips), None)
-    return Measurement({f"n = {n}": tip for n, tip in zip(sizes, tips, strict=True)}, curves=(curve,))
+    return Measurement(named("n = {}", sizes, tips), curves=(curve,))
 
 
 CHECKS = {

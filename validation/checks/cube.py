@@ -8,20 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.record.grid import GridTopology
-from rheotwin.validation.checks.check import Check, Measurement, check
-from rheotwin.validation.checks.running import Data, aligned, displacements, rms, started, with_data
-from rheotwin.validation.checks.running import problem_of as problem_of
-from rheotwin.validation.experiments.datasets import CUBE as NAME
-from rheotwin.validation.experiments.datasets import CUBE_EDGE as EDGE
-from rheotwin.validation.experiments.datasets import CUBE_YOUNG as YOUNG
-from rheotwin.validation.experiments.datasets import layer, read_truth_cube
+from rheotwin.validation.checks.check import Check, Values, check
+from rheotwin.validation.checks.running import (
+    Data,
+    aligned,
+    box_scene,
+    displacements,
+    path,
+    problem_of,
+    rms,
+    side,
+    start,
+    with_data,
+)
+from rheotwin.validation.experiments.datasets import CUBE, CUBE_EDGE, CUBE_YOUNG, layer, read_truth_cube
 from rheotwin.validation.experiments.record import ExperimentRecord, Frame
 from rheotwin.validation.metrics import transfer
 
@@ -58,29 +66,19 @@ MODELS = {
 
 def cube_scene(model: Model) -> Data:
     """Return the scene of the cube about its middle, upper face bonded, lower one driven up, one state a second."""
-    law = {"model": "elastic", "young": YOUNG, "poisson": model.poisson}
-    cube = {"shape": "box", "size": [EDGE] * 3, "origin": [-EDGE / 2] * 3, "cells": [CELLS] * 3, "cell": model.cell}
-    motion = {"times": [0.0, float(STEPS)], "displacement": [[0.0] * 3, [0.0, 0.0, DEEPEST]]}
-    held = {"fix": ["x", "y", "z"] if model.bonded else ["z"]}
-    return {
-        "schema": 1,
-        "dimension": 3,
-        "duration": float(STEPS),
-        "laws": {"gel": law},
-        "bodies": {"cube": cube | {"law": "gel", "density": 980.0}},
-        "supports": {
-            "ceiling": {"body": "cube", "where": {"side": "top"}},
-            "plate": {"body": "cube", "where": {"side": "bottom"}, "motion": motion, **held},
-        },
-        "output": {"interval": float(STEPS)},
-    }
+    law = {"model": "elastic", "young": CUBE_YOUNG, "poisson": model.poisson}
+    motion = path((0.0, STEPS), [[0.0] * 3, [0.0, 0.0, DEEPEST]])
+    held = ["x", "y", "z"] if model.bonded else ["z"]
+    supports = {"ceiling": side("top"), "plate": side("bottom", motion=motion, fix=held)}
+    more: Data = {"origin": [-CUBE_EDGE / 2] * 3, "cell": model.cell, "density": 980.0, "supports": supports}
+    return box_scene(law, size=[CUBE_EDGE] * 3, cells=[CELLS] * 3, duration=float(STEPS), **more)
 
 
 def bead_paths(model: Model, beads: Array) -> Array:
     """Return the places (STEPS + 1, M, 3) [m] of beads at rest at `beads` (M, 3) [m], as the plate moves on."""
     problem = problem_of(cube_scene(model))
-    simulation = started(model.solver, problem, model.options)
-    moved = displacements(simulation, problem, [float(second) for second in range(1, STEPS + 1)])
+    simulation = start(problem, model.solver, **model.options)
+    moved = displacements(simulation, problem, range(1, STEPS + 1))
     body = problem.bodies[0]
     cells = np.asarray(body.mesh.t.T, dtype=np.int64)
     topology = GridTopology(cells, body.cell, np.zeros(len(cells), dtype=np.int64), len(problem.points))  # type: ignore[arg-type]
@@ -110,7 +108,7 @@ def widening(places: Array, rest: Array, k: int) -> float:
 def noise(frame: Frame) -> float:
     """Return the noise of bead positions [m], root mean square length: what a cubic field of displacements leaves."""
     assert frame.rest is not None and frame.displacement is not None
-    scaled = frame.rest / (0.5 * EDGE)
+    scaled = frame.rest / (0.5 * CUBE_EDGE)
     powers = [c for degree in range(4) for c in combinations_with_replacement(range(3), degree)]
     terms = np.stack([np.prod(scaled[:, list(c)], axis=1) if c else np.ones(len(scaled)) for c in powers], axis=1)
     left = frame.displacement - terms @ np.linalg.lstsq(terms, frame.displacement, rcond=None)[0]
@@ -122,7 +120,7 @@ def _record() -> ExperimentRecord:
     return read_truth_cube()
 
 
-def beads(name: str) -> Measurement:
+def beads(name: str) -> Values:
     """Return bead errors [mm] and widening of the middle layer [%] of one model."""
     record = _record()
     rest = record.frames[0].rest
@@ -134,10 +132,10 @@ def beads(name: str) -> Measurement:
         found[f"bead error, state {number}"] = MILLI * rms(aligned(places, frame.points) - frame.points)
         found[f"widening of layer 4, state {number}"] = PERCENT * widening(places, rest, 4)
         found[f"widening of layer 7, state {number}"] = PERCENT * widening(places, rest, 7)
-    return Measurement(found)
+    return found
 
 
-def as_measured() -> Measurement:
+def as_measured() -> Values:
     """Return what the data themselves say: noise, approach and widening."""
     found = {}
     for number, frame in enumerate(_record().frames, start=1):
@@ -146,27 +144,16 @@ def as_measured() -> Measurement:
         found[f"approach, state {number}"] = MILLI * float(approach(frame.rest) - approach(frame.points))
         for k in (1, 4, 7):
             found[f"widening of layer {k}, state {number}"] = PERCENT * widening(frame.points, frame.rest, k)
-    return Measurement(found)
+    return found
 
 
-def _slug(name: str) -> str:
-    return name.replace(", ", "-").replace(" ", "-")
+def _check(identity: str, compute: Callable[[], Values], name: str, **more: Any) -> Check:
+    return check(f"measured.cube{identity}", with_data(CUBE, compute), name=f"cube-{name}", **more)
 
 
-def _bound(name: str) -> Callable[[], Measurement]:
-    return with_data(NAME, lambda: beads(name))
+def _model_check(name: str) -> Check:
+    word = name.replace(", ", "-").replace(" ", "-")
+    return _check(f"/{word}", partial(beads, name), word, solvers=(MODELS[name].solver,))
 
 
-def checks() -> tuple[Check, ...]:
-    """Return the checks: the data, and one per model."""
-    data = check("measured.cube", with_data(NAME, as_measured), name="cube-data", quick=True, solvers=())
-    return (
-        data,
-        *(
-            check(f"measured.cube/{_slug(name)}", _bound(name), name=f"cube-{_slug(name)}", solvers=(model.solver,))
-            for name, model in MODELS.items()
-        ),
-    )
-
-
-CHECKS = {"measured": checks()}
+CHECKS = {"measured": (_check("", as_measured, "data", quick=True, solvers=()), *map(_model_check, MODELS))}

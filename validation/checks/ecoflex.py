@@ -8,15 +8,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from rheotwin.arrays import Array
-from rheotwin.validation.checks.check import Check, Measurement, check
-from rheotwin.validation.checks.running import Data, run_to, started, with_data
-from rheotwin.validation.checks.running import problem_of as problem_of
+from rheotwin.problem import Problem
+from rheotwin.validation.checks.check import Check, Values, check
+from rheotwin.validation.checks.running import Data, path, problem_of, scene_of, seen, side, start, with_data
 from rheotwin.validation.experiments import datasets as data
 from rheotwin.validation.metrics import force_curve_error
 
@@ -52,26 +53,22 @@ MODELS = {
 
 def cylinder_scene(model: Model, *, bonded: bool, radius: float = data.ECOFLEX_DIAMETER / 2.0) -> Data:
     """Return the scene of a cylinder of shear modulus `UNIT` that a plate presses by `depth`, one force a second."""
-    young = 2.0 * UNIT * (1.0 + model.poisson)
+    law = {"model": "elastic", "young": 2.0 * UNIT * (1.0 + model.poisson), "poisson": model.poisson}
     fix = ["x", "y", "z"] if bonded else ["z"]
-    motion = {"times": [0.0, float(model.steps)], "displacement": [[0.0] * 3, [0.0, 0.0, -model.depth]]}
-    supports: Data = {
-        "table": {"body": "phantom", "where": {"side": "bottom"}, "fix": fix},
-        "plate": {"body": "phantom", "where": {"side": "top"}, "fix": fix, "motion": motion},
-    }
+    motion = path((0.0, model.steps), [[0.0] * 3, [0.0, 0.0, -model.depth]])
+    supports: Data = {"table": side("bottom", fix=fix), "plate": side("top", fix=fix, motion=motion)}
     if not bonded:
-        supports["middle"] = {"body": "phantom", "where": {"nearest": [0.0, 0.0, 0.0]}, "fix": ["x", "y"]}
-        supports["turn"] = {"body": "phantom", "where": {"nearest": [radius, 0.0, 0.0]}, "fix": ["y"]}
-    body = {"shape": "cylinder", "radius": radius, "height": data.ECOFLEX_HEIGHT, "cells": list(model.cells)}
-    return {
-        "schema": 1,
-        "dimension": 3,
-        "duration": float(model.steps),
-        "laws": {"silicone": {"model": "elastic", "young": young, "poisson": model.poisson}},
-        "bodies": {"phantom": body | {"cell": model.cell, "law": "silicone", "density": 1000.0}},
-        "supports": supports,
-        "output": {"interval": float(model.steps)},
-    }
+        supports["middle"] = {"body": "block", "where": {"nearest": [0.0, 0.0, 0.0]}, "fix": ["x", "y"]}
+        supports["turn"] = {"body": "block", "where": {"nearest": [radius, 0.0, 0.0]}, "fix": ["y"]}
+    shape = {"shape": "cylinder", "radius": radius, "height": data.ECOFLEX_HEIGHT, "cells": list(model.cells)}
+    more: Data = {"cell": model.cell, "density": 1000.0, "supports": supports}
+    return scene_of(law, shape, dimension=3, duration=float(model.steps), **more)
+
+
+def plate_forces(model: Model, problem: Problem) -> list[float]:
+    """Return the force [N] on the plate at every step of a model."""
+    simulation = start(problem, model.solver, **model.options)
+    return seen(simulation, range(1, model.steps + 1), lambda: float(simulation.reactions()["support.plate"][2]))
 
 
 @cache
@@ -82,11 +79,7 @@ def pressing(name: str) -> tuple[Array, Array]:
     with warnings.catch_warnings():
         # a uniform deformation does not lock
         warnings.simplefilter("ignore", UserWarning)
-        simulation = started(model.solver, problem, model.options)
-    forces = [0.0]
-    for time in range(1, model.steps + 1):
-        run_to(simulation, float(time))
-        forces.append(float(simulation.reactions()["support.plate"][2]))
+        forces = [0.0, *plate_forces(model, problem)]
     # the mesh is a prism with corners on the circle, so it is smaller
     share = problem.masses.sum() / (1000.0 * AREA * data.ECOFLEX_HEIGHT)
     return np.linspace(0.0, model.depth, model.steps + 1), np.array(forces) / share
@@ -106,7 +99,7 @@ def _measured(phantom: str, test: str) -> tuple[Array, Array]:
     return -record.path.values[:, 2], -record.force.values[:, 2]
 
 
-def against(name: str) -> Measurement:
+def against(name: str) -> Values:
     """Return, per phantom, the force at 30 % [N] and the error of the force curve [%] up to the model's depth.
 
     For finite elements also the residual S [kPa] of the nominal stress up to the end, root mean square over the tests,
@@ -124,10 +117,10 @@ def against(name: str) -> Measurement:
         if depth == FULL:
             left = [np.square(predicted(name, phantom, way) - force).mean() for way, force in curves]
             found[f"residual S, {phantom}"] = 1e-3 * float(np.sqrt(np.mean(left))) / AREA
-    return Measurement(found)
+    return found
 
 
-def as_measured() -> Measurement:
+def as_measured() -> Values:
     """Return means over the tests: force at 30 % [N]; and the largest error of one test's curve from the mean [%]."""
     found: dict[str, float] = {}
     even = np.linspace(0.0, FULL, 200)
@@ -137,34 +130,24 @@ def as_measured() -> Measurement:
         each = [np.interp(even, way, force) for way, force in curves]
         errors = [force_curve_error(even, curve, even, np.mean(each, axis=0)) for curve in each]
         found[f"force curve, {phantom}"] = PERCENT * max(errors)
-    return Measurement(found)
+    return found
 
 
-def friction() -> Measurement:
+def friction() -> Values:
     """Return the stiffness of a nearly incompressible cylinder bonded to both plates over one that slips [1]."""
     small = Model("fem", (12, 8), "hex", 0.499, 1e-3, 1, {"formulation": "b-bar", "stepper": "static", "step": 1.0})
-    force = []
-    for bonded in (True, False):
-        simulation = started("fem", problem_of(cylinder_scene(small, bonded=bonded)), small.options)
-        run_to(simulation, 1.0)
-        force.append(float(simulation.reactions()["support.plate"][2]))
-    return Measurement({"bonded over slipping": force[0] / force[1]})
+    bonded, slips = (plate_forces(small, problem_of(cylinder_scene(small, bonded=held)))[0] for held in (True, False))
+    return {"bonded over slipping": bonded / slips}
 
 
-def _of(name: str) -> Callable[[], Measurement]:
-    return with_data(data.ECOFLEX, lambda: against(name))
+def _check(identity: str, compute: Callable[[], Values], name: str, **more: Any) -> Check:
+    return check(f"measured.ecoflex{identity}", with_data(data.ECOFLEX, compute), name=f"ecoflex-{name}", **more)
 
 
-def checks() -> tuple[Check, ...]:
-    """Return the checks: the data, one per model, the influence of friction."""
-    return (
-        check("measured.ecoflex", with_data(data.ECOFLEX, as_measured), name="ecoflex-data", quick=True, solvers=()),
-        *(
-            check(f"measured.ecoflex/{name}", _of(name), name=f"ecoflex-{name}", solvers=(model.solver,))
-            for name, model in MODELS.items()
-        ),
+CHECKS = {
+    "measured": (
+        _check("", as_measured, "data", quick=True, solvers=()),
+        *(_check(f"/{name}", partial(against, name), name, solvers=(MODELS[name].solver,)) for name in MODELS),
         check("measured.ecoflex/friction", friction, name="ecoflex-friction"),
     )
-
-
-CHECKS = {"measured": checks()}
+}

@@ -1,16 +1,14 @@
-"""Lattices and trusses in numbers: edges, eigenvalues, stable steps.
+"""Lattices and trusses in numbers, from their geometry alone.
 
-How many edges a box has as a truss of tetrahedra (R1).
-
-Numbers of the papers' lattices: elements by size, eigenvalues that bound steps, sums of counts (calibration).
-
-The largest stable step of a pure dashpot network of unit masses, from its geometry alone (R10).
+Edges of boxes as trusses of tetrahedra (R1). Numbers of the papers' lattices: elements by size, eigenvalues that bound
+steps, sums of counts (calibration). The largest stable step of a pure dashpot network of unit masses (R10).
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,44 +17,37 @@ from rheotwin.particles.forces.voxel_centre import diagonal_edges
 from rheotwin.particles.stability import edge_matrix, largest_eigenvalue
 from rheotwin.particles.steppers.bounds import ModeLaw, explicit_limit
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.check import Measurement, check
-from rheotwin.validation.checks.running import HELD, Data, begin, box_scene, problem_of
+from rheotwin.validation.checks.check import Values, check
+from rheotwin.validation.checks.running import FLOOR, HELD, LAWS, Data, begin, box_scene, problem_of
 from rheotwin.validation.references import catalogue
 
 BOXES = ((7, 7, 6), (9, 8, 8), (4, 4, 4), (6, 5, 5), (15, 15, 16))
 """Particles along each axis."""
+SIZES = ((6, 4, 6), (7, 5, 7), (8, 6, 8), (11, 7, 11), (16, 10, 16), (21, 13, 21))
+"""Points along push, up and depth; the lowest layer is held."""
+KINDS = {"l": 1.0, "sqrt2 l": 2.0**0.5, "sqrt3 l": 3.0**0.5}
+PUSHED_ROWS = 2
+STRUCTURES: dict[str, tuple[str, Data]] = {
+    "lattice": ("hex", {}), "local": ("hex", {"local_volume": True}), "truss": ("tet", {}),
+}  # fmt: skip
+"""Cells and options of the structures."""
 
 
-def edges(boxes: tuple[tuple[int, int, int], ...], pattern: str | None) -> Measurement:
+def edges(boxes: tuple[tuple[int, int, int], ...], pattern: str | None = None) -> Values:
     """Count the edges of boxes whose cubes are split by a pattern, by default into five tetrahedra."""
     found = {}
     for particles in boxes:
         cells = (particles[0] - 1, particles[1] - 1, particles[2] - 1)
         mesh = make_shape(BoxShape((1.0, 1.0, 1.0), cells, **({} if pattern is None else {"pattern": pattern})))
         found["x".join(map(str, particles))] = float(len(truss_edges(mesh)))
-    return Measurement(found)
+    return found
 
 
-EDGE_COUNT_CHECKS = (
-    check("truss.R1", lambda: edges(BOXES, None), name="edges-of-boxes", quick=True, solvers=("truss",)),
-    check(
-        "truss.R1.split", lambda: edges(BOXES[2:3], "six"), name="edges-of-a-box-in-six", quick=True, solvers=("truss",)
-    ),
-)
-
-
-SIZES = ((6, 4, 6), (7, 5, 7), (8, 6, 8), (11, 7, 11), (16, 10, 16), (21, 13, 21))
-"""Points along push, up and depth; the lowest layer is held."""
-KINDS = {"l": 1.0, "sqrt2 l": 2.0**0.5, "sqrt3 l": 3.0**0.5}
-PUSHED_ROWS = 2
-
-
-def elements() -> Measurement:
+def elements() -> Values:
     """Count the points of each size, and its edges as lattice, as truss and with half elements in its voxels."""
     found: dict[str, float] = {}
-    for size in SIZES:
-        along, up, deep = size
-        axes = [np.arange(float(count)) for count in size]
+    for along, up, deep in SIZES:
+        axes = [np.arange(float(count)) for count in (along, up, deep)]
         mesh = hex_grid(*axes)
         edges, cells = lattice_edges(mesh).astype(np.int64), mesh.t.T.astype(np.int64)
         lengths = np.linalg.norm(mesh.p.T[edges[:, 1]] - mesh.p.T[edges[:, 0]], axis=1)
@@ -69,94 +60,51 @@ def elements() -> Measurement:
             "local": len(edges) - len(np.unique(diagonal_edges(cells, edges))) + cells.size,
         }
         found |= {f"{along}x{up}x{deep}, {what}": float(count) for what, count in counts.items()}
-    return Measurement(found)
+    return found
 
 
-STRUCTURES: dict[str, tuple[str, Data]] = {
-    "lattice": ("hex", {}),
-    "local": ("hex", {"local_volume": True}),
-    "truss": ("tet", {}),
-}
-"""Cells and options of the structures."""
+def unit_masses(law: Data, cells: list[int], **more: Any) -> Data:
+    """Return a block of unit cells with points of 1 kg."""
+    return box_scene(law, cells=cells, equal_mass=float(np.prod(np.array(cells) + 1)), **more)
 
 
-def eigenvalues() -> Measurement:
+def eigenvalues() -> Values:
     """Compute the largest eigenvalues of dashpots of 1 N s/m between points of 1 kg: Euler's limit is 2 over them."""
     dashpot = {"model": "voigt", "young": 0.0, "poisson": 0.25, "viscosity": 1.0, "viscous_poisson": 0.25}
-    floor = {"floor": {"body": "block", "where": {"side": "bottom"}}}
     found = {}
     for along, up, deep in SIZES[:2]:
-        cells = [along - 1, deep - 1, up - 1]
         for name, (cell, options) in STRUCTURES.items():
-            data = box_scene(
-                dashpot,
-                size=[float(count) for count in cells],
-                cells=cells,
-                cell=cell,
-                mass=float(along * up * deep),
-                mass_sharing="equal",
-                duration=1.0,
-                supports=floor,
-            )
+            data = unit_masses(dashpot, [along - 1, deep - 1, up - 1], cell=cell, supports=FLOOR)
             found[f"{name}, {along}x{up}x{deep}"] = 2.0 / begin(data, stepper="euler", **options).stable_step
-    return Measurement(found)
+    return found
 
 
-COUNTS: dict[str, tuple[int, ...]] = {
-    "R2 M1": (513, 381, 335, 267),
-    "R2 M2": (498, 1451, 459, 388),
-    "R2 M3E": (266, 224, 242, 177),
-    "R3 M1": (1260, 983, 724, 751),
-    "R3 M2": (1002, 1629, 755, 832),
-    "R3 M3E": (837, 604, 496, 485),
-    "R7 RA": (1182, 922, 721, 737),
-    "R7 GA": (1091, 990, 579, 637),
-    "R8 M2": (486, 545, 910, 961),
-    "R8 M3G": (361, 265, 299, 267),
-    "R8 M4": (314, 563, 494, 426),
-    "R8 M2'": (187, 395, 415, 393),
-    "R8 M4'": (215, 331, 480, 567),
-    "R9 M2": (150, 111, 252, 291),
-    "R9 M3G": (523, 263, 199, 212),
-    "R9 M4": (157, 261, 425, 165),
-    "R9 M2'": (219, 167, 232, 267),
-    "R9 M4'": (258, 188, 168, 147),
-}
+FAR: dict[str, list[int]] = LAWS["far-points"]
 """Points that are far from the shape at the four times, as P1 and P4 print them."""
-PRINTED_IN_P2: dict[str, tuple[int, ...]] = {"R2 M2": (498, 451, 459, 388)}
+PRINTED_IN_P2 = {"R2 M2": [498, 451, 459, 388]}
 TOTALS = {"R2 M1": 1496, "R2 M2": 2796, "R2 M3E": 895, "R3 M1": 3718, "R3 M2": 4218, "R3 M3E": 2422}
 """Totals that the catalogue does not list with R7, R8 and R9."""
 
 
-def wrong_sums() -> Measurement:
+def wrong_sums() -> Values:
     """Count printed totals that are no sums."""
-    listed = {
+    totals = TOTALS | {
         f"{label} {quantity.name.removesuffix('count').rstrip(', ')}": int(quantity.reference)
         for label in ("R7", "R8", "R9")
         for quantity in catalogue().quantities(f"calibration.{label}")
         if quantity.name.endswith("count")
     }
-    totals = TOTALS | listed
 
-    def wrong(counts: dict[str, tuple[int, ...]]) -> float:
+    def wrong(counts: dict[str, list[int]]) -> float:
         return float(sum(sum(parts) != totals[name] for name, parts in counts.items()))
 
-    return Measurement(
-        {
-            "with P1's 1451": wrong(COUNTS),
-            "with P2's 451": wrong(COUNTS | PRINTED_IN_P2),
-            "T2 M2 total": float(sum(COUNTS["R2 M2"])),
-            "T2 M3E sum": float(sum(COUNTS["R2 M3E"])),
-            "T2 M3E printed": float(TOTALS["R2 M3E"]),
-        }
-    )
-
-
-LATTICE_CHECKS = (
-    check("calibration.R10", elements, name="lattice-elements", quick=True, solvers=("truss",)),
-    check("calibration.S2", eigenvalues, name="lattice-eigenvalues", quick=True, solvers=("truss",)),
-    check("calibration.A2", wrong_sums, name="printed-counts", quick=True, solvers=("truss",)),
-)
+    return {
+        "with P1's 1451": wrong(FAR),
+        "with P2's 451": wrong(FAR | PRINTED_IN_P2),
+        "T2 M2 total": float(sum(FAR["R2 M2"])),
+        "T2 M3E sum": float(sum(FAR["R2 M3E"])),
+        "T2 M3E printed": float(TOTALS["R2 M3E"]),
+    }
 
 
 DASHPOT: Data = {"model": "voigt", "young": 0.0, "viscosity": 1.0, "viscous_poisson": 0.0, "poisson": 0.0}
@@ -170,13 +118,6 @@ SYSTEMS: dict[str, Data] = {
     "15x15x16": {"cells": [14, 14, 15]},
 }
 """Unit edges along the axes; one diagonal per square, five tetrahedra per cube."""
-
-
-def scene(cells: list[int], **more: object) -> Data:
-    """Return the scene of a system."""
-    mass = float(np.prod(np.array(cells) + 1))
-    size = [float(count) for count in cells]
-    return box_scene(DASHPOT, size=size, cells=cells, mass=mass, mass_sharing="equal", duration=1.0, **more)
 
 
 def eigenvalue(problem: Problem) -> float:
@@ -208,21 +149,29 @@ def infinite() -> float:
     return largest
 
 
-def stable_steps() -> Measurement:
+def stable_steps() -> Values:
     """Compute R10: eta T/m from the advisor of the solver, and the eigenvalue behind it."""
-    found = {}
+    found, none = {}, np.zeros(0)
     for name, system in SYSTEMS.items():
-        data = scene(**system)
+        data = unit_masses(DASHPOT, **system)
         found[f"{name}, lambda"] = eigenvalue(problem_of(data))
-        for rule, stepper in RULES.items():
-            found[f"{name}, {rule}"] = begin(data, stepper=stepper).stable_step
+        found |= {f"{name}, {rule}": begin(data, stepper=stepper).stable_step for rule, stepper in RULES.items()}
     found["infinite, lambda"] = limit = infinite()
-    none = np.zeros(0)
     for rule, stepper in RULES.items():
         found[f"infinite, {rule}"] = explicit_limit(stepper, ModeLaw(0.0, 1.0, none, none), np.array([limit])).step
-    return Measurement(found)
+    return found
 
 
-STEP_CHECKS = (check("truss.R10", stable_steps, name="stable-dashpots", solvers=("truss",)),)
-
-CHECKS = {"lattices": EDGE_COUNT_CHECKS, "lattice_numbers": LATTICE_CHECKS, "stable_steps": STEP_CHECKS}
+_check = partial(check, solvers=("truss",))
+CHECKS = {
+    "lattices": (
+        _check("truss.R1", lambda: edges(BOXES), name="edges-of-boxes", quick=True),
+        _check("truss.R1.split", lambda: edges(BOXES[2:3], "six"), name="edges-of-a-box-in-six", quick=True),
+    ),
+    "stable_steps": (_check("truss.R10", stable_steps, name="stable-dashpots"),),
+    "lattice_numbers": (
+        _check("calibration.R10", elements, name="lattice-elements", quick=True),
+        _check("calibration.S2", eigenvalues, name="lattice-eigenvalues", quick=True),
+        _check("calibration.A2", wrong_sums, name="printed-counts", quick=True),
+    ),
+}

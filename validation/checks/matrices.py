@@ -18,7 +18,7 @@ from rheotwin.constraints import Motion
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.meshing import BoxShape, build_mesh, make_shape
 from rheotwin.problem import Prescribed, Problem
-from rheotwin.validation.checks.check import Measurement, check
+from rheotwin.validation.checks.check import Values, check
 from rheotwin.validation.checks.running import RHEOLOGICAL, Data, box_scene, problem_of, run_to, start
 
 FIGURE = BoxShape((80.0, 30.0), (16, 6))
@@ -63,17 +63,15 @@ def assembled(mesh: Any) -> tuple[Array, Array]:
     return lame_matrix(basis).toarray(), shear_matrix(basis).toarray()
 
 
-def against_formula() -> Measurement:
+def against_formula() -> Values:
     """Compare entry by entry, and let the matrices act on rigid motions."""
-    mesh = make_shape(FIGURE)
-    matrices, expected = assembled(mesh), formula(mesh)
-    values = {}
-    for name, matrix, wanted in zip(("J_lambda", "J_mu"), matrices, expected, strict=True):
+    mesh, values = make_shape(FIGURE), {}
+    for name, matrix, wanted in zip(("J_lambda", "J_mu"), assembled(mesh), formula(mesh), strict=True):
         scale = np.abs(wanted).max()
         values[f"{name} - formula"] = float(np.abs(matrix - wanted).max() / scale)
         values[f"{name} asymmetry"] = asymmetry(matrix)
         values[f"{name} on rigid motions"] = float(np.abs(matrix @ rigid_motions(mesh.p.T)).max() / scale)
-    return Measurement(values)
+    return values
 
 
 def printed_lame_matrix() -> Array:
@@ -85,31 +83,23 @@ def printed_lame_matrix() -> Array:
     return printed
 
 
-def misprint() -> Measurement:
+def misprint() -> Values:
     """Compare the assembled matrix of the unit right triangle with the printed one."""
     triangle = build_mesh("triangle", np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([[0], [1], [2]]))
     matrix, printed = assembled(triangle)[0], printed_lame_matrix()
-    values = {
+    return {
         "asymmetry as assembled": asymmetry(matrix),
         "asymmetry as printed": asymmetry(printed),
         "entries that differ": float(np.count_nonzero(np.abs(matrix - printed) > 1e-12)),
     }
-    return Measurement(values)
 
 
-def bar_matrix() -> Measurement:
+def bar_matrix() -> Values:
     """Compare J of a bar of five nodes and unit cells with tridiag(-1, 2, -1), corners 1 (E12)."""
     matrix = lame_matrix(vector_basis(make_shape(BoxShape((4.0,), (4,))), "line")).toarray()
     expected = 2.0 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1)
     expected[0, 0] = expected[-1, -1] = 1.0
-    return Measurement({"rows": float(len(matrix)), "J - formula": float(np.abs(matrix - expected).max())})
-
-
-MATRIX_CHECKS = (
-    check("fem.R1", against_formula, name="geometric-matrices", covers=("A1",), quick=True),
-    check("fem.A1", misprint, name="misprinted-matrix", covers=("E17",), quick=True),
-    check("fem.E12", bar_matrix, name="bar-matrix", quick=True),
-)
+    return {"rows": float(len(matrix)), "J - formula": float(np.abs(matrix - expected).max())}
 
 
 GRADIENT = np.array([[0.02, 0.013, -0.007], [-0.005, 0.011, 0.017], [0.009, -0.004, -0.015]])
@@ -121,7 +111,7 @@ CELLS, SHAKEN, END = 3, 0.2, 1.0
 def distorted_problem(cell: str, law: Data = RHEOLOGICAL) -> Problem:
     """Return the unit square or cube with inner nodes moved at random and every boundary node driven by H."""
     dimension = 3 if cell in ("tet", "hex") else 2
-    regular = problem_of(box_scene(law, size=[1.0] * dimension, cells=[CELLS] * dimension, duration=END, cell=cell))
+    regular = problem_of(box_scene(law, size=[1.0] * dimension, cells=[CELLS] * dimension, cell=cell))
     body, points = regular.bodies[0], regular.points.copy()
     boundary = body.mesh.boundary_nodes()
     inner = np.setdiff1d(np.arange(len(points)), boundary)
@@ -140,28 +130,29 @@ def distorted_problem(cell: str, law: Data = RHEOLOGICAL) -> Problem:
     return replace(regular, points=points, bodies=(replace(body, mesh=mesh),), prescribed=driven)
 
 
-def patch(cell: str) -> Measurement:
+def patch(cell: str) -> Values:
     """Return how far displacements and stresses are from uniform, relative to their size."""
     problem = distorted_problem(cell)
-    dimension = problem.dimension
-    simulation = start(problem, step=0.25 * END)
+    simulation, dimension = start(problem, step=0.25 * END), problem.dimension
     run_to(simulation, END)
-    moved = simulation.positions - problem.points
     exact = problem.points @ GRADIENT[:dimension, :dimension].T
-    stress = simulation.fields()["stress"]
-    forces = simulation.reactions()
+    stress, forces = simulation.fields()["stress"], simulation.reactions()
     total = np.abs(sum(forces.values())).max() / max(np.abs(force).max() for force in forces.values())
-    values = {
-        "displacement": float(np.abs(moved - exact).max() / np.abs(exact).max()),
+    return {
+        "displacement": float(np.abs(simulation.positions - problem.points - exact).max() / np.abs(exact).max()),
         "stress": float(np.ptp(stress, axis=0).max() / np.abs(stress).max()),
         "sum of the boundary forces": float(total),
     }
-    return Measurement(values)
 
 
-PATCH_CHECKS = tuple(
-    check(f"fem.T3/{cell}", partial(patch, cell), name=f"patch-{cell}", quick=True)
-    for cell in ("triangle", "quad", "tet", "hex")
-)
-
-CHECKS = {"matrices": MATRIX_CHECKS, "patch": PATCH_CHECKS}
+CHECKS = {
+    "matrices": (
+        check("fem.R1", against_formula, name="geometric-matrices", covers=("A1",), quick=True),
+        check("fem.A1", misprint, name="misprinted-matrix", covers=("E17",), quick=True),
+        check("fem.E12", bar_matrix, name="bar-matrix", quick=True),
+    ),
+    "patch": tuple(
+        check(f"fem.T3/{cell}", partial(patch, cell), name=f"patch-{cell}", quick=True)
+        for cell in ("triangle", "quad", "tet", "hex")
+    ),
+}

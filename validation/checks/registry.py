@@ -45,7 +45,7 @@ from rheotwin.validation.checks import (
     seed_shear,
     vibration,
 )
-from rheotwin.validation.checks.check import Check, Unavailable
+from rheotwin.validation.checks.check import Check, Measurement, Unavailable
 from rheotwin.validation.checks.outcome import Coverage, Result, Verification, assessed, not_measured
 from rheotwin.validation.checks.repeats import baseline_checks
 from rheotwin.validation.checks.running import missing_option
@@ -168,7 +168,8 @@ def carry_out(check: Check) -> Result:
         return not_measured(check, "not yet", lacking)
     start = perf_counter()
     try:
-        measurement = check.compute()
+        found = check.compute()
+        measurement = found if isinstance(found, Measurement) else Measurement(found)
         return assessed(check, measurement, perf_counter() - start)
     except Unavailable as error:
         return not_measured(check, "not yet", str(error), perf_counter() - start)

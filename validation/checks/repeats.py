@@ -17,21 +17,20 @@ import numpy as np
 
 from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
-from rheotwin.registry import find_solver
 from rheotwin.scene import load_scene
-from rheotwin.solver import checked_options
 from rheotwin.validation.baselines import BUILT_IN, Baseline, load_baselines, measure
-from rheotwin.validation.checks.check import Check, Measurement
+from rheotwin.validation.checks.check import Check, Compute, Values
+from rheotwin.validation.checks.running import run_to, start
 from rheotwin.validation.references.catalogue import Quantity
 
 
-def measured(baseline: Baseline) -> Measurement:
+def measured(baseline: Baseline) -> Values:
     """Run a baseline; a number that is not there any more is said in words."""
     values = measure(baseline).values
     missing = [value.name for value in baseline.values if value.name not in values]
     if missing:
         raise RheotwinError(f"{baseline.path}: the run gives no {missing[0]!r} any more; bless it anew with a reason")
-    return Measurement(values)
+    return values
 
 
 def baseline_checks(folder: Path) -> tuple[Check, ...]:
@@ -69,45 +68,38 @@ RUNS = {
 def end_state(identity: str) -> str:
     """Return a digest of positions and velocities at the end of a baseline's run, bit for bit."""
     baseline = load_baselines(BUILT_IN)[identity]
-    scene, solver = load_scene(baseline.scene_path), find_solver(baseline.solver)
-    options = scene.solvers.get(solver.name, {}) | baseline.options
-    simulation = solver.start(build_problem(scene, baseline.case), checked_options(solver, options))
-    simulation.advance(scene.duration, 10**12)
+    scene = load_scene(baseline.scene_path)
+    options = scene.solvers.get(baseline.solver, {}) | baseline.options
+    simulation = start(build_problem(scene, baseline.case), baseline.solver, **options)
+    run_to(simulation, scene.duration)
     state = np.concatenate([simulation.positions, simulation.velocities])
     return sha256(np.ascontiguousarray(state).tobytes()).hexdigest()
 
 
-def repeated(identity: str) -> Measurement:
+def repeated(identity: str) -> Values:
     """Run twice in this process."""
-    return Measurement({"runs that differ": float(end_state(identity) != end_state(identity))})
+    return {"runs that differ": float(end_state(identity) != end_state(identity))}
 
 
-def pooled() -> Measurement:
+def pooled() -> Values:
     """Run here, and in two fresh processes at a time."""
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         elsewhere = list(pool.map(end_state, RUNS))
     differ = sum(end_state(name) != other for name, other in zip(RUNS, elsewhere, strict=True))
-    return Measurement({"runs that differ": float(differ)})
+    return {"runs that differ": float(differ)}
 
 
-def _same(identity: str, title: str, compute: partial[Measurement], solver: str, *, quick: bool) -> Check:
-    return Check(
-        f"same.{identity}",
-        f"same-{identity}",
-        title,
-        (Quantity("runs that differ", 0.0),),
-        compute,
-        quick=quick,
-        solvers=(solver,),
-    )
+def _same(identity: str, title: str, compute: Compute, solver: str, *, quick: bool) -> Check:
+    none = (Quantity("runs that differ", 0.0),)
+    return Check(f"same.{identity}", f"same-{identity}", title, none, compute, quick=quick, solvers=(solver,))
 
 
 CHECKS = {
     "determinism": (
         *(
-            _same(n, f"the same run twice, {n}: identical bits", partial(repeated, n), solver, quick=True)
-            for n, solver in RUNS.items()
+            _same(name, f"the same run twice, {name}: identical bits", partial(repeated, name), solver, quick=True)
+            for name, solver in RUNS.items()
         ),
-        _same("pool", "here and in a pool of processes: identical bits", partial(pooled), "fem", quick=False),
+        _same("pool", "here and in a pool of processes: identical bits", pooled, "fem", quick=False),
     )
 }

@@ -1,25 +1,17 @@
-"""Scenes as data, solvers started on them, laws of the reference numbers: what all checks share.
-
-Start the finite-element solver on scene data, and fit orders to errors: what all checks share.
-
-The material laws of the reference numbers, as tables of a scene (spec 8 and 10).
-
-Start the truss on scene data, put it into a state, and build rows of edges: what checks of particles share.
-
-Run scenes of measured specimens with any solver, and read what was measured on them.
-"""
+"""Scenes as data, solvers started on them, laws of the reference numbers: what all checks share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Reals
 from rheotwin.build import build_problem
 from rheotwin.errors import InputFaults
 from rheotwin.fem import FemSolver
@@ -29,15 +21,82 @@ from rheotwin.problem import Problem
 from rheotwin.registry import find_solver
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options
-from rheotwin.validation.checks.check import Measurement, Unavailable
+from rheotwin.validation.checks.check import Compute, Measurement, Unavailable, Values
 from rheotwin.validation.experiments.datasets import missing
 
 Data = dict[str, Any]
+Found = TypeVar("Found")
 
-HELD: Data = {"left": {"body": "block", "where": {"side": "left"}}}
-"""Support of the left side of the block, where a bar is held."""
+LAWS: Data = tomllib.loads((Path(__file__).parent / "laws.toml").read_text(encoding="utf-8"))
+"""The material laws of the reference numbers, as tables of a scene (spec 8 and 10)."""
+EQUAL_RATIO: dict[str, Data] = LAWS["equal-ratio"]
+"""One law of every kind whose parts share one Poisson ratio: T8 holds for all of them."""
+ELASTIC: Data = EQUAL_RATIO["elastic"]
+VISCOPLASTIC: Data = EQUAL_RATIO["maxwell"]
+RHEOLOGICAL: Data = EQUAL_RATIO["three-element"]
+"""F-VP and F-RH."""
 WEIGHTLESS = 1e-12
 """Density [kg/m3] for bodies without inertia in schemes that need a mass."""
+
+
+def side(name: str, **more: Any) -> Data:
+    """Return the table of a support or a load on one side of the block."""
+    return {"body": "block", "where": {"side": name}, **more}
+
+
+def path(times: Sequence[float], places: Sequence[Sequence[float]]) -> Data:
+    """Return the table of a motion: displacements [m] at times [s]."""
+    return {"times": list(times), "displacement": [list(place) for place in places]}
+
+
+HELD: Data = {"left": side("left")}
+FLOOR: Data = {"floor": side("bottom")}
+"""Supports: of the left side, where a bar is held; of the bottom, where a block stands."""
+
+
+def scene_of(law: Data, shape: Data, *, dimension: int, duration: float = 1.0, **more: Any) -> Data:
+    """Return scene data of one body `block` made of `law`; keywords of the body and of the scene are told apart.
+
+    `equal_mass` [kg] is the body's mass, the same for every node.
+    """
+    body = shape | {key: more.pop(key) for key in ("cell", "pattern", "origin", "mass", "density") if key in more}
+    if "equal_mass" in more:
+        body |= {"mass": more.pop("equal_mass"), "mass_sharing": "equal"}
+    if not {"mass", "density"} & set(body):
+        body["density"] = WEIGHTLESS
+    return {
+        "schema": 1,
+        "dimension": dimension,
+        "duration": duration,
+        "laws": {"stuff": law},
+        "bodies": {"block": body | {"law": "stuff"}},
+        "output": {"interval": duration},
+        **more,
+    }
+
+
+def box_scene(law: Data, *, cells: list[int], size: list[float] | None = None, **more: Any) -> Data:
+    """Return the scene of a box, by default of unit cells; for the keywords see `scene_of`."""
+    extent = [float(count) for count in cells] if size is None else size
+    return scene_of(law, {"shape": "box", "size": extent, "cells": cells}, dimension=len(cells), **more)
+
+
+def row(law: Data, *, edges: int = 1, mass: float = 1.0, **scene: Any) -> Data:
+    """Return edges of length 1 in a row, held at the left, particles of equal mass [kg]."""
+    return box_scene(
+        {"poisson": 0.0, **law}, cells=[edges], equal_mass=(edges + 1) * mass, **{"supports": HELD} | scene
+    )
+
+
+def pull(force: float, times: tuple[float, ...] = (), factor: tuple[float, ...] = ()) -> Data:
+    """Return the table of forces of a scene: `force` [N] on the right end, held or times a table of factors."""
+    table = {"times": list(times), "factor": list(factor)} if times else {}
+    return {"pull": side("right", total=[force], **table)}
+
+
+def ends_at(time: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the table of a force that ends at a time [s], half of it there: a rule of any order takes all of it."""
+    return (0.0, time - 1e-9, time + 1e-9), (1.0, 1.0, 0.0)
 
 
 def missing_option(options: Mapping[str, Any]) -> str:
@@ -52,87 +111,26 @@ def missing_option(options: Mapping[str, Any]) -> str:
     return ""
 
 
+def with_data(name: str, compute: Compute) -> Compute:
+    """Return a computation that is unavailable, with the reason, where the data set `name` is not there."""
+
+    def guarded() -> Measurement | Values:
+        if reason := missing(name):
+            raise Unavailable(f"could not run: {reason}")
+        return compute()
+
+    return guarded
+
+
 def problem_of(data: Data) -> Problem:
     """Return the problem of a scene given as data."""
     return build_problem(scene_from_data(data))
 
 
-def start(what: Data | Problem, **options: Any) -> Simulation:
-    """Start the finite-element solver on a scene or a problem."""
-    problem = what if isinstance(what, Problem) else problem_of(what)
-    return FemSolver().start(problem, checked_options(FemSolver, options))
-
-
-def run_to(simulation: Simulation, time: float) -> None:
-    """Advance to `time` [s], however many steps that takes."""
-    simulation.advance(time, 10**12)
-
-
-def box_scene(law: Data, *, size: list[float], cells: list[int], duration: float, **more: Any) -> Data:
-    """Return scene data of one box `block` made of `law`; keywords of the body and of the scene are told apart."""
-    keys = ("cell", "pattern", "mass", "density", "mass_sharing")
-    body = {key: more.pop(key) for key in keys if key in more}
-    if not {"mass", "density"} & set(body):
-        body["density"] = WEIGHTLESS
-    return {
-        "schema": 1,
-        "dimension": len(size),
-        "duration": duration,
-        "laws": {"stuff": law},
-        "bodies": {"block": {"shape": "box", "size": size, "cells": cells, "law": "stuff", **body}},
-        "output": {"interval": duration},
-        **more,
-    }
-
-
-def last_order(sizes: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the slope of log(error) over log(size) between the last two entries."""
-    return float(np.log(errors[-2] / errors[-1]) / np.log(sizes[-2] / sizes[-1]))
-
-
-def orders(sizes: Sequence[float], errors: Sequence[float]) -> list[float]:
-    """Return the slopes of log(error) over log(size) between neighbours."""
-    return [last_order(*pair) for pair in zip(pairwise(sizes), pairwise(errors), strict=True)]
-
-
-ELASTIC: Data = {"model": "elastic", "young": 300.0, "poisson": 0.35}
-VISCOPLASTIC: Data = {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 500.0}
-"""F-VP."""
-RHEOLOGICAL: Data = {
-    "model": "three-element",
-    "young": 30.0,
-    "poisson": 0.35,
-    "voigt_viscosity": 20.0,
-    "series_viscosity": 500.0,
-}
-"""F-RH."""
-UNEQUAL: Data = VISCOPLASTIC | {"viscous_poisson": 0.25}
-"""R13: the dashpot has another Poisson ratio than the spring."""
-EQUAL_RATIO: dict[str, Data] = {
-    "elastic": ELASTIC,
-    "voigt": {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 60.0},
-    "maxwell": VISCOPLASTIC,
-    "three-element": RHEOLOGICAL,
-    "generalized-voigt": {
-        "model": "generalized-voigt",
-        "units": [
-            {"young": 300.0, "poisson": 0.35},
-            {"young": 100.0, "poisson": 0.35, "viscosity": 80.0},
-            {"young": 40.0, "poisson": 0.35, "viscosity": 400.0},
-        ],
-    },
-    "generalized-maxwell": {
-        "model": "generalized-maxwell",
-        "units": [
-            {"young": 150.0, "poisson": 0.35, "viscosity": 40.0},
-            {"young": 80.0, "poisson": 0.35, "viscosity": 400.0},
-        ],
-        "equilibrium": 20.0,
-        "viscosity": 15.0,
-        "poisson": 0.35,
-    },
-}
-"""One law of every kind whose parts share one Poisson ratio: T8 holds for all of them."""
+def start(what: Data | Problem, solver: str = "fem", **options: Any) -> Simulation:
+    """Start a solver on a scene or a problem."""
+    problem, chosen = what if isinstance(what, Problem) else problem_of(what), find_solver(solver)
+    return chosen.start(problem, checked_options(chosen, options))
 
 
 def begin(data: Data, **options: Any) -> TrussSimulation:
@@ -152,29 +150,23 @@ def put(simulation: TrussSimulation, **values: Any) -> None:
     simulation.restore(state)
 
 
-def row(law: Data, *, edges: int = 1, mass: float = 1.0, duration: float = 1.0, **scene: Any) -> Data:
-    """Return edges of length 1 in a row, held at the left, particles of equal mass [kg]."""
-    more = {"supports": HELD} | scene
-    return box_scene(
-        {"poisson": 0.0, **law},
-        size=[float(edges)],
-        cells=[edges],
-        mass=(edges + 1) * mass,
-        mass_sharing="equal",
-        duration=duration,
-        **more,
-    )
+def run_to(simulation: Simulation, time: float) -> None:
+    """Advance to `time` [s], however many steps that takes."""
+    simulation.advance(float(time), 10**12)
 
 
-def pull(force: float, times: tuple[float, ...] = (), factor: tuple[float, ...] = ()) -> Data:
-    """Return the table of forces of a scene: `force` [N] on the right end, held or times a table of factors."""
-    table = {"times": list(times), "factor": list(factor)} if times else {}
-    return {"pull": {"body": "block", "where": {"side": "right"}, "total": [force], **table}}
+def seen(simulation: Simulation, times: Iterable[float], look: Callable[[], Found]) -> list[Found]:
+    """Return what `look` finds at each of the times [s]."""
+    found = []
+    for time in times:
+        run_to(simulation, time)
+        found.append(look())
+    return found
 
 
-def ends_at(time: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the table of a force that ends at a time [s], half of it there: a rule of any order takes all of it."""
-    return (0.0, time - 1e-9, time + 1e-9), (1.0, 1.0, 0.0)
+def named(pattern: str, names: Iterable[Any], values: Iterable[float]) -> dict[str, float]:
+    """Return values by names made of a pattern: "u({:g})" and times, "u{}" and numbers."""
+    return {pattern.format(name): float(value) for name, value in zip(names, values, strict=True)}
 
 
 def moved(simulation: TrussSimulation, time: float) -> float:
@@ -183,40 +175,25 @@ def moved(simulation: TrussSimulation, time: float) -> float:
     return float(simulation.positions[-1, 0] - (len(simulation.positions) - 1.0))
 
 
-def peak(simulation: TrussSimulation, times: NDArray[np.floating[Any]]) -> tuple[float, float]:
+def peak(simulation: TrussSimulation, times: Reals) -> tuple[float, float]:
     """Return when [s] the right end of a row turns back within `times`, and how far [m] it gets."""
-    path, speed = [], []
-    for time in times:
-        path.append(moved(simulation, time))
-        speed.append(-float(simulation.velocities[-1, 0]))
-    return float(np.interp(0.0, speed, times)), max(path)
+    found = [(moved(simulation, time), -float(simulation.velocities[-1, 0])) for time in times]
+    return float(np.interp(0.0, [speed for _, speed in found], times)), max(way for way, _ in found)
 
 
-def with_data(name: str, compute: Callable[[], Measurement]) -> Callable[[], Measurement]:
-    """Return a computation that is unavailable, with the reason, where the data set `name` is not there."""
-
-    def guarded() -> Measurement:
-        reason = missing(name)
-        if reason:
-            raise Unavailable(f"could not run: {reason}")
-        return compute()
-
-    return guarded
-
-
-def started(solver: str, problem: Problem, options: Data) -> Simulation:
-    """Start a solver, by name, on a problem."""
-    chosen = find_solver(solver)
-    return chosen.start(problem, checked_options(chosen, options))
-
-
-def displacements(simulation: Simulation, problem: Problem, times: Sequence[float] | Array) -> Array:
+def displacements(simulation: Simulation, problem: Problem, times: Iterable[float]) -> Array:
     """Return the displacements (F, N, 3) [m] of the nodes at `times` [s]."""
-    found = []
-    for time in times:
-        run_to(simulation, float(time))
-        found.append(simulation.positions - problem.points)
-    return np.array(found)
+    return np.array(seen(simulation, times, lambda: simulation.positions - problem.points))
+
+
+def last_order(sizes: Sequence[float], errors: Sequence[float]) -> float:
+    """Return the slope of log(error) over log(size) between the last two entries."""
+    return float(np.log(errors[-2] / errors[-1]) / np.log(sizes[-2] / sizes[-1]))
+
+
+def orders(sizes: Sequence[float], errors: Sequence[float]) -> list[float]:
+    """Return the slopes of log(error) over log(size) between neighbours."""
+    return [last_order(*pair) for pair in zip(pairwise(sizes), pairwise(errors), strict=True)]
 
 
 def aligned(points: Array, target: Array) -> Array:

@@ -26,7 +26,7 @@ from rheotwin.particles.shear_volume.seed_tetrahedron import (
 )
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.check import Measurement, check
+from rheotwin.validation.checks.check import Values, check
 from rheotwin.validation.checks.matrices import distorted_problem
 from rheotwin.validation.checks.running import ELASTIC, problem_of
 from rheotwin.validation.checks.scenes import MASS, bar_forces, press_scene
@@ -172,30 +172,25 @@ def _cells(problem: Problem) -> Indices:
 
 def seed_forces(pattern: str) -> dict[str, float]:
     """Return the forces [N] on the bar at a depth of 1 m by the stiffness at rest, area modulus lambda + mu."""
-    problem = _press(pattern)
-    return {
-        name: linear_push(
-            seed_triangles(problem.points, _cells(problem), SHEAR / part, AREA),
-            problem.points,
-            *under_bar(problem.points),
-            1.0,
-        )
-        for name, part in FRACTIONS.items()
-    }
+    problem, found = _press(pattern), {}
+    for name, part in FRACTIONS.items():
+        force = seed_triangles(problem.points, _cells(problem), SHEAR / part, AREA)
+        found[name] = linear_push(force, problem.points, *under_bar(problem.points), 1.0)
+    return found
 
 
-def bar_force() -> Measurement:
+def bar_force() -> Values:
     """Compute R5."""
-    return Measurement({f"F, G = {name}": force for name, force in seed_forces("se-nw").items()})
+    return {f"F, G = {name}": force for name, force in seed_forces("se-nw").items()}
 
 
-def bar_excess() -> Measurement:
+def bar_excess() -> Values:
     """Return how much more force [%] than linear finite elements the papers' triangle gives."""
     found: dict[str, float] = {}
     for words, pattern in (("same diagonals", "se-nw"), ("alternating", "alternating")):
         forces, (elastic,) = seed_forces(pattern), bar_forces(ELASTIC, (1.0,), pattern=pattern)
         found |= {f"G = {name}, {words}": 100.0 * (forces[name] / elastic - 1.0) for name in ("mu", "mu/1.5")}
-    return Measurement(found)
+    return found
 
 
 def growth(pattern: str, area: float) -> float:
@@ -207,7 +202,7 @@ def growth(pattern: str, area: float) -> float:
     return float(np.sqrt(-squares.astype(complex)).real.max())
 
 
-def right_triangle() -> Measurement:
+def right_triangle() -> Values:
     """Compute A5: the tangent over G, its symmetry and sign, and what they do to free motion."""
     one = np.array([[0, 1, 2]])
     force = seed_triangles(RIGHT, one, 1.0)
@@ -224,24 +219,24 @@ def right_triangle() -> Measurement:
         "growth, K = 10": growth("se-nw", 10.0),
         "growth, K = 10, alternating": growth("alternating", 10.0),
     }
-    return Measurement(values)
+    return values
 
 
-def regular_tetrahedron() -> Measurement:
+def regular_tetrahedron() -> Values:
     """Return the two shear moduli over G of the papers' regular tetrahedron with reactions term by term."""
     moduli = tangent(seed_tetrahedron(REGULAR), REGULAR, float(np.linalg.det(REGULAR[1:] - REGULAR[0])) / 6.0)
     normal = 0.5 * (moduli[0, 0] - moduli[0, 1])
-    return Measurement({"normal modulus": float(normal), "shear modulus": float(moduli[3, 3])})
+    return {"normal modulus": float(normal), "shear modulus": float(moduli[3, 3])}
 
 
-def patch_residual() -> Measurement:
+def patch_residual() -> Values:
     """Return the largest force [%] inside a distorted square under uniform strain, over the largest anywhere."""
     problem = distorted_problem("triangle")
     points = problem.points
     force = seed_triangles(points, _cells(problem), 1.0)
     found = np.linalg.norm(force(points + 1e-5 * points @ GRADIENT.T), axis=1)
     inner = np.setdiff1d(np.arange(len(points)), problem.bodies[0].mesh.boundary_nodes())
-    return Measurement({"residual": 100.0 * float(found[inner].max() / found.max())})
+    return {"residual": 100.0 * float(found[inner].max() / found.max())}
 
 
 _check = partial(check, solvers=("shear-volume",), quick=True)
