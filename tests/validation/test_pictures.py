@@ -95,7 +95,7 @@ def test_all_runs_of_a_case_share_camera_and_colours(press_runs) -> None:
         "End, t = 30 s",
         "truss: distance from fem",
     ]
-    jobs = [shot.job for row in rows for shot in row.shots]
+    jobs = [picture.job for row in rows for picture in row.pictures]
     assert len({(item.bounds, item.size) for item in jobs}) == 1
     assert len({item.value_range for item in jobs[:6]}) == 1
     largest = max(np.linalg.norm(run.displacement[10], axis=1).max() for run in press_runs[4:])

@@ -139,7 +139,6 @@ def test_a_foreign_page_beside_the_runs_is_not_overwritten(one_case, tmp_path: P
 
 def test_a_full_disk_is_one_sentence_and_leaves_no_trace(one_case, tmp_path: Path, monkeypatch) -> None:
     def full(folder: Path, plots: object) -> None:
-        folder.mkdir()
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(write, "_write_plots", full)

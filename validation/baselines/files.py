@@ -112,18 +112,8 @@ def load_baseline(path: Path) -> Baseline:
     for value in file.values:
         if not (math.isfinite(value.value) and math.isfinite(value.tolerance) and value.tolerance >= 0.0):
             raise RheotwinError(f"{path}: {value.name!r} is not finite or has a negative tolerance; bless it anew")
-    return Baseline(
-        path.stem,
-        file.title,
-        path,
-        file.scene,
-        file.solver,
-        file.case,
-        file.options,
-        file.quick,
-        tuple(file.values),
-        tuple(file.history),
-    )
+    lists = {"values": tuple(file.values), "history": tuple(file.history)}
+    return Baseline(id=path.stem, path=path, **dict(file) | lists)
 
 
 def save_baseline(baseline: Baseline) -> None:

@@ -10,8 +10,6 @@ The folder of a validation: report.html, validate.json, junit.xml, summary.md an
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,17 @@ from rheotwin.record.environment import current_environment
 from rheotwin.validation.checks.check import Curve
 from rheotwin.validation.checks.outcome import KEPT, NUMBERS, Verification
 from rheotwin.validation.checks.texts import junit, summary
+from rheotwin.validation.folder import (
+    PLOTS,
+    REPORT,
+    SUMMARY,
+    filled_aside,
+    is_free,
+    move_in,
+    numbers_in,
+    remove_plots,
+    write_texts,
+)
 from rheotwin.validation.report.charts import DASHES, PALETTE, Plot, chart
 from rheotwin.validation.report.page import ROW_FILTERS, describe, own_svg, page_environment
 from rheotwin.validation.report.page import TEMPLATES as SHARED_TEMPLATES
@@ -120,21 +129,15 @@ def render_page(verification: Verification, plots: Sequence[Plot]) -> str:
     )
 
 
-REPORT, JUNIT, SUMMARY, PLOTS = "report.html", "junit.xml", "summary.md", "plots"
+JUNIT = "junit.xml"
 
 
 def refuse_existing(folder: Path, *, overwrite: bool, go_on: bool = False) -> None:
     """Raise unless `folder` is new, empty, or an earlier validation that may be replaced or gone on with."""
-    try:
-        nearest = next((path for path in (folder, *folder.parents) if path.exists()), folder)
-        if nearest.exists() and not nearest.is_dir():
-            raise RheotwinError(f"--output {folder}: {nearest} is a file, not a folder; choose another output folder")
-        if nearest != folder or not any(folder.iterdir()):
-            return
-    except OSError as error:
-        raise RheotwinError(f"--output {folder}: {error.strerror}; choose another folder") from error
+    if is_free(folder):
+        return
     begun = {path.name for path in folder.iterdir()} == {KEPT}
-    if not begun and not _is_validation(folder):
+    if not begun and not {"rheotwin_version", "checks", "summary"} <= numbers_in(folder / NUMBERS).keys():
         raise RheotwinError(
             f"--output {folder}: it is not empty and is not a validation of Rheotwin; choose another folder"
         )
@@ -148,48 +151,16 @@ def refuse_existing(folder: Path, *, overwrite: bool, go_on: bool = False) -> No
 
 def write_validation(folder: Path, verification: Verification) -> Path:
     """Write the validation to `folder` and return the path of its page; other files there stay as they are."""
-    plots = convergence_plots(verification)
-    data = verification.to_data() | {"plots": [f"{PLOTS}/{plot.name}.png" for plot in plots]}
-    page = render_page(verification, plots)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".partial", dir=folder.parent))
-        try:
-            (aside / PLOTS).mkdir()
-            for plot in plots:
-                (aside / PLOTS / f"{plot.name}.png").write_bytes(plot.png)
-            (aside / NUMBERS).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-            (aside / JUNIT).write_text(junit(verification), encoding="utf-8")
-            (aside / SUMMARY).write_text(summary(verification), encoding="utf-8")
-            (aside / REPORT).write_text(page, encoding="utf-8")
-            _move_in(aside, folder, data["plots"])
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-    except OSError as error:
-        raise RheotwinError(
-            f"could not write the validation to {folder}: {error.strerror}; free space or choose another folder"
-        ) from error
+    plots = {f"{PLOTS}/{plot.name}.png": plot for plot in convergence_plots(verification)}
+    numbers = json.dumps(verification.to_data() | {"plots": list(plots)}, indent=2) + "\n"
+    page = render_page(verification, tuple(plots.values()))
+    with filled_aside(folder, "validation") as aside:
+        for name, plot in plots.items():
+            (aside / name).write_bytes(plot.png)
+        texts = ((NUMBERS, numbers), (JUNIT, junit(verification)), (SUMMARY, summary(verification)), (REPORT, page))
+        write_texts(aside, texts)
+        (folder / PLOTS).mkdir(parents=True, exist_ok=True)
+        (folder / REPORT).unlink(missing_ok=True)
+        remove_plots(folder, numbers_in(folder / NUMBERS).get("plots"))
+        move_in(aside, folder, (*plots, NUMBERS, JUNIT, SUMMARY, REPORT))
     return folder / REPORT
-
-
-def _move_in(aside: Path, folder: Path, plots: list[str]) -> None:
-    """Replace what an earlier validation left by the new files, the page last: it is there only if all is."""
-    (folder / PLOTS).mkdir(parents=True, exist_ok=True)
-    (folder / REPORT).unlink(missing_ok=True)
-    for name in _numbers(folder).get("plots", []):
-        (folder / PLOTS / Path(str(name)).name).unlink(missing_ok=True)
-    for name in (*plots, NUMBERS, JUNIT, SUMMARY, REPORT):
-        (aside / name).replace(folder / name)
-
-
-def _numbers(folder: Path) -> dict[str, Any]:
-    """Return validate.json as it stands; nothing if there is none."""
-    try:
-        data = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _is_validation(folder: Path) -> bool:
-    return {"rheotwin_version", "checks", "summary"} <= _numbers(folder).keys()

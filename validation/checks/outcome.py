@@ -22,6 +22,7 @@ from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinE
 from rheotwin.record.atomic import write_text
 from rheotwin.validation.checks.check import Check, Curve, Measurement
 from rheotwin.validation.references import Catalogue, Entry, Specification, catalogue
+from rheotwin.validation.references.catalogue import Quantity
 
 
 @dataclass(frozen=True)
@@ -183,17 +184,16 @@ class Verification:
 
 def assessed(check: Check, measurement: Measurement, seconds: float) -> Result:
     """Hold a measurement against the quantities of its check."""
-    rows = []
-    for quantity in check.quantities:
-        if quantity.name not in measurement.values:
+    rows, missed = [], []
+    for item in check.quantities:
+        if item.name not in measurement.values:
             raise RheotwinError(
-                f"{check.reference}: the check computes no {quantity.name!r}; name it as the catalogue does"
+                f"{check.reference}: the check computes no {item.name!r}; name it as the catalogue does"
             )
-        value = float(measurement.values[quantity.name])
-        order = measurement.orders.get(quantity.name)
-        shown = quantity.error(value) if quantity.bound in ("absolute", "relative") else None
-        rows.append(_row(check, quantity.name, computed=value, error=shown, order=order, holds=quantity.holds(value)))
-    missed = [item for item in check.quantities if not item.holds(float(measurement.values[item.name]))]
+        value = float(measurement.values[item.name])
+        error = item.error(value) if item.bound in ("absolute", "relative") else None
+        rows.append(_row(item, value, error, measurement.orders.get(item.name), item.holds(value)))
+        missed += [] if item.holds(value) else [item]
     known = [item for item in missed if item.is_finding(float(measurement.values[item.name]))]
     status: Status = "holds" if not missed else "finding" if missed == known else "falls short"
     message = "; ".join(f"{item.name}: {item.finding.meaning}" for item in known if item.finding is not None)
@@ -202,28 +202,16 @@ def assessed(check: Check, measurement: Measurement, seconds: float) -> Result:
 
 def not_measured(check: Check, status: Status, message: str, seconds: float = 0.0) -> Result:
     """Return the result of a check that has no values."""
-    rows = tuple(_row(check, quantity.name) for quantity in check.quantities)
-    return _result(check, status, rows, message=message, seconds=seconds)
+    return _result(check, status, tuple(map(_row, check.quantities)), message=message, seconds=seconds)
 
 
 def _result(check: Check, status: Status, rows: tuple[Row, ...], **more: Any) -> Result:
-    return Result(
-        check.reference,
-        check.name,
-        check.title,
-        status,
-        rows,
-        covers=check.covers,
-        theme=check.theme,
-        kind=check.kind,
-        solvers=check.solvers,
-        **more,
-    )
+    about = {"covers": check.covers, "theme": check.theme, "kind": check.kind, "solvers": check.solvers}
+    return Result(check.reference, check.name, check.title, status, rows, **about | more)
 
 
-def _row(check: Check, name: str, **found: Any) -> Row:
-    quantity = next(item for item in check.quantities if item.name == name)
-    return Row(name, quantity.unit, quantity.bound, quantity.reference, quantity.tolerance, **found)
+def _row(item: Quantity, *found: Any) -> Row:
+    return Row(item.name, item.unit, item.bound, item.reference, item.tolerance, *found)
 
 
 def load_validation(folder: Path) -> Verification:

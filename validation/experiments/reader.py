@@ -17,6 +17,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.scene.base import SceneModel
 from rheotwin.validation.experiments.metadata import FramePart, Metadata, RecordUnits, read_metadata
 from rheotwin.validation.experiments.record import (
     Course,
@@ -279,38 +280,30 @@ def _volume(path: Path, units: RecordUnits) -> VolumeCourse | None:
     return VolumeCourse(table["t"], table["v"], table.get("sigma"))
 
 
+def _in_si(part: SceneModel, units: RecordUnits, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Return the entries of a table of record.toml, those whose kinds are given in SI units."""
+    found = part.model_dump()
+    for name, kind in kinds.items():
+        if found[name] is not None:
+            found[name] = (np.multiply(found[name], units.factor(kind))).tolist()
+    return found
+
+
 def _specimen(data: Metadata) -> Specimen:
-    body, units = data.body, data.units
-    return Specimen(
-        size=tuple(edge * units.factor("length") for edge in body.size),
-        mass=None if body.mass is None else body.mass * units.factor("mass"),
-        shape=body.shape,
-        origin=body.origin,
-        up=body.up,
-        floor=body.floor,
-    )
+    found = _in_si(data.body, data.units, {"size": "length", "mass": "mass"})
+    return Specimen(**found | {"size": tuple(found["size"])})
 
 
 def _punch(data: Metadata) -> Punch | None:
-    punch, units = data.punch, data.units
-    if punch is None:
+    if data.punch is None:
         return None
-    return Punch(
-        shape=punch.shape,
-        footprint=tuple(edge * units.factor("length") for edge in punch.footprint),
-        contact=punch.contact,
-        release=None if punch.release is None else punch.release * units.factor("time"),
-    )
+    found = _in_si(data.punch, data.units, {"footprint": "length", "release": "time"})
+    return Punch(**found | {"footprint": tuple(found["footprint"])})
 
 
 def _uncertainty(data: Metadata) -> Uncertainty:
-    noise, units = data.noise, data.units
-    return Uncertainty(
-        mean_abs=None if noise.mean_abs is None else noise.mean_abs * units.factor("length"),
-        force_rel=noise.force_rel,
-        volume_rel=noise.volume_rel,
-        clock=None if noise.clock is None else noise.clock * units.factor("time"),
-    )
+    found = _in_si(data.noise, data.units, {"mean_abs": "length", "clock": "time"})
+    return Uncertainty(*(found[name] for name in ("mean_abs", "force_rel", "volume_rel", "clock")))
 
 
 def _check_hashes(folder: Path, data: Metadata) -> None:

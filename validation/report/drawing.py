@@ -15,7 +15,8 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.validation.run_view import Surface, body_grid
@@ -61,54 +61,29 @@ class PictureJob:
 
 
 def save_jobs(folder: Path, jobs: Sequence[PictureJob]) -> None:
-    """Write jobs to `folder`/jobs.json and jobs.npz."""
-    arrays: dict[str, NDArray[np.generic]] = {}
-    described = []
-    for number, job in enumerate(jobs):
-        for name in ("points", "cells", "values"):
-            arrays[f"{number}.{name}"] = getattr(job, name)
-        for place, tool in enumerate(job.tools):
-            arrays[f"{number}.tool.{place}.points"] = tool.points
-            arrays[f"{number}.tool.{place}.faces"] = tool.faces
-        described.append(
-            {
-                "key": job.key,
-                "cell_kind": job.cell_kind,
-                "value_range": job.value_range,
-                "colours": job.colours,
-                "bounds": job.bounds,
-                "size": job.size,
-                "tools": [tool.name for tool in job.tools],
-            }
-        )
-    np.savez(folder / "jobs.npz", **arrays)  # type: ignore[arg-type]
-    (folder / "jobs.json").write_text(json.dumps(described))
+    """Write jobs to `folder`/jobs.json, with all digits of their arrays."""
+    described = json.dumps([asdict(job) for job in jobs], default=lambda array: array.tolist())
+    (folder / "jobs.json").write_text(described, encoding="utf-8")
 
 
 def load_jobs(folder: Path) -> list[PictureJob]:
     """Read the jobs written by `save_jobs`."""
-    described = json.loads((folder / "jobs.json").read_text())
-    with np.load(folder / "jobs.npz", allow_pickle=False) as arrays:
-        return [
-            PictureJob(
-                key=item["key"],
-                points=arrays[f"{number}.points"],
-                cells=arrays[f"{number}.cells"],
-                cell_kind=item["cell_kind"],
-                values=arrays[f"{number}.values"],
-                value_range=tuple(item["value_range"]),
-                colours=item["colours"],
-                bounds=tuple(item["bounds"]),
-                size=tuple(item["size"]),
-                tools=tuple(
-                    Surface(name, arrays[f"{number}.tool.{place}.points"], arrays[f"{number}.tool.{place}.faces"])
-                    for place, name in enumerate(item["tools"])
-                ),
-            )
-            for number, item in enumerate(described)
-        ]
+    return [_job(item) for item in json.loads((folder / "jobs.json").read_text(encoding="utf-8"))]
 
 
+def _job(item: dict[str, Any]) -> PictureJob:
+    tools = tuple(
+        Surface(tool["name"], np.array(tool["points"], float), np.array(tool["faces"], np.int64))
+        for tool in item["tools"]
+    )
+    arrays = {name: np.array(item[name], float) for name in ("points", "values")}
+    known = {name: tuple(item[name]) for name in ("value_range", "bounds", "size")} | {"tools": tools}
+    return PictureJob(**item | arrays | known | {"cells": np.array(item["cells"], np.int64)})
+
+
+WORKER = "rheotwin.validation.report.draw_pyvista"
+START_ALLOWANCE, PICTURE_ALLOWANCE = 90.0, 15.0
+"""Time the drawing process may take to start, and further time per picture [s]."""
 DOTS = 100
 """Pixels per inch."""
 
@@ -124,25 +99,19 @@ def draw(job: PictureJob) -> bytes:
 
 def _draw_flat(figure: Figure, job: PictureJob) -> None:
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    cells = job.points[job.cells, :2]
-    style = {"cmap": job.colours, "array": job.values[job.cells].mean(axis=1)}
+    cells = list(job.points[job.cells, :2])
+    style: dict[str, Any] = {"cmap": job.colours, "array": job.values[job.cells].mean(axis=1)}
     edges = EDGE_COLOUR if len(job.cells) <= MOST_EDGES else "face"
     body: Any = (
-        LineCollection(list(cells), linewidths=6, **style)
+        LineCollection(cells, linewidths=6, **style)
         if job.cell_kind == "line"
-        else PolyCollection(list(cells), edgecolors=edges, linewidths=0.5, **style)
+        else PolyCollection(cells, edgecolors=edges, linewidths=0.5, **style)
     )
     body.set_clim(*job.value_range)
     axes.add_collection(body)
+    look: dict[str, Any] = {"facecolors": TOOL_COLOUR, "edgecolors": EDGE_COLOUR, "alpha": 0.8}
     for tool in job.tools:
-        axes.add_collection(
-            PolyCollection(
-                [tool.points[cell, :2] for cell in tool.cells()],
-                facecolors=TOOL_COLOUR,
-                edgecolors=EDGE_COLOUR,
-                alpha=0.8,
-            )
-        )
+        axes.add_collection(PolyCollection([tool.points[cell, :2] for cell in tool.cells()], **look))
     axes.set(xlim=job.bounds[0:2], ylim=job.bounds[2:4], aspect="equal")
     axes.set_axis_off()
 
@@ -156,31 +125,18 @@ def _draw_solid(figure: Figure, job: PictureJob) -> None:
         warnings.simplefilter("ignore")
         surface = grid.extract_surface().triangulate()
     triangles = surface.regular_faces
-    means = np.asarray(surface.point_data["value"])[triangles].mean(axis=1)
-    boundary = Poly3DCollection(
-        list(np.asarray(surface.points)[triangles]),
-        cmap=job.colours,
-        array=means,
-        edgecolors=EDGE_COLOUR,
-        linewidths=0.2,
-    )
+    style = {"array": np.asarray(surface.point_data["value"])[triangles].mean(axis=1), "cmap": job.colours}
+    corners = list(np.asarray(surface.points)[triangles])
+    boundary = Poly3DCollection(corners, edgecolors=EDGE_COLOUR, linewidths=0.2, **style)
     boundary.set_clim(*job.value_range)
     axes.add_collection3d(boundary)
     for tool in job.tools:
-        axes.add_collection3d(
-            Poly3DCollection([tool.points[cell] for cell in tool.cells()], facecolors=TOOL_COLOUR, alpha=0.3)
-        )
+        faces = [tool.points[cell] for cell in tool.cells()]
+        axes.add_collection3d(Poly3DCollection(faces, facecolors=TOOL_COLOUR, alpha=0.3))
     axes.set(xlim=job.bounds[0:2], ylim=job.bounds[2:4], zlim=job.bounds[4:6])
     axes.set_box_aspect(np.diff(np.reshape(job.bounds, (3, 2)), axis=1).ravel())
     axes.view_init(elev=24.0, azim=-54.0)
     axes.set_axis_off()
-
-
-WORKER = "rheotwin.validation.report.page.draw_pyvista"
-START_ALLOWANCE = 90.0
-"""Time the drawing process may take to start [s]."""
-PICTURE_ALLOWANCE = 15.0
-"""Further time per picture [s]."""
 
 
 def render(jobs: Sequence[PictureJob], *, worker: str = WORKER) -> dict[str, bytes]:
@@ -190,19 +146,10 @@ def render(jobs: Sequence[PictureJob], *, worker: str = WORKER) -> dict[str, byt
     with tempfile.TemporaryDirectory(prefix="rheotwin-pictures-") as name:
         folder = Path(name)
         save_jobs(folder, jobs)
-        _run_guarded(worker, folder, START_ALLOWANCE + PICTURE_ALLOWANCE * len(jobs))
-        drawn = {
-            job.key: (folder / f"{number}.png").read_bytes()
-            for number, job in enumerate(jobs)
-            if (folder / f"{number}.png").is_file()
-        }
-    return {job.key: drawn.get(job.key) or draw(job) for job in jobs}
-
-
-def _run_guarded(worker: str, folder: Path, allowance: float) -> None:
-    command = [sys.executable, "-m", worker, str(folder)]
-    try:
+        command, allowance = [sys.executable, "-m", worker, name], START_ALLOWANCE + PICTURE_ALLOWANCE * len(jobs)
         # Whatever happens to it, its finished pictures count and the others are drawn without it.
-        subprocess.run(command, capture_output=True, timeout=allowance, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, capture_output=True, timeout=allowance, check=False)
+        files = {job.key: folder / f"{number}.png" for number, job in enumerate(jobs)}
+        drawn = {key: file.read_bytes() for key, file in files.items() if file.is_file()}
+    return {job.key: drawn.get(job.key) or draw(job) for job in jobs}

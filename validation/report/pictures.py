@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,13 +53,26 @@ class Moment:
 
 @dataclass(frozen=True)
 class Picture:
-    """A rendered picture: whose run, when, PNG bytes, size [pixels] and a text that replaces it."""
+    """A picture to be drawn, or drawn as PNG bytes: whose run, when, what its colours mean."""
 
     label: str
     moment: Moment
-    png: bytes
-    size: tuple[int, int]
-    alt: str
+    quantity: str
+    job: PictureJob
+    png: bytes = b""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height [pixels]."""
+        return self.job.size
+
+    @property
+    def alt(self) -> str:
+        """A text that replaces it."""
+        return (
+            f"{self.label}, {self.moment.name} (t = {self.moment.time:.3g} s): deformed body coloured "
+            f"by {self.quantity}, at most {self.job.values.max():.3g} m"
+        )
 
 
 @dataclass(frozen=True)
@@ -71,50 +84,19 @@ class PictureRow:
     pictures: tuple[Picture, ...]
 
 
-@dataclass(frozen=True)
-class Shot:
-    """A picture to be taken: whose run, when, and the drawing job."""
-
-    label: str
-    moment: Moment
-    job: PictureJob
-
-
-@dataclass(frozen=True)
-class PlannedRow:
-    """A row of pictures to be taken."""
-
-    title: str
-    scale: ColourScale
-    shots: tuple[Shot, ...]
-
-
 def draw_pictures(comparison: Comparison, views: Sequence[RunView]) -> dict[str, tuple[PictureRow, ...]]:
     """Return case -> rows of pictures, all drawn in one go."""
     runs = group_by_case(views)
     planned = {case.case: plan_case(case, runs[case.case]) for case in comparison.cases}
-    drawn = render([shot.job for rows in planned.values() for row in rows for shot in row.shots])
-    return {case: tuple(_finished(row, drawn) for row in rows) for case, rows in planned.items()}
+    drawn = render([picture.job for rows in planned.values() for row in rows for picture in row.pictures])
+
+    def finished(row: PictureRow) -> PictureRow:
+        return replace(row, pictures=tuple(replace(item, png=drawn[item.job.key]) for item in row.pictures))
+
+    return {case: tuple(map(finished, rows)) for case, rows in planned.items()}
 
 
-def _finished(row: PlannedRow, drawn: dict[str, bytes]) -> PictureRow:
-    pictures = tuple(
-        Picture(
-            label=shot.label,
-            moment=shot.moment,
-            png=drawn[shot.job.key],
-            size=shot.job.size,
-            alt=(
-                f"{shot.label}, {shot.moment.name} (t = {shot.moment.time:.3g} s): deformed body coloured "
-                f"by {row.scale.quantity}, at most {shot.job.values.max():.3g} m"
-            ),
-        )
-        for shot in row.shots
-    )
-    return PictureRow(row.title, row.scale, pictures)
-
-
-def plan_case(case: CaseComparison, runs: Sequence[RunView]) -> tuple[PlannedRow, ...]:
+def plan_case(case: CaseComparison, runs: Sequence[RunView]) -> tuple[PictureRow, ...]:
     """Return the rows of a case: displacement at each moment, then the distance where bodies are the same.
 
     Of every solver its finest mesh is shown, and the reference.
@@ -134,7 +116,7 @@ def plan_case(case: CaseComparison, runs: Sequence[RunView]) -> tuple[PlannedRow
 
 def _displacement_rows(
     case: str, runs: Sequence[RunView], instants: Sequence[Moment], camera: Camera
-) -> list[PlannedRow]:
+) -> list[PictureRow]:
     values = {
         (run.label, moment): _lengths(run.displacement[run.nearest_frame(moment.time)])
         for run in runs
@@ -142,10 +124,10 @@ def _displacement_rows(
     }
     scale = ColourScale("displacement", DISPLACEMENT_COLOURS, _range(values.values()))
     return [
-        PlannedRow(
+        PictureRow(
             f"{moment.name.capitalize()}, t = {moment.time:.4g} s",
             scale,
-            tuple(_shot(case, run, moment, values[run.label, moment], scale, camera) for run in runs),
+            tuple(_picture(case, run, moment, values[run.label, moment], scale, camera) for run in runs),
         )
         for moment in instants
     ]
@@ -153,7 +135,7 @@ def _displacement_rows(
 
 def _distance_rows(
     case: str, runs: Sequence[RunView], reference: RunView, instants: Sequence[Moment], camera: Camera
-) -> list[PlannedRow]:
+) -> list[PictureRow]:
     at_run = {run.label: at_nodes_of(run, reference) for run in runs}
     values = {
         (run.label, moment): _lengths(_displacement_gap(run, reference, at_run[run.label], moment.time))
@@ -163,17 +145,17 @@ def _distance_rows(
     quantity = f"distance from {reference.label}"
     scale = ColourScale(quantity, ERROR_COLOURS, _range(values.values()))
     return [
-        PlannedRow(
+        PictureRow(
             f"{run.label}: {quantity}",
             scale,
-            tuple(_shot(case, run, moment, values[run.label, moment], scale, camera) for moment in instants),
+            tuple(_picture(case, run, moment, values[run.label, moment], scale, camera) for moment in instants),
         )
         for run in runs
         if instants
     ]
 
 
-def _shot(case: str, run: RunView, moment: Moment, values: Array, scale: ColourScale, camera: Camera) -> Shot:
+def _picture(case: str, run: RunView, moment: Moment, values: Array, scale: ColourScale, camera: Camera) -> Picture:
     frame = run.nearest_frame(moment.time)
     job = PictureJob(
         key=f"{case}/{run.label}/{moment.name}/{scale.quantity}",
@@ -187,7 +169,7 @@ def _shot(case: str, run: RunView, moment: Moment, values: Array, scale: ColourS
         size=camera.size,
         tools=run.tools_at(frame),
     )
-    return Shot(run.label, moment, job)
+    return Picture(run.label, moment, scale.quantity, job)
 
 
 def _displacement_gap(run: RunView, reference: RunView, at_run: Values, time: float) -> Array:
