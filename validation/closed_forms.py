@@ -55,15 +55,13 @@ Manufactured solution u(x, t) = U(x) q(t) of the rheological continuum, q = 1 - 
 
     U_i = a_i phi,   phi = prod_j sin(pi x_j)               on the unit interval, square or cube, zero on its boundary
 
-The body force that makes it a solution is a sum of a factor of time and a field of space for each modulus,
+The body force that makes it a solution without inertia is a sum of a factor of time and a field of space for each modulus,
 
-    f = kappa_lam(t) F_lam + kappa_mu(t) F_mu + rho q'' U,    F_lam = -grad div U,    F_mu = -(lap U + grad div U)
+    f = kappa_lam(t) F_lam + kappa_mu(t) F_mu,    F_lam = -grad div U,    F_mu = -(lap U + grad div U)
 
 where kappa is the answer of the modulus' channel to q:
 
     kappa(t) = g_inf q + eta q' + sum (g/T) (exp(-t/T) - exp(-t/tau))/(1/tau - 1/T)
-
-With bulk and shear modulus as channels the fields are F_K = -grad div U and F_mu = -(lap U + grad div U/3).
 """
 
 from __future__ import annotations
@@ -79,16 +77,6 @@ from scipy.special import ive
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel, Law, Maxwell, equal_poisson
-
-
-def creep_strain(channel: Channel, stress: float, t: ArrayLike) -> Array:
-    """Return the strain [1] at times t [s] after a step of the stress [Pa] at t = 0."""
-    return stress * channel.creep(t)
-
-
-def relaxation_stress(channel: Channel, strain: float, t: ArrayLike) -> Array:
-    """Return the stress [Pa] at times t > 0 [s] after a step of the strain [1] at t = 0 (its impulse left out)."""
-    return strain * channel.relaxation(t)
 
 
 def driven_stress(
@@ -312,16 +300,12 @@ class SineField:
         )
 
     def lame_field(self, x: ArrayLike) -> Array:
-        """Return F_lam = F_K [1/m], the body force per unit of lambda (or of the bulk modulus)."""
+        """Return F_lam [1/m], the body force per unit of lambda."""
         return -self.gradient_of_divergence(x)
 
     def shear_field(self, x: ArrayLike) -> Array:
         """Return F_mu [1/m], the body force per unit of mu beside lambda."""
         return -(self.laplacian(x) + self.gradient_of_divergence(x))
-
-    def deviator_field(self, x: ArrayLike) -> Array:
-        """Return F_mu [1/m], the body force per unit of mu beside the bulk modulus."""
-        return self.shear_field(x) - 2.0 / 3.0 * self.lame_field(x)
 
     def _along(self, scalar: Array) -> Array:
         return np.stack([amplitude * scalar for amplitude in self.amplitudes])
@@ -348,10 +332,6 @@ class SaturatingTime:
     def rate(self, t: ArrayLike) -> Array:
         """Return q' [1/s]."""
         return np.asarray(np.exp(-np.asarray(t, dtype=float) / self.time) / self.time)
-
-    def second_rate(self, t: ArrayLike) -> Array:
-        """Return q'' [1/s2]."""
-        return -self.rate(t) / self.time
 
     def kappa(self, channel: Channel, t: ArrayLike) -> Array:
         """Return the channel's answer to q [Pa]."""

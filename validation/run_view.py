@@ -1,9 +1,4 @@
-"""What validation sees of a run: plain arrays, and the columns of its probes.
-
-Where a quantity lives among the probe columns of a run.
-
-What validation sees of a run: plain arrays on the frame times, probes on their own times.
-"""
+"""What validation sees of a run: plain arrays on the frame times, probes on their own times, by their columns."""
 
 from __future__ import annotations
 

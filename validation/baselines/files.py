@@ -1,8 +1,6 @@
-"""Baselines and their files.
+"""Baselines: a scene, a solver, values with tolerances and every blessing they have had, one TOML file each.
 
-What a baseline is: a scene, a solver, values with tolerances, and every blessing it has had.
-
-Baselines as TOML files, one each; reading refuses faults with one sentence, writing keeps the whole history.
+Reading refuses faults with one sentence, writing keeps the whole history.
 """
 
 from __future__ import annotations

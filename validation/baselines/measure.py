@@ -1,10 +1,6 @@
-"""Numbers of a run, their spread, and blessing.
+"""The few numbers that stand for a run, how far they spread over repeats, steps and threads, and their blessing.
 
-The few numbers that stand for a run: peak forces, displacements and energies at the end, from its record.
-
-Run the scene of a baseline and take its numbers, and how far they spread over repeats, steps and threads.
-
-Blessing: the one way to change a baseline. It runs it, measures its spread anew, and writes value and reason.
+Blessing is the one way to change a baseline: it runs it, measures its spread anew, and writes value and reason.
 """
 
 from __future__ import annotations

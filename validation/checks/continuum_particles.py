@@ -1,9 +1,6 @@
-"""Particles with shear and volume elements.
-
-Particles with shear and area elements: against finite elements, and in the papers' scenes (R6, R16 to R20, A4).
+"""Particles with shear and volume elements: against finite elements, and in the papers' scenes (R6, R16 to R20, A4).
 
 Particles of constant volume under the papers' bar and a plate: forces beside Taylor-Hood's, errors of volumes.
-
 Displacements live on the same points: quadratic ones on 16 x 6 squares, linear ones of particles on 32 x 12.
 """
 

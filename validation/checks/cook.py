@@ -1,11 +1,7 @@
-"""Cook's membrane.
-
-Cook's membrane: the tip displacement of a tapered panel in bending, by formulation and mesh (spec R21, A8).
+"""Cook's membrane: the tip displacement of a tapered panel in bending, by formulation and mesh (R21, A8, T6).
 
 Plane strain, shear modulus 80.1938, corners (0, 0), (48, 44), (48, 60), (0, 44), left edge held, a shear force of
 100 spread over the right edge, n x n squares; u_y of the corner (48, 60). Small strain, incompressible.
-
-Cook's membrane as checks: one per formulation, the tip displacement on four meshes (R21, A8, T6).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The folder of a validation, its page and its plots.
+"""The folder of a validation, all or nothing: report.html, validate.json, junit.xml, summary.md and plots.
 
-Convergence plots of a validation: errors over mesh widths or steps, with the slopes theory promises.
-
-The validation as one self-contained page: table and inline SVG plots, nothing from the network.
-
-The folder of a validation: report.html, validate.json, junit.xml, summary.md and plots, all or nothing.
+The page is self-contained: table and inline SVG plots of errors over mesh widths or steps, with the slopes theory
+promises, nothing from the network.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What one mesh makes of a law: its matrices, and the patch test.
 
-Geometric matrices against the formula J = sum |T| B' I B, on the mesh of the papers' figure 4.6 (R1, A1, E17).
-
-Patch test: a distorted mesh whose boundary follows u = H x f(t) deforms and is stressed uniformly (T3).
+Geometric matrices against the formula J = sum |T| B' I B, on the mesh of the papers' figure 4.6 (R1, A1, E17). A
+distorted mesh whose boundary follows u = H x f(t) deforms and is stressed uniformly (T3).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""What came out of the checks.
+"""What came out of the checks, as values: per quantity a row, per check a status, for all of them an exit code.
 
-How many reference numbers of each specification a check computes, and which are open.
-
-What came out of the checks, as values: per quantity a row, per check a status, for all of them an exit code.
-
-Results as they come, one file each, so that an interrupted validation can be gone on with.
+How many reference numbers of each specification a check computes, and which are open. Results are kept as they come,
+one file each, so that an interrupted validation can be gone on with.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Every check there is, which of them are meant, and how they are carried out.
 
-Every check there is: the references of the catalogue in its order, then determinism, then the baselines.
-
-Which checks are meant: by id, name or pattern, by tag, by solver, quick ones only.
-
-Carry out checks: one after the other, or shared out over processes; results come in the order of the checks.
+The references of the catalogue in its order, then determinism, then the baselines; chosen by id, name or pattern, by
+tag, by solver, quick ones only; one after the other, or shared out over processes, results in the order of the checks.
 """
 
 from __future__ import annotations
@@ -49,7 +46,6 @@ from rheotwin.validation.checks.check import Check, Measurement, Unavailable
 from rheotwin.validation.checks.outcome import Coverage, Result, Verification, assessed, not_measured
 from rheotwin.validation.checks.repeats import baseline_checks
 from rheotwin.validation.checks.running import missing_option
-from rheotwin.validation.references import catalogue
 from rheotwin.validation.references.catalogue import ORDER
 
 MODULES = (
@@ -94,12 +90,6 @@ def _place(check: Check) -> tuple[int, int, int]:
         return row, 99, 0
     letter, number = known.groups()
     return row, "RATCFES".find(letter) if len(letter) == 1 else 0, int(number)
-
-
-def uncatalogued(checks: Iterable[Check]) -> list[str]:
-    """Return the ids of checks that the catalogue does not have, baselines and determinism aside."""
-    known = catalogue().entries
-    return [c.reference for c in checks if c.reference not in known and c.specification not in ("baseline", "same")]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
-"""The papers' shear elements, and forces of particle elements as functions of positions.
+"""The papers' shear elements with their sign set right: what they are, in numbers (A5, R5, sections 3.2 and 3.4).
 
-Forces of particle elements as functions of positions (N, d): their stiffness, and bodies at rest under a bar.
-
-The papers' shear elements with their sign set right: what they are, in numbers (A5, R5, sections 3.2 and 3.4).
+Forces of particle elements are functions of positions (N, d): their stiffness, and bodies at rest under a bar.
 """
 
 from __future__ import annotations

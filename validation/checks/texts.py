@@ -1,11 +1,4 @@
-"""A validation as text: on the terminal, as JUnit XML, in Markdown.
-
-The verification as a table on the terminal.
-
-A validation as JUnit XML, which continuous integration services read: one suite per specification.
-
-A validation in Markdown, short enough for a comment on a change.
-"""
+"""A validation as text: a table on the terminal, JUnit XML for integration services, Markdown beside a change."""
 
 from __future__ import annotations
 

@@ -1,17 +1,10 @@
-"""Readers of real data sets.
-
-Where measured data are, and how their tables are read: data stay outside of the package.
+"""Readers of real data sets, which stay outside of the package, in the folder that RHEOTWIN_DATA names.
 
 Truth cube: 343 beads in a silicone cube under four compressions (Apache-2.0, opensurgsim).
-
 Clamped beam: a silicone cantilever let go under its weight, with and without 52 g at its tip (MIT, ETH Zurich).
-
 Ecoflex: silicone cylinders compressed by two thirds of their height (CC BY 4.0, Dawood et al. 2026).
-
 OCA shear: a soft adhesive layer, ramps and holds at four rates and one long ramp (MIT, Zhao).
-
 Silicone indentation: ramp, hold and recovery at nearly no force (GPL-3.0: keep apart from the package).
-
 Vinyl foam: oscillation of a vinyl nitrile foam at 19 temperatures (NIST open data).
 """
 

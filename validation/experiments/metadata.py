@@ -1,9 +1,4 @@
-"""record.toml and its units.
-
-Units of an experiment record: names at the edge of its files, SI inside.
-
-record.toml: what was measured, on which body, with which units and uncertainty (format rheo-record/1).
-"""
+"""record.toml: what was measured, on which body, with which units and uncertainty (format rheo-record/1)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Read the folder of an experiment record: its tables, and all of it.
-
-Tables of a record: CSV with named columns, checked for what is missing, not a number or not in order.
-
-Read the folder of an experiment record (format rheo-record/1) into SI arrays, checking everything in it.
-"""
+"""Read the folder of an experiment record (format rheo-record/1) into SI arrays, checking everything in it."""
 
 from __future__ import annotations
 

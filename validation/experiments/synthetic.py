@@ -1,9 +1,4 @@
-"""Synthetic experiments: points on a deformed body, and instruments that err.
-
-Points on a deformed body, as cameras or implanted beads would give them.
-
-A synthetic experiment: what cameras, a load cell and a balance would have seen of a fine simulation.
-"""
+"""A synthetic experiment: what cameras or beads, a load cell and a balance would have seen of a fine simulation."""
 
 from __future__ import annotations
 

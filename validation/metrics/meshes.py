@@ -1,10 +1,7 @@
-"""Values of one mesh at points of another, and distances to the surface of a body.
+"""Values of one mesh at points of another, and distances of points to the surface of a body.
 
-Shape difference of the calibration papers: distances of captured points to the surface of a body.
-
-Values of one mesh at points of another: the shape functions of the element a point lies in.
-
-Two runs on common points: the nodes of one of them, whatever mesh the other has.
+Values are taken by the shape functions of the element a point lies in, so that two runs have common points, whatever
+meshes they have. The shape difference is that of the calibration papers.
 """
 
 from __future__ import annotations

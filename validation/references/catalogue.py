@@ -1,13 +1,8 @@
-"""The catalogue of reference numbers.
-
-One number to be found: value, how near a computed one must come, and what is known when it is not reproduced.
-
-What the catalogue of reference numbers holds: specifications, their entries, and lookup by id.
-
-Read the catalogue from its TOML files; every fault is one sentence with file, entry and remedy.
+"""The catalogue of reference numbers: specifications, their entries and quantities, read from TOML files.
 
 A file names its specification by its own name: fem.toml holds the ids "fem.…". Tolerance, bound and unit of an entry
-are those of its quantities unless they say otherwise; `names` instead of `name` gives one number several names.
+are those of its quantities unless they say otherwise; `names` instead of `name` gives one number several names. Every
+fault is one sentence with file, entry and remedy.
 """
 
 from __future__ import annotations
@@ -127,11 +122,6 @@ class Catalogue:
     def entries(self) -> dict[str, Entry]:
         """All entries by id, in order."""
         return {entry.id: entry for spec in self.specifications for entry in spec.entries}
-
-    @property
-    def digest_short(self) -> str:
-        """The first characters of the digest, for people."""
-        return self.digest[:12]
 
     def __getitem__(self, identity: str) -> Entry:
         """Return the entry of an id."""

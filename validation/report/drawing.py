@@ -1,10 +1,7 @@
-"""Pictures to draw, and drawing them in a process of its own.
+"""Pictures to draw, as plain arrays that travel to another process, and drawing them there.
 
-One picture to draw, as plain arrays that travel to another process.
-
-Draw a picture job with matplotlib alone, for machines on which pyvista cannot render.
-
-Draw pictures in one guarded process, so a crash of the graphics stack costs a picture, not the run.
+One guarded process draws with pyvista, so a crash of the graphics stack costs a picture, not the run; matplotlib alone
+serves where that does not deliver.
 """
 
 from __future__ import annotations

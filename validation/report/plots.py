@@ -1,10 +1,7 @@
-"""The plots of a comparison.
+"""The plots of a comparison, each a function from values to a finished `Plot`.
 
-The plots of a comparison, each a function from values to a finished `Plot`.
-
-Plots of a refinement study: how numbers settle over the mesh, and accuracy against cost.
-
-The difference of particles and finite elements on one mesh over the strain.
+Forces, energies, volumes and errors over time; how numbers settle over the mesh, and accuracy against cost; the
+difference of particles and finite elements on one mesh over the strain.
 """
 
 from __future__ import annotations

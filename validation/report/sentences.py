@@ -1,9 +1,4 @@
-"""A comparison in words.
-
-The numbers in words: one sentence per run, one per solver over the cases.
-
-The comparison in a few lines of Markdown, for a comment beside a change.
-"""
+"""A comparison in words: one sentence per run, one per solver over the cases, a few lines of Markdown."""
 
 from __future__ import annotations
 
