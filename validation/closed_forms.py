@@ -53,9 +53,9 @@ so the front runs at c and decays like exp(-E t/(2 viscosity)). The end moves at
 
 Manufactured solution u(x, t) = U(x) q(t) of the rheological continuum, q = 1 - exp(-t/T) (T7).
 
-    U_i = a_i phi,   phi = prod_j sin(pi x_j)               on the unit interval, square or cube, zero on its boundary
+    U_i = a_i phi,   phi = prod_j sin(pi x_j)       on the unit interval, square or cube, zero on its boundary
 
-The body force that makes it a solution without inertia is a sum of a factor of time and a field of space for each modulus,
+The body force that makes it a solution without inertia is a sum over the moduli, a factor of time and a field of space,
 
     f = kappa_lam(t) F_lam + kappa_mu(t) F_mu,    F_lam = -grad div U,    F_mu = -(lap U + grad div U)
 

@@ -77,8 +77,10 @@ def write_comparison(
     runs = group_by_case(views)
     plots = {case.case: case_plots(comparison, case, runs[case.case]) for case in comparison.cases}
     overview, cross_plots = overview_plots(comparison, plots), cross_check_plots(comparison)
-    shown = {"overview": overview, "plots": plots, "pictures": draw_pictures(comparison, views)}
-    page = render_report(comparison, **shown, cross_plots=cross_plots, references=references)
+    pictures = draw_pictures(comparison, views)
+    page = render_report(
+        comparison, overview=overview, plots=plots, pictures=pictures, cross_plots=cross_plots, references=references
+    )
     drawn = {
         f"{PLOTS}/{slug(plot.name)}.png": plot
         for plot in (overview[0], *(plot for case in plots.values() for plot in case), *cross_plots)

@@ -10,11 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 from rheotwin import __version__
+from rheotwin.__main__ import main
 from rheotwin.validation.checks.check import Check, Curve, Measurement, Quantity
 from rheotwin.validation.checks.folder import SPECS, convergence_plots, observed_order, refuse_existing
 from rheotwin.validation.checks.registry import all_checks, verify
 
 Command = Callable[..., tuple[int, str, str]]
+Offer, MakeUp = Callable[..., None], Callable[..., Check]
 
 
 @pytest.fixture
@@ -55,9 +57,7 @@ def test_quick_subset_end_to_end(command: Command, tmp_path: Path) -> None:
         assert (tmp_path / "v" / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_broken_reference_makes_exit_code_one(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check]
-) -> None:
+def test_a_broken_reference_makes_exit_code_one(command: Command, offered: Offer, made_up: MakeUp) -> None:
     offered(made_up(2.0), made_up(2.5, name="broken"))
     code, out, _ = command()
     assert code == 1
@@ -65,9 +65,7 @@ def test_a_broken_reference_makes_exit_code_one(
     assert out.endswith("1 of 2 checks hold, 1 falls short\n")
 
 
-def test_what_could_not_run_makes_exit_code_two(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check]
-) -> None:
+def test_what_could_not_run_makes_exit_code_two(command: Command, offered: Offer, made_up: MakeUp) -> None:
     offered(made_up(fails=ValueError("no pivot")))
     code, out, _ = command()
     assert code == 2
@@ -90,7 +88,7 @@ def test_list(command: Command) -> None:
     assert "u(a, 2)" in about["quantities"] and "A2" in about["covers"]
 
 
-def test_json(command: Command, offered: Callable[..., None], made_up: Callable[..., Check]) -> None:
+def test_json(command: Command, offered: Offer, made_up: MakeUp) -> None:
     offered(made_up(2.0005), made_up(name="later", compute=None, waits_for="needs time"))
     code, out, _ = command("--json")
     data = json.loads(out)
@@ -106,7 +104,7 @@ def test_json(command: Command, offered: Callable[..., None], made_up: Callable[
 
 
 def test_page_is_whole_and_offline(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], refined: Check, tmp_path: Path
+    command: Command, offered: Offer, made_up: MakeUp, refined: Check, tmp_path: Path
 ) -> None:
     offered(refined, made_up(2.5), made_up(name="later", compute=None, waits_for="needs time"))
     code, out, _ = command("--output", tmp_path / "v")
@@ -121,7 +119,7 @@ def test_page_is_whole_and_offline(
 
 
 def test_folder_is_replaced_only_when_ours_and_allowed(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], refined: Check, tmp_path: Path
+    command: Command, offered: Offer, made_up: MakeUp, refined: Check, tmp_path: Path
 ) -> None:
     folder = tmp_path / "v"
     offered(refined)
@@ -140,7 +138,7 @@ def test_folder_is_replaced_only_when_ours_and_allowed(
 
 
 def test_a_file_in_the_way_is_refused_before_anything_runs(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], tmp_path: Path
+    command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     offered(made_up(fails=AssertionError("ran")))
@@ -164,8 +162,6 @@ def test_plot_says_its_orders_in_words(refined: Check) -> None:
 
 
 def test_all_flags_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    from rheotwin.__main__ import main
-
     with pytest.raises(SystemExit):
         main(["validate", "--help"])
     said: Any = capsys.readouterr().out
@@ -174,8 +170,6 @@ def test_all_flags_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_old_word_names_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
-    from rheotwin.__main__ import main
-
     assert main(["verify", "--quick"]) == 2
     assert capsys.readouterr().err == "error: `rheotwin verify` is now called `rheotwin validate`; use that\n"
 
@@ -214,9 +208,7 @@ def test_processes_give_the_same_results_in_order(command: Command, tmp_path: Pa
     assert alone == shared
 
 
-def test_an_interrupted_validation_goes_on(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], tmp_path: Path
-) -> None:
+def test_an_interrupted_validation_goes_on(command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path) -> None:
     """Finished checks are kept, what could not run and what is new is run."""
     folder = tmp_path / "v"
     ran: list[str] = []
@@ -244,11 +236,7 @@ def test_an_interrupted_validation_goes_on(
 
 
 def test_another_catalogue_keeps_nothing(
-    command: Command,
-    offered: Callable[..., None],
-    made_up: Callable[..., Check],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "v"
     offered(made_up())
@@ -258,9 +246,7 @@ def test_another_catalogue_keeps_nothing(
     assert "kept" not in command("--output", folder, "--continue")[2]
 
 
-def test_junit_and_summary_say_what_happened(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], tmp_path: Path
-) -> None:
+def test_junit_and_summary_say_what_happened(command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path) -> None:
     folder = tmp_path / "v"
     waiting = made_up(name="later", compute=None, waits_for="needs time")
     offered(

@@ -1,4 +1,4 @@
-"""Closed forms against independent derivations: networks as differential equations, Laplace inversion, residuals."""
+"""Closed forms against networks as differential equations, Laplace inversion, residuals, and the numbers printed."""
 
 from collections.abc import Callable
 
@@ -20,6 +20,7 @@ from rheotwin.validation.closed_forms import (
     tensor_creep,
     tool_force,
 )
+from rheotwin.validation.references import catalogue
 
 TIMES = np.array([0.3, 1.0, 4.0])
 RICH = Channel.prony(2.0, [5.0, 3.0], [0.4, 6.0], viscosity=0.7)
@@ -221,3 +222,35 @@ def test_tool_force_is_the_bar_scaled_and_needs_one_poisson_ratio() -> None:
     mixed = GeneralizedMaxwell((Moduli.from_young(1, 0.2),), (Moduli.from_young(1, 0.3),))
     with pytest.raises(RheotwinError, match="different Poisson ratios"):
         tool_force(mixed, 1.0, [0, 1], [0, 1], [0.5])
+
+
+DOUGH = Channel.three_element(30.0, 20.0, 500.0)
+
+
+def printed(identity: str, *names: str) -> list[float]:
+    """The numbers of the specification, as the catalogue has them."""
+    known = {quantity.name: quantity.reference for quantity in catalogue()[f"fem.{identity}"].quantities}
+    return [known[name] for name in names]
+
+
+def test_the_numbers_printed_for_homogeneous_bars_and_the_cylinder() -> None:
+    """R10, R11 (0.01/s for 10 s; at its end the viscous part drops at once), R13, R14."""
+    np.testing.assert_allclose(DOUGH.creep([1, 5, 20]), printed("R10", "e(1)", "e(5)", "e(20)"), atol=5.1e-8)
+    history = [0.0, 10.0], [0.0, 0.1]
+    before = driven_stress(DOUGH, *history, [1, 5, 10], side="before")
+    np.testing.assert_allclose(before, printed("R11", "s(1)", "s(5)", "s(10-)"), atol=5.1e-8)
+    np.testing.assert_allclose(driven_stress(DOUGH, *history, [10, 20]), printed("R11", "s(10+)", "s(20)"), atol=5.1e-8)
+    creep = LameCreep.of(Maxwell(Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25)))
+    assert (creep.rate, creep.flow) == pytest.approx((*printed("R13", "r"), 1 / 500), abs=5.1e-8)
+    np.testing.assert_allclose(creep.at([0, 1, 5, 10]), printed("R13", "e(0)", "e(1)", "e(5)", "e(10)"), atol=5.1e-9)
+    tube = ThickCylinder(inner=1, outer=2, pressure=1, bulk=1000, shear=100, shear_viscosity=200)
+    found = tube.radial_displacement([1, 2, 1, 2], [0, 0, 2, 2])
+    np.testing.assert_allclose(found, printed("R14", "u(a, 0)", "u(b, 0)", "u(a, 2)", "u(b, 2)"), atol=5.1e-9)
+
+
+def test_the_numbers_printed_for_the_lumped_bar() -> None:
+    """R15."""
+    eigenvalue, *numbers = printed("R15", "lambda_1", "q(1)", "q(5)", "v(1)", "v(5)")
+    assert first_eigenvalue(10) == pytest.approx(eigenvalue, abs=5.1e-9)
+    state = mode_response(Channel.maxwell(1.0, 2.0), first_eigenvalue(10), [1.0, 5.0])
+    np.testing.assert_allclose([*state.amplitude, *state.rate], numbers, atol=5.1e-9)

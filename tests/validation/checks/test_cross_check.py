@@ -4,6 +4,7 @@ Elements of shear and area (volume) differ from linear finite elements by what i
 nothing else. `central-difference` and the loop of the particles take the same steps, so this holds step by step, in
 motion and with memory. Half the difference of the answers to a motion and its opposite has no second order; from
 two sizes the third goes too, and what remains is rounding.
+
 """
 
 from __future__ import annotations
