@@ -144,9 +144,8 @@ def _force_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Plo
     plots = []
     for kind, source in _sources(runs):
         chosen = [run for run in runs if (kind, source) in force_sources(run.probes)]
-        forces = [vector(run.probes, kind, source, "force") for run in chosen]
-        axis = main_axis(np.concatenate(forces))
-        lines = [(run.label, run.probe_times, force[:, axis]) for run, force in zip(chosen, forces, strict=True)]
+        forces, axis = _along(chosen, kind, source, "force")
+        lines = [(run.label, run.probe_times, force) for run, force in zip(chosen, forces, strict=True)]
         labels = ("time [s]", f"force on {source}, {AXES[axis]} [N]")
         plots.append(_curves(f"{case}-force-{source}", f"{case}: force on {kind} {source}", labels, lines, styles))
     return plots
@@ -159,17 +158,20 @@ def _stroke_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Pl
         chosen = [run for run in chosen if (kind, source) in force_sources(run.probes)]
         if not chosen:
             continue
-        forces = [vector(run.probes, kind, source, "force") for run in chosen]
-        strokes = [vector(run.probes, kind, source, "displacement") for run in chosen]
-        along, across = (main_axis(np.concatenate(values)) for values in (forces, strokes))
+        forces, along = _along(chosen, kind, source, "force")
+        strokes, across = _along(chosen, kind, source, "displacement")
         labels = (f"displacement of {source}, {AXES[across]} [m]", f"force on {source}, {AXES[along]} [N]")
-        lines = [
-            (run.label, stroke[:, across], force[:, along])
-            for run, stroke, force in zip(chosen, strokes, forces, strict=True)
-        ]
+        lines = [(run.label, x, y) for run, x, y in zip(chosen, strokes, forces, strict=True)]
         caption = f"{case}: force against displacement of {kind} {source}"
         plots.append(_curves(f"{case}-stroke-{source}", caption, labels, lines, styles))
     return plots
+
+
+def _along(runs: Sequence[RunView], kind: str, source: str, quantity: str) -> tuple[list[Array], int]:
+    """Return a quantity of every run along the axis on which it is largest, and that axis."""
+    vectors = [vector(run.probes, kind, source, quantity) for run in runs]
+    axis = main_axis(np.concatenate(vectors))
+    return [values[:, axis] for values in vectors], axis
 
 
 def _sources(runs: Sequence[RunView]) -> tuple[tuple[str, str], ...]:
