@@ -15,33 +15,13 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.validation.baselines import BUILT_IN
-from rheotwin.validation.checks import (
-    bar,
-    beam,
-    circuit,
-    contact,
-    continuum_particles,
-    cook,
-    cube,
-    ecoflex,
-    edges,
-    identification,
-    lattices,
-    manufactured,
-    matrices,
-    presses,
-    pushed_lattice,
-    repeats,
-    scenes,
-    seed_shear,
-    vibration,
-)
 from rheotwin.validation.checks.check import Check, Measurement, Unavailable
 from rheotwin.validation.checks.outcome import Coverage, Result, Verification, assessed, not_measured
 from rheotwin.validation.checks.repeats import baseline_checks
@@ -49,10 +29,10 @@ from rheotwin.validation.checks.running import missing_option
 from rheotwin.validation.references.catalogue import ORDER
 
 MODULES = (
-    matrices, bar, vibration, scenes, seed_shear, manufactured, cook, contact, continuum_particles, lattices, edges,
-    presses, identification, pushed_lattice, circuit, cube, beam, ecoflex, repeats,
+    "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "contact", "continuum_particles",
+    "lattices", "edges", "presses", "identification", "pushed_lattice", "circuit", "cube", "beam", "ecoflex", "repeats",
 )  # fmt: skip
-"""Modules that hold checks, by theme; a new one is one more name here."""
+"""Modules that hold `CHECKS` by theme; a new one is one more name here."""
 
 
 def all_checks(baselines: Path = BUILT_IN) -> tuple[Check, ...]:
@@ -65,9 +45,9 @@ def all_checks(baselines: Path = BUILT_IN) -> tuple[Check, ...]:
 
 @cache
 def _of_themes() -> tuple[Check, ...]:
-    found = [
-        replace(check, theme=theme) for module in MODULES for theme, checks in module.CHECKS.items() for check in checks
-    ]
+    modules = (import_module(f"rheotwin.validation.checks.{name}") for name in MODULES)
+    themes = [(theme, check) for module in modules for theme, checks in module.CHECKS.items() for check in checks]
+    found = [replace(check, theme=theme) for theme, check in themes]
     return tuple(sorted(found, key=_place))
 
 

@@ -80,19 +80,9 @@ def _console() -> Console:
 
 
 def _about(check: Check) -> dict[str, Any]:
-    return {
-        "reference": check.reference,
-        "short": check.short,
-        "covers": list(check.covers),
-        "solvers": list(check.solvers),
-        "kind": check.kind,
-        "tags": list(check.tags),
-        "name": check.name,
-        "title": check.title,
-        "quick": check.quick,
-        "waits_for": check.waits_for,
-        "quantities": [quantity.name for quantity in check.quantities],
-    }
+    names = ("reference", "short", "covers", "solvers", "kind", "tags", "name", "title", "quick", "waits_for")
+    about = {name: getattr(check, name) for name in names}
+    return about | {"quantities": [quantity.name for quantity in check.quantities]}
 
 
 def _lines(result: Result) -> Iterable[tuple[str | Text, ...]]:

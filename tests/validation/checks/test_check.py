@@ -59,8 +59,7 @@ def test_what_is_not_on_this_machine_is_not_yet(made_up: MakeUp) -> None:
 
 def test_one_bad_quantity_is_enough(made_up: MakeUp) -> None:
     check = made_up(2.0)
-    mixed = made_up(2.0, compute=check.compute)
-    two = Check("fem.R7", "two", "two", (*mixed.quantities, Quantity("F", 3.0)), compute=check.compute)
+    two = Check("fem.R7", "two", "two", (*check.quantities, Quantity("F", 3.0)), compute=check.compute)
     assert carry_out(two).status == "falls short"
 
 
