@@ -22,7 +22,8 @@ from scipy.spatial.transform import Rotation
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.experiments.record import Course, ExperimentRecord, Frame, Punch, Specimen, Uncertainty
+from rheotwin.validation.experiments.metadata import Punch, Specimen, Uncertainty
+from rheotwin.validation.experiments.record import Course, ExperimentRecord, Frame
 
 VARIABLE = "RHEOTWIN_DATA"
 """Environment variable that names the folder of all data sets."""
@@ -104,7 +105,7 @@ def read_truth_cube() -> ExperimentRecord:
     return ExperimentRecord(
         id=CUBE,
         kind="measured",
-        specimen=Specimen((CUBE_EDGE,) * 3, mass=CUBE_DENSITY * CUBE_EDGE**3, origin="center", up="z", floor=None),
+        specimen=Specimen(size=(CUBE_EDGE,) * 3, mass=CUBE_DENSITY * CUBE_EDGE**3, origin="center", up="z", floor=None),
         frames=frames,
         uncertainty=Uncertainty(mean_abs=0.3e-3),
         title="Beads in a silicone cube under compression",
@@ -213,7 +214,9 @@ def read_ecoflex(phantom: str, test: str) -> ExperimentRecord:
     return ExperimentRecord(
         id=name,
         kind="measured",
-        specimen=Specimen((ECOFLEX_DIAMETER, ECOFLEX_DIAMETER, ECOFLEX_HEIGHT), shape="cylinder", up="z", floor=None),
+        specimen=Specimen(
+            size=(ECOFLEX_DIAMETER, ECOFLEX_DIAMETER, ECOFLEX_HEIGHT), shape="cylinder", up="z", floor=None
+        ),
         punch=Punch(shape="plate"),
         path=Course(rows[:, 0], path),
         force=Course(rows[:, 0], force),
@@ -280,7 +283,7 @@ def read_silicone_indentation(test: str) -> ExperimentRecord:
     return ExperimentRecord(
         id=test,
         kind="measured",
-        specimen=Specimen((SILICONE_SIZE,) * 3, up="z", floor="fixed"),
+        specimen=Specimen(size=(SILICONE_SIZE,) * 3, up="z", floor="fixed"),
         punch=Punch(shape="other"),
         path=Course(rows[:, 0], path),
         force=Course(rows[:, 0], force),

@@ -6,8 +6,10 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, ValidationError
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.scene.base import Axis, Number, SceneModel
 from rheotwin.scene.units import SI_VALUE
@@ -56,8 +58,8 @@ Positive = Annotated[Number, Field(gt=0.0)]
 NotNegative = Annotated[Number, Field(ge=0.0)]
 
 
-class BodyPart(SceneModel):
-    """The specimen at rest."""
+class Specimen(SceneModel):
+    """The body at rest: of a record that was read in SI and real scale, of record.toml in its own units."""
 
     size: tuple[Positive, ...] = Field(min_length=1, max_length=3)
     """Edges of its bounding box along x, y, z."""
@@ -72,8 +74,16 @@ class BodyPart(SceneModel):
     floor: Literal["fixed", "slip", "coulomb"] | None = None
     """How it stands on its floor."""
 
+    @property
+    def box(self) -> tuple[Array, Array]:
+        """Least and largest coordinates (3,) of the bounding box."""
+        size = np.zeros(3)
+        size[: len(self.size)] = self.size
+        least = np.zeros(3) if self.origin == "corner" else -0.5 * size
+        return least, least + size
 
-class PunchPart(SceneModel):
+
+class Punch(SceneModel):
     """The tool, whose path is in punch.csv."""
 
     shape: Literal["box", "plate", "sphere", "cylinder", "other"] = "box"
@@ -101,7 +111,7 @@ class FramePart(SceneModel):
     """Faces that were not seen but copied from their opposite."""
 
 
-class NoisePart(SceneModel):
+class Uncertainty(SceneModel):
     """Uncertainty of what was measured."""
 
     mean_abs: NotNegative | None = None
@@ -139,10 +149,10 @@ class Metadata(SceneModel):
     notes: str = ""
     """What one should know of it."""
     units: RecordUnits = RecordUnits()
-    body: BodyPart
-    punch: PunchPart | None = None
+    body: Specimen
+    punch: Punch | None = None
     frames: tuple[FramePart, ...] = ()
-    noise: NoisePart = NoisePart()
+    noise: Uncertainty = Uncertainty()
     seal: SealPart | None = None
     files: dict[str, Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]] = Field(default_factory=dict)
     """Hashes of the tables, by their names."""
@@ -194,9 +204,9 @@ def _known(place: tuple[int | str, ...]) -> list[str]:
 
 _PARTS: dict[str, type[SceneModel]] = {
     "units": RecordUnits,
-    "body": BodyPart,
-    "punch": PunchPart,
+    "body": Specimen,
+    "punch": Punch,
     "frames": FramePart,
-    "noise": NoisePart,
+    "noise": Uncertainty,
     "seal": SealPart,
 }

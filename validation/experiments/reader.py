@@ -6,21 +6,18 @@ import csv
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.scene.base import SceneModel
-from rheotwin.validation.experiments.metadata import FramePart, Metadata, RecordUnits, read_metadata
+from rheotwin.validation.experiments.metadata import FramePart, Metadata, RecordUnits, Specimen, read_metadata
 from rheotwin.validation.experiments.record import (
     Course,
     ExperimentRecord,
     Frame,
-    Punch,
-    Specimen,
-    Uncertainty,
     VolumeCourse,
 )
 
@@ -154,6 +151,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
+Part = TypeVar("Part", bound=SceneModel)
 PATH, FORCE, VOLUME = "punch.csv", "force.csv", "volume.csv"
 XYZ, REST, NORMAL = ("x", "y", "z"), ("x0", "y0", "z0"), ("nx", "ny", "nz")
 TURN, LOAD, MOMENT = ("rx", "ry", "rz"), ("fx", "fy", "fz"), ("mx", "my", "mz")
@@ -165,7 +163,7 @@ def read_experiment(folder: str | Path) -> ExperimentRecord:
     data = read_metadata(place)
     units = data.units
     _check_hashes(place, data)
-    specimen = _specimen(data)
+    specimen = _in_si(data.body, units, {"size": "length", "mass": "mass"})
     frames = tuple(_frame(place, part, units, specimen) for part in data.frames)
     times = np.array([frame.time for frame in frames])
     if (np.diff(times) < 0.0).any():
@@ -176,11 +174,11 @@ def read_experiment(folder: str | Path) -> ExperimentRecord:
         kind=data.kind,
         specimen=specimen,
         frames=frames,
-        punch=_punch(data),
+        punch=None if data.punch is None else _in_si(data.punch, units, {"footprint": "length", "release": "time"}),
         path=_course(place / PATH, units, XYZ, TURN),
         force=_course(place / FORCE, units, LOAD, MOMENT),
         volume=_volume(place / VOLUME, units),
-        uncertainty=_uncertainty(data),
+        uncertainty=_in_si(data.noise, units, {"mean_abs": "length", "clock": "time"}),
         title=data.title,
         source=data.source,
         notes=data.notes,
@@ -275,30 +273,11 @@ def _volume(path: Path, units: RecordUnits) -> VolumeCourse | None:
     return VolumeCourse(table["t"], table["v"], table.get("sigma"))
 
 
-def _in_si(part: SceneModel, units: RecordUnits, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entries of a table of record.toml, those whose kinds are given in SI units."""
-    found = part.model_dump()
-    for name, kind in kinds.items():
-        if found[name] is not None:
-            found[name] = (np.multiply(found[name], units.factor(kind))).tolist()
-    return found
-
-
-def _specimen(data: Metadata) -> Specimen:
-    found = _in_si(data.body, data.units, {"size": "length", "mass": "mass"})
-    return Specimen(**found | {"size": tuple(found["size"])})
-
-
-def _punch(data: Metadata) -> Punch | None:
-    if data.punch is None:
-        return None
-    found = _in_si(data.punch, data.units, {"footprint": "length", "release": "time"})
-    return Punch(**found | {"footprint": tuple(found["footprint"])})
-
-
-def _uncertainty(data: Metadata) -> Uncertainty:
-    found = _in_si(data.noise, data.units, {"mean_abs": "length", "clock": "time"})
-    return Uncertainty(*(found[name] for name in ("mean_abs", "force_rel", "volume_rel", "clock")))
+def _in_si(part: Part, units: RecordUnits, kinds: Mapping[str, str]) -> Part:
+    """Return a table of record.toml, its entries whose kinds are given in SI units."""
+    known = {name: getattr(part, name) for name in kinds if getattr(part, name) is not None}
+    scaled = {name: np.multiply(value, units.factor(kinds[name])).tolist() for name, value in known.items()}
+    return part.model_copy(update={name: tuple(v) if isinstance(v, list) else v for name, v in scaled.items()})
 
 
 def _check_hashes(folder: Path, data: Metadata) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -118,12 +117,12 @@ def _metadata(record: ExperimentRecord, frames: list[str], tables: dict[str, str
     lines = _pairs({"schema": SCHEMA, "id": record.id, "kind": record.kind, "title": record.title})
     lines += _pairs({"source": record.source, "notes": record.notes})
     lines += ["", "[units]", 'length = "m"', 'force = "N"', 'time = "s"', 'mass = "kg"']
-    lines += ["", "[body]", *_pairs(asdict(record.specimen))]
-    lines += ["", "[punch]", *_pairs(asdict(record.punch))] if record.punch is not None else []
+    lines += ["", "[body]", *_pairs(record.specimen.model_dump())]
+    lines += ["", "[punch]", *_pairs(record.punch.model_dump())] if record.punch is not None else []
     for name, frame in zip(frames, record.frames, strict=True):
         lines += ["", "[[frames]]", *_pairs({"file": name, "t": frame.time, "phase": frame.phase})]
         lines += _pairs({"faces": frame.faces, "mirrored": frame.mirrored})
-    lines += ["", "[noise]", *_pairs(asdict(record.uncertainty))]
+    lines += ["", "[noise]", *_pairs(record.uncertainty.model_dump(exclude={"model"}))]
     if record.seal is not None:
         lines += ["", "[seal]", *_pairs({"sha256": record.seal})]
     hashes = {name: f"sha256:{sha256(text.encode()).hexdigest()}" for name, text in tables.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +114,7 @@ def _about(record: ExperimentRecord) -> dict[str, Any]:
         "path": _rows(record.path),
         "force": _rows(record.force),
         "volume": _rows(record.volume),
-        "uncertainty": {key: value for key, value in asdict(record.uncertainty).items() if value is not None},
+        "uncertainty": record.uncertainty.model_dump(exclude={"model"}, exclude_none=True),
         "seal": record.seal,
         "notes": record.notes,
         "limits": list(record.limits),
