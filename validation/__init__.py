@@ -2,7 +2,6 @@
 
 from rheotwin.validation.assess import compare
 from rheotwin.validation.comparison import Comparison, load_comparison
-from rheotwin.validation.folder import holds_only_runs, refuse_existing
 from rheotwin.validation.metrics import (
     bounce,
     displacement_error,
@@ -14,8 +13,8 @@ from rheotwin.validation.metrics import (
     velocity_error,
     volume_drift,
 )
+from rheotwin.validation.report.write import compare_records, holds_only_runs, refuse_existing, write_comparison
 from rheotwin.validation.run_view import Cost, RunView, Surface, tributary_weights, view_of
-from rheotwin.validation.write import compare_records, write_comparison
 
 __all__ = [
     "Comparison",

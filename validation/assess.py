@@ -12,7 +12,7 @@ import numpy as np
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.refinements import LIMIT
-from rheotwin.validation import metrics, probe_columns, sentences, study
+from rheotwin.validation import metrics, study
 from rheotwin.validation.comparison import (
     CaseComparison,
     CaseResidual,
@@ -26,8 +26,9 @@ from rheotwin.validation.comparison import (
     Settling,
 )
 from rheotwin.validation.cross_check import cross_checks
-from rheotwin.validation.pairing import Values, at_nodes_of, pairing_obstacle
-from rheotwin.validation.run_view import RunView
+from rheotwin.validation.metrics.meshes import Values, at_nodes_of, pairing_obstacle
+from rheotwin.validation.report import sentences
+from rheotwin.validation.run_view import RunView, bodies_with_volume, force_sources, vector
 
 EXPECTED_ORDER = ("elastic", "rheological", "viscoplastic")
 """Residual after release, smallest first: elastic returns, viscoplastic stays, rheological in between."""
@@ -139,7 +140,7 @@ def _compare_run(run: RunView, reference: RunView) -> RunComparison:
         bounce=_defined(metrics.bounce(residual)),
         volume_drift={
             body: _defined(metrics.volume_drift(run.probes[f"volume.{body}"]))
-            for body in probe_columns.bodies_with_volume(run.probes)
+            for body in bodies_with_volume(run.probes)
         },
         cost=cost,
         notes=_notes(run, reference, obstacle),
@@ -178,13 +179,13 @@ def _history(run: RunView, reference: RunView, name: str, at_reference: Values |
 
 
 def _forces(run: RunView, reference: RunView) -> tuple[ForceError, ...]:
-    shared = set(probe_columns.force_sources(reference.probes))
+    shared = set(force_sources(reference.probes))
     found = []
-    for kind, name in probe_columns.force_sources(run.probes):
-        force = probe_columns.vector(run.probes, kind, name, "force")
+    for kind, name in force_sources(run.probes):
+        force = vector(run.probes, kind, name, "force")
         error = None
         if run is not reference and (kind, name) in shared:
-            theirs = probe_columns.vector(reference.probes, kind, name, "force")
+            theirs = vector(reference.probes, kind, name, "force")
             error = _defined(metrics.force_curve_error(run.probe_times, force, reference.probe_times, theirs))
         found.append(
             ForceError(

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.convergence import Convergence
 from rheotwin.validation.metrics import Residual
+from rheotwin.validation.metrics.fits import Convergence
 
 SCHEMA_VERSION = 2
 """Version of the layout of comparison.json."""

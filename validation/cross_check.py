@@ -16,13 +16,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rheotwin.validation import probe_columns
+from rheotwin.arrays import Array, Flags
 from rheotwin.validation.comparison import CrossCheck
 from rheotwin.validation.metrics import at_times
-from rheotwin.validation.pairing import same_nodes
-from rheotwin.validation.run_view import Array, RunView
+from rheotwin.validation.metrics.meshes import same_nodes
+from rheotwin.validation.run_view import RunView, force_sources, main_axis, names_with, vector
 
 FINITE: Mapping[str, Any] = {
     "order": 1,
@@ -54,8 +53,8 @@ def cross_checks(runs: Sequence[RunView]) -> tuple[CrossCheck, ...]:
         for mine in particles
         for theirs in finite
         if comparable(mine, theirs)
-        for source in probe_columns.force_sources(theirs.probes)
-        if source in probe_columns.force_sources(mine.probes)
+        for source in force_sources(theirs.probes)
+        if source in force_sources(mine.probes)
         for found in _check(mine, theirs, *source)
     )
 
@@ -84,12 +83,12 @@ def _options(run: RunView) -> dict[str, Any]:
 
 def _check(mine: RunView, theirs: RunView, kind: str, name: str) -> tuple[CrossCheck, ...]:
     """Return the check of one tool; nothing where it does not come near or touches too few times."""
-    if name not in probe_columns.names_with(theirs.probes, kind, "displacement"):
+    if name not in names_with(theirs.probes, kind, "displacement"):
         return ()
-    way = probe_columns.vector(theirs.probes, kind, name, "displacement")
-    expected = probe_columns.vector(theirs.probes, kind, name, "force")
-    found = at_times(mine.probe_times, probe_columns.vector(mine.probes, kind, name, "force"), theirs.probe_times)
-    axis = probe_columns.main_axis(expected)
+    way = vector(theirs.probes, kind, name, "displacement")
+    expected = vector(theirs.probes, kind, name, "force")
+    found = at_times(mine.probe_times, vector(mine.probes, kind, name, "force"), theirs.probe_times)
+    axis = main_axis(expected)
     strain = _strain(way, np.linalg.norm(expected, axis=1), theirs.rest)
     chosen = _way_in(strain) & (strain > 0.0) & (theirs.probe_times <= mine.probe_times[-1])
     smooth = chosen & (strain >= BEGIN * strain.max())
@@ -118,11 +117,11 @@ def _strain(way: Array, force: Array, rest: Array) -> Array:
     """Return the depth since the first touch over the extent of the bodies along the way [1]."""
     length = np.linalg.norm(way - way[0], axis=1)
     touch = max(int(np.argmax(force > TOUCH * force.max())) - 1, 0)
-    extent = float(np.ptp(rest, axis=0)[probe_columns.main_axis(way - way[0])])
+    extent = float(np.ptp(rest, axis=0)[main_axis(way - way[0])])
     return np.asarray((length - length[touch]) / extent) if extent > 0.0 else np.zeros(len(way))
 
 
-def _way_in(strain: Array) -> NDArray[np.bool_]:
+def _way_in(strain: Array) -> Flags:
     deepest = int(np.argmax(strain))
     return np.asarray((np.arange(len(strain)) <= deepest) & (strain <= PART * strain[deepest]))
 

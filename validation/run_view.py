@@ -1,4 +1,4 @@
-"""What validation sees of a run: plain arrays on the frame times, probes on their own times."""
+"""What validation sees of a run: plain arrays on the frame times, probes on their own times, by their columns."""
 
 from __future__ import annotations
 
@@ -8,12 +8,49 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.record.grid import CellKind
 
-Array = NDArray[np.float64]
+AXES = ("x", "y", "z")
+FORCE_KINDS = ("tool", "support")
+"""Who can exchange a force with a body, the more telling first."""
+
+
+def names_with(probes: Mapping[str, Array], kind: str, quantity: str) -> tuple[str, ...]:
+    """Return the names N, in column order, for which `kind.N.quantity_x` (or _y, _z) exists."""
+    found: dict[str, None] = {}
+    for column in probes:
+        parts = column.split(".")
+        if len(parts) == 3 and parts[0] == kind and parts[2].rpartition("_")[0] == quantity:
+            found[parts[1]] = None
+    return tuple(found)
+
+
+def vector(probes: Mapping[str, Array], kind: str, name: str, quantity: str) -> Array:
+    """Return `kind.name.quantity_x/_y/_z` as (rows, 3), absent components zero."""
+    columns = [probes.get(f"{kind}.{name}.{quantity}_{axis}") for axis in AXES]
+    rows = next(len(column) for column in columns if column is not None)
+    return np.stack([np.zeros(rows) if column is None else column for column in columns], axis=1)
+
+
+def force_sources(probes: Mapping[str, Array]) -> tuple[tuple[str, str], ...]:
+    """Return (kind, name) of what exchanges a force with the bodies: the tools, else the supports."""
+    for kind in FORCE_KINDS:
+        if names := names_with(probes, kind, "force"):
+            return tuple((kind, name) for name in names)
+    return ()
+
+
+def main_axis(values: Array) -> int:
+    """Return the component (0, 1, 2) that reaches the largest magnitude in (rows, 3)."""
+    return int(np.argmax(np.abs(values).max(axis=0)))
+
+
+def bodies_with_volume(probes: Mapping[str, Array]) -> tuple[str, ...]:
+    """Return the bodies whose volume is probed, in column order."""
+    return tuple(column.removeprefix("volume.") for column in probes if column.startswith("volume."))
 
 
 @dataclass(frozen=True)
@@ -22,9 +59,9 @@ class Surface:
 
     name: str
     points: Array
-    faces: NDArray[np.int64]
+    faces: Indices
 
-    def cells(self) -> list[NDArray[np.int64]]:
+    def cells(self) -> list[Indices]:
         """Return the node indices of each line or polygon."""
         found, place = [], 0
         while place < len(self.faces):
@@ -64,7 +101,7 @@ class RunView:
     times: Array
     displacement: Array
     rest: Array
-    cells: NDArray[np.int64]
+    cells: Indices
     cell_kind: CellKind
     node_weights: Array
     velocity: Array | None = None
@@ -75,7 +112,7 @@ class RunView:
     cost: Cost = field(default_factory=Cost)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     tools_at: Callable[[int], tuple[Surface, ...]] = no_tools
-    bodies: NDArray[np.int64] | None = None
+    bodies: Indices | None = None
     """Body of each cell (C,); None: all are one."""
     remark: str = ""
     """What the reader has to know of this run."""
@@ -91,7 +128,7 @@ class RunView:
         return dict(self.manifest.get("mesh") or {}).get("hash")
 
     @property
-    def cell_body(self) -> NDArray[np.int64]:
+    def cell_body(self) -> Indices:
         """Body of each cell (C,)."""
         return np.zeros(len(self.cells), np.int64) if self.bodies is None else self.bodies
 
@@ -113,7 +150,7 @@ class RunView:
         return dataclasses.replace(self, label=name, solver=name)
 
 
-def tributary_weights(rest: Array, cells: NDArray[np.int64], cell_kind: str) -> Array:
+def tributary_weights(rest: Array, cells: Indices, cell_kind: str) -> Array:
     """Return the volume each node stands for: w_n = sum over its cells of |cell| / nodes per cell.
 
     [m3] for tets and hexes, [m2] for triangles and quads, [m] for lines.
@@ -128,7 +165,7 @@ _SIZE_NAME = {"line": "Length", "triangle": "Area", "quad": "Area", "tet": "Volu
 _VTK_NAME = {"line": "LINE", "triangle": "TRIANGLE", "quad": "QUAD", "tet": "TETRA", "hex": "HEXAHEDRON"}
 
 
-def body_grid(points: Array, cells: NDArray[np.int64], cell_kind: str) -> Any:
+def body_grid(points: Array, cells: Indices, cell_kind: str) -> Any:
     """Return the pyvista grid of a body with `points` (N, 3) [m]."""
     import pyvista
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.refinements import LIMIT
-from rheotwin.validation import metrics, probe_columns
+from rheotwin.validation import metrics
 from rheotwin.validation.comparison import RunComparison, Settling
-from rheotwin.validation.convergence import Convergence, convergence, extrapolated
-from rheotwin.validation.run_view import Array, RunView
+from rheotwin.validation.metrics.fits import Convergence, convergence, extrapolated
+from rheotwin.validation.run_view import RunView, force_sources, vector
 
 ASSUMED_ORDER = 1.0
 """Order of the limit where the peak forces do not show one."""
@@ -87,8 +88,8 @@ def settling_of(runs: Sequence[RunView]) -> dict[str, Convergence]:
 def _numbers(run: RunView) -> dict[str, float]:
     """Return what a refinement study looks at."""
     peaks = [
-        float(np.linalg.norm(probe_columns.vector(run.probes, kind, name, "force"), axis=1).max())
-        for kind, name in probe_columns.force_sources(run.probes)
+        float(np.linalg.norm(vector(run.probes, kind, name, "force"), axis=1).max())
+        for kind, name in force_sources(run.probes)
     ]
     residual = metrics.residual_displacement(run.times, run.displacement, run.node_weights)
     numbers = {"peak force": max(peaks)} if peaks else {}

@@ -65,7 +65,7 @@ class Runner:
         from rheotwin.errors import RheotwinError
         from rheotwin.run import RunRequest, run_scene
         from rheotwin.scene import load_scene, scene_from_data
-        from rheotwin.validation.run_metrics import run_metrics
+        from rheotwin.validation.baselines.measure import run_metrics
 
         try:
             if isinstance(scene, Mapping):
@@ -83,7 +83,7 @@ class Runner:
     def compare(self, run: Run, reference: Run) -> dict[str, float]:
         """Return the relative errors of a run against another: displacement, velocity and the force of each tool."""
         from rheotwin.errors import RheotwinError
-        from rheotwin.validation.gate import run_errors
+        from rheotwin.validation.baselines.gate import run_errors
 
         try:
             return run_errors(run.folder, reference.folder)
@@ -138,7 +138,7 @@ def _gate(runner: Runner, marker: pytest.Mark) -> None:
 def _judge(runner: Runner, run: Run, reference: Any, within: Any, what: str) -> None:
     """Fail the test with one line for every metric beyond its bound."""
     from rheotwin.errors import RheotwinError
-    from rheotwin.validation import gate
+    from rheotwin.validation.baselines import gate
 
     try:
         if isinstance(reference, Mapping):

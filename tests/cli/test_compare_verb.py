@@ -15,7 +15,7 @@ from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_INTERRUPTED, 
 from rheotwin.observers import Observer, Progress
 from rheotwin.record import open_record
 from rheotwin.run import resume_run
-from rheotwin.validation import write
+from rheotwin.validation.report import write
 
 Command = Callable[..., Any]
 CASES = '\n[cases.springy]\nlaws = { block = "gel" }\n\n[cases.doughy]\nlaws = { block = "dough" }\n'

@@ -13,7 +13,7 @@ import pyvista
 
 from rheotwin.errors import EXIT_OK
 from rheotwin.record import open_record
-from rheotwin.validation import write
+from rheotwin.validation.report import write
 
 Command = Callable[..., Any]
 OPTIONS: dict[str, dict[str, Any]] = {

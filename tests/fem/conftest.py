@@ -17,7 +17,7 @@ from rheotwin.fem.steppers import make_stepper
 from rheotwin.problem import Prescribed, Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options
-from rheotwin.validation.checks.laws import EQUAL_RATIO
+from rheotwin.validation.checks.running import EQUAL_RATIO
 
 Data = dict[str, Any]
 

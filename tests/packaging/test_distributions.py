@@ -91,7 +91,7 @@ def test_the_wheel_holds_templates_marker_and_licence(wheel: Path) -> None:
     folders = sorted(path for path in (ROOT / "validation").rglob("templates") if path.is_dir())
     assert [path.relative_to(ROOT).as_posix() for path in folders] == [
         "validation/checks/templates",
-        "validation/templates",
+        "validation/report/templates",
     ]
     templates = {f"rheotwin/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in folder.iterdir()}
     assert len(templates) >= 3

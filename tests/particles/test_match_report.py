@@ -20,7 +20,7 @@ from rheotwin.particles.match_report import (
     young_moduli,
 )
 from rheotwin.particles.network import build_network
-from rheotwin.validation.report import match_sentence
+from rheotwin.validation.report.page import match_sentence
 
 
 def lattice(*lengths: float) -> Any:

@@ -35,7 +35,7 @@ from rheotwin.particles.forces.global_pressure import (
     make_global_pressure,
 )
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.presses import LAWS, PRESSURES, imprint
+from rheotwin.validation.checks.presses import PRESSED, PRESSURES, imprint
 
 STIFFNESS, DAMPING = 3.0, 0.7
 GRIDS: dict[str, Callable[..., Any]] = {"triangle": triangle_grid, "quad": quad_grid, "tet": tet_grid, "hex": hex_grid}
@@ -232,7 +232,7 @@ def test_pressures_show_in_the_stress(
 def test_imprints_stay_with_a_global_pressure_and_fade_with_one_per_element(law: str) -> None:
     """Spec section 5, warning: a pressure in each element remembers the shape."""
     for name in ("", "global, "):
-        early, late = imprint(LAWS[law], PRESSURES[name])
+        early, late = imprint(PRESSED[law], PRESSURES[name])
         assert late == pytest.approx(early, abs=0.01)
-    early, late = imprint(LAWS[law], PRESSURES["areal, "])
+    early, late = imprint(PRESSED[law], PRESSURES["areal, "])
     assert late < early - 0.03

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from rheotwin.validation.baselines.baseline import SCHEMA_VERSION, Baseline, Blessing, Value
-from rheotwin.validation.baselines.bless import bless
-from rheotwin.validation.baselines.files import digest, load_baselines
-from rheotwin.validation.baselines.measure import Spread, measure, spread
+from rheotwin.validation.baselines.files import SCHEMA_VERSION, Baseline, Blessing, Value, digest, load_baselines
+from rheotwin.validation.baselines.measure import Spread, bless, measure, spread
 
 BUILT_IN = Path(__file__).parent
 """Folder of the baselines of this package."""

@@ -1,21 +1,73 @@
-"""Baselines as TOML files, one each; reading refuses faults with one sentence, writing keeps the whole history."""
+"""Baselines: a scene, a solver, values with tolerances and every blessing they have had, one TOML file each.
+
+Reading refuses faults with one sentence, writing keeps the whole history.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rheotwin.errors import RheotwinError
 from rheotwin.record.atomic import write_text
-from rheotwin.validation.baselines.baseline import SCHEMA_VERSION, Baseline, Blessing, Value
+
+SCHEMA_VERSION = 1
+"""Version of the layout of baseline files."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One blessed number. Spreads are the largest differences seen, in its unit; None where there is no such option."""
+
+    name: str
+    value: float
+    tolerance: float = 0.0
+    unit: str = ""
+    bound: Literal["absolute", "at most"] = "absolute"
+    """"at most" for numbers that are zero but for rounding."""
+    spread_repeats: float = 0.0
+    spread_half_step: float | None = None
+    spread_threads: float | None = None
+
+
+@dataclass(frozen=True)
+class Blessing:
+    """When, why and with which version values were written, and what they were."""
+
+    date: str
+    reason: str
+    rheotwin_version: str
+    values: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A run that is to give the same numbers again; without values it waits for its first blessing."""
+
+    id: str
+    title: str
+    path: Path
+    scene: str
+    """File of the scene, relative to the baseline's folder."""
+    solver: str
+    case: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    quick: bool = True
+    values: tuple[Value, ...] = ()
+    history: tuple[Blessing, ...] = ()
+
+    @property
+    def scene_path(self) -> Path:
+        """Where the scene file is."""
+        return self.path.parent / self.scene
 
 
 class _File(BaseModel):
@@ -58,18 +110,8 @@ def load_baseline(path: Path) -> Baseline:
     for value in file.values:
         if not (math.isfinite(value.value) and math.isfinite(value.tolerance) and value.tolerance >= 0.0):
             raise RheotwinError(f"{path}: {value.name!r} is not finite or has a negative tolerance; bless it anew")
-    return Baseline(
-        path.stem,
-        file.title,
-        path,
-        file.scene,
-        file.solver,
-        file.case,
-        file.options,
-        file.quick,
-        tuple(file.values),
-        tuple(file.history),
-    )
+    lists = {"values": tuple(file.values), "history": tuple(file.history)}
+    return Baseline(id=path.stem, path=path, **dict(file) | lists)
 
 
 def save_baseline(baseline: Baseline) -> None:

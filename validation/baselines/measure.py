@@ -1,22 +1,54 @@
-"""Run the scene of a baseline and take its numbers, and how far they spread over repeats, steps and threads."""
+"""The few numbers that stand for a run, how far they spread over repeats, steps and threads, and their blessing.
+
+Blessing is the one way to change a baseline: it runs it, measures its spread anew, and writes value and reason.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rheotwin.errors import RheotwinError
+from rheotwin import __version__
+from rheotwin.arrays import Array
+from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.record import open_record
 from rheotwin.registry import find_solver
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import load_scene
-from rheotwin.validation.baselines.baseline import Baseline, Value
-from rheotwin.validation.run_metrics import UNITS, run_metrics
+from rheotwin.validation.baselines.files import Baseline, Blessing, Value, save_baseline
+
+UNITS = {"peak": "N", "largest": "m", "mean": "m", "kinetic": "J", "stored": "J"}
+"""Unit of a metric by the first word of its name."""
+
+
+def run_metrics(folder: Path) -> dict[str, float]:
+    """Return the metrics of a record, by name.
+
+    Peak force [N] of every tool and support over the probe times, largest and mean displacement [m] and energies [J]
+    at the end.
+    """
+    record = open_record(folder)
+    probes = record.probes
+    parts: dict[str, list[Array]] = {}
+    for column, samples in probes.items():
+        part, _, axis = column.rpartition(".force_")
+        if part and axis in ("x", "y", "z"):
+            parts.setdefault(part, []).append(samples)
+    found = {
+        f"peak force, {part}": float(np.linalg.norm(np.stack(forces), axis=0).max()) for part, forces in parts.items()
+    }
+    moved = np.linalg.norm(record.positions(len(record.times) - 1) - record.rest_positions, axis=1)
+    found |= {"largest displacement": float(moved.max()), "mean displacement": float(moved.mean())}
+    for name in ("kinetic", "stored"):
+        if f"energy.{name}" in probes:
+            found[f"{name} energy"] = float(probes[f"energy.{name}"][-1])
+    return found
+
 
 REPEATS = 2
 ROUNDING = 1e-9
@@ -98,3 +130,21 @@ def blessed_values(found: Measured, spreads: Spread) -> tuple[Value, ...]:
         tolerance = max(STEP_SHARE * (half or 0.0), 2.0 * max(repeats or 0.0, threads or 0.0), ROUNDING * abs(value))
         values.append(Value(name, value, tolerance, unit, "absolute", repeats or 0.0, half, threads))
     return tuple(values)
+
+
+def bless(known: Mapping[str, Baseline], identity: str, *, reason: str, date: str) -> Baseline:
+    """Measure a baseline anew and write it with the reason; returns it as it is now."""
+    if not reason.strip():
+        raise RheotwinError('--bless needs a reason that says why the numbers may change: --reason "..."')
+    if identity not in known:
+        raise RheotwinError(
+            f"--bless: there is no baseline {identity!r}{nearest_name(identity, known)}; there are "
+            + (", ".join(known) or "none")
+        )
+    baseline = known[identity]
+    found = measure(baseline)
+    values = blessed_values(found, spread(baseline, found))
+    entry = Blessing(date, " ".join(reason.split()), __version__, {value.name: value.value for value in values})
+    changed = replace(baseline, values=values, history=(*baseline.history, entry))
+    save_baseline(changed)
+    return changed

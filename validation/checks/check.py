@@ -8,9 +8,10 @@ from typing import Any
 
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.references import catalogue
-from rheotwin.validation.references.quantity import Bound, Finding, Quantity
+from rheotwin.validation.references.catalogue import Quantity
 
-__all__ = ["Bound", "Check", "Curve", "Finding", "Measurement", "Quantity", "Unavailable", "check"]
+Values = Mapping[str, float]
+"""What a check has computed, a value per quantity."""
 
 
 class Unavailable(RheotwinError):
@@ -30,11 +31,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a check has computed: a value per quantity, the orders observed beside them, lines of plots."""
+    """What a check has computed beside its values: the orders observed, lines of plots."""
 
-    values: Mapping[str, float]
+    values: Values
     orders: Mapping[str, float] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
+
+
+Compute = Callable[[], Measurement | Values]
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Check:
     name: str
     title: str
     quantities: tuple[Quantity, ...]
-    compute: Callable[[], Measurement] | None = None
+    compute: Compute | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
     """Whether it is part of the quick subset (takes about a second or less)."""
@@ -85,7 +89,7 @@ class Check:
 
 def check(
     identity: str,
-    compute: Callable[[], Measurement] | None,
+    compute: Compute | None,
     *,
     name: str,
     only: Iterable[str] = (),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from rheotwin.particles.fixed_point.partition import partition
 from rheotwin.particles.fixed_point.ranges import dead_band
 from rheotwin.particles.fixed_point.rtl import missing_tools, resources
 from rheotwin.particles.fixed_point.timing import Extras, Machine, bandwidth, block_rams, cycles, predict
-from rheotwin.validation.checks.check import Check, Measurement, check
+from rheotwin.validation.checks.check import Check, Compute, Values, check
 
 LARGE = (15, 15, 16)
 STEPS = (100, 500, 1000)
@@ -28,7 +27,7 @@ EVERY = 300
 """Steps between two looks at the error of the object."""
 
 
-def vector() -> Measurement:
+def vector() -> Values:
     """Put the papers' test vector through the truss element module, L = 10/256."""
     law = EdgeLaw(k1=0.5, c1=0.5, c2=2.3)
     constants = circuit_constants(law, 1.0, 0.01, Units(time=1.0))
@@ -47,60 +46,58 @@ def vector() -> Measurement:
         for name, word, theory in zip(names, raw, exact, strict=True)
     }
     inner = zip(("l", "1/l", "ld", "f"), (found.length, found.inverse, found.rate, found.force), strict=True)
-    return Measurement(values | {f"{name}, raw": float(words[0]) for name, words in inner})
+    return values | {f"{name}, raw": float(words[0]) for name, words in inner}
 
 
-def constants() -> Measurement:
+def constants() -> Values:
     """Place the points of the source's constants, and quantise its step in three ways."""
     numbers = {"1": 1.0, "0.5": 0.5, "2": 2.0, "10": 10.0, "100": 100.0, "250/120": 250 / 120, "0.01": 0.01}
     values = {f"w of {name}": float(point_position(number)) for name, number in numbers.items()}
     steps = {how: float(step_constant(0.01, how).value) for how in ("plain8", "printed", "eq218")}
-    return Measurement(values | {f"h, {how}": step for how, step in steps.items()})
+    return values | {f"h, {how}": step for how, step in steps.items()}
 
 
-def band() -> Measurement:
+def band() -> Values:
     """Look for the largest word that both printed steps round to no move."""
     law = EdgeLaw(k1=250.0, c1=20.0, c2=100.0)
     steps: dict[str, StepPoint] = {"327/15": "printed", "655/16": "eq218"}
     circuits = {name: circuit_constants(law, 1.0, 0.01, Units(time=1.0), h_const=how) for name, how in steps.items()}
-    return Measurement({f"rounded, {name}": float(dead_band(constants).raw) for name, constants in circuits.items()})
+    return {f"rounded, {name}": float(dead_band(constants).raw) for name, constants in circuits.items()}
 
 
-def cordic() -> Measurement:
+def cordic() -> Values:
     """Hold roots by shifts and additions against their floor, for random words below 2^30."""
     squares = np.random.default_rng(0).integers(0, 2**30, 200_000)
     apart = {bits: np.abs(cordic_root(squares, bits, 16) - isqrt(squares)) for bits in (20, 22, 24)}
     shares = {f"W = {bits}, n = 16": 100.0 * float(np.mean(found == 0)) for bits, found in apart.items()}
-    return Measurement(shares | {"largest deviation": float(max(found.max() for found in apart.values()))})
+    return shares | {"largest deviation": float(max(found.max() for found in apart.values()))}
 
 
-def figure() -> Measurement:
+def figure() -> Values:
     """Pull an edge for one second of two (Figure 2.10), and let truncating words drift."""
     values = {f"{how}, rounded": 100.0 * pulled_edge(how).error for how in ("plain8", "printed", "eq218")}
     values |= {f"{how}, cut": 100.0 * pulled_edge(how, rounding=False).error for how in ("plain8", "printed")}
     drift = np.diff(pulled_edge("plain8", rounding=False, steps=4000).fixed[2400:])
     values |= {"drift, least": float(drift.min()), "drift, most": float(drift.max())}
-    return Measurement(values)
+    return values
 
 
-def corners() -> Measurement:
+def corners() -> Values:
     """Pull the object of 9 x 9 x 9 points at two corners for 1,000 steps."""
     case = pulled_object()
     circuit = FastCircuit(case.body, case.constants, case.points)
     values: dict[str, float] = {}
-    done = 0
-    for step in STEPS:
-        circuit.advance(step - done)
-        done = step
+    for step, before in zip(STEPS, (0, *STEPS), strict=False):
+        circuit.advance(step - before)
         circuit.store(case.body)
         words = case.body.position[list(case.corners)].ravel()
         values |= {f"corner {n}, step {step}": float(word) for n, word in enumerate(words)}
     values |= {f"sum {n}": float(word) for n, word in enumerate(case.body.position.sum(axis=0, dtype=np.int64))}
     values["overflows"] = float(circuit.counters.sum())
-    return Measurement(values)
+    return values
 
 
-def object_error() -> Measurement:
+def object_error() -> Values:
     """Hold the object against double precision over 3,000 steps."""
     case = pulled_object()
     circuit = FastCircuit(case.body, case.constants, case.points)
@@ -123,10 +120,10 @@ def object_error() -> Measurement:
             circuit.store(case.body)
             error = np.linalg.norm(Q16.value(case.body.position) - x, axis=1).mean()
             values[f"mean error, t = {done // 100}"] = 100.0 * float(error) / OBJECT_WIDTH
-    return Measurement(values)
+    return values
 
 
-def performance() -> Measurement:
+def performance() -> Values:
     """Count edges, cycles and memory of the papers' bodies."""
     counted = {size: len(grid_edges(size)[0]) for size in ((9, 9, 9), LARGE, (11, 11, 11), (6, 5, 5))}
     points, edges = grid_points(LARGE, 1.0), np.stack(grid_edges(LARGE), axis=1)
@@ -151,33 +148,35 @@ def performance() -> Measurement:
         "step, four slabs": 1e3 * slabs.seconds,
         "rate, 11 x 11 x 11": 66.0e6 / cycles(Machine(clock=66.0e6), 1331, counted[11, 11, 11]),
     }
-    return Measurement(values)
+    return values
 
 
-def gates() -> Measurement:
+def gates() -> Values:
     """Synthesise the circuit for Virtex-II."""
     parts = {part.name: part for part in resources("xc2v").parts}
-    return Measurement({f"multipliers, {name}": float(parts[name].multipliers) for name in ("TEM", "MPM", "all")})
+    return {f"multipliers, {name}": float(parts[name].multipliers) for name in ("TEM", "MPM", "all")}
 
 
 _LACKING = missing_tools()
 
 
-def _circuit(label: str, name: str, compute: Callable[[], Measurement] | None, **more: Any) -> Check:
+def _circuit(label: str, name: str, compute: Compute | None, **more: Any) -> Check:
     return check(f"circuit.{label}", compute, name=f"circuit-{name}", solvers=("fixed-point",), **more)
 
 
-CHECKS = (
-    _circuit("F1", "vector", vector, quick=True),
-    _circuit("F2", "constants", constants, quick=True),
-    _circuit("F3", "pulled-edge", figure, quick=True),
-    _circuit("F4", "object", corners, quick=True),
-    _circuit("F5", "object-error", object_error),
-    _circuit("F6", "performance", performance, quick=True),
-    _circuit("S1.points", "points", performance, quick=True),
-    _circuit("F7", "printed-times", performance, quick=True),
-    _circuit("F8", "gates", None if _LACKING else gates, waits_for=_LACKING),
-    _circuit("F9", "measured", None),
-    _circuit("S4.band", "dead-band", band, quick=True),
-    _circuit("S4.cordic", "roots", cordic, quick=True),
-)
+CHECKS = {
+    "circuit": (
+        _circuit("F1", "vector", vector, quick=True),
+        _circuit("F2", "constants", constants, quick=True),
+        _circuit("F3", "pulled-edge", figure, quick=True),
+        _circuit("F4", "object", corners, quick=True),
+        _circuit("F5", "object-error", object_error),
+        _circuit("F6", "performance", performance, quick=True),
+        _circuit("S1.points", "points", performance, quick=True),
+        _circuit("F7", "printed-times", performance, quick=True),
+        _circuit("F8", "gates", None if _LACKING else gates, waits_for=_LACKING),
+        _circuit("F9", "measured", None),
+        _circuit("S4.band", "dead-band", band, quick=True),
+        _circuit("S4.cordic", "roots", cordic, quick=True),
+    )
+}

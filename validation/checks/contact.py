@@ -1,6 +1,8 @@
-"""Laws of contact at a floor by both solvers: rest, slide and stop (R12 to R15 of the particle model, as C12 and on).
+"""Contact with a floor and plates, and how blocks of particles rest there.
 
-A stiff square of four nodes of 1/2 kg on a plane, g = 9.8 m/s2: two of them below, so that each bears m g = 9.8 N.
+Laws of contact by both solvers: rest, slide and stop (R12 to R15 of the particle model, as C12 and on). A stiff square
+of four nodes of 1/2 kg on a plane, g = 9.8 m/s2: two of them below, so that each bears m g = 9.8 N. Blocks of particles
+under their weight and between plates (sections 3, 5 and 8 of the particle model).
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from rheotwin.particles import TrussSolver
-from rheotwin.solver import Simulation, checked_options
-from rheotwin.validation.checks.check import Measurement, check
-from rheotwin.validation.checks.running import Data, box_scene, problem_of, run_to, start
+from rheotwin.arrays import Array
+from rheotwin.solver import Simulation
+from rheotwin.validation.checks.check import Values, check
+from rheotwin.validation.checks.running import FLOOR, Data, begin, box_scene, path, run_to, side, start
 
 G = 9.8
 STIFFNESS = 1000.0
@@ -24,68 +26,59 @@ SOLVERS: dict[str, Data] = {
     "fem, explicit": {"stepper": "central-difference", "step": 1e-4},
     "truss": {"step": 1e-4},
 }
-SLOPE = np.pi / 6.0
-SPEED, FRICTION = 2.0, 0.3
+SLOPE, SPEED, FRICTION = np.pi / 6.0, 2.0, 0.3
 REGULARISED: Data = {"friction_rule": "regularised", "slip_speed": 1e-3}
 
 
-def on_floor(contact: Data, *, duration: float, gravity: tuple[float, float] = (0.0, -G), **floor: Any) -> Data:
-    """Return the scene of the square on a plane at height zero, with a law of contact."""
+def settled(
+    solver: str, contact: Data, end: float, *, gravity: tuple[float, float] = (0.0, -G), **floor: Any
+) -> Simulation:
+    """Return one of `SOLVERS` at time `end` [s]: the square on a plane at height zero, with a law of contact."""
     plane = {"shape": "plane", "center": [0.0, 0.0], "normal": [0.0, 1.0], **floor}
-    more = {"tools": {"floor": plane}, "gravity": list(gravity), "contact": contact}
-    return box_scene(SQUARE, size=[0.1, 0.1], cells=[1, 1], cell="quad", mass=2.0, duration=duration, **more)
+    more: Data = {"tools": {"floor": plane}, "gravity": list(gravity), "contact": contact}
+    scene = box_scene(SQUARE, size=[0.1, 0.1], cells=[1, 1], cell="quad", mass=2.0, duration=end, **more)
+    simulation = start(scene, solver.partition(",")[0], **SOLVERS[solver])
+    run_to(simulation, end)
+    return simulation
 
 
-def begin(solver: str, data: Data) -> Simulation:
-    """Start one of `SOLVERS` on a scene."""
-    if solver == "truss":
-        return TrussSolver().start(problem_of(data), checked_options(TrussSolver, SOLVERS[solver]))
-    return start(data, **SOLVERS[solver])
+def slipped(simulation: Simulation) -> float:
+    """Return how far the square has gone along x [m]."""
+    return float(simulation.positions[:, 0].mean() - 0.05)
 
 
-def heights(law: Data, duration: float) -> Measurement:
+def heights(law: Data, end: float) -> Values:
     """Return where the lower nodes rest [m], by every solver."""
-    found = {}
-    for solver in SOLVERS:
-        simulation = begin(solver, on_floor(law, duration=duration))
-        run_to(simulation, duration)
-        found[solver] = float(np.sort(simulation.positions[:, 1])[:2].mean())
-    return Measurement(found)
+    return {solver: float(np.sort(settled(solver, law, end).positions[:, 1])[:2].mean()) for solver in SOLVERS}
 
 
-def stopping(rule: Data) -> Measurement:
+def stopping(rule: Data) -> Values:
     """Return the slip [m] of a square put on a belt of 2 m/s until it goes along with it."""
-    belt = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [SPEED, 0.0]]}
-    found = {}
-    for solver in SOLVERS:
-        simulation = begin(solver, on_floor({"friction": FRICTION} | rule, duration=1.0, motion=belt))
-        run_to(simulation, 1.0)
-        found[solver] = SPEED - float(simulation.positions[:, 0].mean() - 0.05)
-    return Measurement(found)
+    belt, law = path((0.0, 1.0), [[0.0, 0.0], [SPEED, 0.0]]), {"friction": FRICTION} | rule
+    return {solver: SPEED - slipped(settled(solver, law, 1.0, motion=belt)) for solver in SOLVERS}
 
 
 def slide(solver: str, friction: float) -> float:
     """Return how far [m] the square slides down an incline of 30 degrees in 1 s."""
     gravity = (G * float(np.sin(SLOPE)), -G * float(np.cos(SLOPE)))
-    simulation = begin(solver, on_floor({"friction": friction}, duration=1.0, gravity=gravity))
-    run_to(simulation, 1.0)
-    return float(simulation.positions[:, 0].mean() - 0.05)
+    return slipped(settled(solver, {"friction": friction}, 1.0, gravity=gravity))
 
 
-def incline() -> Measurement:
+def incline() -> Values:
     """Return accelerations [m/s2] down the incline."""
-    return Measurement({solver: 2.0 * slide(solver, FRICTION) for solver in SOLVERS})
+    return {solver: 2.0 * slide(solver, FRICTION) for solver in SOLVERS}
 
 
-def ordering() -> Measurement:
+def ordering() -> Values:
     """Return the slide with friction as a share of that without."""
-    return Measurement({solver: slide(solver, FRICTION) / slide(solver, 0.0) for solver in SOLVERS})
+    return {solver: slide(solver, FRICTION) / slide(solver, 0.0) for solver in SOLVERS}
 
 
 def _soft(law: str, **more: Any) -> Data:
     return {"law": law, "stiffness": STIFFNESS, **more}
 
 
+PENALTY = _soft("penalty", damping=20.0)
 INTEGRATED = _soft("integrated", damping=20.0, integral=2000.0, region=0.01)
 
 
@@ -93,16 +86,69 @@ def _offset(region: float) -> Data:
     return _soft("integrated", damping=40.0, integral=2000.0, region=region, offset=True)
 
 
-CHECKS = tuple(
-    check(f"truss.{identity}", compute, name=name, solvers=("fem", "truss"))
-    for identity, name, compute in (
-        ("R12/penalty", "rest-penalty", partial(heights, _soft("penalty", damping=20.0), 4.0)),
-        ("R12/integrated", "rest-integrated", partial(heights, INTEGRATED, 8.0)),
-        ("R13/inside", "rest-offset-inside", partial(heights, _offset(0.02), 4.0)),
-        ("R13/zero", "rest-offset-zero", partial(heights, _offset(0.005), 8.0)),
-        ("R14", "slide-order", ordering),
-        ("R15/exact", "stop-exact", partial(stopping, {})),
-        ("R15/regularised", "stop-regularised", partial(stopping, REGULARISED)),
-        ("R15/incline", "incline", incline),
-    )
-)
+STIFFNESSES = (0.0, 0.1, 1.0, 10.0, 100.0)
+"""k_vol [Pa/m3]."""
+
+
+def squeezed(stiffness: float) -> float:
+    """Return V/V0 of 4 x 4 x 3 cubes, k = 20 N/m on every edge, squeezed by a fifth between plates that hold them."""
+    law = {"model": "voigt", "young": 20.0, "viscosity": 2.0, "poisson": 0.25}
+    plate = side("top", motion=path((0.0, 3.0), [[0.0] * 3, [0.0, 0.0, -0.6]]))
+    data = box_scene(law, cells=[4, 4, 3], equal_mass=100.0, duration=60.0, supports=FLOOR | {"plate": plate})
+    simulation = begin(data, global_pressure=max(stiffness, 1e-9))  # without pressure no volume is kept account of
+    run_to(simulation, 60.0)
+    return float(simulation.statistics()["volume_ratio"]["block"])
+
+
+def volumes() -> Values:
+    """Compute the ratios of volume, and the pressure of the stiffest."""
+    found = {f"k_vol = {stiffness:g}": squeezed(stiffness) for stiffness in STIFFNESSES}
+    stiffest = STIFFNESSES[-1]
+    return found | {"pressure": stiffest * 48.0 * (1.0 - found[f"k_vol = {stiffest:g}"])}
+
+
+EDGE: Data = {"model": "voigt", "young": 4400.0, "viscosity": 44.0, "poisson": 0.25}
+"""k [N/m] and b [N s/m] of the edges of a block of 6 x 4 particles. They are not printed: k is such that the lowest
+particle of the bottom row rests where it should, the highest then comes by itself."""
+
+
+def on_penalty(law: Data, cells: list[int], size: list[float], mass: float, drop: float, duration: float) -> Array:
+    """Return where the particles of the bottom row come to rest [m] after a fall from a height [m]."""
+    floor = {"shape": "plane", "normal": [0.0, 1.0], "center": [0.0, -drop]}
+    more: Data = {"gravity": [0.0, -G], "tools": {"floor": floor}, "contact": PENALTY, "pattern": "alternating"}
+    simulation = begin(box_scene(law, size=size, cells=cells, equal_mass=mass, duration=duration, **more))
+    bottom = simulation.positions[:, 1] == 0.0
+    run_to(simulation, duration)
+    return np.asarray(simulation.positions[bottom, 1] + drop)
+
+
+def rest_heights() -> Values:
+    """Compute rests on a plain penalty of 1000 N/m: of a particle of 1 kg that fell from 0.5 m, and of a block of 1 kg.
+
+    The particle is one of two below a stiff square of 2 kg.
+    """
+    particle = on_penalty(EDGE | {"young": 1e5, "viscosity": 1e2}, [1, 1], [0.1, 0.1], 2.0, 0.5, 8.0)
+    block = on_penalty(EDGE, [5, 3], [5.0, 3.0], 1.0, 0.0, 15.0)
+    least, most = float(block.min()), float(block.max())
+    return {"plain": float(particle.mean()), "block rows, least": least, "block rows, most": most}
+
+
+CHECKS = {
+    "contact": tuple(
+        check(f"truss.{identity}", compute, name=name, solvers=("fem", "truss"))
+        for identity, name, compute in (
+            ("R12/penalty", "rest-penalty", partial(heights, PENALTY, 4.0)),
+            ("R12/integrated", "rest-integrated", partial(heights, INTEGRATED, 8.0)),
+            ("R13/inside", "rest-offset-inside", partial(heights, _offset(0.02), 4.0)),
+            ("R13/zero", "rest-offset-zero", partial(heights, _offset(0.005), 8.0)),
+            ("R14", "slide-order", ordering),
+            ("R15/exact", "stop-exact", partial(stopping, {})),
+            ("R15/regularised", "stop-regularised", partial(stopping, REGULARISED)),
+            ("R15/incline", "incline", incline),
+        )
+    ),
+    "blocks": (
+        check("truss.S5.volume", volumes, name="squeezed-volume", quick=True, solvers=("truss",)),
+        check("truss.S8.routh", rest_heights, name="rest-of-rows", solvers=("truss",)),
+    ),
+}

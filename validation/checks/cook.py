@@ -1,4 +1,4 @@
-"""Cook's membrane: the tip displacement of a tapered panel in bending, by formulation and mesh (spec R21, A8).
+"""Cook's membrane: the tip displacement of a tapered panel in bending, by formulation and mesh (R21, A8, T6).
 
 Plane strain, shear modulus 80.1938, corners (0, 0), (48, 44), (48, 60), (0, 44), left edge held, a shear force of
 100 spread over the right edge, n x n squares; u_y of the corner (48, 60). Small strain, incompressible.
@@ -7,21 +7,22 @@ Plane strain, shear modulus 80.1938, corners (0, 0), (48, 44), (48, 60), (0, 44)
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_matrix, csr_matrix
 from scipy.sparse.linalg import splu
 from skfem import Basis, FacetBasis, LinearForm, condense, solve
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.incompressible import Formulation, MixedForm, mixed_form
 from rheotwin.meshing.box import quad_grid, triangle_grid
 from rheotwin.meshing.cells import build_mesh
+from rheotwin.validation.checks.check import Curve, Measurement, check
+from rheotwin.validation.checks.running import named
 from rheotwin.validation.references import catalogue
-
-Array = NDArray[np.float64]
 
 SHEAR = 80.1938
 """Shear modulus [Pa]."""
@@ -96,7 +97,7 @@ def tip(basis: Basis, displacement: Array) -> float:
     return float(displacement[basis.nodal_dofs[1, np.argmin(distance)]])
 
 
-def clamped(basis: Basis) -> NDArray[np.int64]:
+def clamped(basis: Basis) -> Indices:
     """Return the unknowns on the left edge."""
     mesh = basis.mesh
     return np.asarray(basis.get_dofs(mesh.facets_satisfying(lambda x: np.isclose(x[0], 0.0))).all())
@@ -126,7 +127,7 @@ def incompressible_statics(
     form: MixedForm,
     shear: float,
     force: Array,
-    held: NDArray[np.int64],
+    held: Indices,
     *,
     bulk: float | None = None,
     extra: csr_matrix | None = None,
@@ -161,20 +162,22 @@ def cook_mixed(squares: int, mesh: str, formulation: Formulation, *, poisson: fl
     return tip(form.basis, displacement)
 
 
-def cook_table(sizes: tuple[int, ...] = SIZES) -> dict[str, tuple[float | None, ...]]:
-    """Return R21: tip displacement [m] per row of `COOK_REFERENCE` and mesh size; None where R21 has no value."""
-    table: dict[str, tuple[float | None, ...]] = {}
-    for row, reference in COOK_REFERENCE.items():
-        wanted = [n for n in sizes if n not in SIZES or reference[SIZES.index(n)] is not None]
-        if row in CELLS:
-            found = {n: cook_mixed(n, *CELLS[row]) for n in wanted}
-        else:
-            found = {n: cook_displacement(n, 1, 0.4999) for n in wanted}
-        table[row] = tuple(found.get(n) for n in sizes)
-    return table
+def cook_tip(row: str, squares: int) -> float:
+    """Return the tip displacement [m] of a row of R21 on a mesh."""
+    return cook_mixed(squares, *CELLS[row]) if row in CELLS else cook_displacement(squares, 1, 0.4999)
 
 
-def cook_sweep(poissons: tuple[float, ...], squares: int = 16) -> dict[str, tuple[float, ...]]:
-    """Return the tip displacement [m] of the formulations that do not lock, over Poisson ratios."""
-    rows = ("Taylor-Hood P2/P1", "MINI", "P1/P1 stabilized", "Q1/P0 (B-bar)", "CSM per pair", "CSM per node")
-    return {row: tuple(cook_mixed(squares, *CELLS[row], poisson=nu) for nu in poissons) for row in rows}
+def membrane(row: str) -> Measurement:
+    """Compute one row of the table."""
+    sizes = [n for n, reference in zip(SIZES, COOK_REFERENCE[row], strict=True) if reference is not None]
+    tips = [cook_tip(row, n) for n in sizes]
+    curve = Curve("membrane", row, tuple(1.0 / n for n in sizes), tuple(abs(tip / LIMIT - 1.0) for tip in tips), None)
+    return Measurement(named("n = {}", sizes, tips), curves=(curve,))
+
+
+CHECKS = {
+    "membrane": tuple(
+        check(identity(row), partial(membrane, row), name=f"membrane-{slug(row)}", covers=("T6", "A8"))
+        for row in COOK_REFERENCE
+    )
+}

@@ -1,17 +1,89 @@
-"""What came out of the checks, as values: per quantity a row, per check a status, for all of them an exit code."""
+"""What came out of the checks, as values: per quantity a row, per check a status, for all of them an exit code.
+
+How many reference numbers of each specification a check computes, and which are open. Results are kept as they come,
+one file each, so that an interrupted validation can be gone on with.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
+from rheotwin.record.atomic import write_text
 from rheotwin.validation.checks.check import Check, Curve, Measurement
-from rheotwin.validation.checks.coverage import Coverage
+from rheotwin.validation.references import Catalogue, Entry, Specification, catalogue
+from rheotwin.validation.references.catalogue import Quantity
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Numbers of one specification: computed by checks, all that can be judged, and historical ones beside them.
+
+    `open` holds (reason, ids) of what no check computes.
+    """
+
+    specification: str
+    title: str
+    covered: int
+    total: int
+    historical: int
+    open: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def share(self) -> float:
+        """Covered numbers over all that can be judged [1]; 1 where there are none."""
+        return self.covered / self.total if self.total else 1.0
+
+    @property
+    def sentence(self) -> str:
+        """Say it in one line: "fem covers 212 of 251 reference numbers (84 %), open: R5, R6 (needs ...)"."""
+        if not self.total:
+            return f"{self.specification}: {self.historical} historical numbers, none to be judged"
+        said = (
+            f"{self.specification}: covers {self.covered} of {self.total} reference numbers ({100 * self.share:.0f} %)"
+        )
+        groups = [f"{', '.join(ids)} ({reason})" for reason, ids in self.open]
+        return said + (f", open: {'; '.join(groups)}" if groups else "")
+
+
+def coverage(catalogue: Catalogue, checks: Iterable[Check]) -> tuple[Coverage, ...]:
+    """Return the coverage of every specification by checks that compute something."""
+    computed: dict[str, set[str]] = {}
+    for check in checks:
+        if check.compute is not None:
+            computed.setdefault(check.reference, set()).update(quantity.name for quantity in check.quantities)
+    return tuple(_of(specification, computed) for specification in catalogue.specifications)
+
+
+def _of(specification: Specification, computed: dict[str, set[str]]) -> Coverage:
+    judged = [entry for entry in specification.entries if entry.judged]
+    missing = {entry.id: _missing(entry, computed.get(entry.id, set())) for entry in judged}
+    reasons: dict[str, list[str]] = {}
+    for entry in judged:
+        if missing[entry.id]:
+            label = entry.id.partition(".")[2]
+            reasons.setdefault(entry.open or "no check yet", []).append(label)
+    total = sum(len(entry.quantities) for entry in judged)
+    return Coverage(
+        specification.name,
+        specification.title,
+        total - sum(missing.values()),
+        total,
+        sum(len(entry.quantities) for entry in specification.entries if not entry.judged),
+        tuple((reason, tuple(ids)) for reason, ids in reasons.items()),
+    )
+
+
+def _missing(entry: Entry, names: set[str]) -> int:
+    return sum(quantity.name not in names for quantity in entry.quantities)
+
 
 NUMBERS = "validate.json"
 """File of the results in the folder of a validation."""
@@ -109,17 +181,16 @@ class Verification:
 
 def assessed(check: Check, measurement: Measurement, seconds: float) -> Result:
     """Hold a measurement against the quantities of its check."""
-    rows = []
-    for quantity in check.quantities:
-        if quantity.name not in measurement.values:
+    rows, missed = [], []
+    for item in check.quantities:
+        if item.name not in measurement.values:
             raise RheotwinError(
-                f"{check.reference}: the check computes no {quantity.name!r}; name it as the catalogue does"
+                f"{check.reference}: the check computes no {item.name!r}; name it as the catalogue does"
             )
-        value = float(measurement.values[quantity.name])
-        order = measurement.orders.get(quantity.name)
-        shown = quantity.error(value) if quantity.bound in ("absolute", "relative") else None
-        rows.append(_row(check, quantity.name, computed=value, error=shown, order=order, holds=quantity.holds(value)))
-    missed = [item for item in check.quantities if not item.holds(float(measurement.values[item.name]))]
+        value = float(measurement.values[item.name])
+        error = item.error(value) if item.bound in ("absolute", "relative") else None
+        rows.append(_row(item, value, error, measurement.orders.get(item.name), item.holds(value)))
+        missed += [] if item.holds(value) else [item]
     known = [item for item in missed if item.is_finding(float(measurement.values[item.name]))]
     status: Status = "holds" if not missed else "finding" if missed == known else "falls short"
     message = "; ".join(f"{item.name}: {item.finding.meaning}" for item in known if item.finding is not None)
@@ -128,28 +199,16 @@ def assessed(check: Check, measurement: Measurement, seconds: float) -> Result:
 
 def not_measured(check: Check, status: Status, message: str, seconds: float = 0.0) -> Result:
     """Return the result of a check that has no values."""
-    rows = tuple(_row(check, quantity.name) for quantity in check.quantities)
-    return _result(check, status, rows, message=message, seconds=seconds)
+    return _result(check, status, tuple(map(_row, check.quantities)), message=message, seconds=seconds)
 
 
 def _result(check: Check, status: Status, rows: tuple[Row, ...], **more: Any) -> Result:
-    return Result(
-        check.reference,
-        check.name,
-        check.title,
-        status,
-        rows,
-        covers=check.covers,
-        theme=check.theme,
-        kind=check.kind,
-        solvers=check.solvers,
-        **more,
-    )
+    about = {"covers": check.covers, "theme": check.theme, "kind": check.kind, "solvers": check.solvers}
+    return Result(check.reference, check.name, check.title, status, rows, **about | more)
 
 
-def _row(check: Check, name: str, **found: Any) -> Row:
-    quantity = next(item for item in check.quantities if item.name == name)
-    return Row(name, quantity.unit, quantity.bound, quantity.reference, quantity.tolerance, **found)
+def _row(item: Quantity, *found: Any) -> Row:
+    return Row(item.name, item.unit, item.bound, item.reference, item.tolerance, *found)
 
 
 def load_validation(folder: Path) -> Verification:
@@ -171,3 +230,40 @@ def load_validation(folder: Path) -> Verification:
 
 
 _READ: TypeAdapter[Verification] = TypeAdapter(Verification)
+
+
+KEPT = "checks"
+"""Folder of the results inside the folder of a validation."""
+_RESULT: TypeAdapter[Result] = TypeAdapter(Result)
+
+
+def key(baselines: str = "") -> dict[str, str]:
+    """Return what a kept result must agree in: version of the program, content of the catalogue and of baselines."""
+    return {"rheotwin_version": __version__, "catalogue": catalogue().digest, "baselines": baselines}
+
+
+def keep(folder: Path, result: Result, agreed: dict[str, str]) -> None:
+    """Write one result; the file is there whole or not at all."""
+    place = folder / KEPT
+    place.mkdir(parents=True, exist_ok=True)
+    write_text(place / f"{result.name}.json", json.dumps(agreed | {"result": asdict(result)}, indent=1) + "\n")
+
+
+def kept(folder: Path, agreed: dict[str, str]) -> dict[str, Result]:
+    """Return the results that still stand, by name; what could not run, or not yet, is tried again."""
+    found = {}
+    for path in sorted((folder / KEPT).glob("*.json")):
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            result = _RESULT.validate_python(data.pop("result"))
+        except (OSError, ValueError, KeyError, AttributeError, ValidationError):
+            continue  # half a file of a machine that went down: its check is run again
+        if data == agreed and result.status not in ("could not run", "not yet"):
+            found[result.name] = result
+    return found
+
+
+def clear(folder: Path) -> None:
+    """Remove the results of an earlier validation."""
+    for path in (folder / KEPT).glob("*.json"):
+        path.unlink()

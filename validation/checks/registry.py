@@ -1,78 +1,38 @@
-"""Every check there is: the references of the catalogue in its order, then determinism, then the baselines."""
+"""Every check there is, which of them are meant, and how they are carried out.
+
+The references of the catalogue in its order, then determinism, then the baselines; chosen by id, name or pattern, by
+tag, by solver, quick ones only; one after the other, or shared out over processes, results in the order of the checks.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from time import perf_counter
 
-from rheotwin.errors import RheotwinError
-from rheotwin.validation import measured
+from rheotwin import __version__
+from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.validation.baselines import BUILT_IN
-from rheotwin.validation.checks import (
-    bar,
-    blocks,
-    chain,
-    circuit,
-    contact,
-    continuum_particles,
-    cylinder,
-    determinism,
-    edges,
-    identification,
-    incompressible_particles,
-    lattice_numbers,
-    lattices,
-    manufactured,
-    materials,
-    matrices,
-    membrane,
-    patch,
-    presses,
-    pushed_lattice,
-    scenes,
-    seed_shear,
-    stable_steps,
-    vibration,
-    wave,
-)
-from rheotwin.validation.checks.baseline_checks import baseline_checks
-from rheotwin.validation.checks.check import Check
-from rheotwin.validation.references import catalogue
-from rheotwin.validation.references.load import ORDER
+from rheotwin.validation.checks.check import Check, Measurement, Unavailable
+from rheotwin.validation.checks.outcome import Coverage, Result, Verification, assessed, not_measured
+from rheotwin.validation.checks.repeats import baseline_checks
+from rheotwin.validation.checks.running import missing_option
+from rheotwin.validation.references.catalogue import ORDER
 
-THEMES: tuple[ModuleType, ...] = (
-    matrices,
-    materials,
-    bar,
-    vibration,
-    wave,
-    patch,
-    scenes,
-    seed_shear,
-    manufactured,
-    cylinder,
-    membrane,
-    contact,
-    continuum_particles,
-    lattices,
-    chain,
-    edges,
-    stable_steps,
-    blocks,
-    presses,
-    identification,
-    incompressible_particles,
-    lattice_numbers,
-    pushed_lattice,
-    circuit,
-    measured,
-    determinism,
-)
-"""Modules that hold checks; a new one is one more name here."""
+MODULES = (
+    "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "contact", "continuum_particles",
+    "lattices", "edges", "presses", "identification", "pushed_lattice", "circuit", "cube", "beam", "ecoflex", "repeats",
+)  # fmt: skip
+"""Modules that hold `CHECKS` by theme; a new one is one more name here."""
 
 
 def all_checks(baselines: Path = BUILT_IN) -> tuple[Check, ...]:
@@ -85,15 +45,10 @@ def all_checks(baselines: Path = BUILT_IN) -> tuple[Check, ...]:
 
 @cache
 def _of_themes() -> tuple[Check, ...]:
-    found = [_in_theme(check, theme.__name__.rpartition(".")[2]) for theme in THEMES for check in theme.CHECKS]
+    modules = (import_module(f"rheotwin.validation.checks.{name}") for name in MODULES)
+    themes = [(theme, check) for module in modules for theme, checks in module.CHECKS.items() for check in checks]
+    found = [replace(check, theme=theme) for theme, check in themes]
     return tuple(sorted(found, key=_place))
-
-
-def _in_theme(check: Check, theme: str) -> Check:
-    """Return a check with its theme; an id without a specification is one of the first specification."""
-    if "." not in check.reference:
-        check = replace(check, reference=f"fem.{check.reference}", short=check.reference)
-    return replace(check, theme=theme)
 
 
 def _checked(checks: Iterable[Check]) -> tuple[Check, ...]:
@@ -117,7 +72,136 @@ def _place(check: Check) -> tuple[int, int, int]:
     return row, "RATCFES".find(letter) if len(letter) == 1 else 0, int(number)
 
 
-def uncatalogued(checks: Iterable[Check]) -> list[str]:
-    """Return the ids of checks that the catalogue does not have, baselines and determinism aside."""
-    known = catalogue().entries
-    return [c.reference for c in checks if c.reference not in known and c.specification not in ("baseline", "same")]
+@dataclass(frozen=True)
+class Selection:
+    """What was asked for; empty tuples mean no restriction. `words` may hold patterns such as `fem.R1*`."""
+
+    words: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    solvers: tuple[str, ...] = ()
+    quick: bool = False
+
+
+def selected(checks: Iterable[Check], selection: Selection) -> tuple[Check, ...]:
+    """Return the checks that fit, in their order; nothing that fits is an error in one sentence."""
+    everything = tuple(checks)
+    for flag, words, known in (
+        ("--select", selection.words, [word for check in everything for word in check.words]),
+        ("--tag", selection.tags, [tag for check in everything for tag in check.tags]),
+        ("--solver", selection.solvers, [solver for check in everything for solver in check.solvers]),
+    ):
+        for word in words:
+            _refuse_unknown(flag, word, list(dict.fromkeys(known)))
+    found = tuple(
+        check
+        for check in everything
+        if _fits(selection.words, check.words)
+        and _fits(selection.tags, check.tags)
+        and _fits(selection.solvers, check.solvers)
+    )
+    if not found:
+        raise RheotwinError(
+            "the selection is empty: no check fits all of --select, --tag and --solver; drop one of them"
+        )
+    if not selection.quick:
+        return found
+    quick = tuple(check for check in found if check.quick or check.compute is None)
+    if not any(check.compute for check in quick):
+        raise RheotwinError("--quick: none of the selected checks is part of the quick subset; leave --quick out")
+    return quick
+
+
+def _fits(patterns: tuple[str, ...], words: Iterable[str]) -> bool:
+    folded = [word.casefold() for word in words]
+    return not patterns or any(fnmatchcase(word, pattern.casefold()) for pattern in patterns for word in folded)
+
+
+def _refuse_unknown(flag: str, word: str, known: list[str]) -> None:
+    if not _fits((word,), known):
+        few = known if len(known) <= 40 else [name for name in known if "." in name and "/" not in name]
+        shown = ", ".join(few)
+        raise RheotwinError(
+            f"{flag}: there is no check {word!r}{nearest_name(word, known)}; choose from {shown}, or what --list shows"
+        )
+
+
+Watch = Callable[[Check], None]
+Note = Callable[[Result], None]
+
+
+def carry_out(check: Check) -> Result:
+    """Run one check; whatever goes wrong in it is its result."""
+    if check.compute is None:
+        return not_measured(check, "not yet", check.waits_for)
+    lacking = missing_option(check.options)
+    if lacking:
+        return not_measured(check, "not yet", lacking)
+    start = perf_counter()
+    try:
+        found = check.compute()
+        measurement = found if isinstance(found, Measurement) else Measurement(found)
+        return assessed(check, measurement, perf_counter() - start)
+    except Unavailable as error:
+        return not_measured(check, "not yet", str(error), perf_counter() - start)
+    except Exception as error:
+        said = str(error) if isinstance(error, RheotwinError) else f"{type(error).__name__}: {error}"
+        return not_measured(check, "could not run", " ".join(said.split()), perf_counter() - start)
+
+
+def verify(
+    checks: Iterable[Check],
+    watch: Watch = lambda check: None,
+    *,
+    kept: Mapping[str, Result] | None = None,
+    note: Note = lambda result: None,
+    jobs: int = 1,
+    baselines: Path | None = None,
+    coverage: tuple[Coverage, ...] = (),
+) -> Verification:
+    """Run checks; `watch` is called with each before it starts, `note` with each result as soon as it is there.
+
+    Results in `kept`, by name, are taken over. With more than one job every check runs in a process of its own pool,
+    which looks it up by name, in the baselines of the folder given as well.
+    """
+    everything, known = tuple(checks), dict(kept or {})
+    todo = [check for check in everything if check.name not in known]
+    if jobs > 1 and len(todo) > 1:
+        _in_pool(todo, known, watch, note, jobs, baselines)
+    else:
+        for check in todo:
+            watch(check)
+            known[check.name] = carry_out(check)
+            note(known[check.name])
+    return Verification(__version__, tuple(known[check.name] for check in everything), coverage)
+
+
+def _in_pool(
+    todo: list[Check], known: dict[str, Result], watch: Watch, note: Note, jobs: int, baselines: Path | None
+) -> None:
+    """Fill in the results of all checks from a pool; processes are fresh ones with one thread each."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        running: dict[Future[Result], Check] = {}
+        for check in todo:
+            running[pool.submit(_carry_out_named, check.name, baselines)] = check
+        try:
+            for done in as_completed(running):
+                check = running[done]
+                watch(check)
+                try:
+                    known[check.name] = done.result()
+                except BrokenProcessPool:
+                    reason = "the process that ran it was ended from outside; run it alone, or with fewer --jobs"
+                    known[check.name] = not_measured(check, "could not run", reason)
+                note(known[check.name])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _carry_out_named(name: str, baselines: Path | None) -> Result:
+    """Run the check of that name, in another process."""
+    checks = all_checks() if baselines is None else all_checks(baselines)
+    return carry_out(next(check for check in checks if check.name == name))

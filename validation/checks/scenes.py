@@ -6,21 +6,31 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
+from rheotwin.arrays import Array
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
-from rheotwin.validation.checks.check import Measurement, check
-from rheotwin.validation.checks.laws import ELASTIC, EQUAL_RATIO, RHEOLOGICAL, VISCOPLASTIC
-from rheotwin.validation.checks.running import Data, box_scene, problem_of, run_to, start
+from rheotwin.validation.checks.check import Check, Values, check
+from rheotwin.validation.checks.running import (
+    ELASTIC,
+    EQUAL_RATIO,
+    FLOOR,
+    RHEOLOGICAL,
+    VISCOPLASTIC,
+    Data,
+    box_scene,
+    named,
+    path,
+    problem_of,
+    seen,
+    start,
+)
 from rheotwin.validation.closed_forms import mode_matrix, tool_force
 from rheotwin.validation.references import catalogue
-
-Array = NDArray[np.float64]
 
 DOWN, UP = 10.0, 20.0
 """The bar goes down 10 m in 10 s and back up until 20 s."""
@@ -33,51 +43,36 @@ SCENES: dict[str, Data] = {"F-VP": VISCOPLASTIC, "F-RH": RHEOLOGICAL}
 
 def press_scene(law: Data, *, pattern: str = "se-nw", mass: float = 1e-12, **more: Any) -> Data:
     """Return the scene: 16 x 6 squares of 5 m on a floor, a bar of width 20 m in the middle of the top."""
-    motion = {"times": [0.0, DOWN, UP], "displacement": [[0.0, 0.0], [0.0, -10.0], [0.0, 0.0]]}
+    motion = path((0.0, DOWN, UP), [[0.0, 0.0], [0.0, -10.0], [0.0, 0.0]])
     bar = {"shape": "bar", "center": [40.0, 30.0], "normal": [0.0, -1.0], "width": 20.0, "motion": motion}
-    return box_scene(
-        law,
-        size=[80.0, 30.0],
-        cells=[16, 6],
-        pattern=pattern,
-        mass=mass,
-        mass_sharing="equal",
-        duration=UP,
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-        tools={"bar": bar},
-        **more,
-    )
+    more |= {"pattern": pattern, "equal_mass": mass, "supports": FLOOR, "tools": {"bar": bar}}
+    return box_scene(law, size=[80.0, 30.0], cells=[16, 6], duration=UP, **more)
 
 
 def bar_forces(law: Data, times: tuple[float, ...], *, pattern: str = "se-nw", step: float = 0.25) -> list[float]:
     """Return the force [N] on the bar at `times` [s] in persistent contact without inertia."""
-    simulation, found = start(press_scene(law, pattern=pattern), step=step), []
-    for time in times:
-        run_to(simulation, time)
-        found.append(float(simulation.reactions()["tool.bar"][1]))
-    return found
+    simulation = start(press_scene(law, pattern=pattern), step=step)
+    return seen(simulation, times, lambda: float(simulation.reactions()["tool.bar"][1]))
 
 
-def elastic_force() -> Measurement:
+def elastic_force() -> Values:
     """Compute R4."""
-    values = {f"F, {pattern}": bar_forces(ELASTIC, (1.0,), pattern=pattern)[0] for pattern in ("se-nw", "alternating")}
-    return Measurement(values)
+    return {f"F, {pattern}": bar_forces(ELASTIC, (1.0,), pattern=pattern)[0] for pattern in ("se-nw", "alternating")}
 
 
-def force_history(law: Data, times: tuple[float, ...]) -> Measurement:
+def force_history(law: Data, times: tuple[float, ...]) -> Values:
     """Compute R7 or R8."""
-    return Measurement({f"F({time:g})": force for time, force in zip(times, bar_forces(law, times), strict=True)})
+    return named("F({:g})", times, bar_forces(law, times))
 
 
-def self_similarity() -> Measurement:
+def self_similarity() -> Values:
     """Compare every law with F_el/E times the answer of a bar, down and on the first part of the way up."""
-    times, found = (0.25, 2.0, 5.0, 10.0), {}
+    times, turns, depths, found = (0.25, 2.0, 5.0, 10.0), [0.0, DOWN, UP], [0.0, 10.0, 0.0], {}
     for name, data in EQUAL_RATIO.items():
         law = scene_from_data(press_scene(data)).law_for("block")
-        depths = [0.0, 10.0, 0.0]
-        expected = tool_force(law, SAME / 300.0, [0.0, DOWN, UP], depths, times, side="before")
+        expected = tool_force(law, SAME / 300.0, turns, depths, times, side="before")
         found[name] = float(np.abs(np.array(bar_forces(data, times)) / expected - 1.0).max())
-    return Measurement(found)
+    return found
 
 
 def mode_frequencies(law: Data) -> tuple[Channel, Array]:
@@ -116,7 +111,7 @@ def runge_kutta_limit(values: Array) -> float:
     return float(min(limits))
 
 
-def stable_steps() -> Measurement:
+def stable_steps() -> Values:
     """Compute R12."""
     found = {}
     for name, law in SCENES.items():
@@ -126,34 +121,31 @@ def stable_steps() -> Measurement:
         if law is VISCOPLASTIC:
             frequencies = np.sqrt(channel.instantaneous * eigenvalues)
             found |= {"lowest frequency": float(frequencies.min()), "highest frequency": float(frequencies.max())}
-    return Measurement(found)
+    return found
 
 
-def reported_steps(stepper: str) -> Measurement:
+def reported_steps(stepper: str) -> Values:
     """Return the stable step [s] that a rule reports when it starts on the two scenes."""
-    found = {}
-    for name, law in SCENES.items():
-        simulation = start(press_scene(law, mass=MASS), step=1e-5, stepper=stepper)
-        found[f"{name} {stepper}"] = simulation.stable_step
-    return Measurement(found)
+    return {
+        f"{name} {stepper}": start(press_scene(law, mass=MASS), step=1e-5, stepper=stepper).stable_step
+        for name, law in SCENES.items()
+    }
 
 
-CHECKS = (
-    check("fem.R4", elastic_force, name="elastic-bar-force", quick=True),
-    check("fem.R7", partial(force_history, VISCOPLASTIC, (5.0, 10.0)), name="viscoplastic-force", quick=True),
-    check("fem.R8", partial(force_history, RHEOLOGICAL, (5.0, 10.0, 12.0)), name="rheological-force", quick=True),
-    check("fem.R12", stable_steps, name="stable-steps", quick=True),
-    *(
-        check(
-            "fem.R12",
-            partial(reported_steps, stepper),
-            name=f"stable-step-{stepper}",
-            only=[f"{scene} {stepper}" for scene in SCENES],
-            title=f"stable step that {stepper} itself reports",
-            options={"stepper": stepper},
-            quick=True,
-        )
-        for stepper in ("euler", "rk4")
-    ),
-    check("fem.A7", self_similarity, name="self-similar-force", covers=("T8",), quick=True),
-)
+def _reported_check(stepper: str) -> Check:
+    more: Data = {"only": [f"{scene} {stepper}" for scene in SCENES], "options": {"stepper": stepper}, "quick": True}
+    title = f"stable step that {stepper} itself reports"
+    return check("fem.R12", partial(reported_steps, stepper), name=f"stable-step-{stepper}", title=title, **more)
+
+
+CHECKS = {
+    "scenes": (
+        check("fem.R4", elastic_force, name="elastic-bar-force", quick=True),
+        check("fem.R7", partial(force_history, VISCOPLASTIC, (5.0, 10.0)), name="viscoplastic-force", quick=True),
+        check("fem.R8", partial(force_history, RHEOLOGICAL, (5.0, 10.0, 12.0)), name="rheological-force", quick=True),
+        check("fem.R12", stable_steps, name="stable-steps", quick=True),
+        _reported_check("euler"),
+        _reported_check("rk4"),
+        check("fem.A7", self_similarity, name="self-similar-force", covers=("T8",), quick=True),
+    )
+}

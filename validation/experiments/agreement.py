@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.experiments.record import Array, ExperimentRecord, Frame
+from rheotwin.validation.experiments.record import ExperimentRecord, Frame
 from rheotwin.validation.metrics import (
     ShapeDifference,
     at_times,
@@ -18,8 +19,7 @@ from rheotwin.validation.metrics import (
     surface_of,
     transfer,
 )
-from rheotwin.validation.probe_columns import bodies_with_volume, force_sources, vector
-from rheotwin.validation.run_view import RunView
+from rheotwin.validation.run_view import RunView, bodies_with_volume, force_sources, vector
 
 BODY_TOLERANCE = 0.01
 """Difference of bounding boxes, as a share of their diagonal, above which bodies are not the same."""

@@ -6,11 +6,51 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, ValidationError
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.scene.base import Axis, Number, SceneModel
-from rheotwin.validation.experiments.units import RecordUnits
+from rheotwin.scene.quantities import SI_VALUE
+
+GRAVITY = 9.80665
+"""What a gram or kilogram weighs where forces are given in gf or kgf [m/s2]."""
+_FORCES = {"gf": 1e-3 * GRAVITY, "kgf": GRAVITY}
+VIRTUAL = 2.0
+"""Real lengths over those of the calibration papers' half-scale body (calibration spec, 1)."""
+
+
+class RecordUnits(SceneModel):
+    """How the numbers of a record are meant; after reading everything is SI and real scale."""
+
+    length: Literal["m", "cm", "mm", "um", "in"] = "m"
+    """Unit of lengths; volumes are its cube."""
+    force: Literal["N", "mN", "kN", "gf", "kgf"] = "N"
+    """Unit of forces; moments are force times length."""
+    time: Literal["s", "ms", "min", "h"] = "s"
+    """Unit of times."""
+    mass: Literal["kg", "g", "mg", "t"] = "kg"
+    """Unit of masses."""
+    angle: Literal["rad", "deg"] = "rad"
+    """Unit of the punch's rotations."""
+    scale: Literal["real", "virtual"] = "real"
+    """Lengths as measured, or of a half-scale body."""
+
+    def name(self, kind: str) -> str:
+        """Return how a column of this kind is written in a header: "cm", "gf cm", "cm3", "1"."""
+        length = str(self.length)
+        return {"moment": f"{self.force} {length}", "volume": f"{length}3", "number": "1"}.get(kind) or str(
+            getattr(self, kind)
+        )
+
+    def factor(self, kind: str) -> float:
+        """Return what a number of this kind is multiplied by to become SI and real scale."""
+        length = SI_VALUE[self.length] * (VIRTUAL if self.scale == "virtual" else 1.0)
+        force = _FORCES.get(self.force) or SI_VALUE[self.force]
+        derived = {"length": length, "force": force, "moment": force * length, "volume": length**3, "number": 1.0}
+        return derived[kind] if kind in derived else SI_VALUE[getattr(self, kind)]
+
 
 METADATA, SCHEMA = "record.toml", "rheo-record/1"
 
@@ -18,8 +58,8 @@ Positive = Annotated[Number, Field(gt=0.0)]
 NotNegative = Annotated[Number, Field(ge=0.0)]
 
 
-class BodyPart(SceneModel):
-    """The specimen at rest."""
+class Specimen(SceneModel):
+    """The body at rest: of a record that was read in SI and real scale, of record.toml in its own units."""
 
     size: tuple[Positive, ...] = Field(min_length=1, max_length=3)
     """Edges of its bounding box along x, y, z."""
@@ -34,8 +74,16 @@ class BodyPart(SceneModel):
     floor: Literal["fixed", "slip", "coulomb"] | None = None
     """How it stands on its floor."""
 
+    @property
+    def box(self) -> tuple[Array, Array]:
+        """Least and largest coordinates (3,) of the bounding box."""
+        size = np.zeros(3)
+        size[: len(self.size)] = self.size
+        least = np.zeros(3) if self.origin == "corner" else -0.5 * size
+        return least, least + size
 
-class PunchPart(SceneModel):
+
+class Punch(SceneModel):
     """The tool, whose path is in punch.csv."""
 
     shape: Literal["box", "plate", "sphere", "cylinder", "other"] = "box"
@@ -63,7 +111,7 @@ class FramePart(SceneModel):
     """Faces that were not seen but copied from their opposite."""
 
 
-class NoisePart(SceneModel):
+class Uncertainty(SceneModel):
     """Uncertainty of what was measured."""
 
     mean_abs: NotNegative | None = None
@@ -101,10 +149,10 @@ class Metadata(SceneModel):
     notes: str = ""
     """What one should know of it."""
     units: RecordUnits = RecordUnits()
-    body: BodyPart
-    punch: PunchPart | None = None
+    body: Specimen
+    punch: Punch | None = None
     frames: tuple[FramePart, ...] = ()
-    noise: NoisePart = NoisePart()
+    noise: Uncertainty = Uncertainty()
     seal: SealPart | None = None
     files: dict[str, Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]] = Field(default_factory=dict)
     """Hashes of the tables, by their names."""
@@ -156,9 +204,9 @@ def _known(place: tuple[int | str, ...]) -> list[str]:
 
 _PARTS: dict[str, type[SceneModel]] = {
     "units": RecordUnits,
-    "body": BodyPart,
-    "punch": PunchPart,
+    "body": Specimen,
+    "punch": Punch,
     "frames": FramePart,
-    "noise": NoisePart,
+    "noise": Uncertainty,
     "seal": SealPart,
 }

@@ -4,30 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Specimen:
-    """The body at rest: `size` (d,) [m] of its bounding box, `mass` [kg] if known, where zero and up are."""
-
-    size: tuple[float, ...]
-    mass: float | None = None
-    shape: str = "box"
-    origin: str = "corner"
-    up: str = "y"
-    floor: str | None = None
-
-    @property
-    def box(self) -> tuple[Array, Array]:
-        """Least and largest coordinates (3,) [m] of the bounding box."""
-        size = np.zeros(3)
-        size[: len(self.size)] = self.size
-        least = np.zeros(3) if self.origin == "corner" else -0.5 * size
-        return least, least + size
+from rheotwin.arrays import Array
+from rheotwin.validation.experiments.metadata import Punch, Specimen, Uncertainty
 
 
 @dataclass(frozen=True)
@@ -74,26 +52,6 @@ class Frame:
     def displacement(self) -> Array | None:
         """Displacements (M, 3) [m], None where rest positions are unknown."""
         return None if self.rest is None else self.points - self.rest
-
-
-@dataclass(frozen=True)
-class Punch:
-    """The tool: its shape, footprint [m], how it holds what it touches, when it lets go [s]."""
-
-    shape: str = "box"
-    footprint: tuple[float, ...] = ()
-    contact: str | None = None
-    release: float | None = None
-
-
-@dataclass(frozen=True)
-class Uncertainty:
-    """Mean distance of points from their true place [m], relative errors of force and volume [1], of the clock [s]."""
-
-    mean_abs: float | None = None
-    force_rel: float | None = None
-    volume_rel: float | None = None
-    clock: float | None = None
 
 
 @dataclass(frozen=True)

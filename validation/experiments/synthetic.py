@@ -1,4 +1,4 @@
-"""A synthetic experiment: what cameras, a load cell and a balance would have seen of a fine simulation."""
+"""A synthetic experiment: what cameras or beads, a load cell and a balance would have seen of a fine simulation."""
 
 from __future__ import annotations
 
@@ -10,22 +10,87 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.validation.experiments.metadata import Punch, Specimen, Uncertainty
 from rheotwin.validation.experiments.record import (
-    Array,
     Course,
     ExperimentRecord,
     Frame,
-    Punch,
-    Specimen,
-    Uncertainty,
     VolumeCourse,
 )
-from rheotwin.validation.experiments.sampling import sample_nodes, sample_surface
-from rheotwin.validation.metrics import at_times
-from rheotwin.validation.probe_columns import bodies_with_volume, force_sources, names_with, vector
-from rheotwin.validation.run_view import RunView, view_of
+from rheotwin.validation.metrics import at_times, surface_of
+from rheotwin.validation.run_view import (
+    RunView,
+    bodies_with_volume,
+    body_grid,
+    force_sources,
+    names_with,
+    vector,
+    view_of,
+)
+
+
+def sample_nodes(nodes: int, count: int, chance: np.random.Generator) -> Indices:
+    """Return `count` different nodes (all of them if there are fewer), in order."""
+    return np.sort(chance.choice(nodes, size=min(count, nodes), replace=False))
+
+
+def sample_surface(
+    run: RunView, place: Array, count: int, chance: np.random.Generator, *, hidden: Flags
+) -> tuple[Array, Array]:
+    """Return points (count, 3) [m] on the outer surface of a body at `place` (N, 3) [m], and outward normals there.
+
+    They are spread evenly by area (in a plane by length of the outline). What faces down at the bottom of the rest
+    shape stands on the floor and is not seen, nor is a face all of whose nodes are `hidden` (under a tool).
+    """
+    if run.dimension == 1:
+        raise RheotwinError("a body in one dimension has no surface to see; ask for tracked points")
+    at_rest = surface_of(run.rest, run.cells, run.cell_kind)
+    corners = run.dimension
+    # the surface of the rest shape gives the connectivity; its points are nodes of the body
+    owner = _nearest_nodes(run.rest, np.asarray(at_rest.points, dtype=float))
+    faces = owner[_faces(at_rest, corners)]
+    up = run.rest[:, run.dimension - 1]
+    floor = np.isclose(up[faces], up.min(), rtol=0.0, atol=1e-9 * float(np.ptp(up))).all(axis=1)
+    faces = faces[~floor & ~hidden[faces].all(axis=1)]
+    if not len(faces):
+        raise RheotwinError("nothing of the body's surface is free to be seen; ask for tracked points")
+    normals, sizes = _normals(place, faces, run)
+    chosen = chance.choice(len(faces), size=count, p=sizes / sizes.sum())
+    shares = chance.dirichlet(np.ones(corners), size=count)
+    return np.einsum("mk,mkc->mc", shares, place[faces[chosen]]), normals[chosen]
+
+
+def _nearest_nodes(nodes: Array, points: Array) -> Indices:
+    return np.asarray(cKDTree(nodes).query(points)[1], dtype=np.int64)
+
+
+def _faces(surface: Any, corners: int) -> Indices:
+    """Return the triangles (or lines) of a pyvista surface."""
+    padded = surface.lines if corners == 2 else surface.faces
+    return np.asarray(padded, dtype=np.int64).reshape(-1, corners + 1)[:, 1:]
+
+
+def _normals(place: Array, faces: Indices, run: RunView) -> tuple[Array, Array]:
+    """Return unit normals that point away from the body, and areas [m2] (lengths [m])."""
+    a, b = place[faces[:, 0]], place[faces[:, 1]]
+    along = b - a
+    if faces.shape[1] == 2:
+        across = np.stack([along[:, 1], -along[:, 0], np.zeros(len(along))], axis=1)
+        sizes = np.linalg.norm(along, axis=1)
+    else:
+        across = np.cross(along, place[faces[:, 2]] - a)
+        sizes = 0.5 * np.linalg.norm(across, axis=1)
+    unit = across / np.linalg.norm(across, axis=1, keepdims=True)
+    # a step along the normal that leads into the body turns the normal around
+    grid = body_grid(place, run.cells, run.cell_kind)
+    step = 1e-3 * np.sqrt(sizes.mean()) if faces.shape[1] == 3 else 1e-3 * sizes.mean()
+    inside = np.asarray(grid.find_containing_cell(place[faces].mean(axis=1) + step * unit)) >= 0
+    return np.where(inside[:, None], -unit, unit), sizes
+
 
 SIGMA_OF_MEAN = float(np.sqrt(np.pi / 2.0))
 """Standard deviation of a normal error over its mean size (calibration spec, 6)."""
@@ -80,7 +145,9 @@ def from_run(
         path=path,
         force=force,
         volume=_volume(run, chance, noise),
-        uncertainty=Uncertainty(noise.points, noise.force, noise.volume, noise.clock or None),
+        uncertainty=Uncertainty(
+            mean_abs=noise.points, force_rel=noise.force, volume_rel=noise.volume, clock=noise.clock or None
+        ),
         title=str(run.manifest.get("title") or ""),
         source=f"generated by rheotwin {run.manifest.get('rheotwin_version', '')} from a run of '{run.solver}'",
         seal=sha256(truth.encode()).hexdigest(),
@@ -187,7 +254,7 @@ def _specimen(run: RunView) -> Specimen:
         )
     size = (most - least)[: run.dimension]
     up = "xyz"[run.dimension - 1] if run.dimension > 1 else "x"
-    return Specimen(size=tuple(size.tolist()), origin=origin, up=up, floor=None)
+    return Specimen.model_validate({"size": size.tolist(), "origin": origin, "up": up})
 
 
 def _punch(run: RunView, tool: str | None) -> Punch | None:
@@ -195,7 +262,7 @@ def _punch(run: RunView, tool: str | None) -> Punch | None:
     if tool not in tools:
         return None
     shape = {"bar": "box", "box": "box", "plane": "plate", "sphere": "sphere", "cylinder": "cylinder"}
-    return Punch(shape=shape.get(str(tools[tool].get("shape")), "other"))
+    return Punch.model_validate({"shape": shape.get(str(tools[tool].get("shape")), "other")})
 
 
 def _truth(run: RunView, seed: int, noise: Noise) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
 from rheotwin.validation.experiments.metadata import METADATA, SCHEMA
 from rheotwin.validation.experiments.reader import FORCE, LOAD, MOMENT, NORMAL, PATH, REST, TURN, VOLUME, XYZ
-from rheotwin.validation.experiments.record import Array, Course, ExperimentRecord, Frame
+from rheotwin.validation.experiments.record import Course, ExperimentRecord, Frame
 
 CLOUDS = "clouds"
 SEALED = "sealed"
@@ -84,9 +85,8 @@ def _tables(record: ExperimentRecord) -> dict[str, str]:
 
 
 def _course_table(course: Course, values: tuple[str, ...], turns: tuple[str, ...]) -> str:
-    return _table({"t": course.times} | _named(values, course.values) | _named(turns, course.turns) | {
-        "sigma": course.sigma
-    })  # fmt: skip
+    vectors = _named(values, course.values) | _named(turns, course.turns)
+    return _table({"t": course.times} | vectors | {"sigma": course.sigma})
 
 
 def _frame_table(frame: Frame) -> str:
@@ -114,20 +114,15 @@ def _table(columns: dict[str, Array | None]) -> str:
 
 def _metadata(record: ExperimentRecord, frames: list[str], tables: dict[str, str]) -> str:
     """Return record.toml; what is not known is left out."""
-    body, punch, noise = record.specimen, record.punch, record.uncertainty
     lines = _pairs({"schema": SCHEMA, "id": record.id, "kind": record.kind, "title": record.title})
     lines += _pairs({"source": record.source, "notes": record.notes})
-    lines += ["", "[units]", 'length = "m"', 'force = "N"', 'time = "s"', 'mass = "kg"', "", "[body]"]
-    lines += _pairs({"size": body.size, "mass": body.mass, "shape": body.shape, "origin": body.origin})
-    lines += _pairs({"up": body.up, "floor": body.floor})
-    if punch is not None:
-        lines += ["", "[punch]", *_pairs({"shape": punch.shape, "footprint": punch.footprint})]
-        lines += _pairs({"contact": punch.contact, "release": punch.release})
+    lines += ["", "[units]", 'length = "m"', 'force = "N"', 'time = "s"', 'mass = "kg"']
+    lines += ["", "[body]", *_pairs(record.specimen.model_dump())]
+    lines += ["", "[punch]", *_pairs(record.punch.model_dump())] if record.punch is not None else []
     for name, frame in zip(frames, record.frames, strict=True):
         lines += ["", "[[frames]]", *_pairs({"file": name, "t": frame.time, "phase": frame.phase})]
         lines += _pairs({"faces": frame.faces, "mirrored": frame.mirrored})
-    lines += ["", "[noise]", *_pairs({"mean_abs": noise.mean_abs, "force_rel": noise.force_rel})]
-    lines += _pairs({"volume_rel": noise.volume_rel, "clock": noise.clock})
+    lines += ["", "[noise]", *_pairs(record.uncertainty.model_dump(exclude={"model"}))]
     if record.seal is not None:
         lines += ["", "[seal]", *_pairs({"sha256": record.seal})]
     hashes = {name: f"sha256:{sha256(text.encode()).hexdigest()}" for name, text in tables.items()}

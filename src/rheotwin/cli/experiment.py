@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheotwin.errors import RheotwinError
 
 if TYPE_CHECKING:
-    from rheotwin.validation.experiments import Agreement, ExperimentRecord
+    from rheotwin.validation.experiments.agreement import Agreement
+    from rheotwin.validation.experiments.record import ExperimentRecord
 
 NAME = "experiment"
 HELP = "check a record of an experiment, make a synthetic one of a run, or hold a run against one"
@@ -58,14 +58,15 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> dict[str, Any]:
-    from rheotwin.validation.experiments import read_experiment
+    from rheotwin.validation.experiments.reader import read_experiment
 
     return _about(read_experiment(args.folder))
 
 
 def _synthesize(args: argparse.Namespace) -> dict[str, Any]:
-    from rheotwin.validation.experiments import Noise, from_run, read_experiment, write_experiment
-    from rheotwin.validation.experiments.writer import check_target
+    from rheotwin.validation.experiments.reader import read_experiment
+    from rheotwin.validation.experiments.synthetic import Noise, from_run
+    from rheotwin.validation.experiments.writer import check_target, write_experiment
 
     check_target(args.output, overwrite=args.overwrite)
     noise = Noise(args.noise, args.force_noise, args.volume_noise, args.clock_noise)
@@ -84,7 +85,8 @@ def _synthesize(args: argparse.Namespace) -> dict[str, Any]:
 
 def _compare(args: argparse.Namespace) -> dict[str, Any]:
     from rheotwin.record import open_record
-    from rheotwin.validation.experiments import agreement, read_experiment
+    from rheotwin.validation.experiments.agreement import agreement
+    from rheotwin.validation.experiments.reader import read_experiment
     from rheotwin.validation.run_view import view_of
 
     record = read_experiment(args.folder)
@@ -115,7 +117,7 @@ def _about(record: ExperimentRecord) -> dict[str, Any]:
         "path": _rows(record.path),
         "force": _rows(record.force),
         "volume": _rows(record.volume),
-        "uncertainty": {key: value for key, value in asdict(record.uncertainty).items() if value is not None},
+        "uncertainty": record.uncertainty.model_dump(exclude={"model"}, exclude_none=True),
         "seal": record.seal,
         "notes": record.notes,
         "limits": list(record.limits),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rheotwin.validation.checks.check import Check
     from rheotwin.validation.checks.outcome import Verification
-    from rheotwin.validation.checks.selection import Selection
+    from rheotwin.validation.checks.registry import Selection
 
 NAME = "validate"
 HELP = "check the solvers against reference numbers, closed forms and baselines (table, report, JSON, JUnit XML)"
@@ -69,8 +69,8 @@ def execute(args: argparse.Namespace) -> int:
         raise RheotwinError("--reason and --yes belong to --bless; name the baselines to bless, or leave them out")
     from rheotwin.validation.baselines import BUILT_IN
     from rheotwin.validation.checks import registry
-    from rheotwin.validation.checks.selection import selected
-    from rheotwin.validation.checks.table import print_list, print_table
+    from rheotwin.validation.checks.registry import selected
+    from rheotwin.validation.checks.texts import print_list, print_table
 
     if args.jobs < 1:
         raise RheotwinError(f"--jobs {args.jobs}: give a number of processes of at least 1")
@@ -99,7 +99,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _selection(args: argparse.Namespace) -> Selection:
-    from rheotwin.validation.checks.selection import Selection
+    from rheotwin.validation.checks.registry import Selection
 
     return Selection(
         _words(args.select, "--select"), _words(args.tag, "--tag"), _words(args.solver, "--solver"), args.quick
@@ -118,24 +118,23 @@ def _run(
 ) -> Verification:
     """Run the checks, keeping each result in the output folder as soon as it is there."""
     from rheotwin.validation.baselines import digest
-    from rheotwin.validation.checks import keeping
-    from rheotwin.validation.checks.coverage import coverage
-    from rheotwin.validation.checks.outcome import Result
-    from rheotwin.validation.checks.suite import verify
+    from rheotwin.validation.checks import outcome
+    from rheotwin.validation.checks.outcome import Result, coverage
+    from rheotwin.validation.checks.registry import verify
     from rheotwin.validation.references import catalogue
 
     folder: Path | None = args.output
-    agreed = keeping.key(digest(baselines))
-    known = keeping.kept(folder, agreed) if folder is not None and args.go_on else {}
+    agreed = outcome.key(digest(baselines))
+    known = outcome.kept(folder, agreed) if folder is not None and args.go_on else {}
     finished = [check.name for check in checks if check.name in known]
 
     def note(result: Result) -> None:
         finished.append(result.name)
         if folder is not None:
-            keeping.keep(folder, result, agreed)
+            outcome.keep(folder, result, agreed)
 
     if folder is not None and not args.go_on:
-        keeping.clear(folder)
+        outcome.clear(folder)
     if finished and not args.quiet:
         print(f"{len(finished)} of {len(checks)} checks are kept", file=sys.stderr)
     try:

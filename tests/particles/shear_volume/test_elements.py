@@ -17,7 +17,7 @@ from rheotwin.particles.shear_volume.cotangent_triangle import corner_cotangents
 from rheotwin.particles.shear_volume.inversion import FLAT, inverse_ratio
 from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.patch import distorted_problem
+from rheotwin.validation.checks.matrices import distorted_problem
 
 Array = NDArray[np.float64]
 Start = Callable[..., ShearVolumeSimulation]

@@ -14,7 +14,7 @@ from rheotwin.particles.shear_volume.channels import body_channels
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.patch import GRADIENT, distorted_problem
+from rheotwin.validation.checks.matrices import GRADIENT, distorted_problem
 
 Start = Callable[..., ShearVolumeSimulation]
 

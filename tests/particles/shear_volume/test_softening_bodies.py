@@ -18,7 +18,7 @@ from rheotwin.particles.shear_volume.pack import pack_forces
 from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.patch import distorted_problem
+from rheotwin.validation.checks.matrices import distorted_problem
 
 Array = NDArray[np.float64]
 Start = Callable[..., ShearVolumeSimulation]

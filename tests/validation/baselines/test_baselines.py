@@ -12,9 +12,8 @@ from rheotwin.errors import RheotwinError
 from rheotwin.validation.baselines import BUILT_IN, Baseline, Spread, bless, digest, load_baselines
 from rheotwin.validation.baselines.files import load_baseline, save_baseline
 from rheotwin.validation.baselines.measure import Measured, blessed_values
-from rheotwin.validation.checks.baseline_checks import baseline_checks
-from rheotwin.validation.checks.determinism import end_state
-from rheotwin.validation.checks.suite import carry_out
+from rheotwin.validation.checks.registry import carry_out
+from rheotwin.validation.checks.repeats import baseline_checks, end_state
 
 SCENE = """
 schema = 1

@@ -6,11 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.checks.check import Check, Finding, Measurement, Quantity, Unavailable
+from rheotwin.validation.checks.check import Check, Measurement, Unavailable
 from rheotwin.validation.checks.outcome import Verification
+from rheotwin.validation.checks.registry import Selection, carry_out, selected, verify
 from rheotwin.validation.checks.running import last_order, missing_option, orders
-from rheotwin.validation.checks.selection import Selection, selected
-from rheotwin.validation.checks.suite import carry_out, verify
+from rheotwin.validation.references.catalogue import Finding, Quantity
+
+MakeUp = Callable[..., Check]
 
 
 @pytest.mark.parametrize(
@@ -43,26 +45,25 @@ def test_orders_are_slopes() -> None:
     assert last_order(sizes, errors) == pytest.approx(2.5)
 
 
-def test_a_value_off_its_reference_falls_short(made_up: Callable[..., Check]) -> None:
+def test_a_value_off_its_reference_falls_short(made_up: MakeUp) -> None:
     good, bad = carry_out(made_up(2.0005)), carry_out(made_up(2.002))
     assert (good.status, good.rows[0].holds, good.rows[0].computed) == ("holds", True, 2.0)
     assert (good.rows[0].error, good.rows[0].order) == (pytest.approx(5e-4), 1.97)
     assert (bad.status, bad.rows[0].holds) == ("falls short", False)
 
 
-def test_what_is_not_on_this_machine_is_not_yet(made_up: Callable[..., Check]) -> None:
+def test_what_is_not_on_this_machine_is_not_yet(made_up: MakeUp) -> None:
     result = carry_out(made_up(fails=Unavailable("needs the silicone cube")))
     assert (result.status, result.message) == ("not yet", "needs the silicone cube")
 
 
-def test_one_bad_quantity_is_enough(made_up: Callable[..., Check]) -> None:
+def test_one_bad_quantity_is_enough(made_up: MakeUp) -> None:
     check = made_up(2.0)
-    mixed = made_up(2.0, compute=check.compute)
-    two = Check("fem.R7", "two", "two", (*mixed.quantities, Quantity("F", 3.0)), compute=check.compute)
+    two = Check("fem.R7", "two", "two", (*check.quantities, Quantity("F", 3.0)), compute=check.compute)
     assert carry_out(two).status == "falls short"
 
 
-def test_a_check_that_raises_could_not_run(made_up: Callable[..., Check]) -> None:
+def test_a_check_that_raises_could_not_run(made_up: MakeUp) -> None:
     user, internal = RheotwinError("scene: no such body"), ZeroDivisionError("division by zero")
     assert carry_out(made_up(fails=user)).message == "scene: no such body"
     result = carry_out(made_up(fails=internal))
@@ -70,7 +71,7 @@ def test_a_check_that_raises_could_not_run(made_up: Callable[..., Check]) -> Non
     assert result.rows[0].computed is None
 
 
-def test_what_the_solver_lacks_is_not_yet(made_up: Callable[..., Check]) -> None:
+def test_what_the_solver_lacks_is_not_yet(made_up: MakeUp) -> None:
     result = carry_out(made_up(options={"order": 1, "stepper": "teleport"}))
     assert (result.status, result.message) == ("not yet", "the fem solver does not take stepper = teleport")
     assert missing_option({"order": 1, "stepper": "midpoint"}) == ""
@@ -92,7 +93,7 @@ def test_a_known_difference_from_print_stays_visible(found: float, status: str, 
     [((2.0,), 0), ((2.0, 3.0), 1), ((2.0, None), 0), ((), 0)],
     ids=["all", "one", "wait", "none"],
 )
-def test_exit_codes(references: tuple[float | None, ...], code: int, made_up: Callable[..., Check]) -> None:
+def test_exit_codes(references: tuple[float | None, ...], code: int, made_up: MakeUp) -> None:
     checks = [
         made_up(name=str(k), compute=None) if value is None else made_up(value, name=str(k))
         for k, value in enumerate(references)
@@ -100,7 +101,7 @@ def test_exit_codes(references: tuple[float | None, ...], code: int, made_up: Ca
     assert verify(checks).exit_code == code
 
 
-def test_what_could_not_run_outweighs_what_falls_short(made_up: Callable[..., Check]) -> None:
+def test_what_could_not_run_outweighs_what_falls_short(made_up: MakeUp) -> None:
     ill, later = made_up(name="ill", fails=ValueError("no")), made_up(name="later", compute=None, waits_for="x")
     verification = verify([made_up(3.0), ill, later])
     assert verification.exit_code == 2
@@ -108,19 +109,19 @@ def test_what_could_not_run_outweighs_what_falls_short(made_up: Callable[..., Ch
     assert verification.remarks == ("could not run: fem.R7 ill: ValueError: no", "not yet: fem.R7 later: x")
 
 
-def test_watch_sees_every_check_before_it_runs(made_up: Callable[..., Check]) -> None:
+def test_watch_sees_every_check_before_it_runs(made_up: MakeUp) -> None:
     seen: list[str] = []
     found = verify([made_up(name="one"), made_up(name="two")], watch=lambda check: seen.append(check.name))
     assert isinstance(found, Verification) and seen == ["one", "two"]
 
 
-def test_a_value_the_check_does_not_compute_is_said(made_up: Callable[..., Check]) -> None:
+def test_a_value_the_check_does_not_compute_is_said(made_up: MakeUp) -> None:
     result = carry_out(made_up(compute=lambda: Measurement({"G": 1.0})))
     assert result.message == "fem.R7: the check computes no 'F'; name it as the catalogue does"
 
 
 @pytest.fixture
-def some(made_up: Callable[..., Check]) -> tuple[Check, ...]:
+def some(made_up: MakeUp) -> tuple[Check, ...]:
     return (
         made_up(name="slow", covers=("T8",), short="R7", theme="bar"),
         made_up(name="fast", identity="fem.R7/part", short="R7", quick=True, solvers=("fem", "truss")),

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 from rheotwin import __version__
+from rheotwin.__main__ import main
 from rheotwin.validation.checks.check import Check, Curve, Measurement, Quantity
-from rheotwin.validation.checks.folder import refuse_existing
-from rheotwin.validation.checks.plots import SPECS, convergence_plots, observed_order
-from rheotwin.validation.checks.registry import all_checks
-from rheotwin.validation.checks.suite import verify
+from rheotwin.validation.checks.folder import SPECS, convergence_plots, observed_order, refuse_existing
+from rheotwin.validation.checks.registry import all_checks, verify
 
 Command = Callable[..., tuple[int, str, str]]
+Offer, MakeUp = Callable[..., None], Callable[..., Check]
 
 
 @pytest.fixture
@@ -57,23 +57,19 @@ def test_quick_subset_end_to_end(command: Command, tmp_path: Path) -> None:
         assert (tmp_path / "v" / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_broken_reference_makes_exit_code_one(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check]
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        ({"reference": 2.5}, 1, r"F\s+2\.5 N\s+2\s+0\.5\s+1\.97\s+NO(.|\n)*1 of 2 checks hold, 1 falls short\n$"),
+        ({"fails": ValueError("no pivot")}, 2, "could not run: fem.R7 broken: ValueError: no pivot"),
+    ],
+)
+def test_what_fails_is_in_the_table_and_the_exit_code(
+    command: Command, offered: Offer, made_up: MakeUp, more: dict[str, Any], code: int, words: str
 ) -> None:
-    offered(made_up(2.0), made_up(2.5, name="broken"))
-    code, out, _ = command()
-    assert code == 1
-    assert re.search(r"F\s+2\.5 N\s+2\s+0\.5\s+1\.97\s+NO", out)
-    assert out.endswith("1 of 2 checks hold, 1 falls short\n")
-
-
-def test_what_could_not_run_makes_exit_code_two(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check]
-) -> None:
-    offered(made_up(fails=ValueError("no pivot")))
-    code, out, _ = command()
-    assert code == 2
-    assert "could not run: fem.R7 made-up: ValueError: no pivot" in out
+    offered(made_up(2.0), made_up(name="broken", **more))
+    found, out, _ = command()
+    assert found == code and re.search(words, out)
 
 
 def test_unknown_selection(command: Command) -> None:
@@ -92,7 +88,7 @@ def test_list(command: Command) -> None:
     assert "u(a, 2)" in about["quantities"] and "A2" in about["covers"]
 
 
-def test_json(command: Command, offered: Callable[..., None], made_up: Callable[..., Check]) -> None:
+def test_json(command: Command, offered: Offer, made_up: MakeUp) -> None:
     offered(made_up(2.0005), made_up(name="later", compute=None, waits_for="needs time"))
     code, out, _ = command("--json")
     data = json.loads(out)
@@ -108,7 +104,7 @@ def test_json(command: Command, offered: Callable[..., None], made_up: Callable[
 
 
 def test_page_is_whole_and_offline(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], refined: Check, tmp_path: Path
+    command: Command, offered: Offer, made_up: MakeUp, refined: Check, tmp_path: Path
 ) -> None:
     offered(refined, made_up(2.5), made_up(name="later", compute=None, waits_for="needs time"))
     code, out, _ = command("--output", tmp_path / "v")
@@ -123,7 +119,7 @@ def test_page_is_whole_and_offline(
 
 
 def test_folder_is_replaced_only_when_ours_and_allowed(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], refined: Check, tmp_path: Path
+    command: Command, offered: Offer, made_up: MakeUp, refined: Check, tmp_path: Path
 ) -> None:
     folder = tmp_path / "v"
     offered(refined)
@@ -142,7 +138,7 @@ def test_folder_is_replaced_only_when_ours_and_allowed(
 
 
 def test_a_file_in_the_way_is_refused_before_anything_runs(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], tmp_path: Path
+    command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     offered(made_up(fails=AssertionError("ran")))
@@ -166,8 +162,6 @@ def test_plot_says_its_orders_in_words(refined: Check) -> None:
 
 
 def test_all_flags_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    from rheotwin.__main__ import main
-
     with pytest.raises(SystemExit):
         main(["validate", "--help"])
     said: Any = capsys.readouterr().out
@@ -176,8 +170,6 @@ def test_all_flags_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_old_word_names_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
-    from rheotwin.__main__ import main
-
     assert main(["verify", "--quick"]) == 2
     assert capsys.readouterr().err == "error: `rheotwin verify` is now called `rheotwin validate`; use that\n"
 
@@ -216,9 +208,7 @@ def test_processes_give_the_same_results_in_order(command: Command, tmp_path: Pa
     assert alone == shared
 
 
-def test_an_interrupted_validation_goes_on(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], tmp_path: Path
-) -> None:
+def test_an_interrupted_validation_goes_on(command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path) -> None:
     """Finished checks are kept, what could not run and what is new is run."""
     folder = tmp_path / "v"
     ran: list[str] = []
@@ -246,23 +236,17 @@ def test_an_interrupted_validation_goes_on(
 
 
 def test_another_catalogue_keeps_nothing(
-    command: Command,
-    offered: Callable[..., None],
-    made_up: Callable[..., Check],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "v"
     offered(made_up())
     assert command("--output", folder)[0] == 0
     assert "1 of 1 checks are kept" in command("--output", folder, "--continue")[2]
-    monkeypatch.setattr("rheotwin.validation.checks.keeping.__version__", "9.9")
+    monkeypatch.setattr("rheotwin.validation.checks.outcome.__version__", "9.9")
     assert "kept" not in command("--output", folder, "--continue")[2]
 
 
-def test_junit_and_summary_say_what_happened(
-    command: Command, offered: Callable[..., None], made_up: Callable[..., Check], tmp_path: Path
-) -> None:
+def test_junit_and_summary_say_what_happened(command: Command, offered: Offer, made_up: MakeUp, tmp_path: Path) -> None:
     folder = tmp_path / "v"
     waiting = made_up(name="later", compute=None, waits_for="needs time")
     offered(

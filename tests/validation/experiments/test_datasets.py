@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.experiments import datasets, read_experiment, write_experiment
-from rheotwin.validation.experiments.datasets import clamped_beam
-from rheotwin.validation.experiments.datasets.ecoflex import published
-from rheotwin.validation.experiments.datasets.truth_cube import layer
+from rheotwin.validation.experiments import datasets
+from rheotwin.validation.experiments.datasets import layer
+from rheotwin.validation.experiments.datasets import published_ecoflex as published
+from rheotwin.validation.experiments.reader import read_experiment
+from rheotwin.validation.experiments.writer import write_experiment
 
 
 def need(name: str) -> None:
@@ -46,7 +47,7 @@ def test_a_bead_field_survives_as_a_record(tmp_path: Path) -> None:
 def test_clamped_beam_markers_are_aligned_and_sink_as_the_readme_says() -> None:
     need("clamped-beam-mocap")
     motions = {test: datasets.read_clamped_beam(test) for test in ("gravity_a", "gravity_b", "load52_a", "load52_b")}
-    first, common = motions["gravity_a"], clamped_beam.common_base()
+    first, common = motions["gravity_a"], datasets.common_base()
     for motion in motions.values():
         gap = motion.base[-25:].mean(axis=0) - common
         assert np.sqrt(np.mean(np.sum(gap**2, axis=1))) <= 0.06e-3  # README: residual of at most 0.06 mm

@@ -12,7 +12,8 @@ import pytest
 import pyvista
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.experiments import read_experiment, write_experiment
+from rheotwin.validation.experiments.reader import read_experiment
+from rheotwin.validation.experiments.writer import write_experiment
 
 
 def test_everything_arrives_in_si(folder: Path) -> None:

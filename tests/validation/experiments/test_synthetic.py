@@ -12,7 +12,10 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.record import open_record
-from rheotwin.validation.experiments import ExperimentRecord, Noise, agreement, from_run, write_experiment
+from rheotwin.validation.experiments.agreement import agreement
+from rheotwin.validation.experiments.record import ExperimentRecord
+from rheotwin.validation.experiments.synthetic import Noise, from_run
+from rheotwin.validation.experiments.writer import write_experiment
 from rheotwin.validation.run_view import RunView, view_of
 
 SILENT = Noise(points=0.0, force=0.0, volume=0.0)

@@ -1,0 +1,276 @@
+"""The page: numbers of a validation, how springs match the law, words, and that a browser can show it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.validation import RunView, compare, write_comparison
+from rheotwin.validation.checks.outcome import Result, Row, Verification, load_validation
+from rheotwin.validation.comparison import ErrorHistory, ForceError
+from rheotwin.validation.report.page import describe, limits, match_sentence, material_rows, number, render_report, slug
+from rheotwin.validation.report.sentences import cost_phrase, percent, run_sentence
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update"]
+PROBE = """<script>
+window.addEventListener("load", () => {
+  const faults = [];
+  for (const image of document.images) if (!image.naturalWidth) faults.push("image " + image.alt);
+  for (const link of document.querySelectorAll("a[href^='#']"))
+    if (!document.querySelector(link.getAttribute("href"))) faults.push("anchor " + link.hash);
+  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+  if (new Set(ids).size !== ids.length) faults.push("repeated ids");
+  if (document.documentElement.scrollWidth > innerWidth) faults.push("scrolls sideways");
+  for (const box of document.querySelectorAll(".scroll")) {
+    box.scrollLeft = 1e6;
+    const edge = box.firstElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right;
+    if (edge > 1 || getComputedStyle(box).overflowX !== "auto") faults.push("a table is cut");
+  }
+  const grid = document.querySelector(".overview"), right = (of) => of.getBoundingClientRect().right;
+  const filled = Math.max(...[...grid.children].map(right));
+  if (right(document.querySelector("main")) - filled > 2) faults.push("the overview leaves room");
+  const fetched = performance.getEntriesByType("resource").map((entry) => entry.name);
+  if (fetched.some((name) => name.startsWith("http"))) faults.push("network");
+  const table = document.querySelectorAll("#numbers table")[1];
+  const sorted = () => {
+    table.querySelectorAll("th button")[2].click();
+    return [...table.tBodies[0].rows].map((row) => Number(row.cells[2].dataset.value));
+  };
+  const rising = sorted(), falling = sorted();
+  if (rising.join() !== [...rising].sort((a, b) => a - b).join()) faults.push("not rising " + rising);
+  if (falling.join() !== [...rising].reverse().join()) faults.push("not falling " + falling);
+  const verdict = document.createElement("output");
+  verdict.id = "verdict";
+  verdict.textContent = "images " + document.images.length + "; faults: " + (faults.join(", ") || "none");
+  document.body.append(verdict);
+});
+window.addEventListener("error", (event) => { document.title = "error " + event.message; });
+</script></head>"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> str:
+    runs = request.getfixturevalue("module_press_runs")
+    return write_comparison(tmp_path_factory.mktemp("report"), compare(runs), runs, overwrite=True).read_text()
+
+
+def test_conclusions_come_first_and_make_the_claim_visible(page: str) -> None:
+    sentence = "fem: elastic keeps 0 %, rheological keeps 45 %, viscoplastic keeps 90 % of the largest displacement"
+    assert page.index(sentence) < page.index("What remains of the largest displacement") < page.index('id="case-')
+
+
+def test_the_page_is_self_contained(page: str) -> None:
+    assert not re.search(r"https?:", page)
+    assert not re.search(r'<(link|script|img)[^>]+(href|src)="(?!data:)', page)
+
+
+def test_text_from_the_scene_is_escaped(page: str) -> None:
+    assert "<made-up>" not in page
+    assert "Pressing a &lt;made-up&gt; block" in page
+    assert "the elastic law &amp; its memory" in page
+
+
+def test_every_picture_and_plot_has_a_text_alternative(page: str) -> None:
+    assert all(re.search(r'alt="[^"]{20,}"', image) for image in re.findall(r"<img[^>]*>", page))
+    plots = re.findall(r"<svg[^>]*>", page)
+    assert plots and all('role="img"' in plot and 'aria-label="' in plot for plot in plots)
+
+
+def test_limits_are_stated_for_the_solvers_that_ran(press_runs) -> None:
+    both, alone = limits(compare(press_runs)), limits(compare(press_runs[::2]))
+    assert any("Poisson ratio" in sentence for sentence in both)
+    assert (
+        "Material of truss, body 'block' (elastic, rheological, viscoplastic): "
+        "springs and volume springs miss the law's stiffness by 23 %."
+    ) in both
+    assert not any("Poisson ratio" in sentence for sentence in alone)
+    flat, solid = compare(press_runs), dataclasses.replace(compare(press_runs), dimension=3)
+    assert [any("diagonals" in sentence for sentence in limits(found)) for found in (flat, solid)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("match", "words"),
+    [
+        ({"stiffness_misfit": 0.05, "volume_cells": 0}, "springs miss the law's stiffness by 5.0 %"),
+        ({"stiffness_misfit": 1e-12, "volume_cells": 3}, "springs and volume springs match the law's stiffness"),
+        (
+            {"stiffness_misfit": 0.5, "edges": 3, "warning": "viscous Poisson ratio ignored: 0.2."},
+            "springs miss the law's stiffness by 50 %; viscous Poisson ratio ignored: 0.2",
+        ),
+        ({"bonds": 3.0}, "bonds 3"),
+    ],
+)
+def test_a_network_s_match_is_one_sentence(match: dict[str, object], words: str) -> None:
+    assert match_sentence(match) == words
+
+
+def test_words_for_values() -> None:
+    assert number(6000) == "6,000"
+    assert number(0.00251, "s") == "0.00251 s"
+    assert number(None) == "-"
+    assert describe({"a_b": [1.0, 2.5], "c": {"d": "e."}}) == "a b 1, 2.5, c d e"
+    assert slug("soft & wet/1") == "soft-wet-1"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("size", ["1280,900", "500,900"], ids=["desktop", "narrow"])
+def test_a_browser_shows_the_page_without_faults(page: str, tmp_path: Path, size: str) -> None:
+    probed = tmp_path / "probed.html"
+    probed.write_text(page.replace("</head>", PROBE, 1))
+    command = [str(CHROMIUM), *FLAGS, f"--window-size={size}", f"--user-data-dir={tmp_path / 'profile'}"]
+    shown = subprocess.run(
+        [*command, "--dump-dom", probed.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    ).stdout
+    verdict = re.search(r'<output id="verdict">(.*?)</output>', shown)
+    assert verdict is not None, "the page's scripts did not finish"
+    assert verdict.group(1) == "images 24; faults: none"
+    assert "<title>error" not in shown
+
+
+MATCH = {
+    "match": "length",
+    "edges": 9,
+    "volume_cells": 4,
+    "poisson_of_law": 0.3,
+    "poisson_of_body": 0.271,
+    "stiffness_misfit": 0.2312,
+    "element_stiffness_misfit": 0.3,
+    "young_least": 0.61,
+    "young_most": 1.27,
+    "note": "springs alone are tied to Poisson's ratio 1/4 in plane strain",
+}
+
+
+def with_match(run: RunView, match: Any) -> RunView:
+    assert run.manifest is not None
+    return replace(run, manifest={**run.manifest, "statistics": {"material_match": {"block": match}}})
+
+
+def test_the_table_has_a_row_for_every_body_of_springs(make_run: Callable[..., RunView]) -> None:
+    comparison = compare([make_run("fem", "elastic"), with_match(make_run("truss", "elastic"), MATCH)])
+    rows = material_rows(comparison)
+    assert [(row.case, row.label, row.body) for row in rows] == [("elastic", "truss", "block")]
+    page = render_report(comparison, overview=[], plots={}, pictures={})
+    table = page[page.index("table-materials") :]
+    for shown in ("length", "23 %", "30 %", "61 %", "127 %", "0.3", "0.271"):
+        assert shown in table
+
+
+def test_no_springs_no_table(make_run: Callable[..., RunView]) -> None:
+    comparison = compare([make_run("fem", "elastic")])
+    assert material_rows(comparison) == ()
+    assert "table-materials" not in render_report(comparison, overview=[], plots={}, pictures={})
+
+
+def test_numbers_of_edges_leave_the_misfit_out(make_run: Callable[..., RunView]) -> None:
+    match = {
+        "match": "edge",
+        "edges": 9,
+        "anisotropy": 4.7,
+        "poisson_of_body": 0.25,
+        "note": "the constants of each edge",
+    }
+    comparison = compare([with_match(make_run("truss", "elastic"), match)])
+    assert "table-materials" in render_report(comparison, overview=[], plots={}, pictures={})
+
+
+def test_the_sentence_names_directions_and_the_ratio() -> None:
+    words = match_sentence(MATCH)
+    assert words == (
+        "springs and volume springs miss the law's stiffness by 23 %; their Young's modulus is 61 % to 127 % of the "
+        "law's, by direction; springs alone are tied to Poisson's ratio 1/4 in plane strain"
+    )
+
+
+HELD = Row("F", "N", "relative", 88.0, 0.01, computed=88.04, error=5e-4, holds=True)
+MISSED = Row("G", "N", "absolute", 1.0, 0.1, computed=2.0, error=1.0, holds=False)
+CHECKED = Verification(
+    "0.1.0",
+    (
+        Result("fem.R17", "press", "pressing <force>", "holds", (HELD,)),
+        Result("fem.R99", "missed", "a miss", "falls short", (MISSED,)),
+    ),
+)
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "validate.json").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_written_validation_is_read_again(tmp_path: Path) -> None:
+    assert load_validation(written(tmp_path, json.dumps(CHECKED.to_data()))) == CHECKED
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"rheotwin_version": "0", "checks": [1]}'])
+def test_what_is_no_validation_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    with pytest.raises(RheotwinError, match=r"validate.json: not a validation of this version; write it again"):
+        load_validation(written(tmp_path, text))
+    with pytest.raises(RheotwinError, match=r"could not be read .*; write it with `rheotwin validate --output"):
+        load_validation(tmp_path / "absent")
+
+
+def test_the_page_shows_reference_numbers_and_how_near_they_are(press_runs) -> None:
+    page = render_report(compare(press_runs), overview=(), plots={}, pictures={}, references=CHECKED)
+    assert 'href="#references"' in page and 'id="references"' in page
+    assert "1 of 2 checks hold, 1 falls short" in page
+    assert "pressing &lt;force&gt;, holds" in page
+    assert '<td class="ok">yes</td>' in page and '<td class="no">no</td>' in page
+
+
+def test_without_a_validation_there_is_no_such_section(press_runs) -> None:
+    page = render_report(compare(press_runs), overview=(), plots={}, pictures={})
+    assert "references" not in page.split("</style>")[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(None, "-"), (0.0, "0 %"), (1e-5, "< 0.1 %"), (0.0123, "1.2 %"), (0.1249, "12 %"), (1.8, "180 %")],
+)
+def test_percent(value: float | None, words: str) -> None:
+    assert percent(value) == words
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (1 / 7, "at 1/7 of its cost"),
+        (0.6, "at 0.60 of its cost"),
+        (1.1, "at about the same cost"),
+        (3.24, "at 3.2 times its cost"),
+        (41.7, "at 42 times its cost"),
+    ],
+)
+def test_cost_phrase(ratio: float, words: str) -> None:
+    assert cost_phrase(ratio) == words
+
+
+def test_forces_are_named_when_there_are_several_and_missing_cost_is_left_out() -> None:
+    history = ErrorHistory(times=(0.0,), values=(0.03,), rms=0.03, largest=0.03, final=0.03)
+    forces = [ForceError("tool", name, 1.0, 0.0, error) for name, error in (("left", 0.1), ("right", None))]
+    words = run_sentence("truss", "fem", displacement=history, forces=forces, ratio=None)
+    assert words == "truss: 3.0 % displacement error at worst, 10 % force error on left against fem."
+
+
+def test_nothing_in_common_is_said() -> None:
+    words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=None)
+    assert words == "truss: no quantity in common against fem."
+
+
+def test_two_runs_at_rest_are_said_to_be() -> None:
+    words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=0.1, at_rest=True)
+    assert words == "truss: both stay at rest, it and fem."
+    assert run_sentence("fem", "fem", displacement=None, forces=[], ratio=1.0, at_rest=True).endswith("of this case.")

@@ -1,0 +1,146 @@
+"""A comparison in words: one sentence per run, one per solver over the cases, a few lines of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rheotwin.validation.comparison import (
+    CaseComparison,
+    CaseResidual,
+    Comparison,
+    CrossCheck,
+    ErrorHistory,
+    ForceError,
+    RunComparison,
+    Settling,
+)
+from rheotwin.validation.study import error_of
+
+
+def percent(value: float | None) -> str:
+    """Return a ratio as percent with two significant digits: 0.1234 -> "12 %"."""
+    if value is None:
+        return "-"
+    number = 100.0 * value
+    if 0.0 < abs(number) < 0.05:
+        return "< 0.1 %"
+    digits = 0 if abs(number) >= 9.95 or number == 0.0 else 1
+    return f"{number:.{digits}f} %"
+
+
+def cost_phrase(ratio: float) -> str:
+    """Return a cost ratio in words: 1/7 of, about, or 3.2 times the reference's cost."""
+    if 2.0 / 3.0 <= ratio <= 1.5:
+        return "at about the same cost"
+    if ratio < 1.0:
+        inverse = 1.0 / ratio
+        return f"at 1/{inverse:.0f} of its cost" if inverse >= 2.0 else f"at {ratio:.2f} of its cost"
+    return f"at {ratio:.{1 if ratio < 10 else 0}f} times its cost"
+
+
+def run_sentence(
+    label: str,
+    reference: str,
+    *,
+    displacement: ErrorHistory | None,
+    forces: Sequence[ForceError],
+    ratio: float | None,
+    at_rest: bool = False,
+) -> str:
+    """Return "truss: 12 % displacement error, 18 % force error against fem, at 1/7 of its cost.".
+
+    `at_rest` says that in neither run anything moved: then there is nothing an error could be relative to.
+    """
+    if label == reference:
+        return f"{label}: the reference of this case."
+    if at_rest:
+        return f"{label}: both stay at rest, it and {reference}."
+    parts = [] if displacement is None else [f"{percent(displacement.largest)} displacement error at worst"]
+    parts += [
+        f"{percent(force.error)} force error" + (f" on {force.name}" if len(forces) > 1 else "")
+        for force in forces
+        if force.error is not None
+    ]
+    compared = ", ".join(parts) if parts else "no quantity in common"
+    cost = "" if ratio is None else ", " + cost_phrase(ratio)
+    return f"{label}: {compared} against {reference}{cost}."
+
+
+def ordering_sentence(label: str, residuals: Sequence[CaseResidual], *, holds: bool | None) -> str:
+    """Return what part of its largest displacement each case keeps, smallest first, as promised or not.
+
+    Without residuals nothing moved in any case.
+    """
+    if not residuals:
+        return f"{label}: the body stays at rest, so nothing can remain of its displacement."
+    kept = [f"{item.case} keeps {percent(item.at_node)}" for item in residuals]
+    verdict = {True: ": the order the laws promise", False: ": not the order the laws promise", None: ""}[holds]
+    return f"{label}: {', '.join(kept)} of the largest displacement{verdict}."
+
+
+def settling_sentence(item: Settling) -> str:
+    """Return "fem: peak force 470 N on the finest of 3 meshes, observed order 1.9, limit 468 ± 2.5 N."."""
+    found, unit = item.found, "" if item.unit == "1" else f" {item.unit}"
+    start = f"{item.solver}: {item.quantity} {found.values[-1]:.4g}{unit} on the finest of {len(found.values)} meshes"
+    bound = "" if found.uncertainty is None else f" ± {_short(found.uncertainty)}{unit}"
+    if found.limit is None or found.order is None:
+        return f"{start}{bound}, {found.verdict}."
+    order = f"{found.order:.2g}" + ("" if found.order_error is None else f" ± {_short(found.order_error)} (95 %)")
+    return f"{start}, observed order {order}, limit {found.limit:.4g}{bound}."
+
+
+def cross_check_sentence(check: CrossCheck) -> str:
+    """Return "shear-volume and fem, bar: 0.2 % apart at no depth, 0.8 times the strain beyond: as promised"."""
+    start = f"{check.particles} and {check.finite}, force on {check.tool}:"
+    if check.holds is None:
+        return f"{start} too unsteady to tell, {percent(check.scatter)} scatter about a smooth difference."
+    verdict = {
+        True: "nothing but the order of the strain, as promised",
+        False: "more than the order of the strain, not as promised",
+    }[check.holds]
+    return (
+        f"{start} {percent(abs(check.at_zero))} apart at no depth, known to {percent(check.scatter)}, and then "
+        f"{check.slope:+.2f} times the strain: {verdict}."
+    )
+
+
+def _short(value: float) -> str:
+    """Return two significant digits, without a power of ten where there is room."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def markdown_summary(comparison: Comparison) -> str:
+    """Return a heading, what the laws promise, a table per case and how numbers settle."""
+    lines = [f"## {_plain(comparison.title)}", ""]
+    lines += [f"- {_plain(ordering.sentence)}" for ordering in comparison.orderings]
+    for case in comparison.cases:
+        lines += ["", f"### {_plain(case.case)}", "", *_table(case), ""]
+        lines += [f"- {_plain(settling_sentence(item))}" for item in case.settlings]
+        lines += [f"- {_plain(cross_check_sentence(check))}" for check in case.cross_checks]
+        lines += [f"- {_plain(note)}" for run in case.runs for note in run.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(case: CaseComparison) -> Iterator[str]:
+    yield "| run | error | displacement, worst | residual | wall time | cost / reference |"
+    yield "|---|---|---|---|---|---|"
+    for run in case.runs:
+        yield "| " + " | ".join(_cells(run, run.label in case.front)) + " |"
+
+
+def _cells(run: RunComparison, unbeaten: bool) -> tuple[str, ...]:
+    name = f"{run.label} (reference)" if run.is_reference else f"**{run.label}**" if unbeaten else run.label
+    wall, ratio = run.cost.wall_time, run.cost.ratio
+    return (
+        _plain(name),
+        percent(error_of(run)),
+        percent(None if run.displacement is None else run.displacement.largest),
+        percent(run.residual.at_node),
+        "-" if wall is None else f"{wall:.3g} s",
+        "-" if ratio is None else f"{ratio:.3g}",
+    )
+
+
+def _plain(text: str) -> str:
+    """Return text that Markdown leaves as it is: no cells, no tags, no line ends."""
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
