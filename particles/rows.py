@@ -34,7 +34,8 @@ def row_places(edges: Indices, count: int) -> Indices:
 @compiled(inside=True, vectors=True)
 def kick_batches(velocities: Reals, force: Reals, rate: Reals, room: Reals) -> float:
     """v += h F/m of all particles; returns a bound of their speed [m/s] then, NaN if one is NaN; `room` (1, 4)."""
-    largest = load(room, 0, _row(0)) * 0.0
+    store(room, 0, _row(0), 0.0)
+    largest = load(room, 0, _row(0))
     wrong = largest
     for node in range(rate.size):
         kicked = load(velocities, node, _row(0)) + rate[node] * load(force, node, _row(0))

@@ -306,9 +306,12 @@ def _default_step(problem: Problem, options: TrussOptions, bound: StepBound) -> 
 
 def _general_loop(forces: Forces, state: State, boundary: Boundary) -> dict[str, Any]:
     """Return what to tell about the general loop: bytes per edge that its edges and particles take up."""
-    arrays = [*forces.edges, *boundary.nodes, state.edge_arms, state.positions, state.velocities, state.force]
+    moved = (state.edge_arms, state.nonlinear_edges, state.positions, state.velocities, state.force)
+    others = (array for group in forces.nonlinear for array in (group.corners, group.numbers))
+    arrays = [*forces.edges, *others, *boundary.nodes, *moved]
     size = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
-    found, count = {"kernel": "general", "precision": "float64"}, len(forces.edges.rest)
+    count = len(forces.edges.rest) + sum(len(group.corners) for group in forces.nonlinear)
+    found = {"kernel": "general", "precision": "float64"}
     return found | ({"bytes_per_edge": round(size / count, 1)} if count else {})
 
 

@@ -112,7 +112,8 @@ def _tension(bounded: bool) -> Any:
         stiff, soft = load(constants, STIFF, at), load(constants, SOFT, at)
         driven = k * before + c * rate
         pull = driven * stiff / (c + stiff)
-        if any_of(abs(driven) > load(constants, START, at) * (1.0 + c / stiff) * gauge):
+        below = load(constants, START, at) * (1.0 + c / stiff) * gauge
+        if any_of((abs(driven) > below) & (share > 0.0)):  # not for lanes that are no edges
             guess = abs(load(states, TENSION, at)) / max(share * gauge, TINY)
             start, end = load(constants, START, at), load(constants, END, at)
             stress = driven * load(numbers, PER_GAUGE, at)
