@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import formula, select
 
 FLAT = 0.2
@@ -39,7 +38,7 @@ def slope_of(ratio: Any, psi: Any) -> Any:
     return -r * r
 
 
-@compiled(vectors=True, spliced=True)
-def guarded_inverse(ratio: float) -> float:
+@formula
+def guarded_inverse(ratio: Any) -> Any:
     """Return 1/J, or J/THIN^2 where J is smaller than THIN."""
     return ratio / max(ratio * ratio, THIN * THIN)

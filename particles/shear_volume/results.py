@@ -7,23 +7,22 @@ rest volume as truss edges have it, whatever the element. At a node it is the av
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rheotwin.particles.cell_volume import cell_volumes
-from rheotwin.particles.shear_volume.cotangent_triangle import cotangent_energy
-from rheotwin.particles.shear_volume.elements import AllElements, Elements
-from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
-from rheotwin.particles.shear_volume.neo_hooke_triangle import neo_hooke_energy
-from rheotwin.particles.shear_volume.pack import exploded, pack_forces, without_springs
-from rheotwin.particles.shear_volume.quadrilateral_area import quadrilateral_areas
-from rheotwin.particles.shear_volume.state import State, copied
-from rheotwin.particles.shear_volume.tet_shear import tet_energy
-from rheotwin.particles.virial import stored_energy
+from rheotwin.arrays import Array
+from rheotwin.particles import virial
+from rheotwin.particles.shear_volume.elements import AllElements, Elements, measures
+from rheotwin.particles.shear_volume.forces import (
+    SIMPLICES,
+    Forces,
+    State,
+    add_element_forces,
+    exploded,
+    pack_forces,
+)
+from rheotwin.particles.shear_volume.simplices import stored_energy
 from rheotwin.problem import Problem
 from rheotwin.tensors import INDEX_PAIRS, padded
-
-Array = NDArray[np.float64]
 
 
 class Stresses:
@@ -33,7 +32,7 @@ class Stresses:
         points = padded(problem.points)
         own, alone, self._node = exploded(elements, points)
         self._forces = pack_forces(own, alone, 0.0)
-        self._springless = without_springs(self._forces)
+        self._springless = self._forces.without_springs()
         kinds = [kind for kind in elements.kinds.values() if len(kind)]
         size = np.concatenate([kind.size for kind in kinds])
         corners = np.repeat([kind.cells.shape[1] for kind in kinds], [len(kind) for kind in kinds])
@@ -51,8 +50,8 @@ class Stresses:
     def of(self, state: State, *, memory_only: bool) -> Array:
         """Return the stress, or the share of it that arms remember, averaged to nodes (N, 6) [Pa]."""
         x, v = state.positions[self._node], state.velocities[self._node]
-        force = np.zeros_like(x)
-        add_element_forces(self._springless if memory_only else self._forces, copied(state), x, v, 0.0, force)
+        force, forces = np.zeros_like(x), self._springless if memory_only else self._forces
+        add_element_forces(forces, state.copied(), x, 0.0 * v if memory_only else v, 0.0, force)
         virial = np.stack([-0.5 * (force[:, a] * x[:, b] + force[:, b] * x[:, a]) for a, b in INDEX_PAIRS], axis=1)
         stress = np.asarray(self._average @ ((self._sums @ virial) / self._size[:, None]))
         stress[:, 2] += self._out_of_plane * (stress[:, 0] + stress[:, 1])
@@ -62,42 +61,28 @@ class Stresses:
 def stored(forces: Forces, state: State, elements: AllElements) -> float:
     """Return the energy in springs and arms [J]; the papers' shear has no potential, only its volume counts."""
     x, found = state.positions, 0.0
-    if forces.cotangent.number:
-        found += cotangent_energy(forces.cotangent, state.cotangent, x)
-    if forces.neo_hooke.number:
-        found += neo_hooke_energy(forces.neo_hooke, state.neo_hooke, x)
-    if forces.tets.number:
-        found += tet_energy(forces.tets, state.tets, x)
-    if len(elements.seed_simplices):
-        kind = elements.seed_simplices
-        strain = cell_volumes(x, kind.cells)[0] / kind.rest - 1.0
-        found += stored_energy(kind.volume, _arms(state.cell_arms, kind), strain, 1.0)
-        found += _voigt_energy(kind, state.cell_voigt)
-    if len(elements.seed_quadrilaterals):
-        kind = elements.seed_quadrilaterals
-        strain = quadrilateral_areas(x, kind.cells) / kind.rest - 1.0
-        found += stored_energy(kind.volume, _arms(state.quadrilateral_arms, kind), strain, 1.0)
-        found += _voigt_energy(kind, state.quadrilateral_voigt)
+    for name, group in forces.groups.items():
+        if group.number:
+            found += stored_energy(SIMPLICES[name], group, getattr(state, name), x)
+    for kind, arms, voigt in (
+        (elements.seed_simplices, state.cell_arms, state.cell_voigt),
+        (elements.seed_quadrilaterals, state.quadrilateral_arms, state.quadrilateral_voigt),
+    ):
+        if len(kind):
+            strain = _ratios(elements, kind, x) - 1.0
+            found += virial.stored_energy(kind.volume, arms[: len(kind.volume.arm_stiffness)], strain, 1.0)
+            if kind.soft_volume is not None:
+                found += float(0.5 * np.sum(kind.soft_volume.size * kind.soft_volume.spring * voigt**2))
     return found
 
 
-def _arms(arms: Array, kind: Elements) -> Array:
-    """Return arms of volumes without the stress of softening networks behind them."""
-    return arms[: len(kind.volume.arm_stiffness)]
-
-
-def _voigt_energy(kind: Elements, d: Array) -> float:
-    """Return the energy k d^2/2 [J] of Voigt parts of softening volumes."""
-    soft = kind.soft_volume
-    return 0.0 if soft is None else float(0.5 * np.sum(soft.size * soft.spring * d**2))
+def _ratios(elements: AllElements, kind: Elements, x: Array) -> Array:
+    """Return V/V0 (E,) at positions (N, 3) [m]."""
+    plane = kind is elements.seed_quadrilaterals
+    return measures(x, kind.cells, 2 if plane else kind.cells.shape[1] - 1) / kind.rest
 
 
 def smallest_ratio(elements: AllElements, positions: Array) -> float:
     """Return the least V/V0 of all elements at positions (N, 3) [m]."""
-    ratios = [np.inf]
-    for kind in elements.kinds.values():
-        if len(kind):
-            plane = kind is elements.seed_quadrilaterals
-            measure = quadrilateral_areas(positions, kind.cells) if plane else cell_volumes(positions, kind.cells)[0]
-            ratios.append(float((measure / kind.rest).min()))
-    return min(ratios)
+    kinds = [kind for kind in elements.kinds.values() if len(kind)]
+    return min((float(_ratios(elements, kind, positions).min()) for kind in kinds), default=np.inf)

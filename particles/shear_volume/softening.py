@@ -15,17 +15,94 @@ strain.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.vectors import any_of, formula, load, select, store
+from rheotwin.materials import SofteningChannel
 from rheotwin.particles.forces.softening import softened
-from rheotwin.particles.shear_volume.lanes import CHUNK, in_chunks
-from rheotwin.particles.shear_volume.softening_constants import SofteningConstants
+from rheotwin.particles.network import Constants
+from rheotwin.particles.shear_volume.corners import CHUNK, in_chunks
 
-Array = NDArray[np.float64]
+TINY = 1e-300
+"""Keeps quotients of lanes that do not soften finite."""
+
+
+@dataclass(frozen=True)
+class SofteningConstants:
+    """Rest measure [m3] (E,), 0 in elements that do not soften, and per volume k, c1, c_max, c_min, f1, f2 and B."""
+
+    size: Array
+    spring: Array
+    voigt: Array
+    stiff: Array
+    soft: Array
+    start: Array
+    end: Array
+    exponent: Array
+
+    @property
+    def rows(self) -> tuple[Array, ...]:
+        """k [Pa], c1, c_max, c_min [Pa s], f1, f2 [Pa], B [1/Pa]."""
+        return self.spring, self.voigt, self.stiff, self.soft, self.start, self.end, self.exponent
+
+    def with_tangents(self, constants: Constants) -> Constants:
+        """Return the constants of the same elements with the largest stiffness and viscosity these can show added."""
+        gain = self.stiff / (self.voigt + self.stiff)
+        return replace(
+            constants,
+            stiffness=constants.stiffness + self.size * self.spring * gain**2,
+            viscosity=constants.viscosity + self.size * self.voigt * gain,
+        )
+
+    def repeated(self, times: int, share: Array) -> SofteningConstants:
+        """Return every element `times` times, as rows of strains, with `share` (E,) as its measure where it softens."""
+        size = np.where(self.size > 0.0, share, 0.0)
+        return SofteningConstants(*(np.repeat(row, times) for row in (size, *self.rows)))
+
+
+def stack_softening(
+    channels: Sequence[SofteningChannel | None], which: Indices, size: Array
+) -> SofteningConstants | None:
+    """Give element e the constants of channel which_e and the measure size_e; None if none of them softens."""
+    soft = [channel is not None for channel in channels]
+    if not np.any(np.array(soft, dtype=bool)[which]):
+        return None
+    table = np.array([_row(channel) for channel in channels]).T[:, which]
+    return SofteningConstants(np.where(np.array(soft)[which], size, 0.0), *table)
+
+
+def joined(parts: Sequence[tuple[SofteningConstants | None, int]]) -> SofteningConstants | None:
+    """Return the constants of several sorts of elements, one after the other; the number goes with those of None."""
+    if all(part is None for part, _ in parts):
+        return None
+    filled = [_nothing(count) if part is None else part for part, count in parts]
+    return SofteningConstants(
+        *(np.concatenate(rows) for rows in zip(*((p.size, *p.rows) for p in filled), strict=True))
+    )
+
+
+def _row(channel: SofteningChannel | None) -> tuple[float, ...]:
+    if channel is None:
+        return 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0
+    return (
+        channel.spring,
+        channel.voigt_viscosity,
+        channel.series_viscosity,
+        channel.soft_viscosity,
+        channel.from_stress,
+        channel.to_stress,
+        channel.exponent,
+    )
+
+
+def _nothing(count: int) -> SofteningConstants:
+    return SofteningConstants(np.zeros(count), *(np.full(count, value) for value in _row(None)))
 
 
 class Softening(NamedTuple):
@@ -60,63 +137,40 @@ def step_of(softening: Softening, part: float) -> float:
     return part if part > 0.0 else softening.step
 
 
-@compiled(contract=True, nogil=True)
-def drive(
-    softening: Softening, chunk: int, h: float, d: Array, now: Array, before: Array, rate: Array, g: Array
-) -> None:
-    """Write g = k (d + ds) + c1 r (strains * CHUNK); without a step ds counts for nothing."""
-    spring, voigt, moved = softening.spring[chunk], softening.voigt[chunk], 1.0 if h > 0.0 else 0.0
+@formula
+def drive(soft: Softening, chunk: int, h: float, d: Any, before: Any, room: Any, first: int, at: Any) -> None:
+    """Write g = k (d + ds) + c1 r of strains in rows from `first` on; without a step ds counts for nothing."""
+    spring, voigt, moving = load(soft.spring, chunk, at), load(soft.voigt, chunk, at), 1.0 if h > 0.0 else 0.0
     for s in range(d.shape[0]):
-        for k in range(CHUNK):
-            i = s * CHUNK + k
-            g[i] = spring[k] * (d[s, k] + moved * (now[i] - before[s, k])) + voigt[k] * rate[i]
+        moved = moving * (load(room.strain, first + s, at) - load(before, s, at))
+        store(room.driving, first + s, at, spring * (load(d, s, at) + moved) + voigt * load(room.flow, first + s, at))
 
 
-@compiled(nogil=True)
+@formula
 def give_way(
-    softening: Softening,
-    chunk: int,
-    h: float,
-    d: Array,
-    now: Array,
-    before: Array,
-    rate: Array,
-    g: Array,
-    sizes: Array,
-    tension: Array,
-    viscosity: Array,
-) -> None:
-    """Solve for the stress of every element and advance its Voigt part d (strains, CHUNK) by the step of `h` [s].
+    soft: Softening, chunk: int, h: float, d: Any, before: Any, room: Any, first: int, size: Any, at: Any
+) -> Any:  # fmt: skip
+    """Solve for the stress of g, whose size is given, and advance Voigt parts d (strains, CHUNK) by `h` [s].
 
-    `sizes` (CHUNK,) are those of g. The spring's share of the stress is added to `tension`, what is left of the Voigt
-    dashpot to `viscosity` (CHUNK,), both times the rest measure.
+    The spring's share of the stress is added to tensions; what is left of the Voigt dashpot is returned, both times the
+    rest measure.
     """
-    for k in range(CHUNK):
-        measure = softening.size[chunk, k]
-        if measure == 0.0:
-            continue
-        spring, voigt, stiff = softening.spring[chunk, k], softening.voigt[chunk, k], softening.stiff[chunk, k]
-        c = voigt + spring * h
-        share, slip = 1.0 / (1.0 + c / stiff), 1.0 / (c + stiff)
-        if sizes[k] > softening.start[chunk, k] / share:
-            f, flow = softened(
-                sizes[k],
-                c,
-                stiff,
-                softening.soft[chunk, k],
-                softening.start[chunk, k],
-                softening.end[chunk, k],
-                softening.exponent[chunk, k],
-                0.0,
-            )
-            share, slip = f / sizes[k], flow / sizes[k]
-        viscosity[k] += measure * share * voigt
-        late = voigt * slip / (share + voigt * slip)
-        for s in range(d.shape[0]):
-            i = s * CHUNK + k
-            if h > 0.0:
-                moved = now[i] - before[s, k]
-                tension[i] += measure * share * spring * (d[s, k] + moved)
-                d[s, k] += moved - h * slip * g[i] + late * (h * rate[i] - moved)
-            else:
-                tension[i] += measure * share * spring * d[s, k]
+    measure, spring, voigt = load(soft.size, chunk, at), load(soft.spring, chunk, at), load(soft.voigt, chunk, at)
+    stiff, start = load(soft.stiff, chunk, at), load(soft.start, chunk, at)
+    c = voigt + spring * h
+    share, slip = 1.0 / (1.0 + c / stiff), 1.0 / (c + stiff)
+    yields = size > start / share
+    if any_of(yields):
+        least, end, exponent = load(soft.soft, chunk, at), load(soft.end, chunk, at), load(soft.exponent, chunk, at)
+        f, flow = softened(size, c, stiff, least, start, end, exponent, 0.0)
+        share, slip = select(yields, f / max(size, TINY), share), select(yields, flow / max(size, TINY), slip)
+    late, moving = voigt * slip / (share + voigt * slip), 1.0 if h > 0.0 else 0.0
+    for s in range(d.shape[0]):
+        own = load(d, s, at)
+        moved = moving * (load(room.strain, first + s, at) - load(before, s, at))
+        tension = load(room.tension, first + s, at) + measure * share * spring * (own + moved)
+        store(room.tension, first + s, at, tension)
+        slipped = h * slip * load(room.driving, first + s, at)
+        slipped = slipped - late * (h * load(room.flow, first + s, at) - moved)
+        store(d, s, at, select(measure > 0.0, own + moved - slipped, own))
+    return measure * share * voigt

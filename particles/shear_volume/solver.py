@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.packed import pack_tools
 from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles.base import ParticleSimulation, Steps
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.rest_check import check_rest_shape
 from rheotwin.particles.shear_volume.elements import AllElements, find_elements
-from rheotwin.particles.shear_volume.forces import Forces, add_element_forces
+from rheotwin.particles.shear_volume.forces import Forces, State, add_element_forces, pack_forces, rest_state
 from rheotwin.particles.shear_volume.incompressible.setup import (
     Incompressible,
     build_incompressible,
@@ -25,18 +25,14 @@ from rheotwin.particles.shear_volume.incompressible.setup import (
 )
 from rheotwin.particles.shear_volume.loop import shear_volume_steps
 from rheotwin.particles.shear_volume.options import OPTIONS, ShearVolumeOptions
-from rheotwin.particles.shear_volume.pack import pack_forces, rest_state
 from rheotwin.particles.shear_volume.results import Stresses, smallest_ratio, stored
-from rheotwin.particles.shear_volume.seed_matrices import seed_matrices
+from rheotwin.particles.shear_volume.seed import seed_matrices
 from rheotwin.particles.shear_volume.stability import recovery_step, stable_step
-from rheotwin.particles.shear_volume.state import State
 from rheotwin.particles.stability import chosen_step
 from rheotwin.particles.steps import Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,19 @@ import pytest
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.layouts import add, apart, exchange, in_batches, in_runs, one_by_one
 from rheotwin.kernels.rows import batches_of
-from rheotwin.kernels.vectors import any_of, formula, load, select, slots, spread, store
+from rheotwin.kernels.vectors import (
+    add_rows,
+    any_of,
+    formula,
+    inverse_cube_root,
+    load,
+    numbers_of,
+    put_rows,
+    select,
+    slots,
+    spread,
+    store,
+)
 
 LANES, COUNT = 8, 32
 _slot = slots(LANES)
@@ -141,3 +153,42 @@ def test_an_element_gives_the_same_forces_in_every_layout(dtype: Any, rounding: 
     loop(corners, rows[:, :4], rows[:, 4:], force, filled[0], constants.astype(dtype), filled[1], 0.1)
     np.testing.assert_allclose(force[:nodes, :3], wanted, atol=rounding)
     np.testing.assert_allclose(filled[1][:, lane], states, atol=rounding)
+
+
+_pair = numbers_of(2)
+
+
+@compiled(vectors=True)
+def _rows(values: Any, found: Any) -> float:
+    total = 0.0
+    for k in range(0, values.shape[1], LANES):
+        a, b = _pair(values, _slot(k))
+        put_rows(found, _slot(k), (b, 2.0))
+        add_rows(found, _slot(k), (a, b))
+    for k in range(values.shape[1]):
+        a, b = _pair(values, k)
+        total += a * b
+    return total
+
+
+def test_tuples_are_put_into_rows_and_added_to_them() -> None:
+    values = np.random.default_rng(7).normal(size=(2, COUNT))
+    found = np.zeros((2, COUNT))
+    assert _rows(values, found) == pytest.approx(np.sum(values[0] * values[1]), rel=1e-13)
+    assert np.array_equal(found, [values[1] + values[0], 2.0 + values[1]])
+
+
+@compiled(vectors=True)
+def _roots(values: Any, found: Any, one: Any) -> None:
+    for k in range(0, values.shape[1], LANES):
+        store(found, 0, _slot(k), inverse_cube_root(load(values, 0, _slot(k))))
+    for k in range(values.shape[1]):
+        store(one, 0, k, inverse_cube_root(load(values, 0, k)))
+
+
+def test_inverse_cube_roots_are_those_of_numpy() -> None:
+    values = np.geomspace(1e-300, 1e300, 64 * LANES)[None]
+    found, one = np.zeros_like(values), np.zeros_like(values)
+    _roots(values, found, one)
+    np.testing.assert_allclose(found, 1.0 / np.cbrt(values), rtol=2e-15)
+    assert np.array_equal(found, one)
