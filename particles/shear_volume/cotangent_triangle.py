@@ -7,7 +7,7 @@ a, b are the edges that leave corner i. Its tangent at rest is that of a linear 
 place of mu and of K; memory sits on scalars that no rotation changes. It is passive where all om_i >= 0, that is
 without obtuse angles at rest.
 
-With J = S/S0 and p_i = a . b/(2 S0) - J cot_i0 strains are gamma_i = p_i/J; here p_i psi(J) (see `inversion`), so that
+With J = S/S0 and p_i = a . b/(2 S0) - J cot_i0 strains are gamma_i = p_i/J; here p_i psi(J) (see `simplices`), so that
 forces stay finite through S = 0. They grow with the fourth power of deformation: an element that was flattened comes
 back late and with violence, or stays a needle. `neo_hooke_triangle` is made for that. From edges e1, e2 of corner 0 and
 T_i = dW/dgamma_i:
@@ -25,9 +25,11 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import formula
 from rheotwin.particles.shear_volume.elements import Elements, corner_weights, triangle_cotangents
-from rheotwin.particles.shear_volume.inversion import slope_of
 from rheotwin.particles.shear_volume.neo_hooke_triangle import triangle_shape
-from rheotwin.particles.shear_volume.simplices import Simplex
+from rheotwin.particles.shear_volume.simplices import (
+    Simplex,
+    slope_of,
+)
 
 
 @formula

@@ -90,27 +90,15 @@ class Elements:
         return len(self.cells)
 
 
+KINDS = ("cotangent", "neo_hooke", "tets", "seed_simplices", "seed_quadrilaterals")
+
+
 @dataclass(frozen=True)
 class AllElements:
     """The elements of a problem by kind, and the networks of its bodies."""
 
-    cotangent: Elements
-    neo_hooke: Elements
-    tets: Elements
-    seed_simplices: Elements
-    seed_quadrilaterals: Elements
+    kinds: dict[str, Elements]
     channels: tuple[BodyChannels, ...]
-
-    @property
-    def kinds(self) -> dict[str, Elements]:
-        """All kinds by name."""
-        return {
-            "cotangent": self.cotangent,
-            "neo_hooke": self.neo_hooke,
-            "tets": self.tets,
-            "seed_simplices": self.seed_simplices,
-            "seed_quadrilaterals": self.seed_quadrilaterals,
-        }
 
 
 def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
@@ -123,20 +111,9 @@ def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
         times.append(options.recovery * _wave_time(problem, body, cells, channels[number]))
         for kind, some, share in _sorted_cells(problem, body, cells, options):
             found.setdefault(kind, []).append((number, some, share))
-    corners = problem.dimension + 1
-
-    def elements(kind: str, width: int) -> Elements:
-        parts = found.get(kind, [])
-        return _elements(problem, channels, times, parts, width)
-
-    return AllElements(
-        cotangent=elements("cotangent", 3),
-        neo_hooke=elements("neo-hooke", 3),
-        tets=elements("tets", 4),
-        seed_simplices=elements("seed", corners),
-        seed_quadrilaterals=elements("seed quadrilaterals", 4),
-        channels=channels,
-    )
+    widths = dict.fromkeys(KINDS, problem.dimension + 1) | {"seed_quadrilaterals": 4}
+    parts = {kind: _elements(problem, channels, times, found.get(kind, []), widths[kind]) for kind in KINDS}
+    return AllElements(parts, channels)
 
 
 def _sorted_cells(
@@ -144,14 +121,14 @@ def _sorted_cells(
 ) -> list[tuple[str, Indices, float]]:
     """Return kind, cells and share of each sort of elements of a body."""
     if options.shear == "seed":
-        return [("seed quadrilaterals" if body.cell == "quad" else "seed", cells, 1.0)]
+        return [("seed_quadrilaterals" if body.cell == "quad" else "seed_simplices", cells, 1.0)]
     if body.cell == "tet":
         return [("tets", cells, 1.0)]
     triangles, share = (cells[:, HALVES].reshape(-1, 3), 0.5) if body.cell == "quad" else (cells, 1.0)
     if options.shear == "neo-hooke":
-        return [("neo-hooke", triangles, share)]
+        return [("neo_hooke", triangles, share)]
     obtuse = corner_weights(triangle_cotangents(problem.points, triangles)).min(axis=0) < OBTUSE
-    return [("cotangent", triangles[~obtuse], share), ("neo-hooke", triangles[obtuse], share)]
+    return [("cotangent", triangles[~obtuse], share), ("neo_hooke", triangles[obtuse], share)]
 
 
 def _elements(

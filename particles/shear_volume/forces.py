@@ -14,7 +14,7 @@ from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.base import at_rest
 from rheotwin.particles.shear_volume.cotangent_triangle import COTANGENT
-from rheotwin.particles.shear_volume.elements import AllElements
+from rheotwin.particles.shear_volume.elements import AllElements, Elements
 from rheotwin.particles.shear_volume.neo_hooke_triangle import NEO_HOOKE
 from rheotwin.particles.shear_volume.seed import Remembered, Strains, all_shear_elements, pressure_elements
 from rheotwin.particles.shear_volume.simplex_loops import add_forces, add_recovery, mark_inverted
@@ -23,8 +23,6 @@ from rheotwin.particles.shear_volume.tet_shear import TETRAHEDRON
 
 SIMPLICES: dict[str, Simplex] = {"cotangent": COTANGENT, "neo_hooke": NEO_HOOKE, "tets": TETRAHEDRON}
 """Consistent elements by the name of their kind."""
-SEED = {"seed": "seed", "cells": "cell", "quadrilaterals": "quadrilateral"}
-"""The papers' shear and pressures, and how their state is named."""
 RECOVERING = ("neo_hooke", "tets")
 PARTS = 5
 """Kinds that say into how many parts a step has to be divided: elements of three kinds, and two that are inverted."""
@@ -32,32 +30,18 @@ PARTS = 5
 
 @dataclass(frozen=True)
 class Forces:
-    """Elements by kind: `seed` are the papers' corners, with area or volume in `cells` and `quadrilaterals`.
+    """Consistent elements and the papers' shear and pressures, by name; `inverted` (bodies,) is scratch."""
 
-    `inverted` (bodies,) is scratch.
-    """
-
-    cotangent: Group
-    neo_hooke: Group
-    tets: Group
-    seed: Strains
-    cells: Strains
-    quadrilaterals: Strains
+    groups: dict[str, Group]
+    strains: dict[str, Strains]
     inverted: Flags
-
-    @property
-    def groups(self) -> dict[str, Group]:
-        """Consistent elements by name."""
-        return {name: getattr(self, name) for name in SIMPLICES}
-
-    @property
-    def strains(self) -> dict[str, Strains]:
-        """The papers' elements by name."""
-        return {name: getattr(self, name) for name in SEED}
 
     def without_springs(self) -> Forces:
         """Return forces whose arms act alone, for the stress they remember in a body that does not move."""
-        return replace(self, **{name: part.without_springs() for name, part in (self.groups | self.strains).items()})
+        groups = {name: group.without_springs() for name, group in self.groups.items()}
+        return replace(
+            self, groups=groups, strains={name: part.without_springs() for name, part in self.strains.items()}
+        )
 
 
 class State(NamedTuple):
@@ -102,35 +86,34 @@ def pack_forces(
     `stable` [s] is the stable step at rest, which tells where steps have to be divided, `recovery` [s] that of the
     dashpots of inverted bodies; infinite without any.
     """
-    simplices, quadrilaterals = elements.seed_simplices, elements.seed_quadrilaterals
-    kinds = {
+    simplices, quadrilaterals = elements.kinds["seed_simplices"], elements.kinds["seed_quadrilaterals"]
+    groups = {
         name: pack_group(kind, elements.kinds[name], points, h, h / stable, h / recovery if name in RECOVERING else 0.0)
         for name, kind in SIMPLICES.items()
     }
-    return Forces(
-        **kinds,
-        seed=all_shear_elements(simplices, quadrilaterals, points, h),
-        cells=pressure_elements(simplices, h, simplices.cells.shape[1] - 1),
-        quadrilaterals=pressure_elements(quadrilaterals, h, 2),
-        inverted=np.zeros(len(elements.channels), np.bool_),
-    )
+    strains = {
+        "seed": all_shear_elements(simplices, quadrilaterals, points, h),
+        "cell": pressure_elements(simplices, h, simplices.cells.shape[1] - 1),
+        "quadrilateral": pressure_elements(quadrilaterals, h, 2),
+    }
+    return Forces(groups, strains, np.zeros(len(elements.channels), np.bool_))
 
 
 def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, Indices]:
     """Return elements that share no nodes, their points, and the node (n,) each of their corners was."""
-    changed: dict[str, Any] = {}
+    changed: dict[str, Elements] = {}
     nodes, first = [np.zeros(0, np.int64)], 0
     for name, kind in elements.kinds.items():
         changed[name] = replace(kind, cells=first + np.arange(kind.cells.size).reshape(kind.cells.shape))
         nodes.append(kind.cells.ravel())
         first += kind.cells.size
     node = np.concatenate(nodes)
-    return replace(elements, **changed), points[node], node
+    return AllElements(changed, elements.channels), points[node], node
 
 
 def rest_state(forces: Forces, rest: Array, candidates: int = 0, multipliers: int = 0) -> State:
     """Return the state at rest positions (N, 3) [m], with room for as many candidates of contact and multipliers."""
-    memories = {SEED[name]: part.nothing() for name, part in forces.strains.items()}
+    memories = {name: part.nothing() for name, part in forces.strains.items()}
     return State(
         **at_rest(rest, candidates),
         multipliers=np.zeros((2, multipliers)),
@@ -159,7 +142,7 @@ def element_stages(
             if name in RECOVERING:
                 recovering.append((SIMPLICES[name], group, parts[kind + 2 : kind + 3]))
     for name, strains in forces.strains.items():
-        memory = Remembered(getattr(state, f"{SEED[name]}_arms"), getattr(state, f"{SEED[name]}_voigt"))
+        memory = Remembered(getattr(state, f"{name}_arms"), getattr(state, f"{name}_voigt"))
         stages += strains.stages(memory, x, v, force)
     if recovering:
         inverted, count = forces.inverted, len(recovering)

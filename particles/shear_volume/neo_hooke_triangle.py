@@ -1,6 +1,6 @@
 """The plane neo-Hooke shear triangle with an area element in it (spec section 3.3, W_Q), for all shapes.
 
-    W = S0 [ mu (tr C/2 - J) psi(J) + K/2 (J - 1)^2 ],      psi = 1/J (see `inversion`),   J = S/S0
+    W = S0 [ mu (tr C/2 - J) psi(J) + K/2 (J - 1)^2 ],      psi = 1/J (see `simplices`),   J = S/S0
 
 In the corners' cotangents this is -(mu S0/2)(gam1 gam2 + gam2 gam3 + gam3 gam1): the papers' strain, and exact at any
 deformation. Edges e_a from corner 0 make up C: tr C = sum_ab G_ab e_a.e_b with the inverse metric G of the rest shape.
@@ -19,8 +19,15 @@ import math
 from typing import Any
 
 from rheotwin.kernels.vectors import formula, select
-from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio, slope_of
-from rheotwin.particles.shear_volume.simplices import Simplex, metric_rows, tensor_squares
+from rheotwin.particles.shear_volume.simplices import (
+    FLAT,
+    Simplex,
+    guarded_inverse,
+    inverse_ratio,
+    metric_rows,
+    slope_of,
+    tensor_squares,
+)
 
 
 @formula

@@ -57,11 +57,22 @@ from rheotwin.particles.forces.elements import (
 from rheotwin.particles.network import Constants
 from rheotwin.particles.packing import kernel_elements
 from rheotwin.particles.shear_volume.elements import AllElements, Elements, corner_cotangents, corner_rows
-from rheotwin.particles.shear_volume.softening import SofteningConstants, joined, softened
+from rheotwin.particles.shear_volume.softening import (
+    END,
+    EXPONENT,
+    SOFT,
+    SPRING,
+    START,
+    STIFF,
+    VOIGT,
+    SofteningConstants,
+    joined,
+    softened,
+)
 
-SIZE, SPRING, VOIGT, STIFF, SOFT, START, END, EXPONENT, STEP = range(9)
-"""Constants behind those of arms where something softens: the measure, 0 where nothing does; k [Pa], c1, c_max and
-c_min [Pa s], thresholds [Pa] and B [1/Pa]; the step [s], 0 to leave Voigt parts as they are."""
+SIZE, STEP, ROWS = 0, 1, 2
+"""Constants behind those of arms where something softens: the measure, 0 where nothing does; the step [s], 0 to leave
+Voigt parts as they are; the rows of `softening`."""
 STRAINS = 6
 """Strains of a corner in space: (m, p) = (0, 1), (0, 2), (1, 2), (1, 0), (2, 0), (2, 1)."""
 _EVEN = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 0, 1, 3], [3, 0, 2, 1]])
@@ -106,6 +117,7 @@ class Strains:
 def _response(arms: int, softens: bool) -> Any:
     """Return f(constants, numbers, memory, at, strain, rate): the stress, all internal variables advanced."""
     linear, first, stress = linear_response(True, arms, None), ARMS + ARM_ROWS * arms, arms
+    rows = first + ROWS
 
     @formula
     def response(constants: Any, numbers: Any, memory: Remembered, at: Any, strain: Any, rate: Any) -> Any:
@@ -113,11 +125,11 @@ def _response(arms: int, softens: bool) -> Any:
         if softens:
             size = load(constants, first + SIZE, at)
             if size > 0.0:
-                spring, h = load(constants, first + SPRING, at), load(constants, first + STEP, at)
-                c, d = load(constants, first + VOIGT, at) + spring * h, memory.voigt[at]
-                stiff, soft = load(constants, first + STIFF, at), load(constants, first + SOFT, at)
-                start, end = load(constants, first + START, at), load(constants, first + END, at)
-                exponent, guess = load(constants, first + EXPONENT, at), load(memory.arms, stress, at)
+                h, d, guess = load(constants, first + STEP, at), memory.voigt[at], load(memory.arms, stress, at)
+                spring, voigt = load(constants, rows + SPRING, at), load(constants, rows + VOIGT, at)
+                stiff, soft = load(constants, rows + STIFF, at), load(constants, rows + SOFT, at)
+                start, end = load(constants, rows + START, at), load(constants, rows + END, at)
+                c, exponent = voigt + spring * h, load(constants, rows + EXPONENT, at)
                 f, flow = softened(spring * d + c * rate, c, stiff, soft, start, end, exponent, guess)
                 memory.voigt[at] = d + h * (rate - flow)
                 store(memory.arms, stress, at, f)
@@ -283,7 +295,7 @@ def _strains(
     elements, arms = kernel_elements(corners, rest, constants, h), len(constants.arm_stiffness)
     columns, softens = constants_of(elements), soft is not None
     if soft is not None:
-        columns = np.vstack([columns, soft.size, *soft.rows, np.full(len(rest), h)])
+        columns = np.vstack([columns, soft.size, np.full(len(rest), h), soft.rows])
     made = element(_response(arms, softens))
     group = ElementGroup(made, elements.corners, rest[None], columns, None, slice(0, len(corners)), arms)
     return Strains(group, softens)

@@ -23,7 +23,7 @@ import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.vectors import any_of, formula, load, select, store
+from rheotwin.kernels.vectors import any_of, formula, load, numbers_of, select, store
 from rheotwin.materials import SofteningChannel
 from rheotwin.particles.forces.softening import softened
 from rheotwin.particles.network import Constants
@@ -33,102 +33,81 @@ TINY = 1e-300
 """Keeps quotients of lanes that do not soften finite."""
 
 
+SPRING, VOIGT, STIFF, SOFT, START, END, EXPONENT = range(7)
+"""Rows of constants: k [Pa], c1, c_max and c_min [Pa s], thresholds f1 and f2 [Pa] and B [1/Pa]."""
+_rows_at = numbers_of(7)
+
+
 @dataclass(frozen=True)
 class SofteningConstants:
-    """Rest measure [m3] (E,), 0 in elements that do not soften, and per volume k, c1, c_max, c_min, f1, f2 and B."""
+    """Rest measure [m3] (E,), 0 in elements that do not soften, and constants per volume (7, E)."""
 
     size: Array
-    spring: Array
-    voigt: Array
-    stiff: Array
-    soft: Array
-    start: Array
-    end: Array
-    exponent: Array
+    rows: Array
 
     @property
-    def rows(self) -> tuple[Array, ...]:
-        """k [Pa], c1, c_max, c_min [Pa s], f1, f2 [Pa], B [1/Pa]."""
-        return self.spring, self.voigt, self.stiff, self.soft, self.start, self.end, self.exponent
+    def stiffness(self) -> Array:
+        """Springs of the Voigt parts times the rest measure [J]."""
+        return np.asarray(self.size * self.rows[SPRING])
 
     def with_tangents(self, constants: Constants) -> Constants:
         """Return the constants of the same elements with the largest stiffness and viscosity these can show added."""
-        gain = self.stiff / (self.voigt + self.stiff)
+        gain = self.rows[STIFF] / (self.rows[VOIGT] + self.rows[STIFF])
         return replace(
             constants,
-            stiffness=constants.stiffness + self.size * self.spring * gain**2,
-            viscosity=constants.viscosity + self.size * self.voigt * gain,
+            stiffness=constants.stiffness + self.stiffness * gain**2,
+            viscosity=constants.viscosity + self.size * self.rows[VOIGT] * gain,
         )
 
     def repeated(self, times: int, share: Array) -> SofteningConstants:
         """Return every element `times` times, as rows of strains, with `share` (E,) as its measure where it softens."""
         size = np.where(self.size > 0.0, share, 0.0)
-        return SofteningConstants(*(np.repeat(row, times) for row in (size, *self.rows)))
+        return SofteningConstants(np.repeat(size, times), np.repeat(self.rows, times, axis=1))
 
 
 def stack_softening(
     channels: Sequence[SofteningChannel | None], which: Indices, size: Array
 ) -> SofteningConstants | None:
     """Give element e the constants of channel which_e and the measure size_e; None if none of them softens."""
-    soft = [channel is not None for channel in channels]
-    if not np.any(np.array(soft, dtype=bool)[which]):
-        return None
+    soft = np.array([channel is not None for channel in channels], dtype=bool)[which]
     table = np.array([_row(channel) for channel in channels]).T[:, which]
-    return SofteningConstants(np.where(np.array(soft)[which], size, 0.0), *table)
+    return SofteningConstants(np.where(soft, size, 0.0), table) if soft.any() else None
 
 
 def joined(parts: Sequence[tuple[SofteningConstants | None, int]]) -> SofteningConstants | None:
     """Return the constants of several sorts of elements, one after the other; the number goes with those of None."""
     if all(part is None for part, _ in parts):
         return None
-    filled = [_nothing(count) if part is None else part for part, count in parts]
-    return SofteningConstants(
-        *(np.concatenate(rows) for rows in zip(*((p.size, *p.rows) for p in filled), strict=True))
-    )
+    nothing = np.array(_row(None))[:, None]
+    sizes = [np.zeros(count) if part is None else part.size for part, count in parts]
+    rows = [np.repeat(nothing, count, axis=1) if part is None else part.rows for part, count in parts]
+    return SofteningConstants(np.concatenate(sizes), np.concatenate(rows, axis=1))
 
 
 def _row(channel: SofteningChannel | None) -> tuple[float, ...]:
     if channel is None:
         return 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0
-    return (
-        channel.spring,
-        channel.voigt_viscosity,
-        channel.series_viscosity,
-        channel.soft_viscosity,
-        channel.from_stress,
-        channel.to_stress,
-        channel.exponent,
-    )
-
-
-def _nothing(count: int) -> SofteningConstants:
-    return SofteningConstants(np.zeros(count), *(np.full(count, value) for value in _row(None)))
+    stresses = channel.from_stress, channel.to_stress, channel.exponent
+    return channel.spring, channel.voigt_viscosity, channel.series_viscosity, channel.soft_viscosity, *stresses
 
 
 class Softening(NamedTuple):
-    """Constants (chunks, CHUNK) of one strain measure for steps of `step` [s]; no chunks where nothing softens.
+    """Constants of one strain measure for steps of `step` [s], in chunks; no chunks where nothing softens.
 
-    `size` is the rest measure with thickness [m3], zero in elements that do not soften; k [Pa], c1, c_max and c_min
-    [Pa s], thresholds [Pa] and B [1/Pa].
+    `size` (chunks, CHUNK) is the rest measure with thickness [m3], zero in elements that do not soften; `rows` are
+    (chunks, 7, CHUNK).
     """
 
     step: float
     size: Array
-    spring: Array
-    voigt: Array
-    stiff: Array
-    soft: Array
-    start: Array
-    end: Array
-    exponent: Array
+    rows: Array
 
 
 def pack_softening(constants: SofteningConstants | None, h: float) -> Softening:
     """Pack the networks of elements for steps of `h` [s]; h = 0 leaves the Voigt parts as they are."""
     if constants is None:
-        return Softening(h, *(np.zeros((0, CHUNK)) for _ in range(8)))
-    size = in_chunks(constants.size, forces=True)
-    return Softening(h, size, *(in_chunks(row) for row in constants.rows))
+        return Softening(h, np.zeros((0, CHUNK)), np.zeros((0, 7, CHUNK)))
+    return Softening(h, in_chunks(constants.size, forces=True), in_chunks(constants.rows))
 
 
 @compiled(spliced=True)
@@ -140,7 +119,8 @@ def step_of(softening: Softening, part: float) -> float:
 @formula
 def drive(soft: Softening, chunk: int, h: float, d: Any, before: Any, room: Any, first: int, at: Any) -> None:
     """Write g = k (d + ds) + c1 r of strains in rows from `first` on; without a step ds counts for nothing."""
-    spring, voigt, moving = load(soft.spring, chunk, at), load(soft.voigt, chunk, at), 1.0 if h > 0.0 else 0.0
+    spring, voigt, _, _, _, _, _ = _rows_at(soft.rows[chunk], at)
+    moving = 1.0 if h > 0.0 else 0.0
     for s in range(d.shape[0]):
         moved = moving * (load(room.strain, first + s, at) - load(before, s, at))
         store(room.driving, first + s, at, spring * (load(d, s, at) + moved) + voigt * load(room.flow, first + s, at))
@@ -155,13 +135,12 @@ def give_way(
     The spring's share of the stress is added to tensions; what is left of the Voigt dashpot is returned, both times the
     rest measure.
     """
-    measure, spring, voigt = load(soft.size, chunk, at), load(soft.spring, chunk, at), load(soft.voigt, chunk, at)
-    stiff, start = load(soft.stiff, chunk, at), load(soft.start, chunk, at)
+    measure = load(soft.size, chunk, at)
+    spring, voigt, stiff, least, start, end, exponent = _rows_at(soft.rows[chunk], at)
     c = voigt + spring * h
     share, slip = 1.0 / (1.0 + c / stiff), 1.0 / (c + stiff)
     yields = size > start / share
     if any_of(yields):
-        least, end, exponent = load(soft.soft, chunk, at), load(soft.end, chunk, at), load(soft.exponent, chunk, at)
         f, flow = softened(size, c, stiff, least, start, end, exponent, 0.0)
         share, slip = select(yields, f / max(size, TINY), share), select(yields, flow / max(size, TINY), slip)
     late, moving = voigt * slip / (share + voigt * slip), 1.0 if h > 0.0 else 0.0

@@ -2,7 +2,7 @@
 
     W = V0 [ 3 mu/2 (y^(1/3) - 1) + K/2 (J - 1)^2 ],    y = 1 + (t^3 - J^2) psi(J)^2,   t = tr C/3,   J = V/V0
 
-With psi = 1/J (see `inversion`) y^(1/3) = J^(-2/3) t, the usual neo-Hooke law; written so, it is smooth in flattened
+With psi = 1/J (see `simplices`) y^(1/3) = J^(-2/3) t, the usual neo-Hooke law; written so, it is smooth in flattened
 and inverted shapes and has no equilibrium there. Edges e_a from corner 0 make up C: tr C = sum_ab G_ab e_a.e_b with
 the inverse metric G of the rest shape, the papers' sum over edges with dihedral cotangents.
 
@@ -23,8 +23,14 @@ import numpy as np
 
 from rheotwin.kernels.vectors import formula, inverse_cube_root, select
 from rheotwin.particles.forces.edges import dot
-from rheotwin.particles.shear_volume.inversion import FLAT, guarded_inverse, inverse_ratio
-from rheotwin.particles.shear_volume.simplices import Simplex, metric_rows, tensor_squares
+from rheotwin.particles.shear_volume.simplices import (
+    FLAT,
+    Simplex,
+    guarded_inverse,
+    inverse_ratio,
+    metric_rows,
+    tensor_squares,
+)
 
 
 @formula

@@ -15,15 +15,18 @@ from rheotwin.kernels.rows import batches_of
 from rheotwin.kernels.vectors import (
     add_rows,
     any_of,
+    count_of,
     formula,
     inverse_cube_root,
     load,
     numbers_of,
     put_rows,
     select,
+    single_of,
     slots,
     spread,
     store,
+    words_of,
 )
 
 LANES, COUNT = 8, 32
@@ -192,3 +195,28 @@ def test_inverse_cube_roots_are_those_of_numpy() -> None:
     _roots(values, found, one)
     np.testing.assert_allclose(found, 1.0 / np.cbrt(values), rtol=2e-15)
     assert np.array_equal(found, one)
+
+
+@compiled(vectors=True)
+def _words(a: Any, b: Any, found: Any) -> int:
+    beyond = 0
+    for k in range(0, a.shape[1], LANES):
+        one, other = load(a, 0, _slot(k)), load(b, 0, _slot(k))
+        beyond += count_of(one > other)
+        store(found, 0, _slot(k), (one * other + 3 - one) | min(one, other))
+        store(found, 1, _slot(k), select(one != other, (one << 7) >> 5, -other))
+        store(found, 2, _slot(k), words_of(math.sqrt(single_of(one))))
+    return beyond
+
+
+def test_whole_numbers_wrap_in_their_lanes() -> None:
+    """Products and shifts beyond 32 bits; single precision takes what is unsigned."""
+    generator = np.random.default_rng(8)
+    a, b = generator.integers(-(2**31), 2**31, (2, 1, COUNT)).astype(np.int32)
+    b[0, ::4] = a[0, ::4]
+    found = np.zeros((3, COUNT), np.int32)
+    assert _words(a, b, found) == np.count_nonzero(a > b)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(found[:1], (a * b + np.int32(3) - a) | np.minimum(a, b))
+        assert np.array_equal(found[1:2], np.where(a != b, (a << np.int32(7)) >> np.int32(5), -b))
+    assert np.array_equal(found[2:], np.sqrt(a.view(np.uint32).astype(np.float32)).astype(np.int32))

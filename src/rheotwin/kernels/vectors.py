@@ -5,7 +5,8 @@ after the other; `store` puts it back. A row of a flat array, a constant that al
 What compiled functions do with vectors is written as for numbers: + - * /, comparisons, `min`, `max`, `abs`,
 `math.sqrt`, `math.exp`, `math.copysign`; numbers beside vectors are the same in every lane. Instead of a branch,
 `select(condition, yes, no)` chooses lane by lane, and `any_of(condition)` tells whether it holds in some lane.
-Products and sums may be fused, nothing else.
+Products and sums may be fused, nothing else. Vectors of 32-bit whole numbers have + - *, comparisons, `min`, `max`,
+`<<`, `>>` and `|` too; they wrap.
 
     slot = slots(8)
 
@@ -144,27 +145,38 @@ def _define(function: Any, count: int, emit: Callable[..., Any], result: Callabl
         lower_builtin(function, *kinds)(generate)
 
 
-def _arithmetic(name: str) -> Callable[..., Any]:
-    return lambda lanes, *values: getattr(lanes.builder, name)(*values, flags=_CONTRACT)
+def _are_whole(lanes: Lanes) -> bool:
+    return isinstance(lanes.scalar, ir.IntType)
+
+
+def _arithmetic(real: str, whole: str) -> Callable[..., Any]:
+    def emit(lanes: Lanes, *values: Any) -> Any:
+        if _are_whole(lanes):
+            return getattr(lanes.builder, whole)(*values)
+        return getattr(lanes.builder, real)(*values, flags=_CONTRACT)
+
+    return emit
 
 
 def _comparison(sign: str) -> Callable[..., Any]:
     ordered = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
-    return lambda lanes, a, b: getattr(lanes.builder, ordered)(sign, a, b)
+
+    def emit(lanes: Lanes, a: Any, b: Any) -> Any:
+        return getattr(lanes.builder, "icmp_signed" if _are_whole(lanes) else ordered)(sign, a, b)
+
+    return emit
 
 
-def _smaller(lanes: Lanes, a: Any, b: Any) -> Any:
-    return lanes.builder.select(lanes.builder.fcmp_ordered("<", b, a), b, a)
+def _nearest(sign: str) -> Callable[..., Any]:
+    return lambda lanes, a, b: lanes.builder.select(_comparison(sign)(lanes, b, a), b, a)
 
 
-def _larger(lanes: Lanes, a: Any, b: Any) -> Any:
-    return lanes.builder.select(lanes.builder.fcmp_ordered(">", b, a), b, a)
-
-
-for _operator, _name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
-    _define(_operator, 2, _arithmetic(_name))
-_define(operator.truediv, 2, _arithmetic("fdiv"))
-_define(operator.neg, 1, _arithmetic("fneg"))
+for _operator, _name in ((operator.add, "add"), (operator.sub, "sub"), (operator.mul, "mul")):
+    _define(_operator, 2, _arithmetic(f"f{_name}", _name))
+_define(operator.truediv, 2, _arithmetic("fdiv", "none"))
+_define(operator.neg, 1, _arithmetic("fneg", "neg"))
+for _operator, _name in ((operator.lshift, "shl"), (operator.rshift, "ashr"), (operator.or_, "or_")):
+    _define(_operator, 2, _arithmetic("none", _name))
 for _operator, _name in (
     (operator.lt, "<"),
     (operator.gt, ">"),
@@ -173,8 +185,8 @@ for _operator, _name in (
     (operator.ne, "!="),
 ):
     _define(_operator, 2, _comparison(_name), lambda kind: Mask(kind.count))
-_define(min, 2, _smaller)
-_define(max, 2, _larger)
+_define(min, 2, _nearest("<"))
+_define(max, 2, _nearest(">"))
 _define(abs, 1, lambda lanes, a: lanes.absolute(a))
 _define(math.sqrt, 1, lambda lanes, a: lanes.square_root(a))
 _define(math.copysign, 2, lambda lanes, a, b: lanes.with_sign(a, b))
@@ -261,6 +273,34 @@ def _any_lane(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 type_callable(any_of)(_typed_any)
 lower_builtin(any_of, Mask)(_any_lane)
 lower_builtin(any_of, _types.Boolean)(_any_lane)
+
+
+def _count(typing: Any, condition: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits = builder.bitcast(arguments[0], ir.IntType(condition.count))
+        return builder.zext(builder.ctpop(bits), ir.IntType(64))
+
+    return _types.int64(condition), generate
+
+
+def _converted(scalar: Any, convert: str) -> Any:
+    def conversion(typing: Any, value: Any) -> Any:
+        found = Vector(scalar, value.count)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, convert)(arguments[0], lanes_of(context, builder, found).vector)
+
+        return found(value), generate
+
+    return intrinsic(conversion)
+
+
+count_of: Any = intrinsic(_count)
+"""`count_of(condition)`: in how many lanes a condition holds."""
+single_of: Any = _converted(_types.float32, "uitofp")
+"""`single_of(words)`: unsigned whole numbers rounded to single precision."""
+words_of: Any = _converted(_types.int32, "fptosi")
+"""`words_of(numbers)`: the whole numbers of 32 bits towards zero."""
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any, at: Any) -> Any:

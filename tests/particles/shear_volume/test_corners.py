@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from rheotwin.particles.shear_volume.corners import CHUNK, EDGES, gather_triangles, scatter_triangles
-from rheotwin.particles.shear_volume.inversion import FLAT, inverse_ratio, slope_of
+from rheotwin.particles.shear_volume.simplices import FLAT, inverse_ratio, slope_of
 
 NODES = 40
 

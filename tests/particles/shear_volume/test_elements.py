@@ -13,7 +13,7 @@ from skfem.helpers import ddot, div, sym_grad
 from rheotwin.arrays import Array
 from rheotwin.particles.shear_volume import neo_hooke_triangle
 from rheotwin.particles.shear_volume.elements import corner_weights, triangle_cotangents
-from rheotwin.particles.shear_volume.inversion import FLAT, inverse_ratio
+from rheotwin.particles.shear_volume.simplices import FLAT, inverse_ratio
 from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 
