@@ -38,41 +38,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.kernels.layouts import add, apart, subtract
+from rheotwin.kernels.blocks import STEP
+from rheotwin.kernels.layouts import add, apart, one_by_one, subtract
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import formula, load, store
 from rheotwin.particles.forces.cells import tetrahedron, triangle
 from rheotwin.particles.forces.edges import dot
-from rheotwin.particles.forces.elements import (
-    ARM_ROWS,
-    ARMS,
-    REST,
-    STIFFNESS,
-    ElementGroup,
-    constants_of,
-    group_stage,
-    linear_response,
-)
+from rheotwin.particles.forces.elements import REST, STIFFNESS, constants_of, linear_response
 from rheotwin.particles.network import Constants
 from rheotwin.particles.packing import kernel_elements
 from rheotwin.particles.shear_volume.elements import AllElements, Elements, corner_cotangents, corner_rows
-from rheotwin.particles.shear_volume.softening import (
-    END,
-    EXPONENT,
-    SOFT,
-    SPRING,
-    START,
-    STIFF,
-    VOIGT,
-    SofteningConstants,
-    joined,
-    softened,
-)
+from rheotwin.particles.shear_volume.softening import SofteningConstants, joined, rows_at, softened
 
-SIZE, STEP, ROWS = 0, 1, 2
-"""Constants behind those of arms where something softens: the measure, 0 where nothing does; the step [s], 0 to leave
-Voigt parts as they are; the rows of `softening`."""
 STRAINS = 6
 """Strains of a corner in space: (m, p) = (0, 1), (0, 2), (1, 2), (1, 0), (2, 0), (2, 1)."""
 _EVEN = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 0, 1, 3], [3, 0, 2, 1]])
@@ -86,27 +64,43 @@ class Remembered(NamedTuple):
     voigt: Array
 
 
+class Networks(NamedTuple):
+    """Constants of n strains: `linear` rows as in `forces.elements`; where some soften their measure, 0 elsewhere.
+
+    `rows` (7, n) are those of `softening`, `step` [s] is 0 to leave Voigt parts as they are.
+    """
+
+    linear: Array
+    size: Array
+    rows: Array
+    step: float
+
+
 @dataclass(frozen=True)
 class Strains:
-    """Elements whose networks answer n scalar strains; `soft` says whether some soften."""
+    """Elements with `corners` (M, c) whose networks answer n scalar strains; `numbers` (1, n) are REST."""
 
-    group: ElementGroup
-    soft: bool
+    element: Any
+    corners: Indices
+    numbers: Array
+    networks: Networks
+    arms: int
 
     def nothing(self) -> Remembered:
         """Return what networks remember at rest."""
-        count = self.group.constants.shape[1]
-        return Remembered(np.zeros((self.group.rows + self.soft, count)), np.zeros(count if self.soft else 0))
+        count, soft = self.numbers.shape[1], len(self.networks.size)
+        return Remembered(np.zeros((self.arms + (soft > 0), count)), np.zeros(soft))
 
     def stages(self, memory: Remembered, x: Array, v: Array, force: Array) -> list[Stage]:
         """Return the stage that advances networks and adds forces (N, 3) [N]; none without elements."""
-        return [group_stage(self.group, x, v, memory, force)] if len(self.group.corners) else []  # type: ignore[arg-type]
+        add, arguments = one_by_one(self.element, self.corners.shape[1]), (self.numbers, self.networks, memory, STEP)
+        return [Stage(add, (self.corners, x, v, force, *arguments))] if len(self.corners) else []
 
     def without_springs(self) -> Strains:
         """Return the elements with their arms alone."""
-        constants = self.group.constants.copy()
-        constants[STIFFNESS] = 0.0
-        return replace(self, group=replace(self.group, constants=constants))
+        linear = self.networks.linear.copy()
+        linear[STIFFNESS] = 0.0
+        return replace(self, networks=self.networks._replace(linear=linear))
 
     def add_forces(self, memory: Remembered, x: Array, v: Array, force: Array) -> None:
         """Take the stage once."""
@@ -115,25 +109,20 @@ class Strains:
 
 @cache
 def _response(arms: int, softens: bool) -> Any:
-    """Return f(constants, numbers, memory, at, strain, rate): the stress, all internal variables advanced."""
-    linear, first, stress = linear_response(True, arms, None), ARMS + ARM_ROWS * arms, arms
-    rows = first + ROWS
+    """Return f(networks, numbers, memory, at, strain, rate): the stress, all internal variables advanced."""
+    linear = linear_response(True, arms, None)
 
     @formula
-    def response(constants: Any, numbers: Any, memory: Remembered, at: Any, strain: Any, rate: Any) -> Any:
-        found = linear(constants, numbers, memory.arms, at, strain, rate)
-        if softens:
-            size = load(constants, first + SIZE, at)
-            if size > 0.0:
-                h, d, guess = load(constants, first + STEP, at), memory.voigt[at], load(memory.arms, stress, at)
-                spring, voigt = load(constants, rows + SPRING, at), load(constants, rows + VOIGT, at)
-                stiff, soft = load(constants, rows + STIFF, at), load(constants, rows + SOFT, at)
-                start, end = load(constants, rows + START, at), load(constants, rows + END, at)
-                c, exponent = voigt + spring * h, load(constants, rows + EXPONENT, at)
-                f, flow = softened(spring * d + c * rate, c, stiff, soft, start, end, exponent, guess)
-                memory.voigt[at] = d + h * (rate - flow)
-                store(memory.arms, stress, at, f)
-                found = found + size * f
+    def response(networks: Networks, numbers: Any, memory: Remembered, at: Any, strain: Any, rate: Any) -> Any:
+        found = linear(networks.linear, numbers, memory.arms, at, strain, rate)
+        if softens and networks.size[at] > 0.0:
+            spring, voigt, stiff, soft, start, end, exponent = rows_at(networks.rows, at)
+            h, d = networks.step, memory.voigt[at]
+            c, guess = voigt + spring * h, load(memory.arms, arms, at)
+            f, flow = softened(spring * d + c * rate, c, stiff, soft, start, end, exponent, guess)
+            memory.voigt[at] = d + h * (rate - flow)
+            store(memory.arms, arms, at, f)
+            found = found + networks.size[at] * f
         return found
 
     return response
@@ -293,12 +282,9 @@ def _strains(
     element: Any, corners: Indices, rest: Array, constants: Constants, h: float, soft: SofteningConstants | None
 ) -> Strains:
     elements, arms = kernel_elements(corners, rest, constants, h), len(constants.arm_stiffness)
-    columns, softens = constants_of(elements), soft is not None
-    if soft is not None:
-        columns = np.vstack([columns, soft.size, np.full(len(rest), h), soft.rows])
-    made = element(_response(arms, softens))
-    group = ElementGroup(made, elements.corners, rest[None], columns, None, slice(0, len(corners)), arms)
-    return Strains(group, softens)
+    size, rows = (np.zeros(0), np.zeros((7, 0))) if soft is None else (soft.size, soft.rows)
+    networks = Networks(constants_of(elements), size, rows, h)
+    return Strains(element(_response(arms, soft is not None)), elements.corners, rest[None], networks, arms)
 
 
 def _per_size(constants: Constants, elements: Elements, times: int) -> Constants:

@@ -35,7 +35,7 @@ TINY = 1e-300
 
 SPRING, VOIGT, STIFF, SOFT, START, END, EXPONENT = range(7)
 """Rows of constants: k [Pa], c1, c_max and c_min [Pa s], thresholds f1 and f2 [Pa] and B [1/Pa]."""
-_rows_at = numbers_of(7)
+rows_at = numbers_of(7)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def step_of(softening: Softening, part: float) -> float:
 @formula
 def drive(soft: Softening, chunk: int, h: float, d: Any, before: Any, room: Any, first: int, at: Any) -> None:
     """Write g = k (d + ds) + c1 r of strains in rows from `first` on; without a step ds counts for nothing."""
-    spring, voigt, _, _, _, _, _ = _rows_at(soft.rows[chunk], at)
+    spring, voigt, _, _, _, _, _ = rows_at(soft.rows[chunk], at)
     moving = 1.0 if h > 0.0 else 0.0
     for s in range(d.shape[0]):
         moved = moving * (load(room.strain, first + s, at) - load(before, s, at))
@@ -136,7 +136,7 @@ def give_way(
     rest measure.
     """
     measure = load(soft.size, chunk, at)
-    spring, voigt, stiff, least, start, end, exponent = _rows_at(soft.rows[chunk], at)
+    spring, voigt, stiff, least, start, end, exponent = rows_at(soft.rows[chunk], at)
     c = voigt + spring * h
     share, slip = 1.0 / (1.0 + c / stiff), 1.0 / (c + stiff)
     yields = size > start / share
