@@ -307,10 +307,10 @@ def _soft(kind: Elements, strain: str, times: int) -> SofteningConstants | None:
 def all_shear_elements(simplices: Elements, quadrilaterals: Elements, points: Array, h: float) -> Strains:
     """Pack the corners of all cells: those of simplices, and behind them those of quadrilaterals."""
     if simplices.cells.shape[1] == 4:
-        corners, sorts = tetrahedron_corners(simplices.cells), ((simplices, 4 * STRAINS),)
+        corners, sorts = tetrahedron_corners(simplices.cells), [(simplices, 4 * STRAINS)]
     else:
         corners = np.concatenate([corner_rows(simplices.cells), corner_rows(quadrilaterals.cells)])
-        sorts = ((simplices, 3), (quadrilaterals, 4))  # type: ignore[assignment]
+        sorts = [(simplices, 3), (quadrilaterals, 4)]
     parts = [_per_size(kind.shear, kind, times) for kind, times in sorts]
     arms = max(len(part.arm_stiffness) for part in parts)
     constants = Constants(
