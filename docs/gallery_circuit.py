@@ -14,12 +14,10 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 from rheotwin.build import build_problem
-from rheotwin.particles.fixed_point.errors import account
-from rheotwin.particles.fixed_point.options import FixedPointOptions
-from rheotwin.particles.fixed_point.prepare import Prepared, prepare
+from rheotwin.particles.fixed_point.errors import account, sweep
+from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared, prepare
 from rheotwin.particles.fixed_point.ranges import analyse
 from rheotwin.particles.fixed_point.stepping import Stepping
-from rheotwin.particles.fixed_point.sweep import sweep
 from rheotwin.scene import load_scene
 
 SCENE = "fixed-point-3d"

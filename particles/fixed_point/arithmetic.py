@@ -2,23 +2,34 @@
 
 Normative table of spec fpga-fixed-point.md section 3: floor products, sums that wrap, constants with a point of their
 own (2.16-2.18). All work on integer arrays of any shape and return int64; nothing here knows units.
+
+The papers' square root is CORDIC, shifts and additions only (section 4): S is brought to m in [1/4, 1) by an even
+shift, then, hyperbolic vectoring,
+
+    (x, y) <- (x - d y 2^-k, y - d x 2^-k),  d = sign y,  k = 1, 2, 3, 4, 4, 5, .., 13, 13, ..
+
+from (m + 1/4, m - 1/4) ends at x = K sqrt(m); 1/K is applied by shifts and additions of its binary digits. The floor of
+the root is the contract of the circuit; with 20 bits or more this is at most one unit in the last place from it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import floor, frexp
+from itertools import islice
+from math import floor, frexp, prod, sqrt
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
+
 Integers = NDArray[np.integer[Any]]
-Reals = NDArray[np.float64]
 Overflow = Literal["wrap", "saturate"]
 WIDEST = 24
 """Longest word whose products of three, and their sums, are exact in 64 bits with room to spare."""
-Q = TypeVar("Q", float, Reals)
+Q = TypeVar("Q", float, Array)
 
 
 @dataclass(frozen=True)
@@ -45,15 +56,15 @@ class Format:
         """Raw form of 1."""
         return 1 << self.fraction
 
-    def raw(self, value: ArrayLike) -> NDArray[np.int64]:
+    def raw(self, value: ArrayLike) -> Indices:
         """Return floor(2^fraction x + 1/2), the raw form of states, lengths and forces; it may be out of range."""
         return round_half_up(np.asarray(value, dtype=np.float64) * self.one)
 
-    def value(self, raw: ArrayLike) -> Reals:
+    def value(self, raw: ArrayLike) -> Array:
         """Return the numbers that raw ones stand for."""
         return np.asarray(raw, dtype=np.float64) / self.one
 
-    def holds(self, raw: ArrayLike) -> NDArray[np.bool_]:
+    def holds(self, raw: ArrayLike) -> Flags:
         """Tell which raw numbers are in range."""
         whole = np.asarray(raw)
         return np.asarray((whole >= -self.highest - 1) & (whole <= self.highest))
@@ -63,7 +74,7 @@ Q16 = Format()
 """The papers' format: 7 bits before the point, 8 after it; range [-128, 128 - 2^-8]."""
 
 
-def round_half_up(value: ArrayLike) -> NDArray[np.int64]:
+def round_half_up(value: ArrayLike) -> Indices:
     """Return floor(x + 1/2): ties go up, those of negative numbers too."""
     real = np.asarray(value, dtype=np.float64)
     below = np.floor(real)
@@ -71,24 +82,24 @@ def round_half_up(value: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(below + (real - below >= 0.5), dtype=np.int64)
 
 
-def wrap(x: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+def wrap(x: ArrayLike, form: Format = Q16) -> Indices:
     """Return ((x + 2^(word-1)) mod 2^word) - 2^(word-1)."""
     half = 1 << (form.word - 1)
     return np.asarray(((np.asarray(x, dtype=np.int64) + half) & (2 * half - 1)) - half)
 
 
-def saturate(x: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+def saturate(x: ArrayLike, form: Format = Q16) -> Indices:
     """Return the nearest number in range."""
     return np.clip(np.asarray(x, dtype=np.int64), -form.highest - 1, form.highest)
 
 
-def product(a: ArrayLike, b: ArrayLike, form: Format = Q16, rounding: bool = False) -> NDArray[np.int64]:
+def product(a: ArrayLike, b: ArrayLike, form: Format = Q16, rounding: bool = False) -> Indices:
     """Return floor(a b / 2^fraction), with 1/2 added before when rounding, in full length."""
     exact = np.asarray(a, dtype=np.int64) * np.asarray(b, dtype=np.int64)
     return np.asarray((exact + half_unit(form.fraction, rounding)) >> form.fraction)
 
 
-def floor_mul(a: ArrayLike, b: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+def floor_mul(a: ArrayLike, b: ArrayLike, form: Format = Q16) -> Indices:
     """Return wrap(floor(a b / 2^fraction))."""
     return wrap(product(a, b, form), form)
 
@@ -98,7 +109,7 @@ def half_unit(w: int, rounding: bool) -> int:
     return (1 << w) >> 1 if rounding else 0
 
 
-def cmul(constant: ArrayLike, w: int, b: ArrayLike, rounding: bool) -> NDArray[np.int64]:
+def cmul(constant: ArrayLike, w: int, b: ArrayLike, rounding: bool) -> Indices:
     """Return the product with a constant whose point is at w: (C b) >> w, or (C b + 2^(w-1)) >> w when rounding.
 
     The result is in full length: sums of products are wrapped once.
@@ -107,18 +118,18 @@ def cmul(constant: ArrayLike, w: int, b: ArrayLike, rounding: bool) -> NDArray[n
     return np.asarray((exact + half_unit(w, rounding)) >> w)
 
 
-def full_dot3(a: ArrayLike, b: ArrayLike, form: Format = Q16, rounding: bool = False) -> NDArray[np.int64]:
+def full_dot3(a: ArrayLike, b: ArrayLike, form: Format = Q16, rounding: bool = False) -> Indices:
     """Return floor(sum_3 a b / 2^fraction) over the last axis in full length: one shift of the exact sum."""
     exact = (np.asarray(a, dtype=np.int64) * np.asarray(b, dtype=np.int64)).sum(axis=-1)
     return np.asarray((exact + half_unit(form.fraction, rounding)) >> form.fraction)
 
 
-def dot3(a: ArrayLike, b: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+def dot3(a: ArrayLike, b: ArrayLike, form: Format = Q16) -> Indices:
     """Return the wrapped dot product over the last axis."""
     return wrap(full_dot3(a, b, form), form)
 
 
-def isqrt(square: ArrayLike) -> NDArray[np.int64]:
+def isqrt(square: ArrayLike) -> Indices:
     """Return floor(sqrt(S)) for 0 <= S < 2^52.
 
     The double root is within half a unit of its last place, and squares below 2^52 are that exact: the root of n^2 - 1
@@ -127,7 +138,7 @@ def isqrt(square: ArrayLike) -> NDArray[np.int64]:
     return np.floor(np.sqrt(np.asarray(square, dtype=np.float64))).astype(np.int64)
 
 
-def recip(length: ArrayLike, form: Format = Q16) -> NDArray[np.int64]:
+def recip(length: ArrayLike, form: Format = Q16) -> Indices:
     """Return floor(2^(2 fraction)/l), at most the highest number, which is also that of l = 0."""
     whole = np.asarray(length, dtype=np.int64)
     quotient = np.minimum((1 << (2 * form.fraction)) // np.maximum(whole, 1), form.highest)
@@ -147,3 +158,48 @@ def point_position(c: float, form: Format = Q16) -> int:
     if c == 0.0:
         return form.word
     return min(form.word, form.word - 1 - frexp(abs(c))[1])
+
+
+BITS = 24
+"""Bits after the point inside; below 20 the root is off by several units."""
+ITERATIONS = 16
+SQUARE_BITS = 32
+"""Width of S: sums of three squares of 16 bits."""
+
+
+def shifts(count: int) -> tuple[int, ...]:
+    """Return the first `count` shifts; those of 4, 13, 40, .. are taken twice, without which it would not converge."""
+
+    def endless() -> Iterator[int]:
+        repeated = 4
+        for k in range(1, SQUARE_BITS):
+            yield k
+            if k == repeated:
+                yield k
+                repeated = 3 * k + 1
+
+    return tuple(islice(endless(), count))
+
+
+def inverse_gain(bits: int, iterations: int) -> int:
+    """Return 1/K in units of 2^-bits, K the product of sqrt(1 - 4^-k): what shifts and additions multiply with."""
+    gain: float = prod(sqrt(1.0 - 4.0**-k) for k in shifts(iterations))
+    return round(2.0**bits / gain)
+
+
+def cordic_root(square: ArrayLike, bits: int = BITS, iterations: int = ITERATIONS) -> Indices:
+    """Return the root of 0 <= S < 2^32, within one unit of its floor for 20 bits or more."""
+    whole = np.asarray(square, dtype=np.int64)
+    # Half the shift: S 4^n is in [2^30, 2^32), so that m = S 4^n / 2^32 is in [1/4, 1).
+    half = (SQUARE_BITS - np.frexp(np.maximum(whole, 1).astype(np.float64))[1]) >> 1
+    m = (whole << (2 * half)) << bits >> SQUARE_BITS
+    quarter = 1 << (bits - 2)
+    x, y = m + quarter, m - quarter
+    for k in shifts(iterations):
+        step_x, step_y = y >> k, x >> k
+        down = y >= 0
+        x, y = np.where(down, x - step_x, x + step_x), np.where(down, y - step_y, y + step_y)
+    gain = inverse_gain(bits, iterations)
+    root = sum((x << digit for digit in range(gain.bit_length()) if gain >> digit & 1), start=np.zeros_like(x)) >> bits
+    # sqrt(S) = sqrt(m) 2^(16 - n)
+    return np.asarray(np.where(whole > 0, (root << (SQUARE_BITS // 2) >> bits) >> half, 0))

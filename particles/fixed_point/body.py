@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.arrays import Array, Indices, Integers
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.arithmetic import Q16, Format
 from rheotwin.particles.fixed_point.parameters import Units
-
-Words = NDArray[np.int32]
-Indices = NDArray[np.int64]
 
 DIRECTIONS = np.array(
     [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [-1, 1, 0], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]]
@@ -31,15 +29,15 @@ class CircuitBody(NamedTuple):
     `force` is the external force; `sum_start` and `sum_end` are the two force memories, zero between steps.
     """
 
-    start: Words
-    end: Words
-    rest: Words
-    lam: Words
-    position: Words
-    velocity: Words
-    force: Words
-    sum_start: Words
-    sum_end: Words
+    start: Integers
+    end: Integers
+    rest: Integers
+    lam: Integers
+    position: Integers
+    velocity: Integers
+    force: Integers
+    sum_start: Integers
+    sum_end: Integers
 
     def copy(self) -> CircuitBody:
         """Return a body with memories of its own; topology is shared."""
@@ -68,7 +66,7 @@ def circuit_body(
     if lengths is None:
         lengths = np.linalg.norm(places[second] - places[first], axis=1)
 
-    def words(name: str, values: ArrayLike, unit: float, shape: tuple[int, ...]) -> Words:
+    def words(name: str, values: ArrayLike, unit: float, shape: tuple[int, ...]) -> Integers:
         raw = form.raw(np.broadcast_to(np.asarray(values, dtype=np.float64) / unit, shape))
         _check_range(name, raw, form)
         return np.ascontiguousarray(raw, dtype=np.int32)
@@ -103,7 +101,7 @@ def _check_range(name: str, raw: NDArray[Any], form: Format) -> None:
         )
 
 
-def grid_points(shape: tuple[int, int, int], spacing: float, origin: ArrayLike | None = None) -> NDArray[np.float64]:
+def grid_points(shape: tuple[int, int, int], spacing: float, origin: ArrayLike | None = None) -> Array:
     """Return the points (n_m, 3) [m] of a grid, number (k ny + j) nx + i; centred on zero unless an origin is given."""
     box = _grid_indices(shape)
     middle = (np.array(shape) - 1) / 2.0

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Indices
 from rheotwin.particles.fixed_point.arithmetic import (
     cmul,
+    cordic_root,
     full_dot3,
     isqrt,
     product,
@@ -20,11 +22,9 @@ from rheotwin.particles.fixed_point.arithmetic import (
     wrap,
 )
 from rheotwin.particles.fixed_point.body import CircuitBody
-from rheotwin.particles.fixed_point.cordic import cordic_root
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
 
 Integers = NDArray[Any]
-Full = NDArray[np.int64]
 
 OPERATORS = ("ld", "lvd", "f", "F_sum", "x", "v", "xr", "lambda")
 """Classes of operators whose overflows are counted; `xr` are both differences, `f` is F = f e too.
@@ -36,29 +36,29 @@ Sums of forces are counted where what they add up to leaves the range: sums on t
 class Tem(NamedTuple):
     """What each circuit of the truss element module puts out, raw: vectors (..., 3) and numbers (...)."""
 
-    xr: Full
-    vr: Full
-    square: Full
-    length: Full
-    inverse: Full
-    direction: Full
-    rate: Full
-    voigt_rate: Full
-    force: Full
-    forces: Full
-    lam: Full
+    xr: Indices
+    vr: Indices
+    square: Indices
+    length: Indices
+    inverse: Indices
+    direction: Indices
+    rate: Indices
+    voigt_rate: Indices
+    force: Indices
+    forces: Indices
+    lam: Indices
 
 
 class Mpm(NamedTuple):
     """What the mass module puts out, raw (..., 3)."""
 
-    total: Full
-    acceleration: Full
-    velocity: Full
-    position: Full
+    total: Indices
+    acceleration: Indices
+    velocity: Indices
+    position: Indices
 
 
-def no_overflows() -> Full:
+def no_overflows() -> Indices:
     """Return counters of overflow, one for each of OPERATORS, all zero."""
     return np.zeros(len(OPERATORS), dtype=np.int64)
 
@@ -66,18 +66,18 @@ def no_overflows() -> Full:
 class _Fit:
     """Brings results back into range as the constants say, and counts those that were not."""
 
-    def __init__(self, constants: CircuitConstants, counters: Full | None) -> None:
+    def __init__(self, constants: CircuitConstants, counters: Indices | None) -> None:
         self.form, self.counters = constants.form, counters
         self.bring = saturate if constants.overflow == "saturate" else wrap
 
-    def __call__(self, exact: Integers, operator: str) -> Full:
+    def __call__(self, exact: Integers, operator: str) -> Indices:
         fitted = self.bring(exact, self.form)
         if self.counters is not None:
             self.counters[OPERATORS.index(operator)] += np.count_nonzero(fitted != exact)
         return fitted
 
 
-def _wide(*arrays: Integers) -> list[Full]:
+def _wide(*arrays: Integers) -> list[Indices]:
     return [np.asarray(array, dtype=np.int64) for array in arrays]
 
 
@@ -88,7 +88,7 @@ def tem(
     v_j: Integers,
     lam: Integers,
     constants: CircuitConstants,
-    counters: Full | None = None,
+    counters: Indices | None = None,
 ) -> Tem:
     """Return circuits 1-9 for edges from points i to j; `lam` is lv - L, forces (..., 3) push the end along e."""
     fit, form, rounding = _Fit(constants, counters), constants.form, constants.tem_round
@@ -115,7 +115,7 @@ def mpm(
     sum_start: Integers,
     sum_end: Integers,
     constants: CircuitConstants,
-    counters: Full | None = None,
+    counters: Indices | None = None,
 ) -> Mpm:
     """Return one Euler step of points (..., 3): v' from the sums of forces, x' from the old velocity."""
     fit, rounding = _Fit(constants, counters), constants.euler_round
@@ -128,14 +128,14 @@ def mpm(
     return Mpm(total, acceleration, velocity, position)
 
 
-def _summed(points: Integers, forces: Full, count: int) -> Full:
+def _summed(points: Integers, forces: Indices, count: int) -> Indices:
     """Sum forces (n_e, 3) over the edges of each point; exact, since sums of doubles below 2^53 are."""
     columns = [np.bincount(points, weights=column, minlength=count) for column in forces.T]
     return np.stack(columns, axis=-1).astype(np.int64)
 
 
 def add_edge_forces(
-    body: CircuitBody, constants: CircuitConstants, counters: Full | None = None, edges: Any = slice(None)
+    body: CircuitBody, constants: CircuitConstants, counters: Indices | None = None, edges: Any = slice(None)
 ) -> None:
     """Run the truss element module over some edges: advance their lambda, add to the two force memories.
 
@@ -158,7 +158,7 @@ def add_edge_forces(
     body.sum_end[:] += _summed(end, found.forces, count).astype(np.int32)
 
 
-def move_points(body: CircuitBody, constants: CircuitConstants, counters: Full | None = None) -> None:
+def move_points(body: CircuitBody, constants: CircuitConstants, counters: Indices | None = None) -> None:
     """Run the mass module over all points and clear the force memories."""
     moved = mpm(body.position, body.velocity, body.force, body.sum_start, body.sum_end, constants, counters)
     body.velocity[:], body.position[:] = moved.velocity, moved.position
@@ -166,7 +166,7 @@ def move_points(body: CircuitBody, constants: CircuitConstants, counters: Full |
     body.sum_end[:] = 0
 
 
-def step(body: CircuitBody, constants: CircuitConstants, counters: Full | None = None) -> None:
+def step(body: CircuitBody, constants: CircuitConstants, counters: Indices | None = None) -> None:
     """Take one step: all edges, then all points."""
     add_edge_forces(body, constants, counters)
     move_points(body, constants, counters)

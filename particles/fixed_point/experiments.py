@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.particles.fixed_point.arithmetic import Q16
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import mpm
@@ -20,8 +20,6 @@ from rheotwin.particles.fixed_point.parameters import (
     Units,
     circuit_constants,
 )
-
-Array = NDArray[np.float64]
 
 OBJECT_SHAPE = (9, 9, 9)
 OBJECT_SPACING = 10.0
@@ -61,7 +59,7 @@ def pulled_object(
 class PulledEdge(NamedTuple):
     """Lengths (steps,) before each step: of the fixed-point mass module in raw words, and in double precision."""
 
-    fixed: NDArray[np.int64]
+    fixed: Indices
     exact: Array
 
     @property

@@ -8,44 +8,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rheotwin.arrays import Indices, Integers
 from rheotwin.kernels.boxes import find_layout, padded, runs_of
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.layouts import ROW
+from rheotwin.kernels.layouts import ROW, in_batches, in_runs
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import aligned, spread
 from rheotwin.particles.fixed_point.arithmetic import half_unit
-from rheotwin.particles.fixed_point.batch_words import add_word_batches
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import no_overflows, step
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, Raw
-from rheotwin.particles.fixed_point.run_words import add_word_runs, move_words
-from rheotwin.particles.fixed_point.word_lanes import COUNT, TABLE, fits_lanes
-
-Words = NDArray[np.int32]
-Counters = NDArray[np.int64]
-Indices = NDArray[np.int64]
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.words import COUNT, TABLE, fits_lanes, move_words, word_edge
 
 LONGEST_RUN = 1 << 20
 """Points in a block of runs: memory of a circuit is small, so blocks bring nothing."""
 
 
-class EdgeWords(NamedTuple):
-    """Edges in lanes: lambda, a bit per lane that is an edge, and A, B, C2 where they differ (else empty)."""
-
-    lam: Words
-    active: NDArray[np.uint16]
-    A: Words
-    B: Words
-    C2: Words
-
-
-def scalar_table(constants: CircuitConstants) -> Words:
+def scalar_table(constants: CircuitConstants) -> Integers:
     """Return the scalars of the circuit in the order of TABLE; constants that differ are zero there."""
     form, named = constants.form, {name: getattr(constants, name) for name in ("A", "B", "C2", "H", "Minv")}
     rounds = dict.fromkeys(("A", "B", "C2"), constants.tem_round) | dict.fromkeys(("H", "Minv"), constants.euler_round)
@@ -63,23 +48,18 @@ def scalar_table(constants: CircuitConstants) -> Words:
 
 
 @compiled
-def begin_sums(external: Words, force: Words) -> None:
+def begin_sums(external: Integers, force: Integers) -> None:
     """Put the external forces where sums are made."""
     for k in range(force.size):
         force[k] = external[k]
-
-
-@compiled
-def move(motion: Words, force: Words, minv: Words, table: Words, counters: Counters, own: int) -> None:
-    """Move all points by the sums of forces."""
-    move_words(motion, force, minv, table, counters, force.size, own)
 
 
 @dataclass(frozen=True)
 class Lodging:
     """Where a body lives in a kernel: words (n_m, 3) of its vectors among `words`, lanes (n_e,) of its edges.
 
-    `edges`: runs (R, 4) of a grid, or ends (2 lanes,) of the edges of any body.
+    `edges`: runs (R, 4) of a grid, or ends (lanes, 2) of the edges of any body, padded with edges from point 0 to
+    itself, which give no force.
     """
 
     words: Indices
@@ -91,7 +71,7 @@ class Lodging:
     @property
     def structured(self) -> bool:
         """Whether edges are runs without indices."""
-        return self.edges.ndim == 2
+        return self.edges.shape[1] == 4
 
 
 def lodge(body: CircuitBody, points: ArrayLike | None = None) -> Lodging:
@@ -109,7 +89,7 @@ def lodge(body: CircuitBody, points: ArrayLike | None = None) -> Lodging:
     ends, lane = np.zeros((lanes, 2), dtype=np.int32), np.empty(len(edges), dtype=np.int64)
     ends[: len(edges)], lane[order] = edges[order], np.arange(len(edges))
     words = ROW * np.arange(count)[:, None] + np.arange(3)
-    return Lodging(words, int(padded(ROW * count)), lane, lanes, ends.reshape(-1))
+    return Lodging(words, int(padded(ROW * count)), lane, lanes, ends)
 
 
 class FastCircuit:
@@ -120,18 +100,12 @@ class FastCircuit:
             raise ValueError("the fast circuit has words of at most 16 bits, floor roots and sums that wrap")
         self.lodging = there = lodge(body, points)
         self.counters = no_overflows()
-        own = any(not isinstance(part.raw, int) for part in (constants.A, constants.B, constants.C2))
-        self._form = own, bool(constants.tem_round)
-        active = np.zeros(there.lanes, dtype=np.uint8)
-        active[there.lane] = 1
-
-        def column(raw: Raw) -> Words:
-            return self._in_lanes(np.broadcast_to(raw, body.start.shape)) if own else aligned(0, np.int32)
-
-        columns = (column(part.raw) for part in (constants.A, constants.B, constants.C2))
-        self._edges = EdgeWords(
-            aligned(there.lanes, np.int32), np.packbits(active, bitorder="little").view(np.uint16).copy(), *columns
-        )
+        parts = (constants.A, constants.B, constants.C2)
+        self._own = any(not isinstance(part.raw, int) for part in parts)
+        rows = [np.broadcast_to(part.raw, body.start.shape) for part in parts if self._own]
+        self._rounds = bool(constants.tem_round)
+        self._numbers = spread(np.stack([np.ones_like(body.start), *rows]), there.lane, there.lanes, np.int32)
+        self._lam = aligned((1, there.lanes), np.int32)
         self.motion, self._force, self.external = (aligned(n * there.size, np.int32) for n in (2, 1, 1))
         self._own_mass = int(not isinstance(constants.Minv.raw, int))
         self._minv = aligned(there.size if self._own_mass else COUNT, np.int32)
@@ -139,21 +113,17 @@ class FastCircuit:
         self._table = scalar_table(constants)
         self.load(body)
 
-    def _in_lanes(self, values: NDArray[Any]) -> Words:
-        found: Words = spread(np.atleast_2d(values), self.lodging.lane, self.lodging.lanes, np.int32).reshape(-1)
-        return found
-
     def load(self, body: CircuitBody) -> None:
         """Take over the state and the external forces of a body of the same topology."""
         there = self.lodging
-        self._edges.lam[there.lane] = body.lam
+        self._lam[0, there.lane] = body.lam
         self.motion[there.words], self.motion[there.size + there.words] = body.position, body.velocity
         self.external[there.words] = body.force
 
     def store(self, body: CircuitBody) -> None:
         """Put the state into a body; between steps its force memories are empty."""
         there = self.lodging
-        body.lam[:] = self._edges.lam[there.lane]
+        body.lam[:] = self._lam[0, there.lane]
         body.position[:], body.velocity[:] = self.motion[there.words], self.motion[there.size + there.words]
         body.sum_start[:] = 0
         body.sum_end[:] = 0
@@ -161,13 +131,16 @@ class FastCircuit:
     @cached_property
     def _program(self) -> Program:
         """One step: sums of forces, edge by edge, then all points."""
-        add = add_word_runs if self.lodging.structured else add_word_batches
-        words = (self.lodging.edges, self.motion, self._force, self._edges, self._table, self.counters)
-        moved = (self.motion, self._force, self._minv, self._table, self.counters, self._own_mass)
+        grid, rows = self.lodging.structured, (3, -1) if self.lodging.structured else (-1, ROW)
+        x, v, force = (words.reshape(rows) for words in (*np.split(self.motion, 2), self._force))
+        edge = word_edge(self._own, self._rounds, grid)
+        add = in_runs(edge, 2, COUNT, len(TABLE)) if grid else in_batches(edge, 2, len(TABLE), COUNT)
+        words = (self.lodging.edges, x, v, force, self._numbers, self._table, self._lam, self.counters)
+        moved = (self.motion.reshape(2, -1), self._force.reshape(1, -1), self._minv.reshape(1, -1), self._table)
         stages = [
             Stage(begin_sums, (self.external, self._force)),
-            Stage(add(*self._form), words),
-            Stage(move, moved),
+            Stage(add, words),
+            Stage(move_words, (*moved, self.counters, self._own_mass)),
         ]
         return Program(stages, 1.0, Clock())
 
@@ -185,7 +158,7 @@ def advance(
     body: CircuitBody,
     constants: CircuitConstants,
     steps: int,
-    counters: Counters | None = None,
+    counters: Indices | None = None,
     points: ArrayLike | None = None,
 ) -> None:
     """Take steps of a body in place, fast where it can be; `points` (n_m, 3) [m] at rest tell a grid."""

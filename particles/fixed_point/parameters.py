@@ -10,15 +10,22 @@ from math import frexp, isfinite
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.fixed_point.arithmetic import Q16, Format, Overflow, point_position, quantise_constant
-from rheotwin.particles.fixed_point.cordic import SQUARE_BITS
+from rheotwin.particles.fixed_point.arithmetic import (
+    Q16,
+    SQUARE_BITS,
+    Format,
+    Overflow,
+    point_position,
+    quantise_constant,
+)
 
 StepPoint = Literal["plain8", "printed", "eq218"]
 SquareRoot = Literal["floor", "cordic"]
-Raw = int | NDArray[np.int64]
+Raw = int | Indices
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ class Constant:
     w: int
 
     @property
-    def value(self) -> NDArray[np.float64]:
+    def value(self) -> Array:
         """The number that is multiplied with."""
         return np.asarray(self.raw, dtype=np.float64) / 2.0**self.w
 
@@ -134,7 +141,7 @@ def step_constant(step: float, how: StepPoint = "eq218", form: Format = Q16) -> 
     return constant
 
 
-def _fitting(name: str, values: NDArray[np.float64], w: int, form: Format, remedy: str) -> Constant:
+def _fitting(name: str, values: Array, w: int, form: Format, remedy: str) -> Constant:
     """Quantise by floor and refuse what does not fit, naming the point that would do."""
     if not np.all(np.isfinite(values)):
         raise RheotwinError(f"constant {name} of the circuit is not finite; check the law, the mass and the units")
@@ -186,7 +193,7 @@ def circuit_constants(
     if np.any(~(weight > 0.0)):
         raise RheotwinError("masses of the circuit's points must be positive; infinite ones hold a point")
 
-    def placed(name: str, values: NDArray[np.float64], optimal: bool, remedy: str) -> Constant:
+    def placed(name: str, values: Array, optimal: bool, remedy: str) -> Constant:
         largest = float(np.abs(values).max(initial=0.0))
         return _fitting(name, values, point_position(largest, form) if optimal else form.fraction, form, remedy)
 

@@ -1,19 +1,195 @@
-"""From a problem and options to words in memories: step, units, constants, body, and what is to be said beforehand."""
+"""From a problem and options to words in memories: step, units, constants, body, host, and what is to be said before.
+
+The host is the computer beside the circuit, which itself knows one constant force per point. Gravity and constant loads
+are written once; loads over time and motions of supports once a step, as the papers' host does through the second port
+of its RAMs. A held component has 1/m = 0 in the mass module, so it keeps the velocity it was given.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal, NamedTuple
 
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from rheotwin.arrays import Array, Indices, Integers
+from rheotwin.constraints.packed import table_value
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.fixed_point.arithmetic import Format
+from rheotwin.kernels.compiled import compiled
+from rheotwin.particles.boundary import Held, Loads, apply_loads
+from rheotwin.particles.element_match import Method
+from rheotwin.particles.fixed_point.arithmetic import WIDEST, Format
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body
-from rheotwin.particles.fixed_point.host import Host, make_host, write_first
 from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel, build_model, choose_step
-from rheotwin.particles.fixed_point.options import FixedPointOptions
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units, circuit_constants
 from rheotwin.particles.fixed_point.ranges import Ranges, analyse, remarks, suggest_units
 from rheotwin.problem import Problem
+
+
+class FixedPointOptions(BaseModel):
+    """Options of the fixed-point solver; units left out are chosen from the range of the scene."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: float | None = Field(
+        default=None, gt=0.0, description="step [s]; default: `safety` times the stable step of explicit Euler"
+    )
+    safety: float = Field(default=0.5, gt=0.0, le=1.0, description="share of the stable step used by default")
+    match: Method = Field(
+        default="element", description="springs from the law, as for `truss`; `edge`: the law's numbers are each edge's"
+    )
+    word: int = Field(default=16, ge=8, le=WIDEST, description="bits of a word; the papers' circuit has 16")
+    fraction: int = Field(default=8, ge=2, le=WIDEST - 2, description="bits after the point; the papers' circuit has 8")
+    time_unit: float | None = Field(
+        default=None, gt=0.0, allow_inf_nan=False, description="one circuit unit of time [s], the papers' r"
+    )
+    length_unit: float | None = Field(
+        default=None, gt=0.0, allow_inf_nan=False, description="one circuit unit of length [m]; the papers have 1"
+    )
+    mass_unit: float | None = Field(
+        default=None, gt=0.0, allow_inf_nan=False, description="one circuit unit of mass [kg]; the papers have 1"
+    )
+    analyse: bool = Field(
+        default=True,
+        description="run the scene in double precision first: chooses units, warns about ranges and the dead band",
+    )
+    h_const: Literal["eq218", "printed", "plain8"] = Field(
+        default="eq218",
+        description="bits of the step constant: `eq218` all there are, `printed` one less, `plain8` those of the word",
+    )
+    tem_wmod: bool = Field(default=True, description="give A, B and C2 the best point of their own")
+    tem_round: bool = Field(default=False, description="round products of constants in the element module")
+    euler_round: bool = Field(default=True, description="round products with the step and 1/m; truncation drifts")
+    sqrt: Literal["floor", "cordic"] = Field(
+        default="floor", description="square root: `floor` exact, `cordic` as in the papers, at most one digit off"
+    )
+    overflow: Literal["wrap", "saturate"] = Field(
+        default="wrap", description="what a word does that overflows; `saturate` makes sums depend on their order"
+    )
+    series_time: float = Field(
+        default=10.0,
+        gt=0.0,
+        allow_inf_nan=False,
+        description="flow of the series dashpot that a voigt edge needs here, as relaxation time over the duration",
+    )
+
+
+class Host(NamedTuple):
+    """What is written and in which units: rest (N, 3) [m], weight (N, 3) [N], raw words per metre, m/s and newton.
+
+    Words beyond `highest` are held there and counted in `clipped`.
+    """
+
+    held: Held
+    loads: Loads
+    rest: Array
+    weight: Array
+    words_per_metre: float
+    words_per_speed: float
+    words_per_newton: float
+    highest: int
+    external: Array
+    left: Array
+    clipped: Indices
+
+
+def make_host(model: CircuitModel, units: Units, form: Format) -> Host:
+    """Return the host of a problem in circuit units."""
+    return Host(
+        held=model.held,
+        loads=model.loads,
+        rest=model.points,
+        weight=model.weight,
+        words_per_metre=form.one / units.length,
+        words_per_speed=form.one / units.velocity,
+        words_per_newton=form.one / units.force,
+        highest=form.highest,
+        external=np.empty_like(model.points),
+        left=np.empty(3),
+        clipped=np.zeros(1, dtype=np.int64),
+    )
+
+
+def writes_every_step(model: CircuitModel) -> bool:
+    """Tell whether the host has anything to do after the first step."""
+    return model.moves_supports or any(np.ptp(load.factor.values) > 0.0 for load in model.problem.loads)
+
+
+@compiled
+def _word(value: float, host: Host) -> int:
+    """Round half up, and stay in range."""
+    raw = np.floor(value + 0.5)
+    if raw > host.highest:
+        host.clipped[0] += 1
+        return host.highest
+    if raw < -host.highest - 1:
+        host.clipped[0] += 1
+        return -host.highest - 1
+    return int(raw)
+
+
+class Memories(NamedTuple):
+    """Where the words of position, velocity and force of every point lie: places (N, 3) in each flat array."""
+
+    places: Indices
+    position: Integers
+    velocity: Integers
+    force: Integers
+
+
+def memories_of(body: CircuitBody) -> Memories:
+    """Return the memories of a body itself."""
+    places = np.arange(body.position.size).reshape(body.position.shape)
+    return Memories(places, body.position.reshape(-1), body.velocity.reshape(-1), body.force.reshape(-1))
+
+
+@compiled
+def write_before(host: Host, there: Memories, time: float, h: float) -> None:
+    """Write the forces at `time` [s] and the velocities that take held components to where they belong after `h`."""
+    for node in range(host.external.shape[0]):
+        for c in range(3):
+            host.external[node, c] = host.weight[node, c]
+    apply_loads(host.loads, time, host.external)
+    for node in range(there.places.shape[0]):
+        for c in range(3):
+            there.force[there.places[node, c]] = _word(host.external[node, c] * host.words_per_newton, host)
+    held, target, current = host.held, host.held.tables.current, -1
+    for k in range(held.node.shape[0]):
+        node, c = held.node[k], held.component[k]
+        if held.motion[k] != current:
+            current = held.motion[k]
+            table_value(held.tables, current, time, host.left)
+            table_value(held.tables, current, time + h, target)
+        # From the motion itself: a difference of words would be as coarse as one of them over a step.
+        there.velocity[there.places[node, c]] = _word((target[c] - host.left[c]) / h * host.words_per_speed, host)
+
+
+@compiled
+def write_after(host: Host, there: Memories, time: float) -> None:
+    """Put held components where their motion is at `time` [s], to the word."""
+    held, target, current = host.held, host.held.tables.current, -1
+    for k in range(held.node.shape[0]):
+        node, c = held.node[k], held.component[k]
+        if held.motion[k] != current:
+            current = held.motion[k]
+            table_value(held.tables, current, time, target)
+        goal = (host.rest[node, c] + target[c]) * host.words_per_metre
+        there.position[there.places[node, c]] = _word(goal, host)
+
+
+def write_first(host: Host, body: CircuitBody, h: float) -> None:
+    """Write what holds for the first step, and refuse what does not fit."""
+    host.clipped[0] = 0
+    write_before(host, memories_of(body), 0.0, h)
+    body.velocity[:] = 0
+    if host.clipped[0]:
+        raise RheotwinError(
+            f"{OPTIONS}: a load or the first step of a support does not fit the words of the circuit (largest force "
+            f"{np.abs(host.external).max():.4g} N, words end at {host.highest / host.words_per_newton:.4g} N); take a "
+            "larger mass_unit, length_unit or smaller time_unit"
+        )
 
 
 @dataclass(frozen=True)

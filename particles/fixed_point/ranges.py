@@ -17,15 +17,20 @@ from dataclasses import dataclass, field
 from math import floor, log10
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.arithmetic import Format
-from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel
+from rheotwin.particles.fixed_point.model import (
+    OPTIONS,
+    SIGNALS,
+    CircuitModel,
+    FloatBody,
+    float_body,
+    float_parts,
+    run_reference,
+)
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units
-from rheotwin.particles.fixed_point.reference import SIGNALS, FloatBody, float_body, float_parts, run_reference
-
-Array = NDArray[np.float64]
 
 MARGIN = 0.8
 """Share of the range that the peaks of the float form may take: the circuit's own errors come on top."""

@@ -1,17 +1,17 @@
-"""Everything there is to say about a scene on the circuit: words, cycles, memory, gates, errors, as plain values."""
+"""Everything there is to say about a scene on the circuit: words, cycles, memory, gates, errors, as values and text."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from rheotwin.particles.fixed_point.errors import Account, OperationError, account, operation_errors
-from rheotwin.particles.fixed_point.hazards import BUBBLE, LATENCY, hazard_free_order, hazards
 from rheotwin.particles.fixed_point.model import CircuitModel
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
-from rheotwin.particles.fixed_point.partition import Partition, partition
+from rheotwin.particles.fixed_point.partition import BUBBLE, LATENCY, Partition, hazard_free_order, hazards, partition
 from rheotwin.particles.fixed_point.prepare import Prepared
 from rheotwin.particles.fixed_point.ranges import suggest_units
 from rheotwin.particles.fixed_point.stepping import Stepping
@@ -104,3 +104,112 @@ def error_account(prepared: Prepared, samples: int) -> tuple[Account, list[Opera
     halfway.take(round(prepared.model.problem.scene.duration / float(prepared.step)) // 2)
     operations = operation_errors(halfway.body, prepared.constants, prepared.model, float(prepared.step))
     return account(prepared, samples), operations
+
+
+About = Mapping[str, Any]
+
+
+def report_text(about: About) -> str:
+    """Return all parts of the report, a paragraph each."""
+    parts = [
+        f"{about['title']}: {about['points']} points, {about['edges']} edges",
+        _words(about["words"]),
+        _timing(about["timing"], about["chip_block_rams"]),
+        _resources(about["resources"]),
+        _errors(about["errors"]),
+    ]
+    if "sweep" in about:
+        parts.append(_sweep(about["sweep"]))
+    if "verilog" in about:
+        parts.append("Verilog: " + ", ".join(about["verilog"]))
+    return "\n\n".join(parts)
+
+
+def _words(words: About) -> str:
+    lines = [
+        f"words      {words['word']} bits, {words['fraction']} after the point; units {words['time_unit_s']:g} s, "
+        f"{words['length_unit_m']:g} m, {words['mass_unit_kg']:g} kg",
+        f"step       {words['step_s']:.6g} s, in the circuit {words['circuit_step_s']:.6g} s",
+    ]
+    if "range_used" in words:
+        used = ", ".join(f"{name} {100 * share:.3g}" for name, share in words["range_used"].items())
+        best = words["suggested_units"]
+        lines.append(f"range used {used} %")
+        lines.append(
+            f"suggested  time_unit = {best['time_unit_s']:g}, length_unit = {best['length_unit_m']:g}, "
+            f"mass_unit = {best['mass_unit_kg']:g}"
+        )
+    return "\n".join(lines + [f"warning    {remark}" for remark in words["remarks"]])
+
+
+def _timing(timing: About, chip: int) -> str:
+    lines = [
+        f"cycles     {timing['cycles']:g} a step, {1e3 * timing['step_s']:.4g} ms, {timing['rate_hz']:,.0f} Hz with "
+        f"{timing['modules']} module(s) at {timing['clock_hz'] / 1e6:g} MHz",
+    ]
+    if timing["modules"] > 1:
+        lines.append(
+            f"slowest    {timing['slowest_module_cycles']} a step, {1e3 * timing['slowest_module_step_s']:.4g} ms, "
+            f"{timing['slowest_module_rate_hz']:,.0f} Hz; {timing['edges_between_modules']} edges between modules"
+        )
+    lines.append(f"memory     {timing['block_rams']} of {chip} BlockRAMs, {timing['ram_bytes_per_s'] / 1e9:.2f} GB/s")
+    if timing["empty_slots"]:
+        lines.append(
+            f"order      {timing['empty_slots']} empty slots more, so that no sum is read within "
+            f"{timing['accumulator_latency']} cycles of its change"
+        )
+    return "\n".join(lines)
+
+
+def _resources(resources: About) -> str:
+    if "missing" in resources:
+        return f"gates      {resources['missing']}"
+    lines = [f"gates      {resources['family']}, element module of {resources['depth']} stages"]
+    lines += [
+        f"  {part['name']:8s} {part['multipliers']} multipliers, {part['flip_flops']} flip-flops, "
+        f"{part['luts']} look-up tables, {part['block_rams']} BlockRAMs"
+        for part in resources["parts"]
+    ]
+    return "\n".join(lines)
+
+
+def _errors(errors: About) -> str:
+    lines = ["error      against the same rule in double precision"]
+    lines.append(f"  {'time':>10s} {'mean, % of width':>17s} {'worst [m]':>11s} {'mean travel [m]':>16s}")
+    columns = ("times_s", "mean_error_of_width", "worst_error_m", "mean_travel_m")
+    for time, mean, worst, travel in zip(*(errors[name] for name in columns), strict=True):
+        lines.append(f"  {time:>8.4g} s {100 * mean:>17.4g} {worst:>11.3g} {travel:>16.3g}")
+    lines.append("halfway    rounding of each operation in units of the last place; accumulated: against the law")
+    lines.append(f"  {'':20s} {'rms':>8s} {'mean':>8s} {'worst':>8s} {'accumulated':>12s}")
+    for item in errors["operations"]:
+        name = f"{item['module']} {item['circuit']} {item['operation']}"
+        lines.append(
+            f"  {name:20s} {item['rms']:>8.3f} {item['mean']:>8.3f} {item['worst']:>8.3f} "
+            f"{100 * item['accumulated']:>10.3g} %"
+        )
+    lines.append(
+        f"dead band  points slower than {errors['dead_band_m_per_s']:.3g} m/s stand still, accelerations below "
+        f"{errors['dead_band_m_per_s2']:.3g} m/s2 do nothing"
+    )
+    return "\n".join(lines + [f"diagnosis  {sentence}" for sentence in errors["diagnosis"]])
+
+
+def _sweep(sweep: About) -> str:
+    lines = ["sweep      mean error at the end, % of the width; the point of every word with the least error"]
+    words = sorted({row["word"] for row in sweep["rows"]})
+    for word in words:
+        kept = [r for r in sweep["rows"] if r["word"] == word and r["error"] is not None and not r["overflows"]]
+        best = min(kept, key=lambda row: row["error"], default=None)
+        if best is None:
+            lines.append(f"  {word} bits: none runs without overflow")
+            continue
+        said = f"  {word} bits, {best['fraction']} after the point: {100 * best['error']:.4g}"
+        lines.append(said + "; units {:g} s, {:g} m, {:g} kg".format(*best["units"]))
+    good = sweep["shortest"]
+    if good is None:
+        lines.append(f"no word within {100 * sweep['tolerance']:g} %")
+    else:
+        lines.append(
+            f"shortest   within {100 * sweep['tolerance']:g} %: word = {good['word']}, fraction = {good['fraction']}"
+        )
+    return "\n".join(lines)

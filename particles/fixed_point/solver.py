@@ -8,17 +8,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 from scipy.sparse import diags
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.base import support_forces
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import Tem, tem
 from rheotwin.particles.fixed_point.model import OPTIONS
-from rheotwin.particles.fixed_point.options import FixedPointOptions
-from rheotwin.particles.fixed_point.prepare import Prepared, prepare
+from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared, prepare
 from rheotwin.particles.fixed_point.ranges import dead_band
 from rheotwin.particles.fixed_point.stepping import Stepping
 from rheotwin.particles.virial import edge_motion, edge_virial, nodal_strain, nodal_volumes, out_of_plane_ratio
@@ -27,7 +26,6 @@ from rheotwin.schedule import time_of
 from rheotwin.solver import ALL_CELLS, Capabilities, check_same_step
 from rheotwin.tensors import von_mises
 
-Array = NDArray[np.float64]
 UNITS = "units"
 """Name in a checkpoint of the units of time, length and mass, and the format."""
 

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Indices
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
-from rheotwin.particles.fixed_point.host import Memories, memories_of, write_after, write_before, writes_every_step
 from rheotwin.particles.fixed_point.kernels import FastCircuit, runs_fast
-from rheotwin.particles.fixed_point.prepare import Prepared
+from rheotwin.particles.fixed_point.prepare import (
+    Memories,
+    Prepared,
+    memories_of,
+    write_after,
+    write_before,
+    writes_every_step,
+)
 
 
 class Stepping:
@@ -51,7 +58,7 @@ class Stepping:
         return self._body
 
     @property
-    def overflows(self) -> NDArray[np.int64]:
+    def overflows(self) -> Indices:
         """Overflows so far, for good, by class of OPERATORS."""
         return self._counted + self._fast.counters if self._fast is not None else self._counted
 
@@ -91,7 +98,7 @@ class Stepping:
         write_after(host, there, (number + 1) * h)
 
     @property
-    def forces(self) -> NDArray[np.int64]:
+    def forces(self) -> Indices:
         """What pulls at every point (N, 3), raw and in full length: its load and its edges."""
         body = self.body
         x, v, start, end = body.position, body.velocity, body.start, body.end

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
-
-Indices = NDArray[np.int64]
 
 BLOCK_WORDS = 1024
 """Words of 16 bits in one BlockRAM."""

@@ -6,25 +6,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.network import Constants, stack_channels
 from rheotwin.particles.shear_volume.channels import BodyChannels, body_channels
-from rheotwin.particles.shear_volume.cotangent_triangle import corner_cotangents, corner_weights
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
-from rheotwin.particles.shear_volume.quadrilateral_area import quadrilateral_areas
-from rheotwin.particles.shear_volume.softening_constants import SofteningConstants, stack_softening
+from rheotwin.particles.shear_volume.softening import SofteningConstants, stack_softening
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 OBTUSE = -1e-9
 """Weights below this belong to obtuse angles; those of right angles are zero up to rounding."""
 HALVES = np.array([[0, 1, 2], [0, 2, 3], [0, 1, 3], [1, 2, 3]])
 """Triangles of a quadrilateral by either diagonal: each counts half."""
+
+
+def corner_rows(cells: Indices) -> Indices:
+    """Return (k E, 3): every corner of cells (E, k), followed by the next and the one before, counter-clockwise."""
+    return np.stack([cells, np.roll(cells, -1, axis=1), np.roll(cells, 1, axis=1)], axis=2).reshape(-1, 3)
+
+
+def corner_cotangents(points: Array, corners: Indices) -> Array:
+    """Return cot(theta) (C,) of corner rows (C, 3) at points (N, 2 or 3) [m]; angles beyond pi have negative areas."""
+    a, b = (points[corners[:, k], :2] - points[corners[:, 0], :2] for k in (1, 2))
+    return np.asarray(np.sum(a * b, axis=1) / (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
+
+
+def triangle_cotangents(points: Array, cells: Indices) -> Array:
+    """Return the cotangents (3, E) of the angles of triangles (E, 3) at points (N, 2 or 3) [m]."""
+    return corner_cotangents(points, corner_rows(cells)).reshape(-1, 3).T
+
+
+def corner_weights(cotangents: Array) -> Array:
+    """Return om_i = cot_i (cot_j + cot_k)/(1 + cot_i^2) (3, E) of cotangents (3, E) at rest.
+
+    >>> corner_weights(np.array([[0.0], [1.0], [1.0]])).ravel()
+    array([0. , 0.5, 0.5])
+    """
+    others = np.roll(cotangents, -1, axis=0) + np.roll(cotangents, -2, axis=0)
+    return np.asarray(cotangents * others / (1.0 + cotangents**2))
+
+
+def measures(points: Array, cells: Indices, dimension: int) -> Array:
+    """Return signed areas or volumes (E,) [m^d] of simplices or quadrilaterals at points (N, 2 or 3) [m]."""
+    if dimension == 2 and cells.shape[1] == 4:
+        a, b = points[cells[:, 2]] - points[cells[:, 0]], points[cells[:, 3]] - points[cells[:, 1]]
+        return np.asarray(0.5 * (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
+    return cell_volumes(padded(points), cells)[0]
 
 
 @dataclass(frozen=True)
@@ -61,27 +90,15 @@ class Elements:
         return len(self.cells)
 
 
+KINDS = ("cotangent", "neo_hooke", "tets", "seed_simplices", "seed_quadrilaterals")
+
+
 @dataclass(frozen=True)
 class AllElements:
     """The elements of a problem by kind, and the networks of its bodies."""
 
-    cotangent: Elements
-    neo_hooke: Elements
-    tets: Elements
-    seed_simplices: Elements
-    seed_quadrilaterals: Elements
+    kinds: dict[str, Elements]
     channels: tuple[BodyChannels, ...]
-
-    @property
-    def kinds(self) -> dict[str, Elements]:
-        """All kinds by name."""
-        return {
-            "cotangent": self.cotangent,
-            "neo_hooke": self.neo_hooke,
-            "tets": self.tets,
-            "seed_simplices": self.seed_simplices,
-            "seed_quadrilaterals": self.seed_quadrilaterals,
-        }
 
 
 def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
@@ -94,20 +111,9 @@ def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
         times.append(options.recovery * _wave_time(problem, body, cells, channels[number]))
         for kind, some, share in _sorted_cells(problem, body, cells, options):
             found.setdefault(kind, []).append((number, some, share))
-    corners = problem.dimension + 1
-
-    def elements(kind: str, width: int) -> Elements:
-        parts = found.get(kind, [])
-        return _elements(problem, channels, times, parts, width)
-
-    return AllElements(
-        cotangent=elements("cotangent", 3),
-        neo_hooke=elements("neo-hooke", 3),
-        tets=elements("tets", 4),
-        seed_simplices=elements("seed", corners),
-        seed_quadrilaterals=elements("seed quadrilaterals", 4),
-        channels=channels,
-    )
+    widths = dict.fromkeys(KINDS, problem.dimension + 1) | {"seed_quadrilaterals": 4}
+    parts = {kind: _elements(problem, channels, times, found.get(kind, []), widths[kind]) for kind in KINDS}
+    return AllElements(parts, channels)
 
 
 def _sorted_cells(
@@ -115,14 +121,14 @@ def _sorted_cells(
 ) -> list[tuple[str, Indices, float]]:
     """Return kind, cells and share of each sort of elements of a body."""
     if options.shear == "seed":
-        return [("seed quadrilaterals" if body.cell == "quad" else "seed", cells, 1.0)]
+        return [("seed_quadrilaterals" if body.cell == "quad" else "seed_simplices", cells, 1.0)]
     if body.cell == "tet":
         return [("tets", cells, 1.0)]
     triangles, share = (cells[:, HALVES].reshape(-1, 3), 0.5) if body.cell == "quad" else (cells, 1.0)
     if options.shear == "neo-hooke":
-        return [("neo-hooke", triangles, share)]
-    obtuse = corner_weights(corner_cotangents(problem.points, triangles)).min(axis=0) < OBTUSE
-    return [("cotangent", triangles[~obtuse], share), ("neo-hooke", triangles[obtuse], share)]
+        return [("neo_hooke", triangles, share)]
+    obtuse = corner_weights(triangle_cotangents(problem.points, triangles)).min(axis=0) < OBTUSE
+    return [("cotangent", triangles[~obtuse], share), ("neo_hooke", triangles[obtuse], share)]
 
 
 def _elements(
@@ -135,7 +141,7 @@ def _elements(
     cells = np.concatenate([np.zeros((0, width), np.int64), *(cells for _, cells, _ in parts)])
     which = np.repeat([number for number, _, _ in parts], [len(some) for _, some, _ in parts]).astype(np.int64)
     share = np.repeat([share for _, _, share in parts], [len(some) for _, some, _ in parts])
-    rest = _measures(problem, cells)
+    rest = measures(problem.points, cells, problem.dimension)
     size = rest * share * problem.thickness
     return Elements(
         np.ascontiguousarray(cells),
@@ -153,12 +159,6 @@ def _elements(
 
 def _wave_time(problem: Problem, body: ProblemBody, cells: Indices, channels: BodyChannels) -> float:
     """Return how long a shear wave takes through a body, V^(1/d) (rho/mu)^(1/2) [s]; 0 without springs."""
-    size, modulus = float(_measures(problem, cells).sum()), channels.shear.instantaneous
+    size, modulus = float(measures(problem.points, cells, problem.dimension).sum()), channels.shear.instantaneous
     density = float(problem.masses[body.nodes].sum()) / (size * problem.thickness)
     return float(size ** (1.0 / problem.dimension) * np.sqrt(density / modulus)) if modulus > 0.0 else 0.0
-
-
-def _measures(problem: Problem, cells: Indices) -> Array:
-    if problem.dimension == 2 and cells.shape[1] == 4:
-        return quadrilateral_areas(problem.points, cells)
-    return cell_volumes(padded(problem.points), cells)[0]

@@ -1,63 +1,128 @@
-"""All forces of elements, one after the other; kinds without elements cost nothing."""
+"""All elements packed for steps of one size, the state of a body, and the stages that add all forces."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.forces.cells import linear_cells
-from rheotwin.particles.forces.elements import Elements, group_stage
-from rheotwin.particles.shear_volume.cotangent_triangle import add_cotangent_forces
-from rheotwin.particles.shear_volume.group import Group, Room
-from rheotwin.particles.shear_volume.neo_hooke_triangle import (
-    add_neo_hooke_forces,
-    add_triangle_recovery,
-    mark_inverted_triangles,
-)
-from rheotwin.particles.shear_volume.quadrilateral_area import (
-    add_quadrilateral_forces,
-    soften_quadrilaterals,
-)
-from rheotwin.particles.shear_volume.seed_corners import add_corner_forces, soften_corners
-from rheotwin.particles.shear_volume.seed_softening import SofteningRows, soften_simplices
-from rheotwin.particles.shear_volume.seed_tetrahedron import (
-    add_tetrahedron_shear_forces,
-    soften_tetrahedra,
-)
-from rheotwin.particles.shear_volume.state import State
-from rheotwin.particles.shear_volume.tet_shear import add_tet_forces, add_tet_recovery, mark_inverted_tets
+from rheotwin.particles.base import at_rest
+from rheotwin.particles.shear_volume.cotangent_triangle import COTANGENT
+from rheotwin.particles.shear_volume.elements import AllElements, Elements
+from rheotwin.particles.shear_volume.neo_hooke_triangle import NEO_HOOKE
+from rheotwin.particles.shear_volume.seed import Remembered, Strains, all_shear_elements, pressure_elements
+from rheotwin.particles.shear_volume.simplex_loops import add_forces, add_recovery, mark_inverted
+from rheotwin.particles.shear_volume.simplices import Group, Memory, Simplex, no_memory, pack_group
+from rheotwin.particles.shear_volume.tet_shear import TETRAHEDRON
 
-Array = NDArray[np.float64]
-
-
-class Forces(NamedTuple):
-    """Elements by kind. `seed` are the papers' corners, with area or volume in `cells` and `quadrilaterals`.
-
-    `soft_` are what softens of these; those of the other kinds are in the groups.
-    `inverted` (bodies,) and `room` are scratch.
-    """
-
-    cotangent: Group
-    neo_hooke: Group
-    tets: Group
-    seed: Elements
-    cells: Elements
-    quadrilaterals: Elements
-    soft_seed: SofteningRows
-    soft_cells: SofteningRows
-    soft_quadrilaterals: SofteningRows
-    inverted: NDArray[np.bool_]
-    room: Room
-
-
+SIMPLICES: dict[str, Simplex] = {"cotangent": COTANGENT, "neo_hooke": NEO_HOOKE, "tets": TETRAHEDRON}
+"""Consistent elements by the name of their kind."""
+RECOVERING = ("neo_hooke", "tets")
 PARTS = 5
 """Kinds that say into how many parts a step has to be divided: elements of three kinds, and two that are inverted."""
+
+
+@dataclass(frozen=True)
+class Forces:
+    """Consistent elements and the papers' shear and pressures, by name; `inverted` (bodies,) is scratch."""
+
+    groups: dict[str, Group]
+    strains: dict[str, Strains]
+    inverted: Flags
+
+    def without_springs(self) -> Forces:
+        """Return forces whose arms act alone, for the stress they remember in a body that does not move."""
+        groups = {name: group.without_springs() for name, group in self.groups.items()}
+        return replace(
+            self, groups=groups, strains={name: part.without_springs() for name, part in self.strains.items()}
+        )
+
+
+class State(NamedTuple):
+    """What a step changes; vectors are (N, 3), multipliers those of patches that keep their volume.
+
+    `..._voigt` are Voigt parts of softening networks, empty without; their stress is the last of the arms beside them.
+
+    `part` (1,) is the step that led here where it was divided, else 0 [s]; `divided` (1,) counts such steps.
+    """
+
+    positions: Array
+    velocities: Array
+    force: Array
+    contact_force: Array
+    reaction: Array
+    multipliers: Array
+    part: Array
+    divided: Indices
+    cotangent: Memory
+    neo_hooke: Memory
+    tets: Memory
+    seed_arms: Array
+    cell_arms: Array
+    quadrilateral_arms: Array
+    seed_voigt: Array
+    cell_voigt: Array
+    quadrilateral_voigt: Array
+
+    def copied(self) -> State:
+        """Return a state with arrays of its own."""
+        values: dict[str, Any] = {}
+        for name, value in self._asdict().items():
+            values[name] = Memory(*(array.copy() for array in value)) if isinstance(value, Memory) else value.copy()
+        return State(**values)
+
+
+def pack_forces(
+    elements: AllElements, points: Array, h: float, stable: float = np.inf, recovery: float = np.inf
+) -> Forces:
+    """Pack all elements with rest points (N, 3) [m] for steps of `h` [s]; with h = 0 arms stay as they are.
+
+    `stable` [s] is the stable step at rest, which tells where steps have to be divided, `recovery` [s] that of the
+    dashpots of inverted bodies; infinite without any.
+    """
+    simplices, quadrilaterals = elements.kinds["seed_simplices"], elements.kinds["seed_quadrilaterals"]
+    groups = {
+        name: pack_group(kind, elements.kinds[name], points, h, h / stable, h / recovery if name in RECOVERING else 0.0)
+        for name, kind in SIMPLICES.items()
+    }
+    strains = {
+        "seed": all_shear_elements(simplices, quadrilaterals, points, h),
+        "cell": pressure_elements(simplices, h, simplices.cells.shape[1] - 1),
+        "quadrilateral": pressure_elements(quadrilaterals, h, 2),
+    }
+    return Forces(groups, strains, np.zeros(len(elements.channels), np.bool_))
+
+
+def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, Indices]:
+    """Return elements that share no nodes, their points, and the node (n,) each of their corners was."""
+    changed: dict[str, Elements] = {}
+    nodes, first = [np.zeros(0, np.int64)], 0
+    for name, kind in elements.kinds.items():
+        changed[name] = replace(kind, cells=first + np.arange(kind.cells.size).reshape(kind.cells.shape))
+        nodes.append(kind.cells.ravel())
+        first += kind.cells.size
+    node = np.concatenate(nodes)
+    return AllElements(changed, elements.channels), points[node], node
+
+
+def rest_state(forces: Forces, rest: Array, candidates: int = 0, multipliers: int = 0) -> State:
+    """Return the state at rest positions (N, 3) [m], with room for as many candidates of contact and multipliers."""
+    memories = {name: part.nothing() for name, part in forces.strains.items()}
+    return State(
+        **at_rest(rest, candidates),
+        multipliers=np.zeros((2, multipliers)),
+        part=np.zeros(1),
+        divided=np.zeros(1, np.int64),
+        **{name: no_memory(group) for name, group in forces.groups.items()},
+        **{f"{name}_arms": memory.arms for name, memory in memories.items()},
+        **{f"{name}_voigt": memory.voigt for name, memory in memories.items()},
+    )
 
 
 def element_stages(
@@ -68,35 +133,31 @@ def element_stages(
     `part` (1,) [s] is the step that led here, 0 for a whole one. `parts` (PARTS,) takes into how many parts the next
     has to be divided; it is zero before.
     """
-    before = Now(part)
-    groups = (
-        (forces.cotangent, add_cotangent_forces, (state.cotangent, x, v, before, forces.room, force)),
-        (forces.neo_hooke, add_neo_hooke_forces, (state.neo_hooke, x, v, before, forces.room, force)),
-        (forces.tets, add_tet_forces, (state.tets, x, v, before, force)),
-    )
-    stages = [
-        Stage(add(group.remembers, group.viscous, group.softens), (group, *arguments), into=parts[kind : kind + 1])
-        for kind, (group, add, arguments) in enumerate(groups)
-        if group.number
-    ]
-    stages += softening_stages(forces, state, x, v)
-    stages += seed_stages(forces, state, x, v, force)
-    recovering = (
-        (forces.neo_hooke, mark_inverted_triangles, add_triangle_recovery),
-        (forces.tets, mark_inverted_tets, add_tet_recovery),
-    )
-    there = [(kind, *rest) for kind, rest in enumerate(recovering, start=3) if rest[0].number]
-    if there:
-        inverted, marks = forces.inverted, [Stage(mark, (group, x, forces.inverted)) for _, group, mark, _ in there]
-        add = [Stage(add, (group, inverted, x, v, force), into=parts[kind : kind + 1]) for kind, group, _, add in there]
+    stages, recovering = [], []
+    for kind, (name, group) in enumerate(forces.groups.items()):
+        if group.number:
+            add = add_forces(SIMPLICES[name], group.remembers, group.viscous, group.softens)
+            arguments = (group, getattr(state, name), x, v, Now(part), force)
+            stages.append(Stage(add, arguments, into=parts[kind : kind + 1]))
+            if name in RECOVERING:
+                recovering.append((SIMPLICES[name], group, parts[kind + 2 : kind + 3]))
+    for name, strains in forces.strains.items():
+        memory = Remembered(getattr(state, f"{name}_arms"), getattr(state, f"{name}_voigt"))
+        stages += strains.stages(memory, x, v, force)
+    if recovering:
+        inverted, count = forces.inverted, len(recovering)
         # Inverted elements ask for a look at the step: without such a look there is nothing to do.
-        stages += [Stage(pass_unless_asked, (parts, inverted, len(marks) + 1 + len(add))), *marks]
-        stages += [Stage(pass_unless_inverted, (inverted, len(add))), *add]
+        stages += [Stage(pass_unless_asked, (parts, inverted, 2 * count + 1))]
+        stages += [Stage(mark_inverted(kind), (group, x, inverted)) for kind, group, _ in recovering]
+        stages += [Stage(pass_unless_inverted, (inverted, count))]
+        stages += [
+            Stage(add_recovery(kind), (group, inverted, x, v, force), into=said) for kind, group, said in recovering
+        ]
     return stages
 
 
 @compiled
-def pass_unless_asked(parts: Array, inverted: NDArray[np.bool_], ahead: int) -> int:
+def pass_unless_asked(parts: Array, inverted: Flags, ahead: int) -> int:
     """Skip so many stages if no element has asked for a look at the step; nothing is known to be inverted yet."""
     for body in range(inverted.shape[0]):
         inverted[body] = False
@@ -107,7 +168,7 @@ def pass_unless_asked(parts: Array, inverted: NDArray[np.bool_], ahead: int) -> 
 
 
 @compiled
-def pass_unless_inverted(inverted: NDArray[np.bool_], ahead: int) -> int:
+def pass_unless_inverted(inverted: Flags, ahead: int) -> int:
     """Skip so many stages if no body has inverted elements."""
     for body in range(inverted.shape[0]):
         if inverted[body]:
@@ -115,46 +176,8 @@ def pass_unless_inverted(inverted: NDArray[np.bool_], ahead: int) -> int:
     return ahead
 
 
-def seed_stages(forces: Forces, state: State, x: Array, v: Array, force: Array) -> list[Stage]:
-    """Return the stages of the papers' elements: corners with two neighbours in the plane, three in space; volumes."""
-    seed, quads, found = forces.seed, forces.quadrilaterals, []
-    if len(seed.corners):
-        add = add_corner_forces if seed.corners.shape[1] == 3 else add_tetrahedron_shear_forces
-        found.append(Stage(add, (seed, state.seed_arms, x, v, force)))
-    if len(forces.cells.corners):
-        found.append(group_stage(linear_cells(forces.cells, "cell_arms"), x, v, state.cell_arms, force))
-    if len(quads.corners):
-        found.append(Stage(add_quadrilateral_forces, (quads, state.quadrilateral_arms, x, v, force)))
-    return found
-
-
-def softening_stages(forces: Forces, state: State, x: Array, v: Array) -> list[Stage]:
-    """Return the stages that advance the Voigt parts of the papers' elements, before their forces are added."""
-    soften = soften_corners if forces.seed.corners.shape[1] == 3 else soften_tetrahedra
-    kinds = (
-        (soften, forces.seed, forces.soft_seed, state.seed_voigt, state.seed_arms),
-        (soften_simplices, forces.cells, forces.soft_cells, state.cell_voigt, state.cell_arms),
-        (
-            soften_quadrilaterals,
-            forces.quadrilaterals,
-            forces.soft_quadrilaterals,
-            state.quadrilateral_voigt,
-            state.quadrilateral_arms,
-        ),
-    )
-    return [
-        Stage(add, (elements, soft, x, v, voigt, arms)) for add, elements, soft, voigt, arms in kinds if len(soft.size)
-    ]
-
-
 def add_element_forces(forces: Forces, state: State, x: Array, v: Array, part: float, force: Array) -> float:
     """Take those stages once; return into how many parts the next step has to be divided."""
     parts = np.zeros(PARTS)
     Program(element_stages(forces, state, x, v, np.array([part]), force, parts), 0.0, Clock()).run(0, 1)
     return float(parts.max())
-
-
-def add_seed_forces(forces: Forces, state: State, x: Array, v: Array, force: Array) -> None:
-    """Add the forces of the papers' elements alone."""
-    stages = [*softening_stages(forces, state, x, v), *seed_stages(forces, state, x, v, force)]
-    Program(stages, 0.0, Clock()).run(0, 1)

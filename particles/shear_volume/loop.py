@@ -16,18 +16,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.node_loops import drift
 from rheotwin.particles.shear_volume.forces import PARTS, Forces, element_stages
-from rheotwin.particles.shear_volume.incompressible.step import foreseen_pressure, kept_volumes
+from rheotwin.particles.shear_volume.volume_step import foreseen_pressure, kept_volumes
 from rheotwin.particles.steps import Surroundings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 FINEST = 1024
 """Most parts of a step."""
@@ -103,7 +100,7 @@ def shear_volume_steps(forces: Forces, pressure: Any, around: Surroundings, h: f
         *element_stages(forces, state, x, v, state.part, force, parts),
         Stage(_divide, (clock.values, h, done, parts, state.part, before)),
     ]
-    if not (forces.cotangent.viscous or forces.neo_hooke.viscous or forces.tets.viscous):
+    if not any(group.viscous for group in forces.groups.values()):
         stages += [Stage(_stagger, (nodes.mass, v, force, Now(before), STEP))]
     stages += [
         *([] if pressure is None else foreseen_pressure(pressure, around, before)),

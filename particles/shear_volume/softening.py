@@ -15,43 +15,99 @@ strain.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.vectors import any_of, formula, load, numbers_of, select, store
+from rheotwin.materials import SofteningChannel
 from rheotwin.particles.forces.softening import softened
-from rheotwin.particles.shear_volume.lanes import CHUNK, in_chunks
-from rheotwin.particles.shear_volume.softening_constants import SofteningConstants
+from rheotwin.particles.network import Constants
+from rheotwin.particles.shear_volume.corners import CHUNK, in_chunks
 
-Array = NDArray[np.float64]
+TINY = 1e-300
+"""Keeps quotients of lanes that do not soften finite."""
+
+
+SPRING, VOIGT, STIFF, SOFT, START, END, EXPONENT = range(7)
+"""Rows of constants: k [Pa], c1, c_max and c_min [Pa s], thresholds f1 and f2 [Pa] and B [1/Pa]."""
+rows_at = numbers_of(7)
+
+
+@dataclass(frozen=True)
+class SofteningConstants:
+    """Rest measure [m3] (E,), 0 in elements that do not soften, and constants per volume (7, E)."""
+
+    size: Array
+    rows: Array
+
+    @property
+    def stiffness(self) -> Array:
+        """Springs of the Voigt parts times the rest measure [J]."""
+        return np.asarray(self.size * self.rows[SPRING])
+
+    def with_tangents(self, constants: Constants) -> Constants:
+        """Return the constants of the same elements with the largest stiffness and viscosity these can show added."""
+        gain = self.rows[STIFF] / (self.rows[VOIGT] + self.rows[STIFF])
+        return replace(
+            constants,
+            stiffness=constants.stiffness + self.stiffness * gain**2,
+            viscosity=constants.viscosity + self.size * self.rows[VOIGT] * gain,
+        )
+
+    def repeated(self, times: int, share: Array) -> SofteningConstants:
+        """Return every element `times` times, as rows of strains, with `share` (E,) as its measure where it softens."""
+        size = np.where(self.size > 0.0, share, 0.0)
+        return SofteningConstants(np.repeat(size, times), np.repeat(self.rows, times, axis=1))
+
+
+def stack_softening(
+    channels: Sequence[SofteningChannel | None], which: Indices, size: Array
+) -> SofteningConstants | None:
+    """Give element e the constants of channel which_e and the measure size_e; None if none of them softens."""
+    soft = np.array([channel is not None for channel in channels], dtype=bool)[which]
+    table = np.array([_row(channel) for channel in channels]).T[:, which]
+    return SofteningConstants(np.where(soft, size, 0.0), table) if soft.any() else None
+
+
+def joined(parts: Sequence[tuple[SofteningConstants | None, int]]) -> SofteningConstants | None:
+    """Return the constants of several sorts of elements, one after the other; the number goes with those of None."""
+    if all(part is None for part, _ in parts):
+        return None
+    nothing = np.array(_row(None))[:, None]
+    sizes = [np.zeros(count) if part is None else part.size for part, count in parts]
+    rows = [np.repeat(nothing, count, axis=1) if part is None else part.rows for part, count in parts]
+    return SofteningConstants(np.concatenate(sizes), np.concatenate(rows, axis=1))
+
+
+def _row(channel: SofteningChannel | None) -> tuple[float, ...]:
+    if channel is None:
+        return 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0
+    stresses = channel.from_stress, channel.to_stress, channel.exponent
+    return channel.spring, channel.voigt_viscosity, channel.series_viscosity, channel.soft_viscosity, *stresses
 
 
 class Softening(NamedTuple):
-    """Constants (chunks, CHUNK) of one strain measure for steps of `step` [s]; no chunks where nothing softens.
+    """Constants of one strain measure for steps of `step` [s], in chunks; no chunks where nothing softens.
 
-    `size` is the rest measure with thickness [m3], zero in elements that do not soften; k [Pa], c1, c_max and c_min
-    [Pa s], thresholds [Pa] and B [1/Pa].
+    `size` (chunks, CHUNK) is the rest measure with thickness [m3], zero in elements that do not soften; `rows` are
+    (chunks, 7, CHUNK).
     """
 
     step: float
     size: Array
-    spring: Array
-    voigt: Array
-    stiff: Array
-    soft: Array
-    start: Array
-    end: Array
-    exponent: Array
+    rows: Array
 
 
 def pack_softening(constants: SofteningConstants | None, h: float) -> Softening:
     """Pack the networks of elements for steps of `h` [s]; h = 0 leaves the Voigt parts as they are."""
     if constants is None:
-        return Softening(h, *(np.zeros((0, CHUNK)) for _ in range(8)))
-    size = in_chunks(constants.size, forces=True)
-    return Softening(h, size, *(in_chunks(row) for row in constants.rows))
+        return Softening(h, np.zeros((0, CHUNK)), np.zeros((0, 7, CHUNK)))
+    return Softening(h, in_chunks(constants.size, forces=True), in_chunks(constants.rows))
 
 
 @compiled(spliced=True)
@@ -60,63 +116,40 @@ def step_of(softening: Softening, part: float) -> float:
     return part if part > 0.0 else softening.step
 
 
-@compiled(contract=True, nogil=True)
-def drive(
-    softening: Softening, chunk: int, h: float, d: Array, now: Array, before: Array, rate: Array, g: Array
-) -> None:
-    """Write g = k (d + ds) + c1 r (strains * CHUNK); without a step ds counts for nothing."""
-    spring, voigt, moved = softening.spring[chunk], softening.voigt[chunk], 1.0 if h > 0.0 else 0.0
+@formula
+def drive(soft: Softening, chunk: int, h: float, d: Any, before: Any, room: Any, first: int, at: Any) -> None:
+    """Write g = k (d + ds) + c1 r of strains in rows from `first` on; without a step ds counts for nothing."""
+    spring, voigt, _, _, _, _, _ = rows_at(soft.rows[chunk], at)
+    moving = 1.0 if h > 0.0 else 0.0
     for s in range(d.shape[0]):
-        for k in range(CHUNK):
-            i = s * CHUNK + k
-            g[i] = spring[k] * (d[s, k] + moved * (now[i] - before[s, k])) + voigt[k] * rate[i]
+        moved = moving * (load(room.strain, first + s, at) - load(before, s, at))
+        store(room.driving, first + s, at, spring * (load(d, s, at) + moved) + voigt * load(room.flow, first + s, at))
 
 
-@compiled(nogil=True)
+@formula
 def give_way(
-    softening: Softening,
-    chunk: int,
-    h: float,
-    d: Array,
-    now: Array,
-    before: Array,
-    rate: Array,
-    g: Array,
-    sizes: Array,
-    tension: Array,
-    viscosity: Array,
-) -> None:
-    """Solve for the stress of every element and advance its Voigt part d (strains, CHUNK) by the step of `h` [s].
+    soft: Softening, chunk: int, h: float, d: Any, before: Any, room: Any, first: int, size: Any, at: Any
+) -> Any:  # fmt: skip
+    """Solve for the stress of g, whose size is given, and advance Voigt parts d (strains, CHUNK) by `h` [s].
 
-    `sizes` (CHUNK,) are those of g. The spring's share of the stress is added to `tension`, what is left of the Voigt
-    dashpot to `viscosity` (CHUNK,), both times the rest measure.
+    The spring's share of the stress is added to tensions; what is left of the Voigt dashpot is returned, both times the
+    rest measure.
     """
-    for k in range(CHUNK):
-        measure = softening.size[chunk, k]
-        if measure == 0.0:
-            continue
-        spring, voigt, stiff = softening.spring[chunk, k], softening.voigt[chunk, k], softening.stiff[chunk, k]
-        c = voigt + spring * h
-        share, slip = 1.0 / (1.0 + c / stiff), 1.0 / (c + stiff)
-        if sizes[k] > softening.start[chunk, k] / share:
-            f, flow = softened(
-                sizes[k],
-                c,
-                stiff,
-                softening.soft[chunk, k],
-                softening.start[chunk, k],
-                softening.end[chunk, k],
-                softening.exponent[chunk, k],
-                0.0,
-            )
-            share, slip = f / sizes[k], flow / sizes[k]
-        viscosity[k] += measure * share * voigt
-        late = voigt * slip / (share + voigt * slip)
-        for s in range(d.shape[0]):
-            i = s * CHUNK + k
-            if h > 0.0:
-                moved = now[i] - before[s, k]
-                tension[i] += measure * share * spring * (d[s, k] + moved)
-                d[s, k] += moved - h * slip * g[i] + late * (h * rate[i] - moved)
-            else:
-                tension[i] += measure * share * spring * d[s, k]
+    measure = load(soft.size, chunk, at)
+    spring, voigt, stiff, least, start, end, exponent = rows_at(soft.rows[chunk], at)
+    c = voigt + spring * h
+    share, slip = 1.0 / (1.0 + c / stiff), 1.0 / (c + stiff)
+    yields = size > start / share
+    if any_of(yields):
+        f, flow = softened(size, c, stiff, least, start, end, exponent, 0.0)
+        share, slip = select(yields, f / max(size, TINY), share), select(yields, flow / max(size, TINY), slip)
+    late, moving = voigt * slip / (share + voigt * slip), 1.0 if h > 0.0 else 0.0
+    for s in range(d.shape[0]):
+        own = load(d, s, at)
+        moved = moving * (load(room.strain, first + s, at) - load(before, s, at))
+        tension = load(room.tension, first + s, at) + measure * share * spring * (own + moved)
+        store(room.tension, first + s, at, tension)
+        slipped = h * slip * load(room.driving, first + s, at)
+        slipped = slipped - late * (h * load(room.flow, first + s, at) - moved)
+        store(d, s, at, select(measure > 0.0, own + moved - slipped, own))
+    return measure * share * voigt

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.elements import AllElements, Elements
@@ -27,9 +27,6 @@ from rheotwin.particles.steppers.families import Family
 from rheotwin.particles.steppers.semi_implicit_bound import semi_implicit_step
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def stable_step(problem: Problem, elements: AllElements, seed_matrices: dict[str, Array]) -> StepBound:
@@ -52,7 +49,7 @@ def stable_step(problem: Problem, elements: AllElements, seed_matrices: dict[str
 def recovery_step(problem: Problem, elements: AllElements) -> float:
     """Return the stable step [s] of the dashpots of inverted bodies at rest alone, infinite without any."""
     families = []
-    for kind in (elements.neo_hooke, elements.tets):
+    for kind in (elements.kinds["neo_hooke"], elements.kinds["tets"]):
         if kind.recovery is not None and kind.recovery.any():
             none = np.zeros((0, len(kind)))
             dashpots = Constants(np.zeros(len(kind)), kind.recovery, none, none)

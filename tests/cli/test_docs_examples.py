@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from rheotwin.__main__ import build_parser
 from rheotwin.errors import EXIT_OK
 from rheotwin.fem.options import FemOptions
-from rheotwin.particles.fixed_point.options import FixedPointOptions
+from rheotwin.particles.fixed_point.prepare import FixedPointOptions
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.truss import TrussOptions
 from rheotwin.record import open_record

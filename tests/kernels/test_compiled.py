@@ -9,13 +9,14 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, typeof
 
 from rheotwin.kernels import cache
-from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.compiled import _named_tuples, compiled
 from rheotwin.registry import solver_names
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -134,3 +135,19 @@ def test_what_has_no_lasting_name_cannot_be_closed_over() -> None:
 
     with pytest.raises(TypeError, match="no lasting name: close over constants"):
         function(1.0)
+
+
+class _Inner(NamedTuple):
+    number: float
+    count: int
+
+
+class _Outer(NamedTuple):
+    inner: _Inner
+    pair: tuple[_Inner, _Inner]
+
+
+def test_classes_of_named_tuples_are_found_in_what_a_kernel_takes() -> None:
+    """A kernel holds where they stand: found under its name after a class has moved it could not be read."""
+    inner = _Inner(1.0, 2)
+    assert set(_named_tuples((typeof(_Outer(inner, (inner, inner))), typeof(1.0)))) == {_Inner, _Outer}

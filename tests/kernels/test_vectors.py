@@ -12,7 +12,22 @@ import pytest
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.layouts import add, apart, exchange, in_batches, in_runs, one_by_one
 from rheotwin.kernels.rows import batches_of
-from rheotwin.kernels.vectors import any_of, formula, load, select, slots, spread, store
+from rheotwin.kernels.vectors import (
+    add_rows,
+    any_of,
+    count_of,
+    formula,
+    inverse_cube_root,
+    load,
+    numbers_of,
+    put_rows,
+    select,
+    single_of,
+    slots,
+    spread,
+    store,
+    words_of,
+)
 
 LANES, COUNT = 8, 32
 _slot = slots(LANES)
@@ -141,3 +156,67 @@ def test_an_element_gives_the_same_forces_in_every_layout(dtype: Any, rounding: 
     loop(corners, rows[:, :4], rows[:, 4:], force, filled[0], constants.astype(dtype), filled[1], 0.1)
     np.testing.assert_allclose(force[:nodes, :3], wanted, atol=rounding)
     np.testing.assert_allclose(filled[1][:, lane], states, atol=rounding)
+
+
+_pair = numbers_of(2)
+
+
+@compiled(vectors=True)
+def _rows(values: Any, found: Any) -> float:
+    total = 0.0
+    for k in range(0, values.shape[1], LANES):
+        a, b = _pair(values, _slot(k))
+        put_rows(found, _slot(k), (b, 2.0))
+        add_rows(found, _slot(k), (a, b))
+    for k in range(values.shape[1]):
+        a, b = _pair(values, k)
+        total += a * b
+    return total
+
+
+def test_tuples_are_put_into_rows_and_added_to_them() -> None:
+    values = np.random.default_rng(7).normal(size=(2, COUNT))
+    found = np.zeros((2, COUNT))
+    assert _rows(values, found) == pytest.approx(np.sum(values[0] * values[1]), rel=1e-13)
+    assert np.array_equal(found, [values[1] + values[0], 2.0 + values[1]])
+
+
+@compiled(vectors=True)
+def _roots(values: Any, found: Any, one: Any) -> None:
+    for k in range(0, values.shape[1], LANES):
+        store(found, 0, _slot(k), inverse_cube_root(load(values, 0, _slot(k))))
+    for k in range(values.shape[1]):
+        store(one, 0, k, inverse_cube_root(load(values, 0, k)))
+
+
+def test_inverse_cube_roots_are_those_of_numpy() -> None:
+    values = np.geomspace(1e-300, 1e300, 64 * LANES)[None]
+    found, one = np.zeros_like(values), np.zeros_like(values)
+    _roots(values, found, one)
+    np.testing.assert_allclose(found, 1.0 / np.cbrt(values), rtol=2e-15)
+    assert np.array_equal(found, one)
+
+
+@compiled(vectors=True)
+def _words(a: Any, b: Any, found: Any) -> int:
+    beyond = 0
+    for k in range(0, a.shape[1], LANES):
+        one, other = load(a, 0, _slot(k)), load(b, 0, _slot(k))
+        beyond += count_of(one > other)
+        store(found, 0, _slot(k), (one * other + 3 - one) | min(one, other))
+        store(found, 1, _slot(k), select(one != other, (one << 7) >> 5, -other))
+        store(found, 2, _slot(k), words_of(math.sqrt(single_of(one))))
+    return beyond
+
+
+def test_whole_numbers_wrap_in_their_lanes() -> None:
+    """Products and shifts beyond 32 bits; single precision takes what is unsigned."""
+    generator = np.random.default_rng(8)
+    a, b = generator.integers(-(2**31), 2**31, (2, 1, COUNT)).astype(np.int32)
+    b[0, ::4] = a[0, ::4]
+    found = np.zeros((3, COUNT), np.int32)
+    assert _words(a, b, found) == np.count_nonzero(a > b)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(found[:1], (a * b + np.int32(3) - a) | np.minimum(a, b))
+        assert np.array_equal(found[1:2], np.where(a != b, (a << np.int32(7)) >> np.int32(5), -b))
+    assert np.array_equal(found[2:], np.sqrt(a.view(np.uint32).astype(np.float32)).astype(np.int32))

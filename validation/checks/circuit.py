@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rheotwin.particles.fixed_point.arithmetic import Q16, isqrt, point_position
+from rheotwin.particles.fixed_point.arithmetic import Q16, cordic_root, isqrt, point_position
 from rheotwin.particles.fixed_point.body import grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import tem
-from rheotwin.particles.fixed_point.cordic import cordic_root
 from rheotwin.particles.fixed_point.experiments import OBJECT_STEPS, OBJECT_WIDTH, pulled_edge, pulled_object
 from rheotwin.particles.fixed_point.kernels import FastCircuit
 from rheotwin.particles.fixed_point.parameters import EdgeLaw, StepPoint, Units, circuit_constants, step_constant

@@ -13,15 +13,11 @@ from scipy.optimize import root
 
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.particles.forces.cells import linear_cells
-from rheotwin.particles.forces.elements import Elements, add_forces_at_rest
+from rheotwin.particles.forces.elements import add_forces_at_rest
 from rheotwin.particles.network import Constants
 from rheotwin.particles.packing import kernel_elements
-from rheotwin.particles.shear_volume.seed_corners import add_corner_forces, corner_cotangents, triangle_corners
-from rheotwin.particles.shear_volume.seed_tetrahedron import (
-    add_tetrahedron_shear_forces,
-    shear_strains,
-    tetrahedron_corners,
-)
+from rheotwin.particles.shear_volume.elements import corner_rows
+from rheotwin.particles.shear_volume.seed import Strains, shear_elements, tetrahedron_corners
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 from rheotwin.validation.checks.check import Values, check
@@ -111,22 +107,26 @@ FRACTIONS = {"mu": 1.0, "mu/1.5": 1.5, "mu/2": 2.0, "mu/2.5": 2.5}
 GRADIENT = np.array([[1.0, 0.5], [0.3, -0.4]])
 
 
-def _springs(corners: Indices, rest: Array, modulus: float) -> Elements:
-    none = np.zeros((0, len(rest)))
-    return kernel_elements(corners, rest, Constants(np.full(len(rest), modulus), np.zeros(len(rest)), none, none), 1.0)
+def _constants(count: int, modulus: float) -> Constants:
+    none = np.zeros((0, count))
+    return Constants(np.full(count, modulus), np.zeros(count), none, none)
+
+
+def _add_shear(elements: Strains, x: Array, force: Array) -> None:
+    elements.add_forces(elements.nothing(), x, np.zeros_like(x), force)
 
 
 def seed_triangles(points: Array, cells: Indices, shear: float, area: float = 0.0) -> Force:
     """Return the force of the papers' triangles: shear modulus and area modulus [Pa], thickness 1 m."""
-    rest, corners = padded(points), triangle_corners(cells)
-    sheared = _springs(corners, corner_cotangents(rest, corners), shear)
-    first = points[cells[:, 0]]
-    filled = _springs(cells, 0.5 * np.linalg.det(np.stack([points[cells[:, k]] - first for k in (1, 2)], 1)), area)
+    corners, first = corner_rows(cells), points[cells[:, 0]]
+    sheared = shear_elements(corners, padded(points), _constants(len(corners), shear), 1.0)
+    rest = 0.5 * np.linalg.det(np.stack([points[cells[:, k]] - first for k in (1, 2)], 1))
+    filled = kernel_elements(cells, rest, _constants(len(cells), area), 1.0)
 
     def force(positions: Array) -> Array:
         x = padded(positions)
         found, still = np.zeros_like(x), np.zeros_like(x)
-        add_corner_forces(sheared, sheared.arm_stiffness, x, still, found)
+        _add_shear(sheared, x, found)
         add_forces_at_rest(linear_cells(filled, None), x, still, found)
         return found[:, :2]
 
@@ -136,11 +136,11 @@ def seed_triangles(points: Array, cells: Indices, shear: float, area: float = 0.
 def seed_tetrahedron(points: Array) -> Force:
     """Return the force of one of the papers' tetrahedra of unit shear modulus."""
     corners = tetrahedron_corners(np.array([[0, 1, 2, 3]]))
-    sheared = _springs(corners, shear_strains(points, corners), 1.0)
+    sheared = shear_elements(corners, points, _constants(24, 1.0), 1.0)
 
     def force(positions: Array) -> Array:
         found = np.zeros_like(positions)
-        add_tetrahedron_shear_forces(sheared, sheared.arm_stiffness, positions, np.zeros_like(positions), found)
+        _add_shear(sheared, positions, found)
         return found
 
     return force

@@ -16,11 +16,12 @@ import numpy as np
 from amaranth.back import rtlil
 from amaranth.hdl import Signal
 from amaranth.lib.wiring import Component, Flow
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rheotwin.particles.fixed_point.rtl.tools import cxxrtl_headers, require_tools, run_compiler, run_yosys
+from rheotwin.arrays import Integers
+from rheotwin.particles.fixed_point.rtl import cxxrtl_headers, require_tools, run_compiler, run_yosys
 
-Rows = NDArray[np.int32]
+Rows = Integers
 TOP = "circuit"
 
 DRIVER = """

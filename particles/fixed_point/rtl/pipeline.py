@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from operator import or_
+from operator import mul, or_
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.lib.wiring import Component, In, Out
 
-from rheotwin.particles.fixed_point.arithmetic import Format, Overflow
+from rheotwin.particles.fixed_point.arithmetic import Q16, Format, Overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,3 +106,24 @@ class Pipeline:
         register = Signal(value.shape(), reset_less=True)
         self.module.d.sync += register.eq(value)
         return register
+
+
+DEPTH = 2
+
+
+class ConstantProduct(Component):
+    """Two stages: the exact product, and its shift, wrapped to a word. `constant` may change with every `b`."""
+
+    def __init__(self, w: int, rounding: bool, form: Format = Q16) -> None:
+        self._w, self._rounding, self._form = w, rounding, form
+        word = signed(form.word)
+        super().__init__({"constant": In(word), "b": In(word), "y": Out(word)})
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the module."""
+        module = Module()
+        pipe = Pipeline(module, self._form)
+        product = pipe.register(mul, Staged(self.constant, 0), Staged(self.b, 0))
+        y = pipe.fitted("y", lambda exact: rounded_shift(exact, self._w, self._rounding), product)
+        module.d.comb += self.y.eq(y.value)
+        return module

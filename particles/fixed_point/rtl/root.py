@@ -7,8 +7,7 @@ from operator import add
 
 from amaranth.hdl import Cat, Const, Mux, Value, signed
 
-from rheotwin.particles.fixed_point.arithmetic import Format
-from rheotwin.particles.fixed_point.cordic import BITS, ITERATIONS, SQUARE_BITS, inverse_gain, shifts
+from rheotwin.particles.fixed_point.arithmetic import BITS, ITERATIONS, SQUARE_BITS, Format, inverse_gain, shifts
 from rheotwin.particles.fixed_point.rtl.pipeline import Pipeline, Staged
 
 CORDIC_STAGES = ITERATIONS + 4 + (inverse_gain(BITS, ITERATIONS).bit_count() - 1).bit_length()
@@ -60,7 +59,7 @@ def reciprocal(pipe: Pipeline, length: Staged) -> Staged:
 
 
 def cordic_root(pipe: Pipeline, square: Staged) -> Staged:
-    """Return the root of S as `rheotwin.particles.fixed_point.cordic` has it: no multiplier, one shift per stage."""
+    """Return the root of S as `fixed_point.arithmetic` has it: no multiplier, one shift per stage."""
     half, m = pipe.registers(_normalised, square)
     quarter = 1 << (BITS - 2)
     # x stays below 2 and |y| below x, at one sign and one whole bit.

@@ -8,18 +8,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.body import CircuitBody
-from rheotwin.particles.fixed_point.hazards import BUBBLE, hazard_free_order, hazards
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.partition import BUBBLE, hazard_free_order, hazards
 from rheotwin.particles.fixed_point.rtl import tem
 from rheotwin.particles.fixed_point.rtl.accumulator import LATENCY
 from rheotwin.particles.fixed_point.rtl.bench import CompiledBench, Rows, named, rows_of
 from rheotwin.particles.fixed_point.rtl.system import BUBBLE_BIT, OPERATORS, POINT_VECTORS, System, host_map
 
-Indices = NDArray[np.int64]
 Images = list[tuple[int, Indices]]
 MOST_POINTS = 1 << BUBBLE_BIT
 MOST_CYCLES = 1 << 31

@@ -15,9 +15,8 @@ from amaranth.lib.wiring import Component, In, Out
 
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
 from rheotwin.particles.fixed_point.rtl import mpm, tem
-from rheotwin.particles.fixed_point.rtl.accumulator import Accumulator, sum_bits
+from rheotwin.particles.fixed_point.rtl.accumulator import Accumulator, Ram, sum_bits
 from rheotwin.particles.fixed_point.rtl.controller import Controller, Mode
-from rheotwin.particles.fixed_point.rtl.ram import Ram
 
 INDEX_BITS = 16
 BUBBLE_BIT = 15

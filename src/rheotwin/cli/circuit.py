@@ -84,7 +84,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(about, indent=2))
     else:
-        from rheotwin.particles.fixed_point.report_text import report_text
+        from rheotwin.particles.fixed_point.report import report_text
 
         print(report_text(about))
     return 0
@@ -108,8 +108,7 @@ def _prepared(args: argparse.Namespace) -> Prepared:
         raise RheotwinError(f"--set {strangers[0]}.…: only options of the solver '{SOLVER}' can be set here")
     from rheotwin.build import build_problem
     from rheotwin.particles.fixed_point import FixedPointSolver
-    from rheotwin.particles.fixed_point.options import FixedPointOptions
-    from rheotwin.particles.fixed_point.prepare import prepare
+    from rheotwin.particles.fixed_point.prepare import FixedPointOptions, prepare
     from rheotwin.run import solver_options
     from rheotwin.scene import load_scene
     from rheotwin.solver import check_capabilities, checked_options
@@ -137,7 +136,7 @@ def _resources(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
 
 def _sweep(prepared: Prepared, words: list[int], tolerance: float) -> dict[str, Any]:
     """Try other words."""
-    from rheotwin.particles.fixed_point.sweep import shortest, sweep
+    from rheotwin.particles.fixed_point.errors import shortest, sweep
 
     rows = sweep(prepared, words)
     good = shortest(rows, tolerance)

@@ -154,10 +154,11 @@ class _Kernels:
 
 
 def _named_tuples(kind: Any) -> Iterator[type]:
-    """Yield the classes of all named tuples in a signature or type."""
+    """Yield the classes of all named tuples in a signature, a tuple of types or a type."""
     if (found := getattr(kind, "instance_class", None)) is not None and hasattr(found, "_fields"):
         yield found
-    for inner in (*(getattr(kind, "args", None) or ()), *(getattr(kind, "types", None) or ())):
+    inside = kind if isinstance(kind, tuple) else getattr(kind, "args", None) or getattr(kind, "types", None) or ()
+    for inner in inside:
         yield from _named_tuples(inner)
 
 

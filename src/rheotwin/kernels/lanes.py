@@ -1,4 +1,4 @@
-"""Arithmetic on LLVM vectors for code generators: what `rheotwin.kernels.vectors` and the circuit's words are made of.
+"""Arithmetic on LLVM vectors for code generators: what `rheotwin.kernels.vectors` is made of.
 
 A value is `count` numbers; loads and stores need no alignment. Only contraction of products and sums is allowed.
 """
@@ -59,7 +59,7 @@ class Lanes:
 
     def constant(self, value: float) -> Value:
         """Return `value` in every lane."""
-        return ir.Constant(self.vector, [value] * self.count)
+        return ir.Constant(self.vector, [int(value) if isinstance(self.scalar, ir.IntType) else value] * self.count)
 
     def splat(self, value: Value) -> Value:
         """Return a scalar in every lane."""

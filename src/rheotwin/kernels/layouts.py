@@ -3,19 +3,19 @@
 An element is a compiled function of positions, velocities and forces, of the places of its corners and of its own
 numbers, `element(x, v, force, corners, at, numbers, constants, states, h)`. It takes vectors from corner to corner by
 `apart(x, a, b)` and gives forces to corners by `add(force, a, f)` and `subtract(force, a, f)`. One loop for each layout
-calls it, and the types of the places choose how memory is read:
+calls it, and the types of the places choose how memory is read; an element may take anything in place of the step h:
 
 - `one_by_one`: one element after the other, by the numbers of its corners; x, v, force (N, 3) in any strides;
 - `in_runs`: `lanes` elements at once whose corners lie one after the other (see `rheotwin.kernels.boxes`), without
   indices; x, v, force (3, size);
-- `in_batches`: eight elements at once, their corners anywhere; x, v, force (N, 4), rows of four numbers.
+- `in_batches`: eight or sixteen elements at once, corners anywhere; x, v, force (N, 4), rows of four numbers.
 
 Runs and batches are filled up with elements of no stiffness, which must give no force wherever their corners are.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
@@ -40,7 +40,7 @@ def _vector_at(typing: Any, array: Any, place: Any) -> Any:
     """Return the type of a component at a place."""
     if isinstance(place, Slot):
         return Vector(array.dtype, place.count)
-    return Vector(array.dtype, BATCH) if isinstance(place, _types.UniTuple) else array.dtype
+    return Vector(array.dtype, place.count) if isinstance(place, _types.UniTuple) else array.dtype
 
 
 class _Memory:
@@ -60,15 +60,26 @@ class _Memory:
         return _tools.pointer_add(b, self.data, b.add(b.mul(row, self.strides[0]), b.mul(column, self.strides[1])))
 
     def places(self, place: Any, kind: Any) -> list[Any]:
-        """Return pointers: to three components, or to the rows of eight particles."""
+        """Return pointers: to three components, or to the rows of a batch of particles."""
         if isinstance(kind, Slot):
             return [self._pointer(whole(c), place) for c in range(COMPONENTS)]
         if isinstance(kind, _types.UniTuple):
-            numbers = _tools.unpack_tuple(self.builder, place, BATCH)
+            numbers = _tools.unpack_tuple(self.builder, place, kind.count)
             apart = ROW if self.kind.layout == "C" else 2 * ROW
             return [self.builder.gep(self.data, [self.builder.mul(n, whole(apart))]) for n in numbers]
         number = self.context.cast(self.builder, place, kind, _types.int64)
         return [self._pointer(number, whole(c)) for c in range(COMPONENTS)]
+
+    def minus(self, a: Any, b: Any) -> Any:
+        """Return a - b of numbers or whole numbers."""
+        whole = isinstance(self.scalar, ir.IntType)
+        return self.builder.sub(a, b) if whole else self.builder.fsub(a, b)
+
+    def change(self, sign: str) -> Any:
+        """Return what adds ("add") or subtracts ("sub") two values; products of numbers may be fused into it."""
+        if isinstance(self.scalar, ir.IntType):
+            return getattr(self.builder, sign)
+        return partial(getattr(self.builder, f"f{sign}"), flags=("contract",))
 
     def row(self) -> Lanes:
         """Return the emitter for one particle's row."""
@@ -76,7 +87,25 @@ class _Memory:
 
     def lanes(self, kind: Any) -> Lanes:
         """Return the emitter for a component at a place of this type."""
-        return Lanes(self.builder, self.scalar, kind.count if isinstance(kind, Slot) else BATCH)
+        return Lanes(self.builder, self.scalar, kind.count)
+
+    def columns(self, rows: list[Any]) -> list[Any]:
+        """Turn rows x y z 0 of a batch into three vectors."""
+        eight = Lanes(self.builder, self.scalar, BATCH)
+        found = [eight.columns(rows[k : k + BATCH]) for k in range(0, len(rows), BATCH)]
+        return (
+            found[0]
+            if len(found) == 1
+            else [eight.shuffle(*pair, range(2 * BATCH)) for pair in zip(*found, strict=True)]
+        )
+
+    def rows_of(self, values: list[Any], count: int) -> list[Any]:
+        """Turn three vectors into the rows of a batch."""
+        eight, rows = Lanes(self.builder, self.scalar, BATCH), []
+        for k in range(0, count, BATCH):
+            part = values if count == BATCH else [eight.shuffle(v, v, range(k, k + BATCH)) for v in values]
+            rows += eight.rows_of(*part)
+        return rows
 
 
 def _apart(typing: Any, x: Any, a: Any, b: Any) -> Any:
@@ -84,12 +113,12 @@ def _apart(typing: Any, x: Any, a: Any, b: Any) -> Any:
         memory, kind = _Memory(context, builder, x, arguments[0]), signature.args[1]
         here, there = (memory.places(place, kind) for place in arguments[1:])
         if isinstance(kind, _types.UniTuple):
-            row, lanes = memory.row(), memory.lanes(kind)
-            rows = [builder.fsub(row.load(q), row.load(p)) for p, q in zip(here, there, strict=True)]
-            found = lanes.columns(rows)
+            row = memory.row()
+            rows = [memory.minus(row.load(q), row.load(p)) for p, q in zip(here, there, strict=True)]
+            found = memory.columns(rows)
         else:
             load = memory.lanes(kind).load if isinstance(kind, Slot) else builder.load
-            found = [builder.fsub(load(q), load(p)) for p, q in zip(here, there, strict=True)]
+            found = [memory.minus(load(q), load(p)) for p, q in zip(here, there, strict=True)]
         return context.make_tuple(builder, signature.return_type, found)
 
     return _types.UniTuple(_vector_at(typing, x, a), COMPONENTS)(x, a, b), generate
@@ -105,9 +134,9 @@ def _change(sign: str) -> Any:
                     _tools.unpack_tuple(builder, arguments[2], COMPONENTS), signature.args[2].types, strict=True
                 )
             ]
-            together = getattr(builder, sign)
+            together = memory.change(sign)
             if isinstance(kind, _types.UniTuple):
-                row, given = memory.row(), memory.lanes(kind).rows_of(*given)
+                row, given = memory.row(), memory.rows_of(given, kind.count)
                 load, store = row.load, row.store
             elif isinstance(kind, Slot):
                 lanes = memory.lanes(kind)
@@ -115,7 +144,7 @@ def _change(sign: str) -> Any:
             else:
                 load, store = builder.load, builder.store
             for pointer, value in zip(memory.places(arguments[1], kind), given, strict=True):
-                store(together(load(pointer), value, flags=("contract",)), pointer)
+                store(together(load(pointer), value), pointer)
             return context.get_dummy_value()
 
         return _types.void(force, a, f), generate
@@ -125,9 +154,9 @@ def _change(sign: str) -> Any:
 
 apart: Any = intrinsic(_apart)
 """`apart(x, a, b)`: the three components of x_b - x_a."""
-add: Any = _change("fadd")
+add: Any = _change("add")
 """`add(force, a, f)`: add three components to those of a."""
-subtract: Any = _change("fsub")
+subtract: Any = _change("sub")
 """`subtract(force, a, f)`: take three components from those of a."""
 
 
@@ -136,7 +165,7 @@ def _exchange(typing: Any, force: Any, a: Any, b: Any, f: Any) -> Any:
         memory, kind = _Memory(context, builder, force, arguments[0]), signature.args[1]
         given = _tools.unpack_tuple(builder, arguments[3], COMPONENTS)
         if isinstance(kind, _types.UniTuple):
-            row, given = memory.row(), memory.lanes(kind).rows_of(*given)
+            row, given = memory.row(), memory.rows_of(given, kind.count)
             load, store = row.load, row.store
         elif isinstance(kind, Slot):
             lanes = memory.lanes(kind)
@@ -145,8 +174,8 @@ def _exchange(typing: Any, force: Any, a: Any, b: Any, f: Any) -> Any:
             load, store = builder.load, builder.store
         places = [memory.places(place, kind) for place in arguments[1:3]]
         for here, there, value in zip(*places, given, strict=True):
-            store(builder.fadd(load(here), value, flags=("contract",)), here)
-            store(builder.fsub(load(there), value, flags=("contract",)), there)
+            store(memory.change("add")(load(here), value), here)
+            store(memory.change("sub")(load(there), value), there)
         return context.get_dummy_value()
 
     return _types.void(force, a, b, f), generate
@@ -172,20 +201,20 @@ def _corners_of(count: int) -> Any:
 
 
 @cache
-def _corners_of_eight(count: int) -> Any:
-    """Return `corners(table, first)`: for each corner, its numbers in eight rows of a table."""
-    eight = _types.UniTuple(_types.int64, BATCH)
+def _corners_of_batch(count: int, lanes: int) -> Any:
+    """Return `corners(table, first)`: for each corner, its numbers in so many rows of a table."""
+    batch = _types.UniTuple(_types.int64, lanes)
 
     def corners(typing: Any, table: Any, first: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _row_of(context, builder, table, arguments[0], arguments[1])
             found = []
             for c in range(count):
-                numbers = [builder.load(builder.gep(place, [whole(n * count + c)])) for n in range(BATCH)]
-                found.append(context.make_tuple(builder, eight, [_whole(builder, number) for number in numbers]))
+                numbers = [builder.load(builder.gep(place, [whole(n * count + c)])) for n in range(lanes)]
+                found.append(context.make_tuple(builder, batch, [_whole(builder, number) for number in numbers]))
             return context.make_tuple(builder, signature.return_type, found)
 
-        return _types.UniTuple(eight, count)(table, _types.int64), generate
+        return _types.UniTuple(batch, count)(table, _types.int64), generate
 
     return intrinsic(corners)
 
@@ -201,7 +230,7 @@ def _whole(builder: Any, number: Any) -> Any:
 
 
 @cache
-def _kept(count: int) -> Any:
+def kept_constants(count: int) -> Any:
     """Return `kept(constants)`: the same numbers where nothing else writes, so that they stay in registers."""
 
     def kept(typing: Any, constants: Any) -> Any:
@@ -237,9 +266,9 @@ def one_by_one(element: Any, corners: int) -> Any:
 
 
 @cache
-def in_batches(element: Any, corners: int, shared: int = 0) -> Any:
-    """Return the compiled loop over elements with `corners` (lanes, corners) int32, eight at a time."""
-    corners_of, slot, kept = _corners_of_eight(corners), slots(BATCH), _kept(shared)
+def in_batches(element: Any, corners: int, shared: int = 0, lanes: int = BATCH) -> Any:
+    """Return the compiled loop over elements with `corners` (M, corners) int32, eight or sixteen at a time."""
+    corners_of, slot, kept = _corners_of_batch(corners, lanes), slots(lanes), kept_constants(shared)
 
     @compiled(vectors=True)
     def add_in_batches(
@@ -247,7 +276,7 @@ def in_batches(element: Any, corners: int, shared: int = 0) -> Any:
     ) -> None:
         """Advance states (rows, lanes) by h [s] and add the forces of all elements."""
         own = kept(constants) if shared else constants
-        for k in range(0, table.shape[0], BATCH):
+        for k in range(0, table.shape[0], lanes):
             element(x, v, force, corners_of(table, k), slot(k), numbers, own, states, h)
 
     return add_in_batches
@@ -261,7 +290,7 @@ def in_runs(element: Any, corners: int, lanes: int, shared: int = 0, fetched: tu
     twenty arrays that are read, the machine's own guess of what comes next leaves a body larger than the cache waiting.
     """
     corners_of, slot, slots_of = _corners_of(corners), slots(lanes), _slots_from(corners, lanes)
-    kept, (of_numbers, of_constants, of_states) = _kept(shared), fetched
+    kept, (of_numbers, of_constants, of_states) = kept_constants(shared), fetched
 
     @compiled(vectors=True)
     def add_in_runs(

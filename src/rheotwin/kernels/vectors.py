@@ -5,7 +5,8 @@ after the other; `store` puts it back. A row of a flat array, a constant that al
 What compiled functions do with vectors is written as for numbers: + - * /, comparisons, `min`, `max`, `abs`,
 `math.sqrt`, `math.exp`, `math.copysign`; numbers beside vectors are the same in every lane. Instead of a branch,
 `select(condition, yes, no)` chooses lane by lane, and `any_of(condition)` tells whether it holds in some lane.
-Products and sums may be fused, nothing else.
+Products and sums may be fused, nothing else. Vectors of 32-bit whole numbers have + - *, comparisons, `min`, `max`,
+`<<`, `>>` and `|` too; they wrap.
 
     slot = slots(8)
 
@@ -42,6 +43,7 @@ formula: Any = register_jitable(error_model="numpy", fastmath={"contract"}, _nrt
 """Decorator of functions of numbers or vectors, merged into compiled code that calls them; Python calls them, too,
 with numbers or, where they have no `min` and `max`, with NumPy arrays."""
 _CONTRACT = ("contract",)
+CUBE_ROOT_START = 6.14261e18
 _BIT = ir.IntType(1)
 
 
@@ -145,27 +147,38 @@ def _define(function: Any, count: int, emit: Callable[..., Any], result: Callabl
         _lowered(function, *kinds)(generate)
 
 
-def _arithmetic(name: str) -> Callable[..., Any]:
-    return lambda lanes, *values: getattr(lanes.builder, name)(*values, flags=_CONTRACT)
+def _are_whole(lanes: Lanes) -> bool:
+    return isinstance(lanes.scalar, ir.IntType)
+
+
+def _arithmetic(real: str, whole: str) -> Callable[..., Any]:
+    def emit(lanes: Lanes, *values: Any) -> Any:
+        if _are_whole(lanes):
+            return getattr(lanes.builder, whole)(*values)
+        return getattr(lanes.builder, real)(*values, flags=_CONTRACT)
+
+    return emit
 
 
 def _comparison(sign: str) -> Callable[..., Any]:
     ordered = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
-    return lambda lanes, a, b: getattr(lanes.builder, ordered)(sign, a, b)
+
+    def emit(lanes: Lanes, a: Any, b: Any) -> Any:
+        return getattr(lanes.builder, "icmp_signed" if _are_whole(lanes) else ordered)(sign, a, b)
+
+    return emit
 
 
-def _smaller(lanes: Lanes, a: Any, b: Any) -> Any:
-    return lanes.builder.select(lanes.builder.fcmp_ordered("<", b, a), b, a)
+def _nearest(sign: str) -> Callable[..., Any]:
+    return lambda lanes, a, b: lanes.builder.select(_comparison(sign)(lanes, b, a), b, a)
 
 
-def _larger(lanes: Lanes, a: Any, b: Any) -> Any:
-    return lanes.builder.select(lanes.builder.fcmp_ordered(">", b, a), b, a)
-
-
-for _operator, _name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
-    _define(_operator, 2, _arithmetic(_name))
-_define(operator.truediv, 2, _arithmetic("fdiv"))
-_define(operator.neg, 1, _arithmetic("fneg"))
+for _operator, _name in ((operator.add, "add"), (operator.sub, "sub"), (operator.mul, "mul")):
+    _define(_operator, 2, _arithmetic(f"f{_name}", _name))
+_define(operator.truediv, 2, _arithmetic("fdiv", "none"))
+_define(operator.neg, 1, _arithmetic("fneg", "neg"))
+for _operator, _name in ((operator.lshift, "shl"), (operator.rshift, "ashr"), (operator.or_, "or_")):
+    _define(_operator, 2, _arithmetic("none", _name))
 for _operator, _name in (
     (operator.lt, "<"),
     (operator.gt, ">"),
@@ -174,8 +187,8 @@ for _operator, _name in (
     (operator.ne, "!="),
 ):
     _define(_operator, 2, _comparison(_name), lambda kind: Mask(kind.count))
-_define(min, 2, _smaller)
-_define(max, 2, _larger)
+_define(min, 2, _nearest("<"))
+_define(max, 2, _nearest(">"))
 _define(abs, 1, lambda lanes, a: lanes.absolute(a))
 _define(math.sqrt, 1, lambda lanes, a: lanes.square_root(a))
 _define(math.copysign, 2, lambda lanes, a, b: lanes.with_sign(a, b))
@@ -264,6 +277,34 @@ _lowered(any_of, Mask)(_any_lane)
 _lowered(any_of, _types.Boolean)(_any_lane)
 
 
+def _count(typing: Any, condition: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits = builder.bitcast(arguments[0], ir.IntType(condition.count))
+        return builder.zext(builder.ctpop(bits), ir.IntType(64))
+
+    return _types.int64(condition), generate
+
+
+def _converted(scalar: Any, convert: str) -> Any:
+    def conversion(typing: Any, value: Any) -> Any:
+        found = Vector(scalar, value.count)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, convert)(arguments[0], lanes_of(context, builder, found).vector)
+
+        return found(value), generate
+
+    return intrinsic(conversion)
+
+
+count_of: Any = intrinsic(_count)
+"""`count_of(condition)`: in how many lanes a condition holds."""
+single_of: Any = _converted(_types.float32, "uitofp")
+"""`single_of(words)`: unsigned whole numbers rounded to single precision."""
+words_of: Any = _converted(_types.int32, "fptosi")
+"""`words_of(numbers)`: the whole numbers of 32 bits towards zero."""
+
+
 def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any, at: Any) -> Any:
     """Return a pointer to a number in a row; `at` and `row` are whole numbers of 64 bits, `at` None for flat arrays."""
     opened = context.make_array(kind)(context, builder, array)
@@ -325,19 +366,76 @@ def numbers_of(count: int) -> Any:
     def numbers(typing: Any, array: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             where = _index(context, builder, at, arguments[1])
-            found = [
-                lanes_of(context, builder, kind).load(
-                    _place(context, builder, array, arguments[0], ir.Constant(ir.IntType(64), row), where)
-                )
-                for row in range(count)
-            ]
-            return context.make_tuple(builder, signature.return_type, found)
+            places = [_place(context, builder, array, arguments[0], _row(row), where) for row in range(count)]
+            read = lanes_of(context, builder, kind).load if isinstance(at, Slot) else builder.load
+            return context.make_tuple(builder, signature.return_type, [read(place) for place in places])
 
-        kind = Vector(array.dtype, at.count)
+        kind = Vector(array.dtype, at.count) if isinstance(at, Slot) else array.dtype
         return _types.UniTuple(kind, count)(array, at), generate
 
     made: Any = intrinsic(numbers)
     return made
+
+
+def _row(row: int) -> Any:
+    return ir.Constant(ir.IntType(64), row)
+
+
+def _put(added: bool) -> Any:
+    def put(typing: Any, array: Any, at: Any, values: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = Vector(array.dtype, at.count)
+            lanes = lanes_of(context, builder, kind)
+            given = _tools.unpack_tuple(builder, arguments[2], len(values))
+            for row, (value, typed) in enumerate(zip(given, values.types, strict=True)):
+                place = _place(context, builder, array, arguments[0], _row(row), arguments[1])
+                found = _in_lanes(context, builder, kind, value, typed)
+                lanes.store(builder.fadd(lanes.load(place), found, flags=_CONTRACT) if added else found, place)
+            return context.get_dummy_value()
+
+        return _types.void(array, at, values), generate
+
+    return intrinsic(put)
+
+
+put_rows: Any = _put(added=False)
+"""`put_rows(array, slot, values)`: put a tuple of vectors into the rows of an array (rows, n)."""
+add_rows: Any = _put(added=True)
+"""`add_rows(array, slot, values)`: add a tuple of vectors to the rows of an array (rows, n)."""
+
+
+def _guess(typing: Any, x: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        many = isinstance(x, Vector)
+        real, whole = ir.DoubleType(), ir.IntType(64)
+        if many:
+            real, whole = ir.VectorType(real, x.count), ir.VectorType(whole, x.count)
+
+        def constant(value: float) -> Any:
+            return ir.Constant(real, [value] * x.count if many else value)
+
+        third = builder.fmul(builder.sitofp(builder.bitcast(arguments[0], whole), real), constant(1.0 / 3.0))
+        return builder.bitcast(builder.fptosi(builder.fsub(constant(CUBE_ROOT_START), third), whole), real)
+
+    return x(x), generate
+
+
+_cube_root_guess: Any = intrinsic(_guess)
+
+
+@formula
+def inverse_cube_root(x: Any) -> Any:
+    """Return x^(-1/3) to a few units of the last place for normal doubles x > 0; some number or NaN otherwise.
+
+    The bits of a double, read as an integer, grow like log2 x: CUBE_ROOT_START minus a third of them are the bits of a
+    guess within 3.5 %. With r = 1 - x y^3 the step  y <- y (1 + r/3 + 2 r^2/9 + 14 r^3/81)  of
+    x^(-1/3) = y (1 - r)^(-1/3) leaves a relative error of (35/243) r^4: 3.5e-2 -> 2e-5 -> below rounding.
+    """
+    y = _cube_root_guess(x)
+    for _ in range(2):
+        r = 1.0 - x * y * y * y
+        y = y * (1.0 + r * (1.0 / 3.0 + r * (2.0 / 9.0 + r * (14.0 / 81.0))))
+    return y
 
 
 def _fetch(typing: Any, array: Any, row: Any, at: Any) -> Any:

@@ -10,8 +10,7 @@ import pytest
 
 from rheotwin.build import build_problem
 from rheotwin.particles.fixed_point import FixedPointSolver
-from rheotwin.particles.fixed_point.options import FixedPointOptions
-from rheotwin.particles.fixed_point.prepare import Prepared, prepare
+from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared, prepare
 from rheotwin.particles.fixed_point.solver import FixedPointSimulation
 from rheotwin.problem import Problem
 from rheotwin.scene import load_scene, scene_from_data

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Indices
 from rheotwin.particles.fixed_point.arithmetic import Q16
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, class_order, grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import (
@@ -21,15 +21,15 @@ from rheotwin.particles.fixed_point.circuit import (
     tem,
 )
 from rheotwin.particles.fixed_point.experiments import pulled_object
-from rheotwin.particles.fixed_point.hazards import hazards
 from rheotwin.particles.fixed_point.parameters import EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.partition import hazards
 
 SECONDS = Units(time=1.0)
 VECTOR = circuit_constants(EdgeLaw(0.5, 0.5, 2.3), 1.0, 0.01, SECONDS)
 OBJECT = circuit_constants(EdgeLaw(250.0, 20.0, 100.0), 1.0, 0.01, SECONDS, h_const="printed")
 
 
-def published_vector(overflow_free: NDArray[np.int64] | None = None) -> Tem:
+def published_vector(overflow_free: Indices | None = None) -> Tem:
     x_i, v_i, x_j, v_j = (Q16.raw(values) for values in ([1, 2, 3], [4, 5, 6], [6, 5, 4], [3, 2, 1]))
     return tem(x_i, v_i, x_j, v_j, Q16.raw(7.0) - 10, VECTOR, overflow_free)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rheotwin.particles.fixed_point.arithmetic import isqrt
-from rheotwin.particles.fixed_point.cordic import cordic_root, inverse_gain, shifts
+from rheotwin.particles.fixed_point.arithmetic import cordic_root, inverse_gain, isqrt, shifts
 
 LARGEST = 3 * 2**30
 

@@ -11,13 +11,20 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.arithmetic import Format, cmul
-from rheotwin.particles.fixed_point.errors import account, operation_errors
+from rheotwin.particles.fixed_point.errors import (
+    account,
+    best_of_word,
+    format_error,
+    operation_errors,
+    shortest,
+    sweep,
+    usable,
+)
+from rheotwin.particles.fixed_point.model import float_body, float_parts, run_reference
 from rheotwin.particles.fixed_point.parameters import Units, step_constant
 from rheotwin.particles.fixed_point.prepare import Prepared
 from rheotwin.particles.fixed_point.ranges import MARGIN, dead_band, rounded_down, rounded_up, suggest_units
-from rheotwin.particles.fixed_point.reference import float_body, float_parts, run_reference
 from rheotwin.particles.fixed_point.stepping import Stepping
-from rheotwin.particles.fixed_point.sweep import best_of_word, format_error, shortest, sweep, usable
 from rheotwin.problem import Problem
 
 Prepare = Callable[..., Prepared]
@@ -26,8 +33,7 @@ MakeBlock = Callable[..., Problem]
 
 @pytest.fixture(scope="module")
 def golden(papers_object: tuple[Problem, dict[str, Any]]) -> Prepared:
-    from rheotwin.particles.fixed_point.options import FixedPointOptions
-    from rheotwin.particles.fixed_point.prepare import prepare
+    from rheotwin.particles.fixed_point.prepare import FixedPointOptions, prepare
 
     problem, options = papers_object
     return prepare(problem, FixedPointOptions(**options))

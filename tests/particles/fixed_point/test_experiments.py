@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.packed import pack_tables
 from rheotwin.particles.boundary import Held, Loads
 from rheotwin.particles.fixed_point.arithmetic import Q16
@@ -22,7 +22,7 @@ from rheotwin.particles.fixed_point.experiments import (
     pulled_object,
 )
 from rheotwin.particles.fixed_point.kernels import FastCircuit
-from rheotwin.particles.fixed_point.reference import SIGNALS, FloatBody, FloatParts, run_reference
+from rheotwin.particles.fixed_point.model import SIGNALS, FloatBody, FloatParts, run_reference
 
 GOLDEN = {
     100: ([10179, 10513, 10179], [-10448, 9941, -10449]),
@@ -50,7 +50,7 @@ def test_cut_products_drift_for_ever_and_rounded_ones_rest() -> None:
 
 
 @cache
-def exact(parity: int = 0) -> list[NDArray[np.float64]]:
+def exact(parity: int = 0) -> list[Array]:
     """Positions of the object in double precision after every tenth of the run."""
     case = pulled_object(parity=parity)
     body, points, count = case.body, case.points, len(case.body.start)
@@ -74,7 +74,7 @@ def exact(parity: int = 0) -> list[NDArray[np.float64]]:
     return found
 
 
-def error(case: Object, exact: NDArray[np.float64]) -> float:
+def error(case: Object, exact: Array) -> float:
     """Mean distance from the positions in double precision in percent of the object's width."""
     return 100.0 * float(np.linalg.norm(Q16.value(case.body.position) - exact, axis=1).mean()) / OBJECT_WIDTH
 

@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit, types
-from numba.extending import intrinsic
 
-from rheotwin.kernels.lanes import whole
+from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.vectors import load, slots, store
 from rheotwin.particles.fixed_point.arithmetic import Format, isqrt, recip
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
 from rheotwin.particles.fixed_point.kernels import FastCircuit, advance, runs_fast, scalar_table
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
-from rheotwin.particles.fixed_point.run_words import data_of
-from rheotwin.particles.fixed_point.word_lanes import COUNT, Words
+from rheotwin.particles.fixed_point.words import COUNT, reciprocal, root
 
 SECONDS = Units(time=1.0)
 SHAPE = (5, 4, 6)
-_types: Any = types
+_slot = slots(COUNT)
 
 
 def noisy(points: np.ndarray, start: np.ndarray, end: np.ndarray, form: Format, seed: int) -> CircuitBody:
@@ -162,37 +160,22 @@ def test_steps_in_parts_are_steps_at_once() -> None:
     assert np.array_equal(counters, counted)
 
 
-def _lengths(typing: Any, squares: Any, lengths: Any, inverses: Any, table: Any, counters: Any, count: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.core import cgutils
-
-        read, root, inverse, scalars, overflows = data_of(context, builder, signature, arguments, 5)
-        words = Words(builder, scalars, overflows, False)
-        with cgutils.for_range_slice(builder, whole(0), arguments[5], whole(COUNT), intp=whole(0).type) as (k, _):
-            length = words.root(words.load(builder.gep(read, [k])))
-            words.store(length, builder.gep(root, [k]))
-            words.store(words.reciprocal(length), builder.gep(inverse, [k]))
-        return context.get_dummy_value()
-
-    return _types.void(squares, lengths, inverses, table, counters, _types.int64), generate
-
-
-_lengths_of: Any = intrinsic(_lengths)
-
-
-@njit
-def _run(squares: Any, lengths: Any, inverses: Any, table: Any, counters: Any) -> None:
-    _lengths_of(squares, lengths, inverses, table, counters, squares.size)
+@compiled(vectors=True)
+def _roots(squares: Any, lengths: Any, inverses: Any, table: Any) -> None:
+    for k in range(0, squares.shape[1], COUNT):
+        length = root(load(squares, 0, _slot(k)))
+        store(lengths, 0, _slot(k), length)
+        store(inverses, 0, _slot(k), reciprocal(table, length))
 
 
 def roots_and_reciprocals(squares: np.ndarray, form: Format) -> tuple[np.ndarray, np.ndarray]:
     """What the vectors make of squares, each below 2^32."""
-    padded = np.zeros(-(-len(squares) // COUNT) * COUNT, dtype=np.uint32)
-    padded[: len(squares)] = squares
-    length, inverse = np.zeros((2, len(padded)), dtype=np.int32)
+    padded = np.zeros((1, -(-len(squares) // COUNT) * COUNT), dtype=np.uint32)
+    padded[0, : len(squares)] = squares
+    length, inverse = np.zeros((2, *padded.shape), dtype=np.int32)
     constants = circuit_constants(EdgeLaw(1.0, 1.0, 1.0), 1.0, 0.5, SECONDS, form=form)
-    _run(padded.view(np.int32), length, inverse, scalar_table(constants), no_overflows())
-    return length[: len(squares)], inverse[: len(squares)]
+    _roots(padded.view(np.int32), length, inverse, scalar_table(constants))
+    return length[0, : len(squares)], inverse[0, : len(squares)]
 
 
 def test_root_is_the_floor_at_every_square_and_just_below() -> None:

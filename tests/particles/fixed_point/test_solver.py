@@ -12,8 +12,7 @@ import pytest
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.fixed_point import FixedPointSolver
-from rheotwin.particles.fixed_point.model import build_model
-from rheotwin.particles.fixed_point.reference import float_body, float_parts, run_reference
+from rheotwin.particles.fixed_point.model import build_model, float_body, float_parts, run_reference
 from rheotwin.particles.fixed_point.solver import FixedPointSimulation
 from rheotwin.particles.truss import TrussSimulation
 from rheotwin.problem import Problem

@@ -9,8 +9,14 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.body import grid_edges, grid_points
-from rheotwin.particles.fixed_point.hazards import check_hazards, hazard_free_order, hazards, in_slots
-from rheotwin.particles.fixed_point.partition import Partition, partition
+from rheotwin.particles.fixed_point.partition import (
+    Partition,
+    check_hazards,
+    hazard_free_order,
+    hazards,
+    in_slots,
+    partition,
+)
 from rheotwin.particles.fixed_point.timing import (
     XC2V6000,
     Device,

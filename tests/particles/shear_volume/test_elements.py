@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from skfem import Basis, BilinearForm, ElementTetP1, ElementTriP1, ElementVector
 from skfem.helpers import ddot, div, sym_grad
 
+from rheotwin.arrays import Array
 from rheotwin.particles.shear_volume import neo_hooke_triangle
-from rheotwin.particles.shear_volume.cotangent_triangle import corner_cotangents, corner_weights
-from rheotwin.particles.shear_volume.inversion import FLAT, inverse_ratio
+from rheotwin.particles.shear_volume.elements import corner_weights, triangle_cotangents
+from rheotwin.particles.shear_volume.simplices import FLAT, inverse_ratio
 from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.matrices import distorted_problem
 
-Array = NDArray[np.float64]
 Start = Callable[..., ShearVolumeSimulation]
+Make = Callable[..., Problem]
 ELASTIC: dict[str, Any] = {"model": "elastic", "young": 12.0, "poisson": 0.35}
 ELEMENTS = [("triangle", "neo-hooke"), ("triangle", "cotangent"), ("quad", "neo-hooke"), ("tet", "neo-hooke")]
-
-
-def free(cell: str, law: dict[str, Any] = ELASTIC, **changes: Any) -> Problem:
-    """Return the distorted square or cube with 10 g on each node, held nowhere."""
-    problem = distorted_problem(cell, law)
-    return replace(problem, prescribed=(), masses=np.full(len(problem.points), 0.01), **changes)
 
 
 def tangent(simulation: ShearVolumeSimulation, points: Array) -> Array:
@@ -63,9 +55,11 @@ def finite_elements(problem: Problem, bulk: float, shear: float) -> Array:
         ("tet", "neo-hooke", "strain"),
     ],
 )
-def test_the_tangent_is_that_of_linear_finite_elements(start: Start, cell: str, shear: str, plane: str) -> None:
+def test_the_tangent_is_that_of_linear_finite_elements(
+    start: Start, free: Make, cell: str, shear: str, plane: str
+) -> None:
     """A4, arbitrary shapes, obtuse ones among them; plane stress with lam 2 mu/(lam + 2 mu)."""
-    problem = free(cell, plane=plane)
+    problem = free(cell, ELASTIC, plane=plane)
     lame, modulus = 12.0 * 0.35 / (1.35 * 0.3), 12.0 / 2.7
     lame = 2.0 * lame * modulus / (lame + 2.0 * modulus) if plane == "stress" else lame
     expected = finite_elements(problem, lame, modulus)
@@ -75,9 +69,9 @@ def test_the_tangent_is_that_of_linear_finite_elements(start: Start, cell: str, 
 
 @pytest.mark.parametrize(("cell", "shear"), ELEMENTS)
 @pytest.mark.parametrize("size", [0.05, 0.3, 1.0])
-def test_forces_are_the_slope_of_the_energy(start: Start, cell: str, shear: str, size: float) -> None:
+def test_forces_are_the_slope_of_the_energy(start: Start, free: Make, cell: str, shear: str, size: float) -> None:
     """Along random directions, through squeezed (0.3) and inverted (1.0) shapes; errors of order two in 1e-6."""
-    problem = free(cell)
+    problem = free(cell, ELASTIC)
     simulation, dimension = start(problem, shear=shear), problem.dimension
     generator = np.random.default_rng(2)
     x = problem.points + size * generator.uniform(-0.3, 0.3, problem.points.shape)
@@ -98,7 +92,7 @@ def test_forces_are_the_slope_of_the_energy(start: Start, cell: str, shear: str,
 
 
 @pytest.mark.parametrize(("cell", "shear"), ELEMENTS)
-def test_momenta_stay_under_large_random_motion(start: Start, laws: Any, cell: str, shear: str) -> None:
+def test_momenta_stay_under_large_random_motion(start: Start, free: Make, laws: Any, cell: str, shear: str) -> None:
     """Springs, arms and dashpots; sums of forces and moments over their largest part."""
     problem = free(cell, laws["three-element"])
     simulation, dimension = start(problem, shear=shear), problem.dimension
@@ -120,7 +114,9 @@ def test_momenta_stay_under_large_random_motion(start: Start, laws: Any, cell: s
 
 
 @pytest.mark.parametrize(("cell", "shear"), ELEMENTS)
-def test_a_rotation_on_top_turns_the_forces_and_nothing_else(start: Start, laws: Any, cell: str, shear: str) -> None:
+def test_a_rotation_on_top_turns_the_forces_and_nothing_else(
+    start: Start, free: Make, laws: Any, cell: str, shear: str
+) -> None:
     """Memory is objective: the same motion seen from a turning frame has the same forces, turned."""
     problem = free(cell, {**laws["generalized-maxwell"], "viscosity": 0.0, "units": [{"young": 5.0, "viscosity": 1.0}]})
     dimension, generator = problem.dimension, np.random.default_rng(6)
@@ -170,10 +166,10 @@ def test_triangles_are_never_stiffer_than_they_say() -> None:
     assert 32.0 / 33.0 - 1e-3 < closest < 1.1
 
 
-def test_obtuse_triangles_have_no_networks_on_corners(start: Start) -> None:
-    problem = free("triangle")
+def test_obtuse_triangles_have_no_networks_on_corners(start: Start, free: Make) -> None:
+    problem = free("triangle", ELASTIC)
     cells = problem.bodies[0].mesh.t.T.astype(np.int64)
-    obtuse = int((corner_weights(corner_cotangents(problem.points, cells)).min(axis=0) < 0.0).sum())
+    obtuse = int((corner_weights(triangle_cotangents(problem.points, cells)).min(axis=0) < 0.0).sum())
     assert 0 < obtuse < len(cells)
     counts = start(problem, shear="cotangent").statistics()["elements"]
     assert counts == {"cotangent": len(cells) - obtuse, "neo_hooke": obtuse}

@@ -15,7 +15,7 @@ from rheotwin.errors import Diverged, RheotwinError
 from rheotwin.fem.solver import FemSolver
 from rheotwin.loop import check_finite
 from rheotwin.observers.protocol import Watched
-from rheotwin.particles.shear_volume.incompressible.options import IncompressibleOptions
+from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.shear_volume.solver import ShearVolumeSolver
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options
@@ -70,7 +70,7 @@ def test_volumes_are_kept_through_the_press(kind: PatchKind, width: float, begin
     for end in (*np.arange(991, 1000) * 0.01, 10.0):
         simulation.advance(end, 10**6)
         forces.append(simulation.reactions()["tool.bar"][1])
-    tolerance = IncompressibleOptions().volume_tolerance
+    tolerance = ShearVolumeOptions().volume_tolerance
     assert largest_error(data, simulation, kind) < tolerance
     assert simulation.statistics()["largest_volume_error"] < tolerance
     assert simulation.statistics()["divided_steps"] > 0 or width == 20.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,10 @@ from rheotwin.particles.shear_volume.channels import body_channels
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.matrices import GRADIENT, distorted_problem
+from rheotwin.validation.checks.matrices import GRADIENT
 
 Start = Callable[..., ShearVolumeSimulation]
-
-
-def free(cell: str, law: dict[str, Any]) -> Problem:
-    """Return the distorted square or cube with 10 g on each node, held nowhere."""
-    problem = distorted_problem(cell, law)
-    return replace(problem, prescribed=(), masses=np.full(len(problem.points), 0.01))
+Make = Callable[..., Problem]
 
 
 SMALL = 1e-5
@@ -49,7 +43,9 @@ def ramped(problem: Problem, simulation: ShearVolumeSimulation, steps: int) -> N
 @pytest.mark.parametrize(
     ("cell", "shear"), [("triangle", "neo-hooke"), ("triangle", "cotangent"), ("tet", "neo-hooke")]
 )
-def test_stress_is_the_channel_form_at_small_strain(start: Start, law: dict[str, Any], cell: str, shear: str) -> None:
+def test_stress_is_the_channel_form_at_small_strain(
+    start: Start, free: Make, law: dict[str, Any], cell: str, shear: str
+) -> None:
     """A ramp of strain, every law: K tr(rate) and 2 mu dev(rate) times the ramp responses; patch test T3 on top."""
     problem = free(cell, law)
     dimension, channels = problem.dimension, body_channels(problem, problem.bodies[0], ShearVolumeOptions())
@@ -71,7 +67,7 @@ def test_stress_is_the_channel_form_at_small_strain(start: Start, law: dict[str,
     assert np.abs(force[inner]).max() < 1e-6 * np.abs(force).max()
 
 
-def test_patch_at_finite_strain(start: Start) -> None:
+def test_patch_at_finite_strain(start: Start, free: Make) -> None:
     """T3 where round-off can be told from the second order: elastic, strains of two percent."""
     for cell, shear in (
         ("triangle", "neo-hooke"),
@@ -88,7 +84,7 @@ def test_patch_at_finite_strain(start: Start) -> None:
         assert np.abs(force[inner]).max() < 1e-11 * np.abs(force).max() or (cell, shear) == ("triangle", "cotangent")
 
 
-def test_volume_has_an_arm_for_each_time(make_problem: Callable[..., Problem]) -> None:
+def test_volume_has_an_arm_for_each_time(make_problem: Make) -> None:
     """Unequal Poisson ratios: K = bulk + mu/3 keeps both times, `lame` those of lambda and mu."""
     law = {"model": "maxwell", "young": 12.0, "poisson": 0.35, "viscosity": {"young": 4.0, "poisson": 0.2}}
     problem = make_problem(2, law, body={"cell": "triangle"})
@@ -100,7 +96,7 @@ def test_volume_has_an_arm_for_each_time(make_problem: Callable[..., Problem]) -
         assert found.instantaneous == pytest.approx(body.law.channel("area").instantaneous)
 
 
-def test_named_laws_replace_shear_and_volume(make_problem: Callable[..., Problem], start: Start) -> None:
+def test_named_laws_replace_shear_and_volume(make_problem: Make, start: Start) -> None:
     problem = make_problem(2, {"model": "elastic", "young": 12.0, "poisson": 0.35}, body={"cell": "triangle"})
     options = ShearVolumeOptions(shear_law="stuff", volume_law="stuff")
     channels = body_channels(problem, problem.bodies[0], options)
@@ -109,7 +105,7 @@ def test_named_laws_replace_shear_and_volume(make_problem: Callable[..., Problem
         start(problem, volume_law="stuf")
 
 
-def test_plane_stress_needs_one_poisson_ratio(make_problem: Callable[..., Problem], start: Start) -> None:
+def test_plane_stress_needs_one_poisson_ratio(make_problem: Make, start: Start) -> None:
     law = {"model": "voigt", "young": 12.0, "poisson": 0.35, "viscosity": 1.0, "viscous_poisson": 0.1}
     with pytest.raises(RheotwinError, match="one Poisson ratio"):
         start(make_problem(2, law, body={"cell": "triangle"}, plane="stress"))

@@ -16,6 +16,8 @@ from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 
 Start = Callable[..., ShearVolumeSimulation]
+Make = Callable[..., Problem]
+ELASTIC: dict[str, Any] = {"model": "elastic", "young": 12.0, "poisson": 0.35}
 VOIGT: dict[str, Any] = {"model": "voigt", "young": 12.0, "poisson": 0.35, "viscosity": 3.0}
 FLOOR: dict[str, Any] = {"floor": {"body": "block", "where": {"side": "bottom"}}}
 
@@ -28,9 +30,7 @@ def bodies(dimension: int, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("height", [-1.0, 0.0])
-def test_a_body_comes_back_from_inversion(
-    make_problem: Callable[..., Problem], start: Start, dimension: int, height: float
-) -> None:
+def test_a_body_comes_back_from_inversion(make_problem: Make, start: Start, dimension: int, height: float) -> None:
     """Turned inside out through its floor, and flattened onto it: figure 4.15, where 4.18 stays inverted."""
     problem = make_problem(dimension, VOIGT, body=bodies(dimension), supports=FLOOR, duration=60.0)
     simulation, state = start(problem), None
@@ -44,11 +44,10 @@ def test_a_body_comes_back_from_inversion(
     assert simulation.statistics()["divided_steps"] > 0
 
 
-def test_an_elastic_block_keeps_its_energy(make_problem: Callable[..., Problem], start: Start) -> None:
+def test_an_elastic_block_keeps_its_energy(make_problem: Make, start: Start) -> None:
     """Kinetic and stored of a block let go stretched; symplectic, so the energy sways by O(h) and does not drift."""
-    law = {"model": "elastic", "young": 12.0, "poisson": 0.35}
     for dimension in (2, 3):
-        problem = make_problem(dimension, law, body=bodies(dimension), supports=FLOOR, duration=40.0)
+        problem = make_problem(dimension, ELASTIC, body=bodies(dimension), supports=FLOOR, duration=40.0)
         swings = []
         for share in (0.2, 0.05):
             simulation = start(problem, safety=share)
@@ -69,7 +68,7 @@ def test_an_elastic_block_keeps_its_energy(make_problem: Callable[..., Problem],
     [(2, "neo-hooke", 0.0), (2, "cotangent", 0.0), (3, "neo-hooke", 0.0), (3, "neo-hooke", -1.0)],
 )
 def test_an_elastic_block_let_go_flat_or_inverted_keeps_its_energy(
-    make_problem: Callable[..., Problem], start: Start, dimension: int, shear: str, height: float
+    make_problem: Make, start: Start, dimension: int, shear: str, height: float
 ) -> None:
     """Let go on its floor or through it: steps are divided all the way and nothing damps.
 
@@ -77,9 +76,8 @@ def test_an_elastic_block_let_go_flat_or_inverted_keeps_its_energy(
     with steps that are divided by as much. Velocities that are taken over as they are gain 10 to 90 %, stiffness
     that is underestimated 50 % in space and anything in the plane.
     """
-    law = {"model": "elastic", "young": 12.0, "poisson": 0.35}
     body = bodies(dimension, cells=[4, 3, 2][:dimension])
-    problem = make_problem(dimension, law, body=body, supports=FLOOR, duration=6.0)
+    problem = make_problem(dimension, ELASTIC, body=body, supports=FLOOR, duration=6.0)
     simulation, free = start(problem, shear=shear, recovery=0.0), problem.owners[:, 0] < 0
     state = simulation.save()
     state["positions"][:, dimension - 1] *= height
@@ -92,24 +90,15 @@ def test_an_elastic_block_let_go_flat_or_inverted_keeps_its_energy(
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet"])
-def test_a_pressed_block_goes_on_bit_for_bit(
-    make_problem: Callable[..., Problem], start: Start, laws: Any, cell: str
-) -> None:
+def test_a_pressed_block_goes_on_bit_for_bit(make_problem: Make, start: Start, bar: Any, laws: Any, cell: str) -> None:
     """Under a bar with friction and on a floor: save in the middle, go on, and the same from the checkpoint."""
     dimension = 3 if cell == "tet" else 2
-    bar = {
-        "shape": "bar",
-        "center": [1.5, 2.0] if dimension == 2 else [1.5, 1.0, 2.0],
-        "normal": [0.0, -1.0] if dimension == 2 else [0.0, 0.0, -1.0],
-        "width": 1.0 if dimension == 2 else [1.0, 3.0],
-        "motion": {"times": [0.0, 1.0], "displacement": [[0.0] * dimension, [0.0] * (dimension - 1) + [-0.6]]},
-    }
     problem = make_problem(
         dimension,
         laws["three-element"],
         body=bodies(dimension, cell=cell),
         supports=FLOOR,
-        tools={"bar": bar},
+        tools={"bar": bar(dimension, 0.6)},
         contact={"friction": 0.3},
     )
     simulation, again = start(problem), start(problem)
@@ -126,7 +115,7 @@ def test_a_pressed_block_goes_on_bit_for_bit(
     assert np.abs(fields["memory_stress"]).max() > 0.0
 
 
-def test_steps_beyond_the_stable_one_are_refused(make_problem: Callable[..., Problem], start: Start) -> None:
+def test_steps_beyond_the_stable_one_are_refused(make_problem: Make, start: Start) -> None:
     problem = make_problem(2, VOIGT, body=bodies(2), supports=FLOOR, output={"interval": 1.0})
     stable = start(problem).stable_step
     with pytest.raises(RheotwinError, match=r"solvers\.shear-volume\.step: .* is above the stable step"):
@@ -135,10 +124,9 @@ def test_steps_beyond_the_stable_one_are_refused(make_problem: Callable[..., Pro
 
 
 @pytest.mark.parametrize("shear", ["neo-hooke", "cotangent"])
-def test_the_stable_step_is_where_it_turns(make_problem: Callable[..., Problem], start: Start, shear: str) -> None:
+def test_the_stable_step_is_where_it_turns(make_problem: Make, start: Start, shear: str) -> None:
     """Tiny motion of an elastic block: bounded just below the bound, growing just above it."""
-    law = {"model": "elastic", "young": 12.0, "poisson": 0.35}
-    problem = make_problem(2, law, body=bodies(2), supports=FLOOR, output={"interval": 1.0})
+    problem = make_problem(2, ELASTIC, body=bodies(2), supports=FLOOR, output={"interval": 1.0})
     growth = []
     for factor in (0.99, 1.01):
         simulation = start(problem, shear=shear)

@@ -9,18 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.particles.base import ParticleSimulation
-from rheotwin.particles.shear_volume.forces import add_element_forces
-from rheotwin.particles.shear_volume.pack import pack_forces
+from rheotwin.particles.shear_volume.forces import add_element_forces, pack_forces
 from rheotwin.particles.shear_volume.solver import ShearVolumeSimulation
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.matrices import distorted_problem
 
-Array = NDArray[np.float64]
 Start = Callable[..., ShearVolumeSimulation]
 Make = Callable[..., Problem]
 Data = dict[str, Any]
@@ -38,12 +35,6 @@ CONSISTENT = [("triangle", "neo-hooke"), ("triangle", "cotangent"), ("quad", "ne
 ELEMENTS = [*CONSISTENT, ("triangle", "seed"), ("quad", "seed"), ("tet", "seed")]
 
 
-def free(cell: str, law: Data = LAW, **changes: Any) -> Problem:
-    """Return the distorted square or cube with 10 g on each node, held nowhere."""
-    problem = distorted_problem(cell, law)
-    return replace(problem, prescribed=(), masses=np.full(len(problem.points), 0.01), **changes)
-
-
 def moved(cell: str, shear: str) -> float:
     """Return how far nodes may be moved: the papers' tetrahedra are ill-conditioned in distorted shapes."""
     return 0.15 if shear != "seed" else 0.02
@@ -58,9 +49,9 @@ def forces_at(simulation: ShearVolumeSimulation, x: Array, v: Array) -> Array:
 
 @pytest.mark.parametrize(("cell", "shear"), ELEMENTS)
 @pytest.mark.parametrize("named", [False, True])
-def test_momenta_stay_under_large_random_motion(start: Start, cell: str, shear: str, named: bool) -> None:
+def test_momenta_stay_under_large_random_motion(start: Start, free: Make, cell: str, shear: str, named: bool) -> None:
     """Sums of forces and moments over their largest part, through all ranges of stress, in volume too if named."""
-    problem = free(cell)
+    problem = free(cell, LAW)
     law = next(iter(problem.scene.laws))
     simulation = start(problem, shear=shear, **({"shear_law": law, "volume_law": law} if named else {}))
     generator = np.random.default_rng(4)
@@ -75,9 +66,9 @@ def test_momenta_stay_under_large_random_motion(start: Start, cell: str, shear: 
 
 
 @pytest.mark.parametrize(("cell", "shear"), ELEMENTS)
-def test_a_rotation_on_top_turns_the_forces_and_nothing_else(start: Start, cell: str, shear: str) -> None:
+def test_a_rotation_on_top_turns_the_forces_and_nothing_else(start: Start, free: Make, cell: str, shear: str) -> None:
     """The same motion seen from a turning frame has the same forces, turned, and the same internal variables."""
-    problem = free(cell)
+    problem = free(cell, LAW)
     law = next(iter(problem.scene.laws))
     dimension, generator = problem.dimension, np.random.default_rng(6)
     size = 0.25 * moved(cell, shear)
@@ -170,18 +161,11 @@ def test_a_step_is_stable_while_it_flows(make_problem: Make, start: Start) -> No
 
 
 @pytest.mark.parametrize(("cell", "shear"), [*CONSISTENT, ("quad", "seed")])
-def test_a_pressed_block_goes_on_bit_for_bit(make_problem: Make, start: Start, cell: str, shear: str) -> None:
+def test_a_pressed_block_goes_on_bit_for_bit(make_problem: Make, start: Start, bar: Any, cell: str, shear: str) -> None:
     """Under a bar that divides steps, in the middle of flow: save, go on, and the same from the checkpoint."""
     dimension = 3 if cell == "tet" else 2
-    depth = -1.2 if shear != "seed" else -0.1
-    bar = {
-        "shape": "bar",
-        "center": [1.5, 2.0] if dimension == 2 else [1.5, 1.0, 2.0],
-        "normal": [0.0, -1.0] if dimension == 2 else [0.0, 0.0, -1.0],
-        "width": 1.0 if dimension == 2 else [1.0, 3.0],
-        "motion": {"times": [0.0, 1.0], "displacement": [[0.0] * dimension, [0.0] * (dimension - 1) + [depth]]},
-    }
-    problem = make_problem(dimension, LAW, body={"cell": cell}, supports=FLOOR, tools={"bar": bar})
+    depth = 1.2 if shear != "seed" else 0.1
+    problem = make_problem(dimension, LAW, body={"cell": cell}, supports=FLOOR, tools={"bar": bar(dimension, depth)})
     law = next(iter(problem.scene.laws))
     simulation, again = (start(problem, shear=shear, volume_law=law) for _ in range(2))
     simulation.advance(0.7, 10**9)

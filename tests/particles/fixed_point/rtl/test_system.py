@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.fixed_point.hazards import BUBBLE
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.partition import BUBBLE
 from rheotwin.particles.fixed_point.timing import Machine, block_rams, blocks, cycles
 
 

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.constraints.rank import rank_report
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.constraint_options import CORRECTION, LARGEST, cells_of_bodies
-from rheotwin.particles.shear_volume.incompressible.options import IncompressibleOptions, Kind
-from rheotwin.particles.shear_volume.incompressible.pressure import Pressure, pack_pressure
+from rheotwin.particles.shear_volume.options import Kind, ShearVolumeOptions
+from rheotwin.particles.shear_volume.pressure import Pressure, pack_pressure
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
 
 OPTION = "solvers.shear-volume.incompressible"
 
@@ -54,7 +52,7 @@ class Incompressible:
         }
 
 
-def require_plane_strain(problem: Problem, options: IncompressibleOptions) -> None:
+def require_plane_strain(problem: Problem, options: ShearVolumeOptions) -> None:
     """Refuse constant areas where they are not constant volumes."""
     if options.incompressible != "none" and problem.dimension == 2 and problem.plane != "strain":
         raise RheotwinError(
@@ -64,7 +62,7 @@ def require_plane_strain(problem: Problem, options: IncompressibleOptions) -> No
 
 
 def build_incompressible(
-    problem: Problem, options: IncompressibleOptions, candidates: NDArray[np.int64], h: float
+    problem: Problem, options: ShearVolumeOptions, candidates: Indices, h: float
 ) -> Incompressible | None:
     """Return the constraints of a problem for steps of `h` [s], None for compressible bodies.
 
@@ -110,7 +108,7 @@ def _kind(wanted: Kind, dimension: int) -> PatchKind:
     return "cell" if wanted in ("pair", "cell") else "node" if wanted == "node" else "element"
 
 
-def _frequency(options: IncompressibleOptions, h: float) -> float:
+def _frequency(options: ShearVolumeOptions, h: float) -> float:
     frequency = CORRECTION / h if options.constraint_frequency is None else options.constraint_frequency
     if frequency * h >= LARGEST["semi-implicit"]:
         raise RheotwinError(
@@ -121,7 +119,7 @@ def _frequency(options: IncompressibleOptions, h: float) -> float:
     return frequency
 
 
-def _average(shares: csr_matrix, simplices: NDArray[np.int64], problem: Problem) -> csr_matrix:
+def _average(shares: csr_matrix, simplices: Indices, problem: Problem) -> csr_matrix:
     """Return the matrix (N, C) that averages what patches have to nodes, elements counting by their measure."""
     corners = simplices.shape[1]
     edges = problem.points[simplices[:, 1:]] - problem.points[simplices[:, :1]]

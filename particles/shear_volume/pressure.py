@@ -1,24 +1,30 @@
-"""What keeps volumes in the compiled loop: patches, their rows, the room for contacts beside them."""
+"""What keeps volumes in the compiled loop: patches, their rows, and the pressures of a step.
+
+    (A^T M^-1 A + eps) P = demand - A^T v,   matrix-free, M^-1 without the motion that contacts take,
+
+by conjugate gradients with the diagonal as preconditioner. They stop at residuals that leave volumes right, not at
+those that leave pressures right to the last digit: what a step misses, the next one makes good.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.constraints.measure_rows import Measures, fill_measures, fill_values, pack_measures
-from rheotwin.constraints.rows import Rows, along, fill_diagonal, room_for_rows, turn_rows
+from rheotwin.constraints.rows import Rows, accelerate, along, collect, fill_diagonal, room_for_rows, turn_rows
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.shear_volume.incompressible.touching import Touching, room_for_touching
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from rheotwin.particles.shear_volume.touching import Touching, reduce_mobility, room_for_touching, take_out
 
 SHARE = 1e-9
 """eps of every row as a share of its diagonal. It bounds pressures that no motion feels; R errs by eps L/om^2, which
 with the 1e-6 of `constraints.stabilisation` would be as much as the volumes are asked to keep."""
+
+MOST = 500
+"""Most iterations of one step; only constraints that contradict each other need them."""
 
 
 class Log(NamedTuple):
@@ -59,6 +65,9 @@ class Pressure(NamedTuple):
     log: Log
 
 
+ROOM = ("value", "curvature", "demand", "target", "found", "scratch", "mobility", "impulse", "last")
+
+
 def pack_pressure(
     constraints: MeasureConstraints,
     inverse_mass: Array,
@@ -82,19 +91,11 @@ def pack_pressure(
         touching=room_for_touching(len(candidates), len(inverse_mass)),
         frequency=frequency,
         allowed=tolerance * frequency**2 * constraints.rest,
-        value=np.zeros(count),
-        curvature=np.zeros(count),
-        demand=np.zeros(count),
-        target=np.zeros(count),
-        found=np.zeros(count),
-        scratch=np.zeros(count),
-        mobility=np.zeros(count),
-        impulse=np.zeros(count),
-        last=np.zeros(count),
+        **{name: np.zeros(count) for name in ROOM},
         before=np.zeros_like(inverse_mass),
         length=float(np.mean(constraints.rest)) ** (1.0 / dimension),
         tolerance=tolerance,
-        log=Log(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)),
+        log=Log(*(np.zeros(1) for _ in Log._fields)),
     )
 
 
@@ -158,3 +159,57 @@ def renew_demand(pressure: Pressure, x: Array, v: Array, h: float) -> bool:
         demand[m] -= miss
         more = more or abs(miss) > h * pressure.allowed[m]
     return more
+
+
+@compiled
+def _precondition(diagonal: Array, residual: Array, out: Array) -> float:
+    """Divide the residual by the diagonal; return the product of both."""
+    total = 0.0
+    for i in range(residual.shape[0]):
+        out[i] = residual[i] / diagonal[i] if diagonal[i] > 0.0 else 0.0
+        total += residual[i] * out[i]
+    return total
+
+
+@compiled
+def _enough(residual: Array, allowed: Array, diagonal: Array, h: float) -> bool:
+    wrong = 0
+    for i in range(residual.shape[0]):  # counted to the end: without a way out the loop runs in vectors
+        wrong += 1 if diagonal[i] > 0.0 and abs(residual[i]) > h * allowed[i] else 0
+    return wrong == 0
+
+
+@compiled(allocates=True)
+def solve_pressures(pressure: Pressure, contacts: int, h: float) -> int:
+    """Put impulses (C,) into `impulse` that bring `rows.residual` to `h` times what is `allowed`; return iterations.
+
+    The first `contacts` of `touching` hold.
+    """
+    rows, touching, impulse, allowed = pressure.rows, pressure.touching, pressure.impulse, pressure.allowed
+    diagonal, scratch = pressure.mobility, pressure.scratch
+    residual, direction, image = rows.residual, rows.direction, rows.image
+    impulse[:] = 0.0
+    reduce_mobility(touching, contacts, rows, diagonal)
+    if _enough(residual, allowed, diagonal, h):
+        return 0
+    rho = _precondition(diagonal, residual, scratch)
+    direction[:] = scratch
+    for iteration in range(MOST):
+        accelerate(rows, direction)
+        take_out(touching, contacts, rows.inverse_mass, rows.push)
+        collect(rows, direction, image)
+        energy = 0.0
+        for i in range(impulse.shape[0]):
+            energy += direction[i] * image[i]
+        if not energy > 0.0:
+            return iteration
+        step, before = rho / energy, rho
+        for i in range(impulse.shape[0]):
+            impulse[i] += step * direction[i]
+            residual[i] -= step * image[i]
+        if _enough(residual, allowed, diagonal, h):
+            return iteration + 1
+        rho = _precondition(diagonal, residual, scratch)
+        for i in range(impulse.shape[0]):
+            direction[i] = scratch[i] + rho / before * direction[i]
+    return MOST

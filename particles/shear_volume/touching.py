@@ -12,13 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.rows import Rows
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 FIXED = 1e-9
 """A patch that keeps less than this share of its mobility cannot follow any more."""
@@ -45,17 +42,10 @@ class Touching(NamedTuple):
 
 def room_for_touching(room: int, nodes: int) -> Touching:
     """Return room for as many contacts at `nodes`."""
-    return Touching(
-        candidate=np.zeros(room, np.int64),
-        node=np.zeros(room, np.int64),
-        normal=np.zeros((room, 3)),
-        direction=np.zeros((room, 3)),
-        before=np.zeros(room, np.int64),
-        share=np.zeros(room),
-        own=np.zeros(room),
-        impulse=np.zeros(room),
-        last=np.zeros(nodes, np.int64),
-    )
+    candidate, node, before = (np.zeros(room, np.int64) for _ in range(3))
+    share, own, impulse = (np.zeros(room) for _ in range(3))
+    normal, direction = np.zeros((room, 3)), np.zeros((room, 3))
+    return Touching(candidate, node, normal, direction, before, share, own, impulse, np.zeros(nodes, np.int64))
 
 
 @compiled

@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.exact_tools import Exposed, Push, note_more, push_again
 from rheotwin.constraints.contact.pairs import LISTED
 from rheotwin.constraints.rows import Rows, add_by_node, along
@@ -25,17 +25,15 @@ from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.shear_volume.incompressible.pressure import (
+from rheotwin.particles.shear_volume.pressure import (
     Pressure,
     curvature_changes,
     look_at_volumes,
     renew_demand,
+    solve_pressures,
 )
-from rheotwin.particles.shear_volume.incompressible.solve import solve_pressures
-from rheotwin.particles.shear_volume.incompressible.touching import answer, forget_nodes, list_contact
+from rheotwin.particles.shear_volume.touching import answer, forget_nodes, list_contact
 from rheotwin.particles.steps import Surroundings
-
-Array = NDArray[np.float64]
 
 LEARNT = 0.1
 """Share of its last change in what is foreseen of a multiplier: less follows later, more takes noise for a trend."""
@@ -168,11 +166,11 @@ def _exert(
 def _solve_and_push(
     pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
 ) -> tuple[int, float]:
-    """Do so with the demand as it is; return the iterations, and the largest change of a velocity [m/s]."""
+    """Bring rates to those demanded; return the iterations, and the largest change of a velocity [m/s]."""
     rows, impulse, touching = pressure.rows, pressure.impulse, pressure.touching
     for m in range(impulse.shape[0]):
         rows.residual[m] = pressure.demand[m] - along(rows, m, state.velocities)
-    work = solve_pressures(rows, touching, contacts, pressure.allowed, pressure.mobility, pressure.scratch, impulse, h)
+    work = solve_pressures(pressure, contacts, h)
     if work == 0:
         return 0, 0.0
     for m in range(impulse.shape[0]):

@@ -1,1 +1,0 @@
-"""Incompressible particles: volumes of patches kept by constraint stabilisation, pressures by conjugate gradients."""
