@@ -99,11 +99,11 @@ def _volume_term(
 ) -> Term:
     """Return J_vol with what the shear channel leaves of the bulk channel."""
     thickness, shear, ring = problem.thickness, part.law.channel("shear"), problem.plane == "axisymmetric"
-    ratio, step = stiffness_ratio(part.law), problem.scene.duration / USUAL_STEPS
-    channel = part.law.channel("bulk") + shear.scaled(-2.0 / 3.0)
-    if incompressible:
-        ratio = RIGID_STEPS
-        channel = Channel.elastic(RIGID_STEPS * max(shear.instantaneous, shear.viscosity / step))
+    if incompressible:  # the law may have no bulk modulus
+        step = problem.scene.duration / USUAL_STEPS
+        ratio, channel = RIGID_STEPS, Channel.elastic(RIGID_STEPS * max(shear.instantaneous, shear.viscosity / step))
+    else:
+        ratio, channel = stiffness_ratio(part.law), part.law.channel("bulk") + shear.scaled(-2.0 / 3.0)
     form = mixed_form(body.mesh, body.cell, formulation, basis=basis, cells=part.cells, ratio=ratio, axisymmetric=ring)
     if formulation == "element":
         report = rank_report("element", form.gradient, problem.owners[body.nodes] >= 0)

@@ -21,6 +21,7 @@ from rheotwin.fem.model import Model
 from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
 from rheotwin.fem.term import relaxed
 from rheotwin.materials import Channel
+from rheotwin.solver import asked_of_contact
 
 
 def end_step(channel: Channel, h: float) -> ChannelStep:
@@ -52,7 +53,7 @@ def static() -> Scheme:
 
 
 def require_long_term_moduli(model: Model) -> None:
-    """Refuse bodies that flow for ever."""
+    """Refuse bodies that flow for ever, and contact that carries nothing at rest."""
     faults = [
         Fault(
             place,
@@ -63,6 +64,11 @@ def require_long_term_moduli(model: Model) -> None:
         for body in model.problem.bodies
         for place, law, _ in body.laws
         if law.channel("shear").equilibrium <= 0.0
+    ]
+    faults += [
+        Fault(place, 'viscous contact carries nothing at rest; use stepper = "quasi-static", or another law of contact')
+        for place, word in asked_of_contact(model.problem)
+        if word == "viscous"
     ]
     if faults:
         raise InputFaults("the static analysis", faults)

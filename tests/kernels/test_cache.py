@@ -35,6 +35,7 @@ def multiplied(by):
         return FACTOR * by * x
     return multiply
 """
+FORMULA = "from rheotwin.kernels.vectors import formula\n\n@formula\n"
 MULTIPLY = "from plug_in.forces import multiplied\nprint(multiplied(2.0)(1.0), multiplied(5.0)(1.0))"
 
 
@@ -115,6 +116,14 @@ def test_kernels_of_a_plug_in_follow_its_sources_and_constants(copied: Callable[
     assert len(package.files) == 2
     package.edit("plug_in/factors.py", "1.0", "7.0")
     assert package.run(MULTIPLY).split() == ["14.0", "35.0"]
+    # a formula of another package again, asked for by a formula
+    (package.home / "other.py").write_text(f"{FORMULA}def third(x):\n    return 4.0 * x\n")
+    (package.home / "plug_in" / "factors.py").write_text("from other import third\nFACTOR = 1.0\n")
+    package.edit("plug_in/forces.py", "return FACTOR * by * x", "return third(x) * by")
+    package.edit("plug_in/forces.py", "import FACTOR", "import third")
+    assert package.run(MULTIPLY).split() == ["8.0", "20.0"]
+    package.edit("other.py", "4.0", "5.0")
+    assert package.run(MULTIPLY).split() == ["10.0", "25.0"]
 
 
 def test_processes_share_a_folder(copied: Callable[[str], Package]) -> None:

@@ -134,6 +134,27 @@ def test_edges_of_other_laws_keep_their_place_beside(
         np.testing.assert_allclose(whole.save()[name], values, atol=1e-9 * scale, err_msg=name)
 
 
+@pytest.mark.parametrize("kernel", FAST)
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_lanes_that_are_no_edges_leave_no_trace(
+    kernel: str, precision: str, make_problem: Callable[..., Any], start: Callable[..., Any]
+) -> None:
+    """A restored body begins with empty lanes at zero, one that runs on has what bounds of sliders left there."""
+    pulled = make_problem(
+        2,
+        LAWS["slider"],
+        body={"size": [1.3, 0.7], "cells": [5, 3]},
+        supports={"wall": {"body": "block", "where": {"side": "left"}}},
+        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [0.02, 0.005]}},
+    )
+    whole, restored = (start(pulled, kernel=kernel, precision=precision, step=0.002) for _ in range(2))
+    whole.advance(0.2, 100)
+    for _ in range(100):
+        restored.advance(0.2, 1)
+        restored.restore(restored.save())
+    np.testing.assert_equal(restored.save(), whole.save())
+
+
 @pytest.mark.parametrize("load", [-0.7, -0.35, -0.1, 0.2, 0.45, 0.6, 0.9])
 def test_a_tabulated_edge_hangs_where_its_table_says(
     load: float, make_problem: Callable[..., Any], start: Callable[..., Any]

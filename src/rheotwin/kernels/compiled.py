@@ -208,19 +208,30 @@ def _given_array(code: Any) -> bool:
 def _made_of(function: Any, above: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return where a function stands, its code, the stamp of its sources and what it closes over; None without a stamp.
 
-    Numbers and words among its globals count by their values: somebody may have changed them.
+    Numbers, words and arrays among its globals count by their values: somebody may have changed them. Functions among
+    them are in the stamp, but for those of another package than its own and this one.
     """
     if function in above:  # it calls itself
         return (function.__qualname__,)
     mark, code = cache.stamp(function.__module__), function.__code__
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    held = [_value(cell, (*above, function)) for cell in (*cells, *(function.__defaults__ or ()))]
+    defaults = (*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items()))
+    seen = {name: function.__globals__.get(name) for name in code.co_names}
+    foreign = [value for value in seen.values() if _is_foreign(value, function.__module__)]
+    arrays = [value for value in seen.values() if isinstance(value, np.ndarray | np.generic)]
+    held = [_value(item, (*above, function)) for item in (*cells, *defaults, *foreign, *arrays)]
     if mark is None or None in held:
         return None
-    seen = {name: function.__globals__.get(name) for name in code.co_names}
     constants = {name: repr(value) for name, value in seen.items() if isinstance(value, int | float | str | tuple)}
     text = hashlib.sha256(code.co_code + repr((code.co_names, _constants(code), constants)).encode()).hexdigest()
     return (function.__module__, function.__qualname__, text, mark, *held)
+
+
+def _is_foreign(value: Any, module: str) -> bool:
+    """Tell whether a global is a function of another package than the module's own, this one and the libraries."""
+    known = {module.partition(".")[0], cache.PACKAGE, "numba", "numpy", "llvmlite", "math", "functools", "typing"}
+    plain = getattr(value, "py_func", value)
+    return hasattr(plain, "__code__") and plain.__module__.partition(".")[0] not in known
 
 
 def _constants(code: Any) -> list[str]:

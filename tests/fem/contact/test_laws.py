@@ -266,3 +266,9 @@ def test_the_integral_follows_the_gap(on_floor: Scene, start: Start) -> None:
     entry = -0.5 * 0.005 * closed[first] ** 2 / (closed[first - 1] - closed[first])
     expected = entry + 0.005 * (closed[first:].sum() - 0.5 * (closed[first] + closed[-1]))
     assert simulation.save()["touch_past_integral"][0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_static_analysis_refuses_what_carries_nothing_at_rest(on_floor: Scene, start: Start) -> None:
+    data = on_floor(STIFF, {"law": "viscous", "damping": 1.0}, cells=[2, 1])
+    with pytest.raises(RheotwinError, match='viscous contact carries nothing at rest; use stepper = "quasi-static"'):
+        start(data, stepper="static")
