@@ -71,7 +71,7 @@ class Lodging:
     @property
     def structured(self) -> bool:
         """Whether edges are runs without indices."""
-        return self.edges.shape[1] == 4
+        return int(self.edges.shape[1]) == 4
 
 
 def lodge(body: CircuitBody, points: ArrayLike | None = None) -> Lodging:

@@ -50,7 +50,8 @@ def in_chunks(values: ArrayLike, *, forces: bool = False) -> Array:
     lanes = np.arange(chunks_of(count) * CHUNK)
     spread = np.where(forces & (lanes >= count), 0.0, rows[..., np.minimum(lanes, count - 1)])
     split = np.moveaxis(spread.reshape(*rows.shape[:-1], chunks_of(count), CHUNK), -2, 0)
-    return aligned_copy(split, float)
+    found: Array = aligned_copy(split, float)
+    return found
 
 
 def in_elements(chunks: Array, count: int) -> Array:

@@ -114,15 +114,12 @@ def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, 
 def rest_state(forces: Forces, rest: Array, candidates: int = 0, multipliers: int = 0) -> State:
     """Return the state at rest positions (N, 3) [m], with room for as many candidates of contact and multipliers."""
     memories = {name: part.nothing() for name, part in forces.strains.items()}
-    return State(
-        **at_rest(rest, candidates),
-        multipliers=np.zeros((2, multipliers)),
-        part=np.zeros(1),
-        divided=np.zeros(1, np.int64),
-        **{name: no_memory(group) for name, group in forces.groups.items()},
-        **{f"{name}_arms": memory.arms for name, memory in memories.items()},
-        **{f"{name}_voigt": memory.voigt for name, memory in memories.items()},
-    )
+    arrays: dict[str, Any] = {**at_rest(rest, candidates)}
+    arrays |= {name: no_memory(group) for name, group in forces.groups.items()}
+    arrays |= {f"{name}_arms": memory.arms for name, memory in memories.items()}
+    arrays |= {f"{name}_voigt": memory.voigt for name, memory in memories.items()}
+    arrays |= {"multipliers": np.zeros((2, multipliers)), "part": np.zeros(1), "divided": np.zeros(1, np.int64)}
+    return State(**arrays)
 
 
 def element_stages(

@@ -93,11 +93,10 @@ class _Memory:
         """Turn rows x y z 0 of a batch into three vectors."""
         eight = Lanes(self.builder, self.scalar, BATCH)
         found = [eight.columns(rows[k : k + BATCH]) for k in range(0, len(rows), BATCH)]
-        return (
-            found[0]
-            if len(found) == 1
-            else [eight.shuffle(*pair, range(2 * BATCH)) for pair in zip(*found, strict=True)]
-        )
+        if len(found) == 1:
+            return found[0]
+        first, second = found
+        return [eight.shuffle(one, other, range(2 * BATCH)) for one, other in zip(first, second, strict=True)]
 
     def rows_of(self, values: list[Any], count: int) -> list[Any]:
         """Turn three vectors into the rows of a batch."""
