@@ -91,6 +91,7 @@ def rounded_constants(patch: Patch) -> None:
 BOXES, KEEPING = "rheotwin.meshing.box", "rheotwin.particles.shape_keeping"
 MATCH, CIRCUIT = "rheotwin.particles.element_match", "rheotwin.particles.fixed_point"
 CHECKS = "rheotwin.validation.checks"
+SEED = "rheotwin.particles.shear_volume.seed"
 MUTATIONS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "materials: Poisson ratio in the Lame map": (lame_map, "R2"),
     "materials: gain of the three-element memory": (printed_gain, "R8,R11,fem.A6"),
@@ -111,7 +112,7 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], str]] = {
         "truss.R3",
     ),
     "particles: stiffness of topology forces": (scaled(f"{KEEPING}.make_topology", 0.0, "stiffness"), "truss.R17"),
-    "particles: cotangents of corners": (scaled(f"{CHECKS}.seed_shear.corner_cotangents", 1.001), "fem.A5"),
+    "particles: cotangents of corners": (scaled(f"{SEED}.shear_strains", 1.001), "fem.A5"),
     "fixed point: constants of the element module": (rounded_constants, "circuit.F1"),
     "fixed point: reciprocal": (scaled(f"{CIRCUIT}.circuit.recip", 2), "circuit.F1"),
     "fixed point: memory of a point": (lambda p: p.setattr(f"{CIRCUIT}.timing.POINT_RAMS", 16), "circuit.F6"),
