@@ -29,6 +29,8 @@ from rheotwin.particles.node_loops import begin_forces, kick
 
 Array = NDArray[np.float64]
 
+SEMI_IMPLICIT_SCHEME = "semi-implicit Euler, internal variables first"
+"""What records call the rule of `truss` and `shear-volume`."""
 CHECK_EVERY = 64
 """Steps between two looks at whether the numbers are still sensible."""
 

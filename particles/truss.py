@@ -38,6 +38,7 @@ from rheotwin.particles.steppers.advisor import step_bound
 from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steppers.choose import STEPS_IN_A_RUN, StepperName, make_stepper
 from rheotwin.particles.steppers.families import half_family, network_families
+from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME
 from rheotwin.particles.virial import (
     averaging,
     edge_motion,
@@ -152,17 +153,18 @@ class Truss:
     def bind(self, state: State, boundary: Boundary) -> Steps:
         """Bind a state and the boundary to the rule in time, or to the fast loop that does the same."""
         options, forces, h = self.options, self.forces, float(self.step)
-        stepper = make_stepper(options.stepper, forces, state, boundary, h)
         body = fast_body(options, options.stepper, forces, state, boundary, h)
         if body is None:
+            stepper = make_stepper(options.stepper, forces, state, boundary, h)
             loop = _general_loop(forces, state, boundary)
             return Steps(state, stepper.take, lambda steps: stepper.statistics(steps) | loop)
-        loop = {
+        about = {
+            "scheme": SEMI_IMPLICIT_SCHEME,
             "kernel": body.name,
             "precision": body.precision,
             "bytes_per_edge": round(body.bytes_per_edge, 1),
         }
-        return Steps(state, body.take, lambda steps: stepper.statistics(steps) | loop, body)
+        return Steps(state, body.take, lambda _: about, body)
 
     def _edge_tension(self, state: State) -> tuple[Array, Array, Array]:
         """Return edge vectors (M, 3) [m], tension of the relaxing arms and total tension [N]."""

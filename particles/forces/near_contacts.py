@@ -28,18 +28,6 @@ def has_moved(seen: Array, reach: float, x: Array) -> bool:
     return False
 
 
-@compiled
-def rows_have_moved(seen: Array, reach: float, positions: Array) -> bool:
-    """Tell the same of rows x, y, z one after the other (3 N,), without a stop on the way: in vectors."""
-    size, limit, far = seen.size // 3, reach**2, 0
-    ax, ay, az = seen[:size], seen[size : 2 * size], seen[2 * size :]
-    bx, by, bz = positions[:size], positions[size : 2 * size], positions[2 * size :]
-    for q in range(size):
-        dx, dy, dz = bx[q] - ax[q], by[q] - ay[q], bz[q] - az[q]
-        far += not dx * dx + dy * dy + dz * dz <= limit
-    return far > 0
-
-
 @compiled(spliced=True)
 def _side(x: Array, i: int, j: int) -> Vector:
     return x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]

@@ -43,7 +43,7 @@ from rheotwin.particles.shear_volume.seed import seed_matrices
 from rheotwin.particles.shear_volume.simplices import stored_energy
 from rheotwin.particles.shear_volume.stability import recovery_step, stable_step
 from rheotwin.particles.stability import chosen_step
-from rheotwin.particles.steps import Surroundings
+from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities
 from rheotwin.tensors import INDEX_PAIRS, padded
@@ -171,7 +171,7 @@ class ShearVolume:
     def statistics(self, state: State, steps: int) -> dict[str, Any]:
         """Return which elements there are, and how much of their measure the smallest one has kept."""
         return {
-            "scheme": "semi-implicit Euler, internal variables first",
+            "scheme": SEMI_IMPLICIT_SCHEME,
             "elements": {name: len(kind) for name, kind in self.elements.kinds.items() if len(kind)},
             "smallest_volume_ratio": smallest_ratio(self.elements, state.positions),
             "divided_steps": int(state.divided[0]),

@@ -19,7 +19,7 @@ from rheotwin.particles.steppers.first_order import first_order_system
 from rheotwin.particles.steppers.implicit import implicit_steps
 from rheotwin.particles.steppers.rk4 import rk4_steps
 from rheotwin.particles.steppers.semi_implicit import general_steps
-from rheotwin.particles.steps import Surroundings
+from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Surroundings
 
 Array = NDArray[np.float64]
 StepperName = Literal["semi-implicit", "euler", "rk4", "implicit"]
@@ -63,7 +63,7 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
     work: Array = np.zeros(1)
     if name == "semi-implicit":
         return Stepper(
-            "semi-implicit Euler, internal variables first",
+            SEMI_IMPLICIT_SCHEME,
             general_steps(forces, Surroundings(boundary, state), h),
             work,
         )

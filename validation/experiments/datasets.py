@@ -81,8 +81,6 @@ CUBE_EDGE, CUBE_YOUNG, CUBE_POISSON, CUBE_DENSITY = 0.080, 15.3e3, 0.499, 980.0
 """Edge [m], Young's modulus [Pa], Poisson's ratio, density [kg/m3] as published with the data."""
 CUBE_LAYERS = 7
 CUBE_NOMINAL = ("no strain", "5 %", "12.5 %", "18.25 %")
-CUBE_SLICE = 0.625e-3
-"""Spacing of the images in y [m]."""
 
 
 def read_truth_cube() -> ExperimentRecord:

@@ -133,21 +133,6 @@ class Lanes:
         found = self.polynomial(coefficients, rest)
         return b.bitcast(b.add(b.bitcast(found, self.integers), exponent), self.vector)
 
-    def any(self, mask: Value) -> Value:
-        """Tell whether a comparison holds in some lane."""
-        bits = ir.IntType(self.count)
-        return self.builder.icmp_unsigned("!=", self.builder.bitcast(mask, bits), ir.Constant(bits, 0))
-
-    def dot(self, a: Sequence[Value], b: Sequence[Value]) -> Value:
-        """Return a_0 b_0 + a_1 b_1 + a_2 b_2."""
-        last = self.multiply_add(a[1], b[1], self.builder.fmul(a[0], b[0]))
-        return self.multiply_add(a[2], b[2], last)
-
-    def at_least(self, value: Value, least: float) -> Value:
-        """Return max(value, least); what is not a number stays that."""
-        bound = self.constant(least)
-        return self.builder.select(self.builder.fcmp_ordered("<", value, bound), bound, value)
-
     def columns(self, rows: Sequence[Value]) -> list[Value]:
         """Turn eight rows x y z 0 into three vectors of eight x, y and z."""
         pick = self.shuffle
