@@ -10,6 +10,7 @@ import pytest
 
 from rheotwin.fem import FemSolver
 from rheotwin.solver import checked_options
+from rheotwin.validation.checks.running import block, truss
 
 LOAD = 1e-5
 """Scale of the loads: strains of 1e-6 to 1e-5, well above rounding."""
@@ -20,14 +21,14 @@ def settled(simulation: Any, until: float) -> dict[str, np.ndarray]:
     return {**simulation.fields(), **simulation.reactions()}
 
 
-def linear_answer(build: Callable[[float], Any], start: Callable[..., Any], until: float) -> dict[str, np.ndarray]:
+def linear_answer(build: Callable[[float], Any], until: float) -> dict[str, np.ndarray]:
     """Half the difference of the answers to a load and its opposite: even orders of the truss's turning cancel."""
-    pull, push = (settled(start(build(sign)), until) for sign in (1.0, -1.0))
+    pull, push = (settled(truss(build(sign)), until) for sign in (1.0, -1.0))
     return {name: 0.5 * (pull[name] - push[name]) for name in pull}
 
 
-def compare(build: Callable[[float], Any], start: Callable[..., Any], until: float) -> dict[str, np.ndarray]:
-    truss, solver = linear_answer(build, start, until), FemSolver()
+def compare(build: Callable[[float], Any], until: float) -> dict[str, np.ndarray]:
+    truss, solver = linear_answer(build, until), FemSolver()
     fem = settled(solver.start(build(1.0), checked_options(solver, {"step": 0.01})), until)
     assert np.abs(fem["velocity"]).max() < 1e-8 * np.abs(fem["displacement"]).max()
     for name in ("displacement", "stress", "support.foot"):
@@ -37,12 +38,12 @@ def compare(build: Callable[[float], Any], start: Callable[..., Any], until: flo
     return truss
 
 
-def test_bar_under_its_weight_and_a_pull(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_bar_under_its_weight_and_a_pull() -> None:
     """Also in closed form: u(x) = (F x + rho g S (L x - x^2/2))/(E S) at the nodes."""
     pull, gravity, section, length = 2 * LOAD, LOAD, 0.5, 3.0
 
     def build(sign: float) -> Any:
-        return make_problem(
+        return block(
             1,
             {"model": "voigt", "young": 100.0, "poisson": 0.3, "viscosity": 60.0},
             body={"cells": [6]},
@@ -53,24 +54,18 @@ def test_bar_under_its_weight_and_a_pull(make_problem: Callable[..., Any], start
             duration=40.0,
         )
 
-    truss = compare(build, start, 40.0)
+    truss = compare(build, 40.0)
     x = build(1.0).points[:, 0]
     expected = (pull * x + gravity * section * (length * x - 0.5 * x**2)) / (100.0 * section)
     np.testing.assert_allclose(truss["displacement"][:, 0], expected, atol=1e-6 * expected.max())
 
 
 @pytest.mark.parametrize(("poisson", "plane"), [(0.25, "strain"), (0.4, "strain"), (0.4, "stress")])
-def test_equilateral_triangles_under_load(
-    poisson: float,
-    plane: str,
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    equilateral: dict[str, Any],
-) -> None:
+def test_equilateral_triangles_under_load(poisson: float, plane: str, equilateral: dict[str, Any]) -> None:
     """Springs match C exactly; for linear triangles an energy that agrees for uniform strain agrees altogether."""
 
     def build(sign: float) -> Any:
-        return make_problem(
+        return block(
             2,
             {"model": "voigt", "young": 100.0, "poisson": poisson, "viscosity": 50.0},
             body=equilateral,
@@ -82,7 +77,7 @@ def test_equilateral_triangles_under_load(
         )
 
     volume_term = plane == "stress" or poisson != 0.25
-    simulation = start(build(1.0))
+    simulation = truss(build(1.0))
     assert (simulation.statistics()["volume_cells"] > 0) == volume_term
     assert simulation.statistics()["material_match"]["block"]["stiffness_misfit"] < 1e-8
-    compare(build, start, 80.0)
+    compare(build, 80.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steps import Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import block, put, truss
 
 Array = NDArray[np.float64]
 RATE = 400.0
@@ -116,9 +116,9 @@ def struck(simulation: ParticleSimulation[Nests], velocities: Array) -> None:
     simulation.restore(state)
 
 
-def test_every_node_swings_as_the_recurrence_says(make_problem: Callable[..., Problem]) -> None:
+def test_every_node_swings_as_the_recurrence_says() -> None:
     """v' = v - h w^2 u, u' = u + h v' from u = 0: u_n = h v0 sin(n t)/sin t, 1 - cos t = (w h)^2/2."""
-    problem = make_problem(2, LAW)
+    problem = block(2, LAW)
     simulation = nests(problem)
     assert isinstance(simulation, Simulation)
     assert simulation.stable_step == pytest.approx(2.0 / np.sqrt(RATE))
@@ -139,10 +139,10 @@ def test_every_node_swings_as_the_recurrence_says(make_problem: Callable[..., Pr
     assert simulation.time == pytest.approx(507 * h)
 
 
-def between_bodies(make_problem: Callable[..., Problem]) -> Problem:
+def between_bodies() -> Problem:
     """Return two blocks with contact, one held at its bottom, under a plane that comes down."""
     block = {"shape": "box", "size": [3.0, 2.0], "cells": [3, 2], "law": "stuff", "density": 1.0}
-    return make_problem(
+    return block(
         2,
         LAW,
         bodies={"block": block, "lid": block | {"size": [2.0, 1.0], "origin": [0.45, 2.01]}},
@@ -161,12 +161,12 @@ def between_bodies(make_problem: Callable[..., Problem]) -> Problem:
 
 
 @pytest.mark.parametrize("grows", [False, True])
-def test_halves_are_the_whole_bit_for_bit(grows: bool, make_problem: Callable[..., Problem]) -> None:
+def test_halves_are_the_whole_bit_for_bit(grows: bool) -> None:
     """With all that the base keeps: memory, supports, tools, lists of neighbours, also where these outgrow their room.
 
     What a step has done to the state when it finds too little room is undone.
     """
-    problem = between_bodies(make_problem)
+    problem = between_bodies(block)
     whole, first, second = (nests(problem) for _ in range(3))
     whole.advance(1.0, 10**9)
     first.advance(0.5, 10**9)
@@ -194,16 +194,10 @@ def test_halves_are_the_whole_bit_for_bit(grows: bool, make_problem: Callable[..
 
 
 @pytest.mark.parametrize("kernel", ["structured", "unstructured"])
-def test_steps_one_by_one_gather_no_state(
-    kernel: str,
-    make_problem: Callable[..., Problem],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_steps_one_by_one_gather_no_state(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where particles lie in places of their own, watching them costs positions and velocities alone."""
-    problem = make_problem(3, {"model": "voigt", "young": 12.0, "poisson": 0.3, "viscosity": 0.5}, supports={})
-    watched, whole = (start(problem, kernel=kernel) for _ in range(2))
+    problem = block(3, {"model": "voigt", "young": 12.0, "poisson": 0.3, "viscosity": 0.5}, supports={})
+    watched, whole = (truss(problem, kernel=kernel) for _ in range(2))
     for simulation in (watched, whole):
         put(simulation, velocities=np.random.default_rng(0).standard_normal(problem.points.shape))
     with monkeypatch.context() as patch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from rheotwin.meshing import build_mesh
 from rheotwin.particles.base import ParticleSimulation
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.scene.motion import Rotation
+from rheotwin.validation.checks.running import block, put, truss
 
 SPEED = 0.2
 
@@ -29,16 +29,9 @@ def momenta(simulation: Any, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("volume_term", [True, False])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_free_body_keeps_momentum_and_angular_momentum(
-    dimension: int,
-    volume_term: bool,
-    law: dict[str, Any],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
-    problem = make_problem(dimension, law)
-    simulation = start(problem, volume_term=volume_term)
+def test_free_body_keeps_momentum_and_angular_momentum(dimension: int, volume_term: bool, law: dict[str, Any]) -> None:
+    problem = block(dimension, law)
+    simulation = truss(problem, volume_term=volume_term)
     assert (simulation.statistics()["volume_cells"] > 0) == volume_term
     put(simulation, velocities=kicks(problem))
     linear, angular = momenta(simulation, problem.masses)
@@ -57,17 +50,12 @@ def total(simulation: Any) -> float:
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_energy_of_an_elastic_body_only_ripples(
-    dimension: int,
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
+def test_energy_of_an_elastic_body_only_ripples(dimension: int) -> None:
     """The scheme is symplectic without damping: no drift, and a ripple that halves with the step."""
-    problem = make_problem(dimension, {"model": "elastic", "young": 12.0, "poisson": 0.35})
+    problem = block(dimension, {"model": "elastic", "young": 12.0, "poisson": 0.35})
     ripples = []
     for safety in (0.1, 0.05):
-        simulation = start(problem, step=safety * start(problem).stable_step)
+        simulation = truss(problem, step=safety * truss(problem).stable_step)
         put(simulation, velocities=0.1 * kicks(problem))
         begin = total(simulation)
         energies = []
@@ -82,16 +70,10 @@ def test_energy_of_an_elastic_body_only_ripples(
 
 
 @pytest.mark.parametrize("name", ["voigt", "maxwell", "three-element", "generalized-voigt", "generalized-maxwell"])
-def test_damping_only_takes_energy(
-    name: str,
-    laws: dict[str, dict[str, Any]],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
+def test_damping_only_takes_energy(name: str, laws: dict[str, dict[str, Any]]) -> None:
     """Energy falls but for the scheme's ripple, and what is left is the rigid motion (and slow arms)."""
-    problem = make_problem(3, laws[name])
-    simulation = start(problem, safety=0.1)
+    problem = block(3, laws[name])
+    simulation = truss(problem, safety=0.1)
     put(simulation, velocities=0.1 * kicks(problem))
     energies = [total(simulation)]
     for _ in range(200):
@@ -112,19 +94,13 @@ def rotation(dimension: int) -> tuple[Any, np.ndarray]:
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_rotating_the_scene_rotates_the_trajectory(
-    dimension: int,
-    law: dict[str, Any],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
+def test_rotating_the_scene_rotates_the_trajectory(dimension: int, law: dict[str, Any]) -> None:
     """Body, gravity, a pressing plane, a force and the first velocities turn together."""
     entry, turn = rotation(dimension)
     up = np.eye(dimension)[-1]
     found = []
     for matrix, body in ((np.eye(dimension), {}), (turn, {"rotation": entry})):
-        problem = make_problem(
+        problem = block(
             dimension,
             law,
             body=body,
@@ -134,7 +110,7 @@ def test_rotating_the_scene_rotates_the_trajectory(
                 "pull": {"body": "block", "where": {"nearest": [0.0] * dimension}, "total": list(matrix[:, 0] * 0.3)}
             },
         )
-        simulation = start(problem, step=0.004)
+        simulation = truss(problem, step=0.004)
         put(simulation, velocities=kicks(problem) @ matrix.T)
         simulation.advance(1.0, 10**9)
         assert np.abs(simulation.fields()["contact_force"]).max() > 0.0
@@ -154,17 +130,11 @@ def shuffled(elements: Elements, order: np.ndarray) -> Elements:
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_order_of_elements_does_not_matter(
-    dimension: int,
-    law: dict[str, Any],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
-    problem = make_problem(dimension, law)
+def test_order_of_elements_does_not_matter(dimension: int, law: dict[str, Any]) -> None:
+    problem = block(dimension, law)
     found = []
     for shuffle in (False, True):
-        simulation = start(problem, step=0.004)
+        simulation = truss(problem, step=0.004)
         if shuffle:
             rng = np.random.default_rng(4)
             forces = simulation.method.forces
@@ -178,14 +148,8 @@ def test_order_of_elements_does_not_matter(
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_numbering_of_particles_does_not_matter(
-    dimension: int,
-    law: dict[str, Any],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
-    problem = make_problem(dimension, law)
+def test_numbering_of_particles_does_not_matter(dimension: int, law: dict[str, Any]) -> None:
+    problem = block(dimension, law)
     order = np.random.default_rng(6).permutation(len(problem.points))
     new_number = np.argsort(order)
     body = problem.bodies[0]
@@ -199,7 +163,7 @@ def test_numbering_of_particles_does_not_matter(
     )
     found = []
     for case, velocities in ((problem, kicks(problem)), (renamed, kicks(problem)[order])):
-        simulation = start(case, step=0.004)
+        simulation = truss(case, step=0.004)
         put(simulation, velocities=velocities)
         simulation.advance(1.0, 10**9)
         found.append(simulation.positions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations, product
 from math import factorial
 from typing import Any
@@ -14,6 +13,7 @@ from scipy.optimize import lsq_linear
 from rheotwin.meshing import element_measures, hex_grid, triangle_grid
 from rheotwin.particles.element_match import ElementMatch, match_elements
 from rheotwin.particles.network import build_network
+from rheotwin.validation.checks.running import block
 
 EXACT = 1e-8
 """The ridge that singles out one of equally good fits may soften a fit by 1e-10; the rest is rounding."""
@@ -206,10 +206,10 @@ def test_shares_of_nodes_make_every_edge_whole() -> None:
     np.testing.assert_allclose(np.asarray(match.node_share.sum(axis=0)).ravel(), match.stiffness > 0.0, atol=1e-12)
 
 
-def test_constants_scale_with_young_and_thickness(make_problem: Callable[..., Any]) -> None:
-    unit = build_network(make_problem(2, {"model": "elastic", "young": 1.0, "poisson": 0.35}), volume_term=True)
+def test_constants_scale_with_young_and_thickness() -> None:
+    unit = build_network(block(2, {"model": "elastic", "young": 1.0, "poisson": 0.35}), volume_term=True)
     law = {"model": "elastic", "young": 7.0, "poisson": 0.35}
-    thick = build_network(make_problem(2, law, thickness=0.3), volume_term=True)
+    thick = build_network(block(2, law, thickness=0.3), volume_term=True)
     np.testing.assert_allclose(thick.edge_constants.stiffness, 2.1 * unit.edge_constants.stiffness, rtol=1e-14)
     np.testing.assert_allclose(thick.cell_constants.stiffness, 2.1 * unit.cell_constants.stiffness, rtol=1e-14)
 

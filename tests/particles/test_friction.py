@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rheotwin.particles.forces.friction import sliding
+from rheotwin.validation.checks.running import block, truss
 
 K, B1, B2 = 200.0, 100.0, 1000.0
 DEPTH = 0.025
 
 
-@pytest.fixture
-def compressed(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Callable[..., Any]:
+def compressed(friction: float, step: float) -> Any:
     """Run C: one edge between a wall and a grip that goes 25 mm in 1 s and holds; alpha = 2 N or 0."""
-
-    def build(friction: float, step: float) -> Any:
-        law = {"model": "three-element", "young": K, "poisson": 0.0, "voigt_viscosity": B1, "series_viscosity": B2}
-        motion = {"times": [0.0, 1.0], "displacement": [[0.0], [-DEPTH]]}
-        problem = make_problem(
-            1,
-            {**law, "friction": friction},
-            body={"size": [1.0], "cells": [1]},
-            supports={
-                "wall": {"body": "block", "where": {"side": "left"}},
-                "grip": {"body": "block", "where": {"side": "right"}, "motion": motion},
-            },
-            duration=20.0,
-        )
-        return start(problem, step=step, match="edge")
-
-    return build
+    law = {"model": "three-element", "young": K, "poisson": 0.0, "voigt_viscosity": B1, "series_viscosity": B2}
+    motion = {"times": [0.0, 1.0], "displacement": [[0.0], [-DEPTH]]}
+    problem = block(
+        1,
+        {**law, "friction": friction},
+        body={"size": [1.0], "cells": [1]},
+        supports={
+            "wall": {"body": "block", "where": {"side": "left"}},
+            "grip": {"body": "block", "where": {"side": "right"}, "motion": motion},
+        },
+        duration=20.0,
+    )
+    return truss(problem, step=step, match="edge")
 
 
 def force_at(simulation: Any, times: list[float]) -> np.ndarray:
@@ -53,7 +48,7 @@ RUN_C = {
 
 
 @pytest.mark.parametrize("friction", RUN_C)
-def test_ramp_and_hold_of_run_c(friction: float, compressed: Callable[..., Any]) -> None:
+def test_ramp_and_hold_of_run_c(friction: float) -> None:
     """ID-18, ID-20, first order in the step: the error halves, one Richardson step leaves 1e-6.
 
     A step sees the grip move from its second on and stop from the one after 1 s on.
@@ -67,20 +62,20 @@ def test_ramp_and_hold_of_run_c(friction: float, compressed: Callable[..., Any])
     np.testing.assert_allclose(extrapolated, reference, atol=2e-6)
 
 
-def test_plateau_is_the_friction(compressed: Callable[..., Any]) -> None:
+def test_plateau_is_the_friction() -> None:
     """Held, f = alpha + (f(1+) - alpha) exp(-k t/(b1 + b2)): tau = 5.5 s; without friction it is zero."""
     simulation = compressed(2.0, 0.01)
     early, late = force_at(simulation, [2.0, 7.5])
     assert np.log((early - 2.0) / (late - 2.0)) == pytest.approx(1.0, rel=2e-3)
 
 
-def test_released_it_sticks_for_ever(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_released_it_sticks_for_ever() -> None:
     """ID-19: a pusher leaves after 20 s; below alpha nothing slides, so the residual is that of the dashpot.
 
     The mass of 50 g at the free end is overdamped, m k/b1^2 = 1e-3, and gives the force back within m/b1 = 0.5 ms.
     """
     law = {"model": "three-element", "young": K, "poisson": 0.0, "voigt_viscosity": B1, "series_viscosity": B2}
-    problem = make_problem(
+    problem = block(
         1,
         {**law, "friction": 2.0},
         body={"size": [1.0], "cells": [1], "density": 0.1},
@@ -98,7 +93,7 @@ def test_released_it_sticks_for_ever(make_problem: Callable[..., Any], start: Ca
     )
     found = []
     for h in (8e-4, 4e-4):
-        simulation = start(problem, step=h, match="edge")
+        simulation = truss(problem, step=h, match="edge")
         simulation.advance(31.0, 10**9)
         at_31 = simulation.positions[1, 0] - 1.0
         simulation.advance(32.0, 10**9)
@@ -121,7 +116,7 @@ def test_the_force_solves_the_set_valued_law() -> None:
         assert sliding(-g, c, series, friction) == (-f, -w)
 
 
-def test_friction_only_takes_energy(compressed: Callable[..., Any]) -> None:
+def test_friction_only_takes_energy() -> None:
     """Stored k d^2/2; the rest of the work went into the dashpots and the friction, step by step."""
     h = 1e-3
     simulation = compressed(2.0, h)

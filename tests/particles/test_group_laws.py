@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 import rheotwin.particles.truss as truss_module
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.edge_laws import surface_nodes
+from rheotwin.validation.checks.running import block, truss
 
 ON: dict[str, Any] = {"model": "elastic", "young": 3.0, "poisson": 0.25}
 IN: dict[str, Any] = {
@@ -34,27 +34,22 @@ LATTICE = {"cell": "hex", "size": [5.0, 3.0, 5.0], "cells": [5, 3, 5]}
 """The papers' lattice of 6 x 4 x 6 points."""
 
 
-@pytest.fixture
-def lattice(make_problem: Callable[..., Any]) -> Callable[..., Any]:
+def lattice(body: dict[str, Any], law: dict[str, Any] | None = None) -> Any:
     """Build a body of hexahedra whose groups have stiffnesses of their own; `law` overrides what they share."""
-
-    def build(body: dict[str, Any], law: dict[str, Any] | None = None) -> Any:
-        laws = {name: {**ON, **(law or {}), "young": young} for name, young in GROUPS.items()}
-        return make_problem(3, ON, laws=laws, body={"law": "core-on", **body})
-
-    return build
+    laws = {name: {**ON, **(law or {}), "young": young} for name, young in GROUPS.items()}
+    return block(3, ON, laws=laws, body={"law": "core-on", **body})
 
 
-def test_one_voxel_breathes_as_in_closed_form(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_one_voxel_breathes_as_in_closed_form() -> None:
     """A free unit cube stretched by s: 12 edges s, 12 face diagonals sqrt 2 s, 8 halves sqrt 3/2 s, all straight.
 
     sum m r^2 s'' = -(12 + 24) k s - 8 sqrt 3/2 f(sqrt 3/2 s): one oscillator, stepped here by the rule itself.
     """
     body = {"cell": "hex", "size": [1.0] * 3, "cells": [1] * 3, "density": None, "mass": 8.0, "mass_sharing": "equal"}
-    problem = make_problem(3, ON, laws={"stuff": ON, "soft": IN}, body=body)
+    problem = block(3, ON, laws={"stuff": ON, "soft": IN}, body=body)
     h, half = 0.01, np.sqrt(0.75)
     options = {"match": "edge", "local_volume": True, "local_volume_scale": 1.0, "step": h}
-    simulation = start(problem, voxel_laws={"block": "soft"}, **options)
+    simulation = truss(problem, voxel_laws={"block": "soft"}, **options)
     centred = problem.points - 0.5
     state = simulation.save()
     state["positions"][:] = 0.5 + 1.1 * centred
@@ -70,19 +65,19 @@ def test_one_voxel_breathes_as_in_closed_form(make_problem: Callable[..., Any], 
     np.testing.assert_allclose(simulation.positions, 0.5 + (1.0 + s) * centred, rtol=1e-12)
     assert simulation.energy()["stored"] == pytest.approx(0.5 * (36.0 * 3.0 * s**2 + 8.0 * kappa * z**2), rel=1e-10)
     assert simulation.energy()["kinetic"] == pytest.approx(0.5 * 8.0 * 0.75 * v**2, rel=1e-10)
-    plain = start(problem, **options)
+    plain = truss(problem, **options)
     plain.restore(state | {"centre_arms": plain.save()["centre_arms"]})
     plain.advance(100.2 * h, 100)
     assert np.abs(plain.positions - simulation.positions).max() > 1e-3
 
 
-def test_numbers_of_core_and_surface_elements(lattice: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_numbers_of_core_and_surface_elements() -> None:
     """184 of 1208 elements of the 6 x 4 x 6 lattice have both ends inside; in voxels the 3 x 1 x 3 inner ones count."""
     problem = lattice(LATTICE)
-    whole = start(problem, match="edge", surface_laws={"block": "surface-on"})
+    whole = truss(problem, match="edge", surface_laws={"block": "surface-on"})
     values, counts = np.unique(whole.method.forces.edges.stiffness.round(9), return_counts=True)
     assert dict(zip(values, counts, strict=True)) == {1.0: 184, 10.0: 1208 - 184}
-    split = start(problem, match="edge", local_volume_scale=1.0, **FOUR)
+    split = truss(problem, match="edge", local_volume_scale=1.0, **FOUR)
     values, counts = np.unique(split.method.forces.halves.stiffness.round(9), return_counts=True)
     assert dict(zip(values, counts, strict=True)) == {100.0: 8 * 9, 1000.0: 8 * (75 - 9)}
     inner = np.all((problem.points > 0.5) & (problem.points < np.array([4.5, 2.5, 4.5])), axis=1)
@@ -100,11 +95,9 @@ def test_numbers_of_core_and_surface_elements(lattice: Callable[..., Any], start
         ({"voxel_surface_laws": {"block": "surface-in"}}, "core-on", "surface-in"),
     ],
 )
-def test_halves_without_a_law_of_their_own(
-    options: dict[str, Any], core: str, surface: str, lattice: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_halves_without_a_law_of_their_own(options: dict[str, Any], core: str, surface: str) -> None:
     problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3})
-    simulation = start(problem, match="edge", local_volume=True, local_volume_scale=1.0, **options)
+    simulation = truss(problem, match="edge", local_volume=True, local_volume_scale=1.0, **options)
     stiffness = simulation.method.forces.halves.stiffness.reshape(27, 8)
     middle = np.linalg.norm(problem.points[simulation.method.forces.halves.corners].mean(axis=1) - 1.5, axis=1) < 0.1
     np.testing.assert_allclose(stiffness[middle], GROUPS[core], rtol=1e-12)
@@ -119,9 +112,9 @@ def thrown(problem: Any, simulation: Any) -> None:
     simulation.restore(state)
 
 
-def test_four_groups_keep_momentum_and_lose_energy(lattice: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_four_groups_keep_momentum_and_lose_energy() -> None:
     problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3}, {**IN})
-    simulation = start(problem, **FOUR, safety=0.1)
+    simulation = truss(problem, **FOUR, safety=0.1)
     thrown(problem, simulation)
 
     def momenta() -> np.ndarray:
@@ -139,9 +132,9 @@ def test_four_groups_keep_momentum_and_lose_energy(lattice: Callable[..., Any], 
 
 
 @pytest.mark.parametrize("stepper", ["semi-implicit", "rk4", "implicit"])
-def test_four_groups_restart_bit_by_bit(stepper: str, lattice: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_four_groups_restart_bit_by_bit(stepper: str) -> None:
     problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3}, {**IN})
-    once, again = (start(problem, **FOUR, stepper=stepper, step=1e-3) for _ in range(2))
+    once, again = (truss(problem, **FOUR, stepper=stepper, step=1e-3) for _ in range(2))
     thrown(problem, once)
     once.advance(0.01, 10)
     again.restore(once.save())
@@ -152,13 +145,11 @@ def test_four_groups_restart_bit_by_bit(stepper: str, lattice: Callable[..., Any
 
 
 @pytest.mark.parametrize("stepper", ["semi-implicit", "euler", "rk4"])
-def test_the_stable_step_knows_voxel_laws(
-    stepper: str, make_problem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_stable_step_knows_voxel_laws(stepper: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half elements that are stiff and quick: Euler's and Runge's rules must follow them, the other is exact."""
     quick = {"model": "maxwell", "young": 30.0, "viscosity": 0.3, "poisson": 0.25}  # A = 100 1/s
     slow = {"model": "voigt", "young": 3.0, "viscosity": 0.3, "poisson": 0.25}
-    problem = make_problem(3, slow, laws={"stuff": slow, "quick": quick}, body={"cell": "hex"})
+    problem = block(3, slow, laws={"stuff": slow, "quick": quick}, body={"cell": "hex"})
 
     def grown(factor: float) -> float:
         monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(factor * advised))
@@ -189,16 +180,14 @@ def test_the_stable_step_knows_voxel_laws(
         ({"voxel_laws": {"block": "core-in"}, "local_volume": False}, r"`voxel_laws` has no effect without"),
     ],
 )
-def test_voxel_laws_that_cannot_be(
-    options: dict[str, Any], words: str, make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_voxel_laws_that_cannot_be(options: dict[str, Any], words: str) -> None:
     laws = {name: {**ON, "young": young} for name, young in GROUPS.items()} | {
         "other": {**ON, "poisson": 0.3},
         "yields": {**IN, "friction": 0.1},
     }
-    problem = make_problem(3, ON, laws=laws, body={"cell": "hex", "law": "core-on"})
+    problem = block(3, ON, laws=laws, body={"cell": "hex", "law": "core-on"})
     with pytest.raises(RheotwinError, match=words):
-        start(problem, **{"local_volume": True, **options})
+        truss(problem, **{"local_volume": True, **options})
 
 
 def part_stiffness(simulation: Any) -> dict[tuple[int, int], float]:
@@ -206,18 +195,16 @@ def part_stiffness(simulation: Any) -> dict[tuple[int, int], float]:
     return {tuple(sorted(pair)): k for pair, k in zip(edges.corners.tolist(), edges.stiffness.round(9), strict=True)}
 
 
-def test_parts_take_elements_inside_them_and_later_ones_win(
-    make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_parts_take_elements_inside_them_and_later_ones_win() -> None:
     """A strip and a box in it on 4 x 4 squares; elements that leave a part keep the law they had."""
     laws = {name: {**ON, "poisson": 0.35, "young": young} for name, young in GROUPS.items()}
-    problem = make_problem(2, ON, laws=laws, body={"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]})
+    problem = block(2, ON, laws=laws, body={"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]})
     ranges = {"strip": {"x": [1.0, 3.0]}, "inset": {"x": [1.0, 2.0], "y": [1.0, 2.0]}}
     parts = {
         name: {"body": "block", "where": {"box": ranges[name]}, "law": law}
         for name, law in (("strip", "surface-on"), ("inset", "core-in"))
     }
-    plain, simulation = start(problem), start(problem, part_laws=parts)
+    plain, simulation = truss(problem), truss(problem, part_laws=parts)
     whole = part_stiffness(plain)
     x, y = problem.points.T
     strip, inset = (x >= 1.0) & (x <= 3.0), (x >= 1.0) & (x <= 2.0) & (y >= 1.0) & (y <= 2.0)
@@ -238,17 +225,15 @@ def test_parts_survive_the_manifest() -> None:
     assert truss_module.TrussOptions.model_validate(kept) == options
 
 
-def test_a_named_group_of_a_mesh_file_has_its_law(
-    make_problem: Callable[..., Any], start: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_named_group_of_a_mesh_file_has_its_law(tmp_path: Path) -> None:
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.5, 0.0]])
     mesh = meshio.Mesh(points, [("triangle", np.array([[0, 1, 2], [0, 2, 3], [1, 4, 2]]))])
     mesh.point_sets = {"rod": np.array([1, 2, 4])}
     mesh.write(tmp_path / "mesh.inp")
     body = {"shape": "file", "path": str(tmp_path / "mesh.inp"), "size": None, "cells": None, "law": "core-on"}
-    problem = make_problem(2, ON, laws={name: {**ON, "young": young} for name, young in GROUPS.items()}, body=body)
+    problem = block(2, ON, laws={name: {**ON, "young": young} for name, young in GROUPS.items()}, body=body)
     part = {"body": "block", "where": {"region": "rod"}, "law": "surface-on"}
-    found = part_stiffness(start(problem, match="edge", part_laws={"rod": part}))
+    found = part_stiffness(truss(problem, match="edge", part_laws={"rod": part}))
     rod = {(1, 2), (1, 4), (2, 4)}
     assert {pair for pair, k in found.items() if k == 10.0} == rod
     assert {k for pair, k in found.items() if pair not in rod} == {1.0}
@@ -265,40 +250,31 @@ def test_a_named_group_of_a_mesh_file_has_its_law(
         ({"law": "stuf"}, r"part_laws\.spot\.law: no law is named 'stuf' \(did you mean 'stuff'\?\)"),
     ],
 )
-def test_parts_that_cannot_be(
-    part: dict[str, Any], words: str, make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_parts_that_cannot_be(part: dict[str, Any], words: str) -> None:
     whole = {"body": "block", "where": {"side": "left"}, "law": "stuff"}
     with pytest.raises(RheotwinError, match=words):
-        start(make_problem(2, ON), part_laws={"spot": whole | part})
+        truss(block(2, ON), part_laws={"spot": whole | part})
 
 
 @pytest.mark.parametrize(("dimension", "cell"), [(2, "triangle"), (2, "quad"), (3, "tet"), (3, "hex")])
-def test_a_seam_of_coarse_and_fine_cells_is_not_surface(
-    dimension: int, cell: str, make_problem: Callable[..., Any]
-) -> None:
+def test_a_seam_of_coarse_and_fine_cells_is_not_surface(dimension: int, cell: str) -> None:
     """The nodes of surface faces are those on the sides of the box, wherever the cells change their size."""
-    body = {
-        "cell": cell,
-        "size": [4.0] * dimension,
-        "cells": [4] * dimension,
-        "finer": [{"x": [1.0, 3.0], "y": [1.0, 4.0]}],
-    }
-    (block,) = make_problem(dimension, ON, body=body).bodies
-    points = block.mesh.p.T
+    box = {"cell": cell, "size": [4.0] * dimension, "cells": [4] * dimension}
+    (body,) = block(dimension, ON, {**box, "finer": [{"x": [1.0, 3.0], "y": [1.0, 4.0]}]}).bodies
+    points = body.mesh.p.T
     outside = np.flatnonzero(np.any((points < 1e-9) | (points > 4.0 - 1e-9), axis=1))
-    np.testing.assert_array_equal(surface_nodes(block), outside)
+    np.testing.assert_array_equal(surface_nodes(body), outside)
     assert len(outside) < len(points)
 
 
-def test_parts_of_the_scene_are_parts_of_the_truss(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_parts_of_the_scene_are_parts_of_the_truss() -> None:
     laws = {name: {**ON, "poisson": 0.35, "young": young} for name, young in GROUPS.items()}
     body = {"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]}
     part = {"where": {"box": {"x": [1.0, 3.0]}}, "law": "surface-on"}
-    by_option = start(make_problem(2, ON, laws=laws, body=body), part_laws={"strip": {"body": "block", **part}})
-    by_scene = start(make_problem(2, ON, laws=laws, body={**body, "parts": {"strip": part}}))
+    by_option = truss(block(2, ON, laws=laws, body=body), part_laws={"strip": {"body": "block", **part}})
+    by_scene = truss(block(2, ON, laws=laws, body={**body, "parts": {"strip": part}}))
     assert part_stiffness(by_scene) == part_stiffness(by_option)
     other = {**part, "law": "other"}
-    problem = make_problem(2, ON, laws={**laws, "other": {**ON, "poisson": 0.3}}, body={**body, "parts": {"a": other}})
+    problem = block(2, ON, laws={**laws, "other": {**ON, "poisson": 0.3}}, body={**body, "parts": {"a": other}})
     with pytest.raises(RheotwinError, match=r"bodies\.block\.parts\.a\.law: law 'other' has Poisson's ratio 0\.3"):
-        start(problem)
+        truss(problem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.kernel_choice import KernelOptions, fast_body
 from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.state import State
+from rheotwin.validation.checks.running import block, put, truss
 
 Array = NDArray[np.float64]
 FAST = ("structured", "unstructured")
@@ -94,11 +94,11 @@ class Body:
 
 
 @pytest.fixture
-def thrown(make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]) -> Body:
+def thrown() -> Body:
     """A free box under gravity with random velocities and springs under tension."""
     box = {"size": [5.0, 4.0, 4.0], "cells": [10, 8, 8]}
-    problem = make_problem(3, LAW, body=box, gravity=[0.1, 0.2, -0.3])
-    simulation = start(problem, kernel="general", step=0.002)
+    problem = block(3, LAW, body=box, gravity=[0.1, 0.2, -0.3])
+    simulation = truss(problem, kernel="general", step=0.002)
     put(simulation, velocities=0.1 * np.random.default_rng(0).standard_normal(problem.points.shape))
     simulation.advance(1.0, 50)
     return Body(simulation.method.forces, simulation.boundary, simulation.state, simulation.step_size)

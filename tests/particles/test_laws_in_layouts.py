@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.state import EXTENSION, TENSION
+from rheotwin.validation.checks.running import block, put, truss
 
 BASE = {"model": "three-element", "young": 12.0, "poisson": 0.25, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
 SOFTENING = {"viscosity": 1.0, "from_stress": 0.05, "to_stress": 0.5}
@@ -39,24 +39,18 @@ def softening(request: pytest.FixtureRequest) -> dict[str, Any]:
     return LAWS[request.param]
 
 
-def test_one_step_finds_the_tension_at_any_rate(
-    softening: dict[str, Any],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    advance_by: Callable[..., None],
-    put: Callable[..., None],
-) -> None:
+def test_one_step_finds_the_tension_at_any_rate(softening: dict[str, Any]) -> None:
     """Rates of nine decades, below, between and above the thresholds; a second step begins from a poor guess."""
-    problem = make_problem(3, softening, body=BOX)
+    problem = block(3, softening, body=BOX)
     random = np.random.default_rng(3)
     size = 10.0 ** random.uniform(-6.0, 3.0, len(problem.points))
     found = []
     for kernel in (*FAST, "general"):
-        simulation = start(problem, kernel=kernel, step=1e-6)
+        simulation = truss(problem, kernel=kernel, step=1e-6)
         for turn in range(2):
             velocities = np.random.default_rng(turn).standard_normal(problem.points.shape) * size[:, None]
             put(simulation, velocities=velocities)
-            advance_by(simulation, 1)
+            simulation.advance(1e9, 1)
         found.append(simulation.save()["nonlinear_edges"])
     *fast, theirs = found
     stress = np.abs(theirs[TENSION])
@@ -71,11 +65,9 @@ def test_one_step_finds_the_tension_at_any_rate(
 @pytest.mark.parametrize("kernel", FAST)
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("name", list(ALL))
-def test_a_body_moves_as_in_the_general_kernel(
-    name: str, precision: str, kernel: str, make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_a_body_moves_as_in_the_general_kernel(name: str, precision: str, kernel: str) -> None:
     """Beside topology and pressures; in single precision to seven digits of what moves."""
-    pulled = make_problem(
+    pulled = block(
         3,
         ALL[name],
         body=BOX,
@@ -83,8 +75,8 @@ def test_a_body_moves_as_in_the_general_kernel(
         forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [2.0, 0.5, 0.0]}},
     )
     extras = {"element_pressure": 0.5, "global_pressure": 0.1, "topology_stiffness": 1.0, "step": 0.002}
-    ours = start(pulled, kernel=kernel, precision=precision, **extras)
-    theirs = start(pulled, kernel="general", **extras)
+    ours = truss(pulled, kernel=kernel, precision=precision, **extras)
+    theirs = truss(pulled, kernel="general", **extras)
     assert ours.statistics()["kernel"] == kernel
     for simulation in (ours, theirs):
         simulation.advance(0.5, 10**9)
@@ -101,9 +93,7 @@ def test_a_body_moves_as_in_the_general_kernel(
 
 @pytest.mark.parametrize("kernel", FAST)
 @pytest.mark.parametrize("skin", ["friction", "slider", "linear", "softer", "table"])
-def test_edges_of_other_laws_keep_their_place_beside(
-    skin: str, kernel: str, make_problem: Callable[..., Any], start: Callable[..., Any], advance_by: Callable[..., None]
-) -> None:
+def test_edges_of_other_laws_keep_their_place_beside(skin: str, kernel: str) -> None:
     """Laws follow each other in the state, each in lanes of its own; halves are the same as whole."""
     skins = {
         "friction": {**BASE, "friction": 0.2},
@@ -112,7 +102,7 @@ def test_edges_of_other_laws_keep_their_place_beside(
         "softer": {**BASE, "young": 6.0, "softening": {**SOFTENING, "viscosity": 0.2}, "slider": SLIDER},
         "table": TABULATED,
     }
-    problem = make_problem(
+    problem = block(
         3,
         LAWS["softening"],
         body=BOX,
@@ -121,12 +111,12 @@ def test_edges_of_other_laws_keep_their_place_beside(
         forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [2.0, 0.5, 0.0]}},
     )
     extras = {"surface_laws": {"block": "skin"}, "element_pressure": 0.5, "topology_stiffness": 1.0, "step": 0.002}
-    whole, halves, theirs = (start(problem, kernel=name, **extras) for name in (kernel, kernel, "general"))
+    whole, halves, theirs = (truss(problem, kernel=name, **extras) for name in (kernel, kernel, "general"))
     for simulation in (whole, theirs):
-        advance_by(simulation, 200)
-    advance_by(halves, 77)
+        simulation.advance(1e9, 200)
+    halves.advance(1e9, 77)
     halves.restore(halves.save())
-    advance_by(halves, 123)
+    halves.advance(1e9, 123)
     np.testing.assert_equal(halves.save(), whole.save())
     assert np.abs(theirs.positions - problem.points).max() > 1e-3
     for name, values in theirs.save().items():
@@ -136,18 +126,16 @@ def test_edges_of_other_laws_keep_their_place_beside(
 
 @pytest.mark.parametrize("kernel", FAST)
 @pytest.mark.parametrize("precision", ["double", "single"])
-def test_lanes_that_are_no_edges_leave_no_trace(
-    kernel: str, precision: str, make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_lanes_that_are_no_edges_leave_no_trace(kernel: str, precision: str) -> None:
     """A restored body begins with empty lanes at zero, one that runs on has what bounds of sliders left there."""
-    pulled = make_problem(
+    pulled = block(
         2,
         LAWS["slider"],
         body={"size": [1.3, 0.7], "cells": [5, 3]},
         supports={"wall": {"body": "block", "where": {"side": "left"}}},
         forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [0.02, 0.005]}},
     )
-    whole, restored = (start(pulled, kernel=kernel, precision=precision, step=0.002) for _ in range(2))
+    whole, restored = (truss(pulled, kernel=kernel, precision=precision, step=0.002) for _ in range(2))
     whole.advance(0.2, 100)
     for _ in range(100):
         restored.advance(0.2, 1)
@@ -156,18 +144,16 @@ def test_lanes_that_are_no_edges_leave_no_trace(
 
 
 @pytest.mark.parametrize("load", [-0.7, -0.35, -0.1, 0.2, 0.45, 0.6, 0.9])
-def test_a_tabulated_edge_hangs_where_its_table_says(
-    load: float, make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_a_tabulated_edge_hangs_where_its_table_says(load: float) -> None:
     """One edge under a force: l/l0 - 1 is the inverse of the table, straight beyond its ends; U the area under it."""
-    problem = make_problem(
+    problem = block(
         1,
         {**TABULATED, "viscosity": 2.0},
         body={"size": [1.0], "cells": [1]},
         supports={"wall": {"body": "block", "where": {"side": "left"}}},
         forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [load]}},
     )
-    simulation = start(problem, match="edge", kernel="structured", step=0.01)
+    simulation = truss(problem, match="edge", kernel="structured", step=0.01)
     simulation.advance(400.0, 10**9)
     strain, stress = np.array(TABULATED["strain"]), np.array(TABULATED["stress"])
     slopes = np.diff(stress) / np.diff(strain)
@@ -190,8 +176,6 @@ def test_a_tabulated_edge_hangs_where_its_table_says(
         ({"stress": [0.0] * 5}, "a stress that rises somewhere"),
     ],
 )
-def test_tables_that_are_no_law_are_refused(
-    change: dict[str, Any], sentence: str, make_problem: Callable[..., Any]
-) -> None:
+def test_tables_that_are_no_law_are_refused(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence):
-        make_problem(1, {**TABULATED, **change}, body={"size": [1.0], "cells": [1]})
+        block(1, {**TABULATED, **change}, body={"size": [1.0], "cells": [1]})

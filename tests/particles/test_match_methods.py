@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations, product
 from typing import Any
 
@@ -14,6 +13,7 @@ from rheotwin.meshing import element_measures, hex_grid, quad_grid, tet_grid, tr
 from rheotwin.particles.element_match import ElementMatch, isotropic_stiffness, match_elements
 from rheotwin.particles.network import build_network
 from rheotwin.particles.stiffness_match import reference_matrices, volume_gradient
+from rheotwin.validation.checks.running import block, truss
 
 EXACT = 1e-8
 """The ridge that singles out one of equally good fits may soften a fit by 1e-10; the rest is rounding."""
@@ -136,9 +136,9 @@ def test_a_bar_by_length_is_exact() -> None:
     np.testing.assert_allclose(match.stiffness, [0.5, 2.0], rtol=EXACT)
 
 
-def test_edge_by_edge_takes_the_numbers_of_the_law(make_problem: Callable[..., Any]) -> None:
+def test_edge_by_edge_takes_the_numbers_of_the_law() -> None:
     law = {"model": "three-element", "young": 1.2, "voigt_viscosity": 1.5, "series_viscosity": 15.0, "poisson": 0.3}
-    network = build_network(make_problem(2, law, thickness=0.25), volume_term=True, method="edge")
+    network = build_network(block(2, law, thickness=0.25), volume_term=True, method="edge")
     share = 15.0 / 16.5
     np.testing.assert_allclose(network.edge_constants.arm_stiffness, 1.2 * share**2, rtol=1e-14)
     np.testing.assert_allclose(network.edge_constants.viscosity, 1.5 * share, rtol=1e-14)
@@ -149,10 +149,8 @@ def test_edge_by_edge_takes_the_numbers_of_the_law(make_problem: Callable[..., A
 
 
 @pytest.mark.parametrize("method", ["element", "stiffness", "length", "edge"])
-def test_every_way_runs_and_reports(
-    method: str, make_problem: Callable[..., Any], start: Callable[..., Any], law: dict[str, Any]
-) -> None:
-    simulation = start(make_problem(3, law, body={"cells": [1, 1, 1]}), match=method)
+def test_every_way_runs_and_reports(method: str, law: dict[str, Any]) -> None:
+    simulation = truss(block(3, law, body={"cells": [1, 1, 1]}), match=method)
     simulation.advance(10 * simulation.step_size, 10)
     found = simulation.statistics()["material_match"]["block"]
     assert found["match"] == method

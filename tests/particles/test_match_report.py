@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from rheotwin.particles.match_report import (
     young_moduli,
 )
 from rheotwin.particles.network import build_network
+from rheotwin.validation.checks.running import block
 from rheotwin.validation.report.page import match_sentence
 
 
@@ -114,11 +114,9 @@ def test_the_note_says_what_springs_cannot_have(poisson: float, volume_term: boo
     json.dumps(found, allow_nan=False)
 
 
-def test_volume_term_recovers_the_ratio_where_springs_are_isotropic(
-    make_problem: Callable[..., Any], equilateral: dict[str, Any]
-) -> None:
+def test_volume_term_recovers_the_ratio_where_springs_are_isotropic(equilateral: dict[str, Any]) -> None:
     law = {"model": "elastic", "young": 3.0, "poisson": 0.4}
-    problem = make_problem(2, law, body=equilateral)
+    problem = block(2, law, body=equilateral)
     found = build_network(problem, volume_term=True).matches["block"]
     assert found["note"].endswith("the volume term recovers the law's 0.4")
     assert (found["young_least"], found["young_most"]) == pytest.approx((1.0, 1.0), abs=1e-7)

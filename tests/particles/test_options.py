@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,37 +14,34 @@ from rheotwin.observers import Watched
 from rheotwin.particles import TrussSolver
 from rheotwin.schedule import plan
 from rheotwin.solver import check_capabilities, checked_options
+from rheotwin.validation.checks.running import block, put, truss
 
 ELASTIC = {"model": "elastic", "young": 12.0, "poisson": 0.35}
 
 
-def test_a_step_above_the_stable_one_is_refused_with_advice(
-    make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
-    problem = make_problem(2, ELASTIC)
-    stable = start(problem).stable_step
+def test_a_step_above_the_stable_one_is_refused_with_advice() -> None:
+    problem = block(2, ELASTIC)
+    stable = truss(problem).stable_step
     with pytest.raises(RheotwinError) as caught:
-        start(problem, step=1.1 * stable)
+        truss(problem, step=1.1 * stable)
     sentence = str(caught.value)
     for part in ("solvers.truss.step", f"{1.1 * stable:.6g} s", f"{stable:.6g} s", f"{0.9 * stable:.3g}", "substep"):
         assert part in sentence
     assert "\n" not in sentence
-    assert start(problem, step=0.9 * stable).step_size <= 0.9 * stable
+    assert truss(problem, step=0.9 * stable).step_size <= 0.9 * stable
 
 
-def test_substep_takes_a_stable_step_instead(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
-    problem = make_problem(2, ELASTIC)
-    stable = start(problem).stable_step
-    simulation = start(problem, step=50.0 * stable, unstable="substep", safety=0.4)
+def test_substep_takes_a_stable_step_instead() -> None:
+    problem = block(2, ELASTIC)
+    stable = truss(problem).stable_step
+    simulation = truss(problem, step=50.0 * stable, unstable="substep", safety=0.4)
     assert 0.2 * stable < simulation.step_size <= 0.4 * stable
 
 
-def test_default_step_is_a_share_of_the_stable_one_that_meets_the_output_times(
-    make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
-    problem = make_problem(2, ELASTIC, duration=3.0, output={"interval": 0.7, "probe_interval": 0.25})
+def test_default_step_is_a_share_of_the_stable_one_that_meets_the_output_times() -> None:
+    problem = block(2, ELASTIC, duration=3.0, output={"interval": 0.7, "probe_interval": 0.25})
     for safety in (0.5, 0.2, 1.0):
-        simulation = start(problem, safety=safety)
+        simulation = truss(problem, safety=safety)
         assert simulation.step_size <= safety * simulation.stable_step
         for time in (0.25, 0.7, 3.0):
             steps = time / simulation.step_size
@@ -54,20 +50,18 @@ def test_default_step_is_a_share_of_the_stable_one_that_meets_the_output_times(
         assert simulation.time == 0.7
 
 
-def test_advance_takes_no_more_steps_than_asked(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
-    simulation = start(make_problem(2, ELASTIC))
+def test_advance_takes_no_more_steps_than_asked() -> None:
+    simulation = truss(block(2, ELASTIC))
     simulation.advance(1.0, 7)
     assert simulation.step_count == 7
     simulation.advance(0.0, 7)
     assert simulation.step_count == 7
 
 
-def test_without_volume_springs_poissons_ratio_is_tied_to_one_quarter(
-    make_problem: Callable[..., Any], start: Callable[..., Any], equilateral: dict[str, Any]
-) -> None:
+def test_without_volume_springs_poissons_ratio_is_tied_to_one_quarter(equilateral: dict[str, Any]) -> None:
     """Springs alone keep Young's modulus and take nu = 1/4: lambda = mu = E/2.5, an exact fit on equilateral cells."""
-    problem = make_problem(2, ELASTIC, body=equilateral)
-    with_term, without = start(problem), start(problem, volume_term=False)
+    problem = block(2, ELASTIC, body=equilateral)
+    with_term, without = truss(problem), truss(problem, volume_term=False)
     assert with_term.statistics()["volume_cells"] == 60
     assert without.statistics()["volume_cells"] == 0
     assert with_term.statistics()["material_match"]["block"]["stiffness_misfit"] < 1e-8
@@ -81,11 +75,9 @@ def test_without_volume_springs_poissons_ratio_is_tied_to_one_quarter(
 
 
 @pytest.mark.parametrize("cell", ["quad", "hex"])
-def test_box_cells_are_lattices_without_volume_springs(
-    cell: str, make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
+def test_box_cells_are_lattices_without_volume_springs(cell: str) -> None:
     dimension = 2 if cell == "quad" else 3
-    statistics = start(make_problem(dimension, ELASTIC, body={"cell": cell})).statistics()
+    statistics = truss(block(dimension, ELASTIC, body={"cell": cell})).statistics()
     assert statistics["volume_cells"] == 0
     n = np.array([4, 3, 3][:dimension])
     cells = np.array([3, 2, 2][:dimension])
@@ -104,21 +96,21 @@ def test_unknown_options_are_listed() -> None:
         checked_options(TrussSolver(), {"safety": 1.5})
 
 
-def test_the_truss_can_run_every_law_and_dimension(law: dict[str, Any], make_problem: Callable[..., Any]) -> None:
+def test_the_truss_can_run_every_law_and_dimension(law: dict[str, Any]) -> None:
     for dimension in (1, 2, 3):
-        check_capabilities(TrussSolver(), make_problem(dimension, law))
+        check_capabilities(TrussSolver(), block(dimension, law))
 
 
 @pytest.fixture
-def torn(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Watched:
+def torn() -> Watched:
     """A block whose top is driven away by 1e5 body lengths within a tenth of a second."""
     motion = {"times": [0.3, 0.4], "displacement": [[0.0, 0.0], [0.0, 4e5]]}
     supports = {
         "floor": {"body": "block", "where": {"side": "bottom"}},
         "grip": {"body": "block", "where": {"side": "top"}, "motion": motion},
     }
-    problem = make_problem(2, ELASTIC, supports=supports, output={"interval": 0.05})
-    return Watched(problem, start(problem, step=0.001), 1.0)
+    problem = block(2, ELASTIC, supports=supports, output={"interval": 0.05})
+    return Watched(problem, truss(problem, step=0.001), 1.0)
 
 
 def test_divergence_is_stopped_with_time_place_and_advice(torn: Watched) -> None:
@@ -144,11 +136,9 @@ def test_divergence_names_the_node(torn: Watched) -> None:
     assert caught.value.time == torn.simulation.time
 
 
-def test_numbers_that_are_not_numbers_count_as_diverged(
-    make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
-) -> None:
-    problem = make_problem(3, ELASTIC)
-    simulation = start(problem)
+def test_numbers_that_are_not_numbers_count_as_diverged() -> None:
+    problem = block(3, ELASTIC)
+    simulation = truss(problem)
     put(simulation, velocities=np.full((1, 3), np.nan))
     simulation.advance(1.0, 10**9)
     assert simulation.step_count < 130
@@ -156,21 +146,19 @@ def test_numbers_that_are_not_numbers_count_as_diverged(
         check_finite(Watched(problem, simulation, 1.0))
 
 
-def test_a_node_without_mass_is_refused(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
-    problem = make_problem(2, ELASTIC)
+def test_a_node_without_mass_is_refused() -> None:
+    problem = block(2, ELASTIC)
     masses = problem.masses.copy()
     masses[3] = 0.0
     with pytest.raises(RheotwinError, match="node 3 has no mass"):
-        start(replace(problem, masses=masses))
+        truss(replace(problem, masses=masses))
 
 
-def test_edges_with_numbers_of_their_own_have_no_volume_springs(
-    make_problem: Callable[..., Any], start: Callable[..., Any]
-) -> None:
-    problem = make_problem(2, {"model": "elastic", "young": 10.0, "poisson": 0.35})
+def test_edges_with_numbers_of_their_own_have_no_volume_springs() -> None:
+    problem = block(2, {"model": "elastic", "young": 10.0, "poisson": 0.35})
     with pytest.raises(RheotwinError, match=r'match = "edge".*leave `volume_term` out'):
-        start(problem, match="edge", volume_term=True)
+        truss(problem, match="edge", volume_term=True)
     for options in ({}, {"volume_term": False}):
-        simulation = start(problem, match="edge", **options)
+        simulation = truss(problem, match="edge", **options)
         assert simulation.statistics()["volume_cells"] == 0
         assert "without volume springs" in simulation.statistics()["material_match"]["block"]["note"]

@@ -22,10 +22,7 @@ from rheotwin.meshing import (
 )
 from rheotwin.particles.base import ParticleSimulation
 from rheotwin.particles.forces.cells import linear_cells
-from rheotwin.particles.forces.element_pressure import (
-    element_pressure_energy,
-    make_element_pressure,
-)
+from rheotwin.particles.forces.element_pressure import element_pressure_energy, make_element_pressure
 from rheotwin.particles.forces.elements import add_forces_at_rest
 from rheotwin.particles.forces.global_pressure import (
     add_global_pressure,
@@ -36,6 +33,7 @@ from rheotwin.particles.forces.global_pressure import (
 )
 from rheotwin.tensors import padded
 from rheotwin.validation.checks.presses import PRESSED, PRESSURES, imprint
+from rheotwin.validation.checks.running import block, put, truss
 
 STIFFNESS, DAMPING = 3.0, 0.7
 GRIDS: dict[str, Callable[..., Any]] = {"triangle": triangle_grid, "quad": quad_grid, "tet": tet_grid, "hex": hex_grid}
@@ -151,15 +149,13 @@ def test_lines_of_action_meet_in_the_orthocentre() -> None:
     assert np.abs(np.cross(x - circumcentre, force)).max() > 0.1
 
 
-def test_a_kept_volume_is_damped_and_not_fed(
-    make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
-) -> None:
+def test_a_kept_volume_is_damped_and_not_fed() -> None:
     """E8: with -c Vdot a breathing body comes to rest; what breathes is the volume, so only c damps it."""
-    problem = make_problem(2, {"model": "elastic", "young": 1e-6, "poisson": 0.25})
+    problem = block(2, {"model": "elastic", "young": 1e-6, "poisson": 0.25})
     swing = []
     for damping in (0.0, 2.0):
         options = {"global_pressure": 30.0, "global_pressure_damping": damping}
-        simulation = start(problem, volume_term=False, step=0.002, **options)
+        simulation = truss(problem, volume_term=False, step=0.002, **options)
         put(simulation, positions=1.01 * problem.points)
         energies = [sum(simulation.energy().values())]
         simulation.advance(1.0, 10**9)
@@ -179,19 +175,12 @@ def test_a_kept_volume_is_damped_and_not_fed(
         (2, {"element_pressure": 1e-3, "element_pressure_damping": 10.0}, {}),
     ],
 )
-def test_stable_step_of_pressures(
-    dimension: int,
-    options: dict[str, float],
-    body: dict[str, Any],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
+def test_stable_step_of_pressures(dimension: int, options: dict[str, float], body: dict[str, Any]) -> None:
     """Just below the bound small motions stay small, just above they grow; the edges are next to nothing."""
-    problem = make_problem(dimension, {"model": "elastic", "young": 1e-6, "poisson": 0.25}, body=body)
+    problem = block(dimension, {"model": "elastic", "young": 1e-6, "poisson": 0.25}, body=body)
     grown = []
     for factor in (0.98, 1.02):
-        simulation = start(problem, volume_term=False, **options)
+        simulation = truss(problem, volume_term=False, **options)
         method = replace(simulation.method, step=Fraction(factor * simulation.stable_step))
         simulation = ParticleSimulation(problem, method)
         put(simulation, velocities=1e-7 * np.random.default_rng(0).standard_normal(problem.points.shape))
@@ -201,13 +190,11 @@ def test_stable_step_of_pressures(
     assert not grown[1] < 1e5
 
 
-def test_pressures_show_in_the_stress(
-    make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
-) -> None:
+def test_pressures_show_in_the_stress() -> None:
     """A uniformly stretched body: the global pressure adds K (V - V0), the element pressure K (S - S0) of its cells."""
     for dimension, cell_measure in ((2, 0.5), (3, None)):
         thin = {"thickness": 0.1} if dimension == 2 else {}
-        problem = make_problem(dimension, {"model": "elastic", "young": 1.0, "poisson": 0.25}, **thin)
+        problem = block(dimension, {"model": "elastic", "young": 1.0, "poisson": 0.25}, **thin)
         rest_volume = float(np.prod([3.0, 2.0, 2.0][:dimension]))
         stress = {}
         for name, options in (
@@ -215,7 +202,7 @@ def test_pressures_show_in_the_stress(
             ("global", {"global_pressure": 5.0}),
             ("element", {"element_pressure": 5.0}),
         ):
-            simulation = start(problem, **options)
+            simulation = truss(problem, **options)
             put(simulation, positions=problem.points * 1.1)
             stress[name] = simulation.fields()["stress"]
         growth = 1.1**dimension - 1.0

@@ -33,24 +33,19 @@ WITHOUT_PRESSURE = {"global_pressure": 0.0, "global_pressure_damping": 0.0}
 Play = Callable[..., tuple[Problem, Any, list[np.ndarray]]]
 
 
-@pytest.fixture
-def play() -> Play:
+def play(
+    name: str, case: str | None, times: Sequence[float], *, scene: Scene | None = None, **options: Any
+) -> tuple[Problem, Any, list[np.ndarray]]:
     """Run a shipped scene with the options of its file and return the positions at given times [s]."""
-
-    def run(
-        name: str, case: str | None, times: Sequence[float], *, scene: Scene | None = None, **options: Any
-    ) -> tuple[Problem, Any, list[np.ndarray]]:
-        chosen = scene or load_scene(SCENES / f"{name}.toml")
-        problem, solver = build_problem(chosen, case), TrussSolver()
-        check_capabilities(solver, problem)
-        simulation = solver.start(problem, checked_options(solver, {**chosen.solvers.get("truss", {}), **options}))
-        shapes = []
-        for time in times:
-            simulation.advance(time, 10**9)
-            shapes.append(simulation.positions.copy())
-        return problem, simulation, shapes
-
-    return run
+    chosen = scene or load_scene(SCENES / f"{name}.toml")
+    problem, solver = build_problem(chosen, case), TrussSolver()
+    check_capabilities(solver, problem)
+    simulation = solver.start(problem, checked_options(solver, {**chosen.solvers.get("truss", {}), **options}))
+    shapes = []
+    for time in times:
+        simulation.advance(time, 10**9)
+        shapes.append(simulation.positions.copy())
+    return problem, simulation, shapes
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -65,7 +60,7 @@ def test_every_case_leaves_a_record(name: str, tmp_path: Path) -> None:
         assert outcome.status == "complete", case
 
 
-def test_d1_three_blocks_return_fully_not_at_all_and_in_part(play: Play) -> None:
+def test_d1_three_blocks_return_fully_not_at_all_and_in_part() -> None:
     problem, _, (pressed, left) = play("three-blocks", None, [1.5, 4.0])
     kept = {}
     for body in problem.bodies:
@@ -79,7 +74,7 @@ def test_d1_three_blocks_return_fully_not_at_all_and_in_part(play: Play) -> None
     assert 0.2 < kept["rheological"] < 0.8
 
 
-def test_d4_a_yielding_damper_keeps_the_block_standing(play: Play) -> None:
+def test_d4_a_yielding_damper_keeps_the_block_standing() -> None:
     heights = {}
     for case in ("linear", "yielding", "too-soft"):
         _, _, (early, late) = play("gravity-2d", case, [2.0, 10.0])
@@ -91,7 +86,7 @@ def test_d4_a_yielding_damper_keeps_the_block_standing(play: Play) -> None:
         assert late < 0.2
 
 
-def test_d5_struck_on_a_table_with_and_without_gravity(play: Play) -> None:
+def test_d5_struck_on_a_table_with_and_without_gravity() -> None:
     scene = load_scene(SCENES / "thrown-2d.toml")
     times = 0.2 * np.arange(1, 31)  # output times of the scene: steps land on them
     problem, _, shapes = play("thrown-2d", None, times)
@@ -106,7 +101,7 @@ def test_d5_struck_on_a_table_with_and_without_gravity(play: Play) -> None:
     np.testing.assert_allclose(steps, steps[0], rtol=1e-9)  # free flight: nothing pushes it any more
 
 
-def test_d6_one_element_is_viscoelastic_or_plastic(play: Play) -> None:
+def test_d6_one_element_is_viscoelastic_or_plastic() -> None:
     kept = {}
     for case in ("viscoelastic", "plastic", "rheological"):
         problem, _, (pressed, left) = play("unified-2d", case, [3.0, 12.0])
@@ -119,7 +114,7 @@ def test_d6_one_element_is_viscoelastic_or_plastic(play: Play) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, WITHOUT_PRESSURE], ids=["global pressure", "no pressure"])
-def test_d11_to_d13_residuals_of_the_press(play: Play, options: dict[str, float]) -> None:
+def test_d11_to_d13_residuals_of_the_press(options: dict[str, float]) -> None:
     """R16: Voigt ~ 0 < three-element < Maxwell, gaps above 0.1 of the depth."""
     left = {}
     for case in ("voigt", "maxwell", "three-element"):
@@ -131,7 +126,7 @@ def test_d11_to_d13_residuals_of_the_press(play: Play, options: dict[str, float]
     assert left["maxwell"] - left["three-element"] > 0.1
 
 
-def test_d14_topology_forces_bring_the_triangle_back(play: Play) -> None:
+def test_d14_topology_forces_bring_the_triangle_back() -> None:
     """R17: no inverted triangle with them, some without; the rest shape returns only with them."""
     problem, simulation, (shape,) = play("triangle-press-2d", None, [60.0])
     assert (len(problem.points), problem.bodies[0].mesh.t.shape[1]) == (45, 64)
@@ -142,7 +137,7 @@ def test_d14_topology_forces_bring_the_triangle_back(play: Play) -> None:
     assert np.abs(tangled - problem.points).max() > 0.1 * 6.93
 
 
-def test_d16_no_crack_opens_between_coarse_and_fine(play: Play) -> None:
+def test_d16_no_crack_opens_between_coarse_and_fine() -> None:
     """At full depth gaps are what ties of stiffness s sum k let open, at most max |dd|/s, and shrink like 1/s."""
     gap = {}
     for stiffness in (10.0, 40.0):

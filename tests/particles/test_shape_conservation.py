@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from rheotwin.scene.motion import Rotation
+from rheotwin.validation.checks.running import block, put, truss
 
 ELASTIC = {"model": "elastic", "young": 12.0, "poisson": 0.25}
 THREE = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0, "poisson": 0.25}
@@ -57,18 +57,12 @@ def momenta(simulation: Any, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_free_body_keeps_momentum_and_angular_momentum(
-    name: str,
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-    request: pytest.FixtureRequest,
-) -> None:
+def test_free_body_keeps_momentum_and_angular_momentum(name: str, request: pytest.FixtureRequest) -> None:
     """Contacts of these topology cases are active all the time, with their feet inside."""
     dimension, body, options = CASES[name]
     body = request.getfixturevalue(body) if isinstance(body, str) else body
-    problem = make_problem(dimension, THREE, body=body)
-    simulation = start(problem, safety=0.3, **options)
+    problem = block(dimension, THREE, body=body)
+    simulation = truss(problem, safety=0.3, **options)
     put(simulation, velocities=kicks(problem, 0.05 if "topology_stiffness" in options else SPEED))
     linear, angular = momenta(simulation, problem.masses)
     for _ in range(10):
@@ -91,12 +85,10 @@ def pushes(simulation: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_inverting_body_keeps_its_linear_momentum(
-    dimension: int, make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
-) -> None:
+def test_inverting_body_keeps_its_linear_momentum(dimension: int) -> None:
     """Violent kicks, feet outside their features: linear momentum exact, angular momentum not."""
-    problem = make_problem(dimension, ELASTIC)
-    simulation = start(problem, volume_term=False, safety=0.3, **TOPOLOGY)
+    problem = block(dimension, ELASTIC)
+    simulation = truss(problem, volume_term=False, safety=0.3, **TOPOLOGY)
     put(simulation, velocities=kicks(problem, 6.0))
     linear, angular = momenta(simulation, problem.masses)
     for _ in range(100):
@@ -108,17 +100,15 @@ def test_inverting_body_keeps_its_linear_momentum(
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "topology" not in name and "all-tri" not in name])
-def test_undamped_forces_store_what_they_take(
-    name: str, make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
-) -> None:
+def test_undamped_forces_store_what_they_take(name: str) -> None:
     """Energy only ripples, at every time half as much with half the step: nothing is made or lost but by the scheme."""
     dimension, body, options = CASES[name]
     undamped = {key: value for key, value in options.items() if "damping" not in key}
-    problem = make_problem(dimension, ELASTIC, body=body)
-    coarse = 1.0 / np.ceil(20.0 / start(problem, **undamped).stable_step)
+    problem = block(dimension, ELASTIC, body=body)
+    coarse = 1.0 / np.ceil(20.0 / truss(problem, **undamped).stable_step)
     ripples = []
     for step in (coarse, 0.5 * coarse):
-        simulation = start(problem, step=float(step), **undamped)
+        simulation = truss(problem, step=float(step), **undamped)
         put(simulation, velocities=kicks(problem, 0.1))
         energies = [sum(simulation.energy().values())]
         for sample in range(1, 41):
@@ -132,17 +122,11 @@ def test_undamped_forces_store_what_they_take(
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_damped_forces_only_take_energy(
-    name: str,
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-    request: pytest.FixtureRequest,
-) -> None:
+def test_damped_forces_only_take_energy(name: str, request: pytest.FixtureRequest) -> None:
     dimension, body, options = CASES[name]
     body = request.getfixturevalue(body) if isinstance(body, str) else body
-    problem = make_problem(dimension, THREE, body=body)
-    simulation = start(problem, safety=0.1, **options)
+    problem = block(dimension, THREE, body=body)
+    simulation = truss(problem, safety=0.1, **options)
     put(simulation, velocities=kicks(problem, 0.1))
     energies = [sum(simulation.energy().values())]
     for _ in range(100):
@@ -153,13 +137,7 @@ def test_damped_forces_only_take_energy(
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_rotating_the_body_rotates_the_trajectory(
-    name: str,
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-    request: pytest.FixtureRequest,
-) -> None:
+def test_rotating_the_body_rotates_the_trajectory(name: str, request: pytest.FixtureRequest) -> None:
     dimension, body, options = CASES[name]
     body = request.getfixturevalue(body) if isinstance(body, str) else body
     entry: Any = 0.7
@@ -169,8 +147,8 @@ def test_rotating_the_body_rotates_the_trajectory(
         turn = np.array(Rotation(**entry).matrix())
     found = []
     for matrix, turned in ((np.eye(dimension), {}), (turn, {"rotation": entry})):
-        problem = make_problem(dimension, THREE, body={**body, **turned})
-        simulation = start(problem, match="length", step=0.002, **options)
+        problem = block(dimension, THREE, body={**body, **turned})
+        simulation = truss(problem, match="length", step=0.002, **options)
         put(simulation, velocities=kicks(problem) @ matrix.T)
         simulation.advance(1.0, 10**9)
         found.append(simulation.positions)
@@ -178,24 +156,22 @@ def test_rotating_the_body_rotates_the_trajectory(
 
 
 @pytest.mark.parametrize("name", ["all-triangle", "topology-tet", "all-hex", "element-tet"])
-def test_two_halves_are_the_whole(
-    name: str, make_problem: Callable[..., Any], start: Callable[..., Any], request: pytest.FixtureRequest
-) -> None:
+def test_two_halves_are_the_whole(name: str, request: pytest.FixtureRequest) -> None:
     """Pressed by a plane and saved on the way: bit for bit the same, whatever was watched before."""
     dimension, body, options = CASES[name]
     body = request.getfixturevalue(body) if isinstance(body, str) else body
     down = -np.eye(dimension)[-1]
-    probe = make_problem(dimension, THREE, body=body)
+    probe = block(dimension, THREE, body=body)
     top = probe.points[np.argmax(probe.points[:, -1])]
     stroke = {"times": [0.0, 0.6, 1.0], "displacement": [list(0.0 * down), list(0.6 * down), list(0.0 * down)]}
-    problem = make_problem(
+    problem = block(
         dimension,
         THREE,
         body=body,
         supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
         tools={"plate": {"shape": "plane", "center": list(top), "normal": list(down), "motion": stroke}},
     )
-    whole, first, second = (start(problem, step=0.002, **options) for _ in range(3))
+    whole, first, second = (truss(problem, step=0.002, **options) for _ in range(3))
     whole.advance(0.8, 10**9)
     first.advance(0.4, 10**9)
     saved = first.save()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.shape_options import ShapeOptions
+from rheotwin.validation.checks.running import block, truss
 
 
 def test_everything_is_off_by_default() -> None:
@@ -24,17 +22,17 @@ def test_everything_is_off_by_default() -> None:
         assert ShapeOptions.model_validate({key: value}).keeps_shape
 
 
-def test_what_cells_cannot_have_is_refused(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_what_cells_cannot_have_is_refused() -> None:
     elastic = {"model": "elastic", "young": 1.0, "poisson": 0.25}
-    boxes = make_problem(3, elastic, body={"cell": "hex"})
+    boxes = block(3, elastic, body={"cell": "hex"})
     for key in ("topology_stiffness", "element_pressure"):
         with pytest.raises(RheotwinError, match=rf"solvers\.truss\.{key}: it needs triangle or tet cells.* hex"):
-            start(boxes, **{key: 1.0})
+            truss(boxes, **{key: 1.0})
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.local_volume: it needs quad or hex cells.* tet"):
-        start(make_problem(3, elastic), local_volume=True)
+        truss(block(3, elastic), local_volume=True)
     with pytest.raises(RheotwinError, match="lines have no shape to keep"):
-        start(make_problem(1, elastic), global_pressure=1.0)
+        truss(block(1, elastic), global_pressure=1.0)
     with pytest.raises(RheotwinError, match=r"`topology_distance` has no effect without `topology_stiffness`"):
-        start(boxes, topology_distance=0.1)
+        truss(boxes, topology_distance=0.1)
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.global_pressure"):
-        start(boxes, global_pressure=-1.0)
+        truss(boxes, global_pressure=-1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Slider
 from rheotwin.particles.forces.slider import stop_energy
+from rheotwin.validation.checks.running import block, truss
 
 K, B1, B2 = 2.0, 1.0, 1.0
 THREE = {"model": "three-element", "young": K, "poisson": 0.25, "voigt_viscosity": B1, "series_viscosity": B2}
@@ -19,17 +19,12 @@ BOUNDS = {"natural": 0.5, "least": 0.3, "most": 0.7}
 WALL = {"wall": {"body": "block", "where": {"side": "left"}}}
 
 
-@pytest.fixture
-def edge(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Callable[..., Any]:
+def edge(law: dict[str, Any], **scene: Any) -> Any:
     """One edge of length 1 that has the law's own numbers, a wall at its left, a mass of 0.5 kg at its right end."""
-
-    def build(law: dict[str, Any], **scene: Any) -> Any:
-        step = scene.pop("step", None)
-        options = {"match": "edge"} | ({} if step is None else {"step": step})
-        scene = {"supports": WALL, "duration": 60.0} | scene
-        return start(make_problem(1, law, body={"size": [1.0], "cells": [1]}, **scene), **options)
-
-    return build
+    step = scene.pop("step", None)
+    options = {"match": "edge"} | ({} if step is None else {"step": step})
+    scene = {"supports": WALL, "duration": 60.0} | scene
+    return truss(block(1, law, body={"size": [1.0], "cells": [1]}, **scene), **options)
 
 
 def pulled(force: float) -> dict[str, Any]:
@@ -47,7 +42,7 @@ def driven(times: list[float], extension: list[float]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("law", [THREE, MAXWELL], ids=["three-element", "maxwell"])
 @pytest.mark.parametrize(("force", "length"), [(0.5, 2.5), (-0.3, 0.5)])
-def test_where_a_held_length_ends(law: dict[str, Any], force: float, length: float, edge: Callable[..., Any]) -> None:
+def test_where_a_held_length_ends(law: dict[str, Any], force: float, length: float) -> None:
     """The force falls to k (bound l - L) and not to zero, exactly: at the bound nothing flows."""
     simulation = edge({**law, "slider": BOUNDS}, step=0.1, **driven([0.0, 1.0], [0.0, length - 1.0]))
     simulation.advance(60.0, 10**9)
@@ -55,7 +50,7 @@ def test_where_a_held_length_ends(law: dict[str, Any], force: float, length: flo
 
 
 @pytest.mark.parametrize(("force", "expected"), [(0.5, 2.5), (-0.3, 0.5)])
-def test_where_a_held_force_ends(force: float, expected: float, edge: Callable[..., Any]) -> None:
+def test_where_a_held_force_ends(force: float, expected: float) -> None:
     """Tension: (L + F/k)/least; compression: (L - |F|/k)/most, L = 1/2. The slower way there takes 2 s."""
     simulation = edge({**THREE, "slider": BOUNDS}, **pulled(force))
     simulation.advance(60.0, 10**9)
@@ -64,7 +59,7 @@ def test_where_a_held_force_ends(force: float, expected: float, edge: Callable[.
 
 
 @pytest.mark.parametrize("law", [THREE, MAXWELL], ids=["three-element", "maxwell"])
-def test_between_its_bounds_a_slider_changes_nothing(law: dict[str, Any], edge: Callable[..., Any]) -> None:
+def test_between_its_bounds_a_slider_changes_nothing(law: dict[str, Any]) -> None:
     """The linear arm and the slider's Voigt part are one state, d = B z, advanced by the same exponentials."""
     plain = edge(law, step=0.01, **pulled(0.05))
     slider = edge({**law, "slider": {"natural": 0.5, "least": 0.01, "most": 0.99}}, step=0.01, **pulled(0.05))
@@ -78,7 +73,7 @@ def test_between_its_bounds_a_slider_changes_nothing(law: dict[str, Any], edge: 
             assert slider.energy()["stored"] == pytest.approx(plain.energy()["stored"], rel=1e-9)
 
 
-def test_least_and_most_of_one_are_the_voigt_unit(edge: Callable[..., Any]) -> None:
+def test_least_and_most_of_one_are_the_voigt_unit() -> None:
     """The elastic preset: d = l - l0, f = k d + b d', whose difference quotient is the rate of the step before.
 
     The Voigt law takes d at the same place and its rate from the same velocities, so both agree to rounding.
@@ -92,7 +87,7 @@ def test_least_and_most_of_one_are_the_voigt_unit(edge: Callable[..., Any]) -> N
     assert slider.positions[1, 0] == pytest.approx(1.0 + 0.5 / K, rel=1e-6)
 
 
-def test_without_a_spring_the_edge_flows_as_both_dashpots_in_a_row(edge: Callable[..., Any]) -> None:
+def test_without_a_spring_the_edge_flows_as_both_dashpots_in_a_row() -> None:
     """The viscoplastic preset: rate F (c1 + c2)/(c1 c2) until the slider stops it, then F least/c1."""
     law = {**THREE, "young": 0.0, "series_viscosity": 3.0, "viscous_poisson": 0.25}
     simulation = edge({**law, "slider": {"natural": 0.5, "least": 0.4, "most": 0.6}}, **pulled(-0.01))
@@ -107,7 +102,7 @@ def test_without_a_spring_the_edge_flows_as_both_dashpots_in_a_row(edge: Callabl
     assert stopped.velocities[1, 0] == pytest.approx(0.01 / (0.5 * B1), rel=1e-4)
 
 
-def test_a_stop_carries_the_rest_of_the_force(edge: Callable[..., Any]) -> None:
+def test_a_stop_carries_the_rest_of_the_force() -> None:
     """least = most = a: f = k a (l - l0) + b a l', not the softer B times that (spec section 6)."""
     simulation = edge(
         {**THREE, "slider": {"natural": 0.6, "least": 0.6, "most": 0.6}}, step=1e-3, **driven([0.0, 1.0], [0.0, 0.2])
@@ -122,7 +117,7 @@ def test_a_stop_carries_the_rest_of_the_force(edge: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     "bounds", [BOUNDS, {"natural": 0.5, "least": 0.5, "most": 0.5}, {"natural": 1.0, "least": 1.0}]
 )
-def test_no_history_gains_energy(law: dict[str, Any], bounds: dict[str, float], edge: Callable[..., Any]) -> None:
+def test_no_history_gains_energy(law: dict[str, Any], bounds: dict[str, float]) -> None:
     """Work of a moving grip never falls below what is stored: random strokes far beyond both bounds.
 
     Work is summed with the force of each step over the path of that step: the error is of first order in the step,
@@ -148,7 +143,7 @@ def test_no_history_gains_energy(law: dict[str, Any], bounds: dict[str, float], 
     assert min(0.0, worst[1]) >= 0.6 * min(0.0, worst[0]) - 1e-12
 
 
-def test_what_a_stop_stores(edge: Callable[..., Any]) -> None:
+def test_what_a_stop_stores() -> None:
     """On a bound a, f = k d and d = a l - L: stretching it slowly stores int f dl = k d^2/(2 a), spring and stop."""
     slider = Slider(natural=0.6, least=0.6, most=0.6)
     length, natural = np.array([0.7, 1.4]), np.full(2, 0.6)
@@ -162,7 +157,7 @@ def test_what_a_stop_stores(edge: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("law", [THREE, MAXWELL], ids=["three-element", "maxwell"])
-def test_the_stable_step_knows_a_stop(law: dict[str, Any], edge: Callable[..., Any]) -> None:
+def test_the_stable_step_knows_a_stop(law: dict[str, Any]) -> None:
     """At `most` = 0.9 an edge shows 0.9 k and 0.9 c1, between its bounds B^2 k and B c1: the bound covers both."""
     h = edge({**law, "slider": {"natural": 0.9, "least": 0.9, "most": 0.9}}).stable_step
     # one mass m = 1/2 on one edge: k h^2/m + 2 c h/m = 4; Maxwell has B = 1 and c1 = 0
@@ -172,7 +167,7 @@ def test_the_stable_step_knows_a_stop(law: dict[str, Any], edge: Callable[..., A
         assert h < edge(law).stable_step
 
 
-def test_sliders_stop_a_dough_in_two_dimensions(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
+def test_sliders_stop_a_dough_in_two_dimensions() -> None:
     """A block hung from its top and pulled flows until its edges reach their bound; without sliders it flows on."""
     scene = {
         "supports": {"ceiling": {"body": "block", "where": {"side": "left"}}},
@@ -181,7 +176,7 @@ def test_sliders_stop_a_dough_in_two_dimensions(make_problem: Callable[..., Any]
     }
     found = {}
     for name, law in (("plain", THREE), ("slider", {**THREE, "slider": {"natural": 0.5, "least": 0.4, "most": 0.6}})):
-        simulation = start(make_problem(2, law, **scene))
+        simulation = truss(block(2, law, **scene))
         simulation.advance(40.0, 10**9)
         found[name] = simulation.positions[:, 0].max(), np.abs(simulation.velocities).max()
     assert found["plain"][0] > 2.0 * found["slider"][0]

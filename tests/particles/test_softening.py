@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rheotwin.particles.forces.softening import softened
+from rheotwin.validation.checks.running import block, truss
 
 STIFF, SOFT, START, END = 1000.0, 10.0, 0.5, 2.0
 LAW = {"model": "three-element", "young": 2.0, "poisson": 0.25, "voigt_viscosity": 1.0, "series_viscosity": STIFF}
@@ -22,15 +22,10 @@ def viscosity(force: float, stiff: float, soft: float, start: float, end: float)
     return float(stiff * np.exp(-exponent * np.clip(abs(force) - start, 0.0, end - start)))
 
 
-@pytest.fixture
-def edge(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Callable[..., Any]:
+def edge(law: dict[str, Any], *, step: float | None = None, **scene: Any) -> Any:
     """One edge of length 1 that has the law's own numbers, a wall at its left, a mass of 0.5 kg at its right end."""
-
-    def build(law: dict[str, Any], *, step: float | None = None, **scene: Any) -> Any:
-        problem = make_problem(1, law, body={"size": [1.0], "cells": [1]}, **({"supports": WALL} | scene))
-        return start(problem, match="edge", **({} if step is None else {"step": step}))
-
-    return build
+    problem = block(1, law, body={"size": [1.0], "cells": [1]}, **({"supports": WALL} | scene))
+    return truss(problem, match="edge", **({} if step is None else {"step": step}))
 
 
 def pulled(force: float) -> dict[str, Any]:
@@ -70,7 +65,7 @@ def test_the_viscosity_is_continuous_at_both_ends() -> None:
 
 @pytest.mark.parametrize(("weight", "rate"), [(0.4, 4e-4), (1.25, 0.0125), (3.0, 0.3)])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_creep_under_a_weight(weight: float, rate: float, sign: float, edge: Callable[..., Any]) -> None:
+def test_creep_under_a_weight(weight: float, rate: float, sign: float) -> None:
     """W/c2(W), in compression too (E15): 0.4/1000, 1.25/100, 3/10. The Voigt unit has settled: exp(-10 t)."""
     law = {**LAW, "young": 100.0, "voigt_viscosity": 10.0, "softening": SOFTENING}
     simulation = edge(law, duration=2.0, **pulled(sign * weight))
@@ -78,7 +73,7 @@ def test_creep_under_a_weight(weight: float, rate: float, sign: float, edge: Cal
     assert simulation.velocities[1, 0] == pytest.approx(sign * rate, rel=1e-5)
 
 
-def test_below_its_first_force_it_is_the_linear_law(edge: Callable[..., Any]) -> None:
+def test_below_its_first_force_it_is_the_linear_law() -> None:
     """First order in the step, both: their difference halves with it."""
     found = []
     for step in (0.02, 0.01, 0.005):
@@ -93,7 +88,7 @@ def test_below_its_first_force_it_is_the_linear_law(edge: Callable[..., Any]) ->
     assert abs(2.0 * found[2] - found[1]) < 0.3 * abs(2.0 * found[1] - found[0])
 
 
-def test_a_large_step_does_not_hunt_between_two_viscosities(edge: Callable[..., Any]) -> None:
+def test_a_large_step_does_not_hunt_between_two_viscosities() -> None:
     """Where c2 falls fast a lagged force makes 2-cycles; solved in the step, the flow under a weight is steady."""
     law = {**LAW, "voigt_viscosity": 20.0, "softening": {"viscosity": 1.0, "from_stress": 1.0, "to_stress": 1.3}}
     simulation = edge(law, duration=200.0, **pulled(1.2))
@@ -106,7 +101,7 @@ def test_a_large_step_does_not_hunt_between_two_viscosities(edge: Callable[..., 
     np.testing.assert_allclose(speeds, expected, rtol=1e-3)
 
 
-def test_it_only_takes_energy(edge: Callable[..., Any]) -> None:
+def test_it_only_takes_energy() -> None:
     """Work minus what the spring stores never falls; random strokes through all three ranges of force."""
     generator = np.random.default_rng(5)
     times = np.linspace(0.0, 8.0, 17)
@@ -131,7 +126,7 @@ def test_it_only_takes_energy(edge: Callable[..., Any]) -> None:
     assert total[-1] > 1.0
 
 
-def test_a_slider_bounds_it_too(edge: Callable[..., Any]) -> None:
+def test_a_slider_bounds_it_too() -> None:
     """Flows fast above f2 and stops at (L + F/k)/least = (0.5 + 1.5)/0.4 = 5 m."""
     law = {**LAW, "softening": SOFTENING, "slider": {"natural": 0.5, "least": 0.4, "most": 0.6}}
     simulation = edge(law, duration=100.0, **pulled(3.0))
@@ -142,38 +137,33 @@ def test_a_slider_bounds_it_too(edge: Callable[..., Any]) -> None:
 # ---- D4: a block under its own weight ---------------------------------------------------------------------------
 
 
-@pytest.fixture
-def height_of(make_problem: Callable[..., Any], start: Callable[..., Any]) -> Callable[..., list[float]]:
+def height_of(law: dict[str, Any], times: list[float]) -> list[float]:
     """Return the height (1 m at rest) of 8 x 4 cells on a table at the given times; k = 100, c1 = 10, 2 kg."""
-
-    def height(law: dict[str, Any], times: list[float]) -> list[float]:
-        problem = make_problem(
-            2,
-            {"model": "three-element", "young": 100.0, "poisson": 0.25, "voigt_viscosity": 10.0, **law},
-            body={
-                "size": [2.0, 1.0],
-                "cells": [8, 4],
-                "pattern": "alternating",
-                "density": None,
-                "mass": 2.0,
-                "mass_sharing": "equal",
-            },
-            gravity=[0.0, -9.8],
-            tools={"table": {"shape": "plane", "center": [1.0, 0.0], "normal": [0.0, 1.0]}},
-            duration=times[-1],
-            output={"times": times},
-        )
-        simulation = start(problem, match="edge", topology_stiffness=100.0, topology_damping=2.0)
-        found = []
-        for time in times:
-            simulation.advance(time, 10**9)
-            found.append(float(simulation.positions[:, 1].max()))
-        return found
-
-    return height
+    problem = block(
+        2,
+        {"model": "three-element", "young": 100.0, "poisson": 0.25, "voigt_viscosity": 10.0, **law},
+        body={
+            "size": [2.0, 1.0],
+            "cells": [8, 4],
+            "pattern": "alternating",
+            "density": None,
+            "mass": 2.0,
+            "mass_sharing": "equal",
+        },
+        gravity=[0.0, -9.8],
+        tools={"table": {"shape": "plane", "center": [1.0, 0.0], "normal": [0.0, 1.0]}},
+        duration=times[-1],
+        output={"times": times},
+    )
+    simulation = truss(problem, match="edge", topology_stiffness=100.0, topology_damping=2.0)
+    found = []
+    for time in times:
+        simulation.advance(time, 10**9)
+        found.append(float(simulation.positions[:, 1].max()))
+    return found
 
 
-def test_a_block_keeps_its_shape_or_collapses(height_of: Callable[..., list[float]]) -> None:
+def test_a_block_keeps_its_shape_or_collapses() -> None:
     """D4, EN Figs 4-5: the order. k, c1, mass and topology are not printed; those here put the stiff one near 0.96."""
     times = [2.0, 6.0]
     linear = height_of({"series_viscosity": 20.0}, times)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import rheotwin.particles.truss as truss_module
 from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
 from rheotwin.particles.truss import TrussSolver
+from rheotwin.validation.checks.running import block, put
 
 
 def test_edge_matrix_is_the_hessian_of_the_springs_at_rest() -> None:
@@ -51,29 +51,17 @@ def test_stable_step_solves_its_bound() -> None:
 LAWS: dict[str, dict[str, Any]] = {
     "elastic": {"model": "elastic", "young": 10.0},
     "voigt": {"model": "voigt", "young": 10.0, "viscosity": 3.0},
-    "three-element": {
-        "model": "three-element",
-        "young": 10.0,
-        "voigt_viscosity": 4.0,
-        "series_viscosity": 400.0,
-    },
+    "three-element": {"model": "three-element", "young": 10.0, "voigt_viscosity": 4.0, "series_viscosity": 400.0},
 }
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["free", "held"])
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("name", LAWS)
-def test_runs_diverge_where_predicted(
-    name: str,
-    dimension: int,
-    held: bool,
-    make_problem: Callable[..., Any],
-    put: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_runs_diverge_where_predicted(name: str, dimension: int, held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bisection on diverging runs: the limit found lies within 5 % of the bound (tiny motions, 2000 steps)."""
     supports = {"foot": {"body": "block", "where": {"side": "left"}}} if held else {}
-    problem = make_problem(dimension, {**LAWS[name], "poisson": 0.3}, supports=supports)
+    problem = block(dimension, {**LAWS[name], "poisson": 0.3}, supports=supports)
     kick = 1e-9 * np.random.default_rng(0).standard_normal(problem.points.shape)
     predicted = 0.0
 

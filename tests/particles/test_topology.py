@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,37 +25,27 @@ REST = {
 }
 
 
-@pytest.fixture
-def single() -> Callable[..., Topology]:
+def single(dimension: int, **changes: Any) -> Topology:
     """Watch one triangle or tet whose last vertex is to be pressed through the opposite feature."""
-
-    def build(dimension: int, **changes: Any) -> Topology:
-        cell = np.arange(dimension + 1)[None]
-        values: dict[str, Any] = {"stiffness": STIFFNESS, "damping": DAMPING, "distance": EPS, "share": 0.05}
-        return make_topology(REST[dimension], cell, **(values | changes))
-
-    return build
+    cell = np.arange(dimension + 1)[None]
+    values: dict[str, Any] = {"stiffness": STIFFNESS, "damping": DAMPING, "distance": EPS, "share": 0.05}
+    return make_topology(REST[dimension], cell, **(values | changes))
 
 
-@pytest.fixture
-def pressed() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+def pressed(dimension: int, height: float, foot: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Return a cell turned in space whose last vertex is `height` above its feature, over `foot`, and velocities."""
-
-    def place(dimension: int, height: float, foot: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-        x = REST[dimension].copy()
-        x[:2, 1] = 0.0
-        x[-1] = [foot[0], height, 0.0] if dimension == 2 else [*foot, height]
-        rng = np.random.default_rng(3)
-        v = rng.standard_normal(x.shape)
-        if dimension == 2:
-            turn = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
-            v[:, 2] = 0.0
-        else:
-            turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-            turn[:, 0] *= np.linalg.det(turn)
-        return x @ turn.T + turn @ [0.3, -0.2, 0.0], v
-
-    return place
+    x = REST[dimension].copy()
+    x[:2, 1] = 0.0
+    x[-1] = [foot[0], height, 0.0] if dimension == 2 else [*foot, height]
+    rng = np.random.default_rng(3)
+    v = rng.standard_normal(x.shape)
+    if dimension == 2:
+        turn = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+        v[:, 2] = 0.0
+    else:
+        turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        turn[:, 0] *= np.linalg.det(turn)
+    return x @ turn.T + turn @ [0.3, -0.2, 0.0], v
 
 
 def last_only(topology: Topology) -> Topology:
@@ -84,7 +73,7 @@ def heights(x: np.ndarray, topology: Topology) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_nothing_acts_at_rest_and_distances_are_heights(dimension: int, single: Callable[..., Topology]) -> None:
+def test_nothing_acts_at_rest_and_distances_are_heights(dimension: int) -> None:
     topology, x = single(dimension), REST[dimension]
     push, distance = contacts(topology, x, np.zeros_like(x))[:2]
     np.testing.assert_allclose(distance, heights(x, topology), rtol=1e-14)
@@ -96,9 +85,7 @@ def test_nothing_acts_at_rest_and_distances_are_heights(dimension: int, single: 
 
 @pytest.mark.parametrize("height", [0.1, -0.4])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_inside_the_feature_force_and_moment_balance(
-    dimension: int, height: float, single: Callable[..., Topology], pressed: Callable[..., Any]
-) -> None:
+def test_inside_the_feature_force_and_moment_balance(dimension: int, height: float) -> None:
     """The vertex is pushed to the side it lay on at rest, before (0.1) and behind (-0.4) the feature."""
     x, _ = pressed(dimension, height, (0.7, 0.4))
     topology = last_only(single(dimension))
@@ -111,9 +98,7 @@ def test_inside_the_feature_force_and_moment_balance(
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_outside_the_feature_a_couple_remains(
-    dimension: int, single: Callable[..., Topology], pressed: Callable[..., Any]
-) -> None:
+def test_outside_the_feature_a_couple_remains(dimension: int) -> None:
     """The couple is |f| times the distance of the foot from where the reaction acts; momentum is exact (E2)."""
     foot = (2.6, 0.0) if dimension == 2 else (1.9, 1.3)
     x, v = pressed(dimension, 0.1, foot)
@@ -135,9 +120,7 @@ def test_outside_the_feature_a_couple_remains(
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_power_is_what_is_stored_and_dissipated(
-    dimension: int, single: Callable[..., Topology], pressed: Callable[..., Any]
-) -> None:
+def test_power_is_what_is_stored_and_dissipated(dimension: int) -> None:
     """F.v = -d/dt K (eps - d)^2/2 - C ddot^2, with ddot by a complex step through an independent formula."""
     x, v = pressed(dimension, 0.1, (0.7, 0.4))
     v *= 0.2
@@ -153,9 +136,7 @@ def test_power_is_what_is_stored_and_dissipated(
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_separating_vertices_are_not_held(
-    dimension: int, single: Callable[..., Topology], pressed: Callable[..., Any]
-) -> None:
+def test_separating_vertices_are_not_held(dimension: int) -> None:
     x, v = pressed(dimension, 0.1, (0.7, 0.4))
     topology = last_only(single(dimension))
     normal = contacts(topology, x, v).normal
@@ -167,9 +148,7 @@ def test_separating_vertices_are_not_held(
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_damping_never_adds_energy(
-    dimension: int, single: Callable[..., Topology], pressed: Callable[..., Any]
-) -> None:
+def test_damping_never_adds_energy(dimension: int) -> None:
     """Also with the foot outside: damping uses the velocity of the point where the reaction acts."""
     rng = np.random.default_rng(0)
     still, damped = (last_only(single(dimension, damping=c)) for c in (0.0, 0.1))
@@ -189,7 +168,7 @@ def test_features_without_extent_do_nothing() -> None:
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_matrix_is_the_force_of_small_motions(dimension: int, single: Callable[..., Topology]) -> None:
+def test_matrix_is_the_force_of_small_motions(dimension: int) -> None:
     """With all contacts active at rest the damping force is -C M v, but for the worst shape's larger eigenvalue."""
     topology = single(dimension, stiffness=1.0, damping=1.0, distance=10.0)
     v = 0.1 * padded(np.random.default_rng(1).standard_normal((dimension + 1, dimension)))

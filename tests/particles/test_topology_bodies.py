@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.forces import topology as topology_module
 from rheotwin.validation.checks.presses import SHARES, STRONGLY_UPRIGHT, triangle
+from rheotwin.validation.checks.running import block, put, truss
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("damping", [{}, {"topology_damping": 0.6}])
-def test_stable_step_holds_while_cells_collapse(
-    dimension: int,
-    damping: dict[str, float],
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-) -> None:
+def test_stable_step_holds_while_cells_collapse(dimension: int, damping: dict[str, float]) -> None:
     """Kicks that turn cells over, taken at nearly the stable step: the energy falls, and all cells stand up again."""
-    problem = make_problem(dimension, {"model": "elastic", "young": 0.5, "poisson": 0.25}, duration=40.0)
+    problem = block(dimension, {"model": "elastic", "young": 0.5, "poisson": 0.25}, duration=40.0)
     options = {"topology_stiffness": 5.0, "topology_distance": 0.1, **damping}
-    simulation = start(problem, volume_term=False, safety=0.95, **options)
-    assert simulation.stable_step < 0.7 * start(problem, volume_term=False).stable_step
+    simulation = truss(problem, volume_term=False, safety=0.95, **options)
+    assert simulation.stable_step < 0.7 * truss(problem, volume_term=False).stable_step
     assert simulation.method.forces.topology.damping == pytest.approx(
         damping.get("topology_damping", np.sqrt(5.0 * problem.masses.mean())), rel=1e-14
     )
@@ -43,20 +35,14 @@ def test_stable_step_holds_while_cells_collapse(
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_leaving_out_distant_contacts_changes_nothing(
-    dimension: int,
-    make_problem: Callable[..., Any],
-    start: Callable[..., Any],
-    put: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_leaving_out_distant_contacts_changes_nothing(dimension: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The list of near contacts saves time only: looking at every step gives the same bits."""
-    problem = make_problem(dimension, {"model": "voigt", "young": 2.0, "viscosity": 0.1, "poisson": 0.25})
+    problem = block(dimension, {"model": "voigt", "young": 2.0, "viscosity": 0.1, "poisson": 0.25})
     options = {"topology_stiffness": 30.0, "topology_damping": 0.2, "topology_distance": 0.1, "step": 0.002}
     found, counts = [], []
     for reach in (topology_module.REACH, 0.0):
         monkeypatch.setattr(topology_module, "REACH", reach)
-        simulation = start(problem, volume_term=False, kernel="general", **options)
+        simulation = truss(problem, volume_term=False, kernel="general", **options)
         put(simulation, velocities=2.0 * np.random.default_rng(1).standard_normal(problem.points.shape))
         topology = simulation.method.forces.topology
         for _ in range(300):
@@ -67,11 +53,11 @@ def test_leaving_out_distant_contacts_changes_nothing(
     assert 0 < max(counts[300:]) < max(counts[:300]) < len(topology.vertex)
 
 
-def test_an_inverted_rest_element_is_refused(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
-    problem = make_problem(2, {"model": "elastic", "young": 2.0, "poisson": 0.25})
+def test_an_inverted_rest_element_is_refused() -> None:
+    problem = block(2, {"model": "elastic", "young": 2.0, "poisson": 0.25})
     problem.bodies[0].mesh.t[:2, 3] = problem.bodies[0].mesh.t[1::-1, 3]
     with pytest.raises(RheotwinError, match=r"bodies\.block: triangle.* 3 is inverted"):
-        start(problem, topology_stiffness=1.0)
+        truss(problem, topology_stiffness=1.0)
 
 
 @pytest.mark.parametrize("share", SHARES)

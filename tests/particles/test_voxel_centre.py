@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,17 +14,18 @@ from rheotwin.particles.base import ParticleSimulation
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.voxel_centre import add_centre_forces, half_matrix, half_vectors
 from rheotwin.tensors import padded
+from rheotwin.validation.checks.running import block, put, truss
 
 THREE = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0, "poisson": 0.25}
 
 
-def test_numbers_of_elements_of_a_body(make_problem: Callable[..., Any], start: Callable[..., Any]) -> None:
-    problem = make_problem(3, THREE, body={"cell": "hex", "size": [5.0, 3.0, 5.0], "cells": [5, 3, 5]})
-    assert start(problem).statistics()["edges"] == 1208
-    statistics = start(problem, local_volume=True).statistics()
+def test_numbers_of_elements_of_a_body() -> None:
+    problem = block(3, THREE, body={"cell": "hex", "size": [5.0, 3.0, 5.0], "cells": [5, 3, 5]})
+    assert truss(problem).statistics()["edges"] == 1208
+    statistics = truss(problem, local_volume=True).statistics()
     assert statistics["edges"] + statistics["half_elements"] == 1508
-    flat = make_problem(2, THREE, body={"cell": "quad"})
-    statistics = start(flat, local_volume=True).statistics()
+    flat = block(2, THREE, body={"cell": "quad"})
+    statistics = truss(flat, local_volume=True).statistics()
     assert (statistics["edges"], statistics["half_elements"]) == (3 * 3 + 2 * 4, 6 * 4)
 
 
@@ -101,16 +101,14 @@ def test_matrix_is_the_force_of_small_motions(voxels: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("cell", ["quad", "hex"])
-def test_scale_two_keeps_uniform_strain(
-    cell: str, make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
-) -> None:
+def test_scale_two_keeps_uniform_strain(cell: str) -> None:
     """Halves of twice the diagonal's constants answer a uniform strain as the diagonal does: force, energy, stress."""
     dimension = 2 if cell == "quad" else 3
-    problem = make_problem(dimension, THREE, body={"cell": cell})
+    problem = block(dimension, THREE, body={"cell": cell})
     strain = np.array([[1.1, 0.05, 0.0], [0.02, 0.95, 0.0], [0.0, 0.1, 1.03]])[:dimension, :dimension]
     found = []
     for options in ({}, {"local_volume": True, "local_volume_scale": 2.0}, {"local_volume": True}):
-        simulation = start(problem, step=1e-3, **options)
+        simulation = truss(problem, step=1e-3, **options)
         put(simulation, positions=problem.points @ strain.T, velocities=problem.points @ (strain - 1.0).T)
         simulation.advance(simulation.step_size, 1)
         found.append(
@@ -121,14 +119,12 @@ def test_scale_two_keeps_uniform_strain(
     assert np.abs(found[2][0] - found[0][0]).max() > 0.01 * np.abs(found[0][0]).max()
 
 
-def test_stable_step_of_half_elements(
-    make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
-) -> None:
+def test_stable_step_of_half_elements() -> None:
     """With edges it is the spectrum of both together: just below the bound nothing grows, just above it does."""
-    problem = make_problem(3, {"model": "elastic", "young": 12.0, "poisson": 0.25}, body={"cell": "hex"})
+    problem = block(3, {"model": "elastic", "young": 12.0, "poisson": 0.25}, body={"cell": "hex"})
     grown = []
     for factor in (0.98, 1.02):
-        simulation = start(problem, local_volume=True, local_volume_scale=20.0)
+        simulation = truss(problem, local_volume=True, local_volume_scale=20.0)
         method = replace(simulation.method, step=Fraction(factor * simulation.stable_step))
         simulation = ParticleSimulation(problem, method)
         put(simulation, velocities=1e-7 * np.random.default_rng(0).standard_normal(problem.points.shape))

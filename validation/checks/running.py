@@ -133,10 +133,23 @@ def start(what: Data | Problem, solver: str = "fem", **options: Any) -> Simulati
     return chosen.start(problem, checked_options(chosen, options))
 
 
+def block(dimension: int, law: Data, body: Data | None = None, **scene: Any) -> Problem:
+    """Return a box of 3 (x 2 (x 2)) unit cells and density 1; `body` changes its entries, None removes one."""
+    data = box_scene(law, cells=[3, 2, 2][:dimension], density=1.0, **scene)
+    box = data["bodies"]["block"] | (body or {})
+    data["bodies"]["block"] = {key: value for key, value in box.items() if value is not None}
+    return problem_of(data)
+
+
+def truss(what: Data | Problem, **options: Any) -> TrussSimulation:
+    """Start the truss on a scene or a problem."""
+    solver, problem = TrussSolver(), what if isinstance(what, Problem) else problem_of(what)
+    return solver.start(problem, checked_options(solver, options))
+
+
 def begin(data: Data, **options: Any) -> TrussSimulation:
     """Start the truss on a scene; the law's numbers are those of every edge."""
-    solver = TrussSolver()
-    return solver.start(problem_of(data), checked_options(solver, {"match": "edge", **options}))
+    return truss(data, match="edge", **options)
 
 
 def put(simulation: TrussSimulation, **values: Any) -> None:
