@@ -10,7 +10,7 @@ import pytest
 
 from rheotwin.fem import FemSolver
 from rheotwin.solver import checked_options
-from rheotwin.validation.checks.running import block, truss
+from rheotwin.validation.checks.running import block, side, truss
 
 LOAD = 1e-5
 """Scale of the loads: strains of 1e-6 to 1e-5, well above rounding."""
@@ -49,8 +49,8 @@ def test_bar_under_its_weight_and_a_pull() -> None:
             body={"cells": [6]},
             section=section,
             gravity=[sign * gravity],
-            supports={"foot": {"body": "block", "where": {"side": "left"}}},
-            forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [sign * pull]}},
+            supports={"foot": side("left")},
+            forces={"pull": side("right", total=[sign * pull])},
             duration=40.0,
         )
 
@@ -72,7 +72,7 @@ def test_equilateral_triangles_under_load(poisson: float, plane: str, equilatera
             plane=plane,
             thickness=0.5,
             gravity=[sign * LOAD, -2.0 * sign * LOAD],
-            supports={"foot": {"body": "block", "where": {"side": "bottom"}}},
+            supports={"foot": side("bottom")},
             duration=80.0,
         )
 

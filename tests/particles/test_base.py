@@ -22,7 +22,7 @@ from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steps import Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import block, put, truss
+from rheotwin.validation.checks.running import block, path, put, side, truss
 
 Array = NDArray[np.float64]
 RATE = 400.0
@@ -148,13 +148,13 @@ def between_bodies() -> Problem:
         bodies={"block": block, "lid": block | {"size": [2.0, 1.0], "origin": [0.45, 2.01]}},
         gravity=[0.0, -1.0],
         contact={"bodies": True, "friction": 0.2},
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+        supports={"floor": side("bottom")},
         tools={
             "press": {
                 "shape": "plane",
                 "center": [0.0, 3.02],
                 "normal": [0.0, -1.0],
-                "motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.2]]},
+                "motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]]),
             }
         },
     )

@@ -48,8 +48,7 @@ def exact(law: Law, time: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.exhaustive] if "b" in name else []) for name in LAWS["chain"]],
+    "name", [pytest.param(name, marks=[pytest.mark.exhaustive] if "b" in name else []) for name in LAWS["chain"]]
 )
 def test_first_order_at_20_seconds(name: str) -> None:
     """The error halves with the step; what is left after one Richardson step is of second order."""

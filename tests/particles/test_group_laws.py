@@ -13,7 +13,7 @@ import pytest
 import rheotwin.particles.truss as truss_module
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.edge_laws import surface_nodes
-from rheotwin.validation.checks.running import block, truss
+from rheotwin.validation.checks.running import block, side, truss
 
 ON: dict[str, Any] = {"model": "elastic", "young": 3.0, "poisson": 0.25}
 IN: dict[str, Any] = {
@@ -251,7 +251,7 @@ def test_a_named_group_of_a_mesh_file_has_its_law(tmp_path: Path) -> None:
     ],
 )
 def test_parts_that_cannot_be(part: dict[str, Any], words: str) -> None:
-    whole = {"body": "block", "where": {"side": "left"}, "law": "stuff"}
+    whole = side("left", law="stuff")
     with pytest.raises(RheotwinError, match=words):
         truss(block(2, ON), part_laws={"spot": whole | part})
 

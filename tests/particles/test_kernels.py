@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.checks.running import block, put, truss
+from rheotwin.validation.checks.running import block, path, put, side, truss
 
 Array = NDArray[np.float64]
 FAST = ("structured", "unstructured")
@@ -24,7 +24,7 @@ def pressed(dimension: int, law: dict[str, Any], **scene: Any) -> Any:
     """A box that lies on a support under gravity, is pulled aside and pressed by a ball."""
     size = [5.0, 4.0, 4.0][:dimension]
     up, aside = np.eye(dimension)[-1], np.eye(dimension)[0]
-    stroke = {"times": [0.0, 1.0], "displacement": [[0.0] * dimension, list(-0.8 * up)]}
+    stroke = path([0.0, 1.0], [[0.0] * dimension, list(-0.8 * up)])
     ball = {
         "shape": "sphere",
         "center": [2.5, *(0.5 * width for width in size[1:-1]), size[-1] + 0.9],
@@ -37,8 +37,8 @@ def pressed(dimension: int, law: dict[str, Any], **scene: Any) -> Any:
         body={"size": size, "cells": [10, 8, 8][:dimension]} | scene.pop("body", {}),
         gravity=list(-0.3 * up),
         tools={"ball": ball},
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": list(0.5 * aside)}},
+        supports={"floor": side("bottom")},
+        forces={"pull": side("right", total=list(0.5 * aside))},
         **scene,
     )
 
@@ -149,11 +149,8 @@ def test_other_forces_beside_elements(kernel: str, dimension: int) -> None:
 
 
 def test_a_runaway_stops_all_kernels_at_the_same_step() -> None:
-    motion = {"times": [0.3, 0.4], "displacement": [[0.0, 0.0], [0.0, 4e5]]}
-    supports = {
-        "floor": {"body": "block", "where": {"side": "bottom"}},
-        "grip": {"body": "block", "where": {"side": "top"}, "motion": motion},
-    }
+    motion = path([0.3, 0.4], [[0.0, 0.0], [0.0, 4e5]])
+    supports = {"floor": side("bottom"), "grip": side("top", motion=motion)}
     body = {"size": [5.0, 4.0], "cells": [10, 8]}
     problem = block(2, LAW, supports=supports, body=body)
     found = []

@@ -9,7 +9,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.state import EXTENSION, TENSION
-from rheotwin.validation.checks.running import block, put, truss
+from rheotwin.validation.checks.running import block, put, side, truss
 
 BASE = {"model": "three-element", "young": 12.0, "poisson": 0.25, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
 SOFTENING = {"viscosity": 1.0, "from_stress": 0.05, "to_stress": 0.5}
@@ -68,11 +68,7 @@ def test_one_step_finds_the_tension_at_any_rate(softening: dict[str, Any]) -> No
 def test_a_body_moves_as_in_the_general_kernel(name: str, precision: str, kernel: str) -> None:
     """Beside topology and pressures; in single precision to seven digits of what moves."""
     pulled = block(
-        3,
-        ALL[name],
-        body=BOX,
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [2.0, 0.5, 0.0]}},
+        3, ALL[name], body=BOX, supports={"wall": side("left")}, forces={"pull": side("right", total=[2.0, 0.5, 0.0])}
     )
     extras = {"element_pressure": 0.5, "global_pressure": 0.1, "topology_stiffness": 1.0, "step": 0.002}
     ours = truss(pulled, kernel=kernel, precision=precision, **extras)
@@ -107,8 +103,8 @@ def test_edges_of_other_laws_keep_their_place_beside(skin: str, kernel: str) -> 
         LAWS["softening"],
         body=BOX,
         laws={"stuff": LAWS["softening"], "skin": skins[skin]},
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [2.0, 0.5, 0.0]}},
+        supports={"wall": side("left")},
+        forces={"pull": side("right", total=[2.0, 0.5, 0.0])},
     )
     extras = {"surface_laws": {"block": "skin"}, "element_pressure": 0.5, "topology_stiffness": 1.0, "step": 0.002}
     whole, halves, theirs = (truss(problem, kernel=name, **extras) for name in (kernel, kernel, "general"))
@@ -132,8 +128,8 @@ def test_lanes_that_are_no_edges_leave_no_trace(kernel: str, precision: str) -> 
         2,
         LAWS["slider"],
         body={"size": [1.3, 0.7], "cells": [5, 3]},
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [0.02, 0.005]}},
+        supports={"wall": side("left")},
+        forces={"pull": side("right", total=[0.02, 0.005])},
     )
     whole, restored = (truss(pulled, kernel=kernel, precision=precision, step=0.002) for _ in range(2))
     whole.advance(0.2, 100)
@@ -150,8 +146,8 @@ def test_a_tabulated_edge_hangs_where_its_table_says(load: float) -> None:
         1,
         {**TABULATED, "viscosity": 2.0},
         body={"size": [1.0], "cells": [1]},
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [load]}},
+        supports={"wall": side("left")},
+        forces={"pull": side("right", total=[load])},
     )
     simulation = truss(problem, match="edge", kernel="structured", step=0.01)
     simulation.advance(400.0, 10**9)

@@ -16,7 +16,7 @@ from rheotwin.particles.forces.nonlinear_edges import EDGE_LAWS
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import build_network
 from rheotwin.solver import check_capabilities
-from rheotwin.validation.checks.running import block, put, truss
+from rheotwin.validation.checks.running import block, put, side, truss
 
 BASE = {"model": "three-element", "young": 12.0, "poisson": 0.25, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
 LAWS: dict[str, dict[str, Any]] = {
@@ -48,8 +48,8 @@ def pulled(dimension: int, law: dict[str, Any], **scene: Any) -> Any:
     return block(
         dimension,
         law,
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": list(6.0 * np.eye(dimension)[0])}},
+        supports={"wall": side("left")},
+        forces={"pull": side("right", total=list(6.0 * np.eye(dimension)[0]))},
         **scene,
     )
 

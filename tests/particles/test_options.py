@@ -14,7 +14,7 @@ from rheotwin.observers import Watched
 from rheotwin.particles import TrussSolver
 from rheotwin.schedule import plan
 from rheotwin.solver import check_capabilities, checked_options
-from rheotwin.validation.checks.running import block, put, truss
+from rheotwin.validation.checks.running import block, path, put, side, truss
 
 ELASTIC = {"model": "elastic", "young": 12.0, "poisson": 0.35}
 
@@ -104,11 +104,8 @@ def test_the_truss_can_run_every_law_and_dimension(law: dict[str, Any]) -> None:
 @pytest.fixture
 def torn() -> Watched:
     """A block whose top is driven away by 1e5 body lengths within a tenth of a second."""
-    motion = {"times": [0.3, 0.4], "displacement": [[0.0, 0.0], [0.0, 4e5]]}
-    supports = {
-        "floor": {"body": "block", "where": {"side": "bottom"}},
-        "grip": {"body": "block", "where": {"side": "top"}, "motion": motion},
-    }
+    motion = path([0.3, 0.4], [[0.0, 0.0], [0.0, 4e5]])
+    supports = {"floor": side("bottom"), "grip": side("top", motion=motion)}
     problem = block(2, ELASTIC, supports=supports, output={"interval": 0.05})
     return Watched(problem, truss(problem, step=0.001), 1.0)
 

@@ -22,7 +22,7 @@ from rheotwin.particles.forces.particle_on_edge import (
 from rheotwin.particles.network import build_network
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import check_capabilities
-from rheotwin.validation.checks.running import block, put, truss
+from rheotwin.validation.checks.running import block, path, put, side, truss
 
 ELASTIC = {"model": "elastic", "young": 100.0, "poisson": 0.25}
 VOIGT = {"model": "voigt", "young": 100.0, "poisson": 0.25, "viscosity": 20.0}
@@ -108,7 +108,7 @@ def test_the_mesh_of_the_papers_keeps_its_particle_on_the_edge(paper_mesh: dict[
         2,
         VOIGT,
         body=paper_mesh,
-        supports={"left": {"body": "block", "where": {"side": "left"}}},
+        supports={"left": side("left")},
         forces={"pull": {"body": "block", "where": {"nearest": [1.2, -0.5]}, "total": [0.0, -2.0]}},
         duration=20.0,
     )
@@ -167,15 +167,15 @@ def test_no_cracks_a_graded_body_stretches_as_a_whole(dimension: int, cell: str)
     """
     size, count = [4.0, 2.0, 1.0][:dimension], [4, 2, 1][:dimension]
     stretch = 0.01
-    motion = {"times": [0.0, 1.0], "displacement": [[0.0] * dimension, [4.0 * stretch] + [0.0] * (dimension - 1)]}
+    motion = path([0.0, 1.0], [[0.0] * dimension, [4.0 * stretch] + [0.0] * (dimension - 1)])
     problem = block(
         dimension,
         VOIGT,
         body={"size": size, "cells": count, "cell": cell, "finer": STRIP},
         supports={
-            "left": {"body": "block", "where": {"side": "left"}, "fix": ["x"]},
-            "right": {"body": "block", "where": {"side": "right"}, "fix": ["x"], "motion": motion},
-            "floor": {"body": "block", "where": {"side": "bottom"}, "fix": ["xyz"[dimension - 1]]},
+            "left": side("left", fix=["x"]),
+            "right": side("right", fix=["x"], motion=motion),
+            "floor": side("bottom", fix=["xyz"[dimension - 1]]),
         },
         duration=8.0,
     )
@@ -203,7 +203,7 @@ def test_without_ties_the_body_does_tear() -> None:
         2,
         VOIGT,
         body={"size": [4.0, 2.0], "cells": [4, 2], "cell": "quad", "finer": STRIP},
-        supports={"left": {"body": "block", "where": {"side": "left"}}},
+        supports={"left": side("left")},
         gravity=[0.0, -1.0],
         duration=4.0,
     )

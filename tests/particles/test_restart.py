@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.checks.running import block, truss
+from rheotwin.validation.checks.running import block, path, truss
 
 
 def pressed(dimension: int, law: dict[str, Any]) -> Any:
     """Return a block on a support, pulled aside and pressed by a round tool that moves and a wall."""
     zero, size = [0.0] * dimension, [3.0, 2.0, 2.0][:dimension]
     up = np.eye(dimension)[-1]
-    stroke = {"times": [0.0, 0.6, 1.0], "displacement": [zero, list(-0.5 * up), zero]}
+    stroke = path([0.0, 0.6, 1.0], [zero, list(-0.5 * up), zero])
     centre = [1.4, *size[1:]]
     centre[-1] += 0.9
     tools = {"wall": {"shape": "plane", "center": size, "normal": list(-np.eye(dimension)[0])}}
     if dimension == 1:
-        tools["wall"]["motion"] = {"times": [0.0, 0.6], "displacement": [[0.0], [-0.3]]}
+        tools["wall"]["motion"] = path([0.0, 0.6], [[0.0], [-0.3]])
     else:
         tools["ball"] = {"shape": "sphere", "center": centre, "radius": 0.9, "motion": stroke}
     side = "left" if dimension == 1 else "bottom"
@@ -28,8 +28,8 @@ def pressed(dimension: int, law: dict[str, Any]) -> Any:
         dimension,
         law,
         tools=tools,
-        supports={"floor": {"body": "block", "where": {"side": side}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": list(0.5 * np.eye(dimension)[0])}},
+        supports={"floor": side(side)},
+        forces={"pull": side("right", total=list(0.5 * np.eye(dimension)[0]))},
     )
 
 

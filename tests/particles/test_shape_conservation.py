@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rheotwin.scene.motion import Rotation
-from rheotwin.validation.checks.running import block, put, truss
+from rheotwin.validation.checks.running import block, path, put, side, truss
 
 ELASTIC = {"model": "elastic", "young": 12.0, "poisson": 0.25}
 THREE = {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0, "poisson": 0.25}
@@ -163,12 +163,12 @@ def test_two_halves_are_the_whole(name: str, request: pytest.FixtureRequest) -> 
     down = -np.eye(dimension)[-1]
     probe = block(dimension, THREE, body=body)
     top = probe.points[np.argmax(probe.points[:, -1])]
-    stroke = {"times": [0.0, 0.6, 1.0], "displacement": [list(0.0 * down), list(0.6 * down), list(0.0 * down)]}
+    stroke = path([0.0, 0.6, 1.0], [list(0.0 * down), list(0.6 * down), list(0.0 * down)])
     problem = block(
         dimension,
         THREE,
         body=body,
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+        supports={"floor": side("bottom")},
         tools={"plate": {"shape": "plane", "center": list(top), "normal": list(down), "motion": stroke}},
     )
     whole, first, second = (truss(problem, step=0.002, **options) for _ in range(3))

@@ -11,7 +11,7 @@ import pytest
 import rheotwin.particles.truss as truss_module
 from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
 from rheotwin.particles.truss import TrussSolver
-from rheotwin.validation.checks.running import block, put
+from rheotwin.validation.checks.running import block, put, side
 
 
 def test_edge_matrix_is_the_hessian_of_the_springs_at_rest() -> None:
@@ -60,7 +60,7 @@ LAWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", LAWS)
 def test_runs_diverge_where_predicted(name: str, dimension: int, held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bisection on diverging runs: the limit found lies within 5 % of the bound (tiny motions, 2000 steps)."""
-    supports = {"foot": {"body": "block", "where": {"side": "left"}}} if held else {}
+    supports = {"foot": side("left")} if held else {}
     problem = block(dimension, {**LAWS[name], "poisson": 0.3}, supports=supports)
     kick = 1e-9 * np.random.default_rng(0).standard_normal(problem.points.shape)
     predicted = 0.0

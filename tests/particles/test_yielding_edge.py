@@ -1,0 +1,390 @@
+"""One edge with friction, a dashpot that softens or a slider: where it ends, creep rates, run C, energy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheotwin.errors import RheotwinError
+from rheotwin.materials import Slider
+from rheotwin.particles.forces.friction import sliding
+from rheotwin.particles.forces.slider import stop_energy
+from rheotwin.particles.forces.softening import softened
+from rheotwin.particles.truss import TrussSimulation
+from rheotwin.validation.checks.running import HELD, begin, block, moved, path, pull, row, run_to, seen, side, truss
+
+Law = dict[str, Any]
+
+
+def three(k: float, c1: float, c2: float, **more: Any) -> Law:
+    law = {"model": "three-element", "young": k, "poisson": 0.25, "voigt_viscosity": c1, "series_viscosity": c2}
+    return law | more
+
+
+def edge(law: Law, step: float | None = None, **scene: Any) -> TrussSimulation:
+    """One edge of length 1, held at its left, a mass of 0.5 kg at its right end."""
+    data = row(law, mass=0.5, **{"duration": 60.0} | scene)
+    return begin(data, **({} if step is None else {"step": step}))
+
+
+def driven(times: Any, extension: Any) -> dict[str, Any]:
+    return HELD | {"grip": side("right", motion=path(times, [[d] for d in extension]))}
+
+
+def holding(simulation: TrussSimulation) -> float:
+    """Tension on the support [N]; a step's force is that of the rate it starts with."""
+    return float(simulation.reactions()["support.left"][0])
+
+
+def lost(simulation: TrussSimulation, steps: int, every: int = 1) -> np.ndarray:
+    """Work of the grip, the force of each step over the path of that step, less what is stored, after `every` steps."""
+    work, found = 0.0, []
+    for number in range(1, steps + 1):
+        before = simulation.positions[1, 0]
+        simulation.advance(1e9, 1)
+        work += holding(simulation) * (simulation.positions[1, 0] - before)
+        if number % every == 0:
+            found.append(work - simulation.energy()["stored"])
+    return np.array(found)
+
+
+# ---- friction (identification spec 2.4) ------------------------------------------------------------------------------
+
+RUN_K, B1, B2, DEPTH = 200.0, 100.0, 1000.0, 0.025
+RUN_C = {
+    2.0: (2.454545, 6.535156, 4.262428, 3.093262, 2.071497),  # ID-18
+    0.0: (B1 * B2 / (B1 + B2) * DEPTH, 6.051070, 3.778343, 1.825790, 0.119402),  # ID-20; at 0+ the two dashpots
+}
+
+
+def compressed(friction: float, step: float) -> TrussSimulation:
+    """Run C: a grip goes 25 mm in 1 s and holds; alpha = 2 N or 0."""
+    grip = driven([0.0, 1.0], [0.0, -DEPTH])
+    return edge(three(RUN_K, B1, B2, friction=friction), step, supports=grip, duration=20.0)
+
+
+@pytest.mark.parametrize("friction", RUN_C)
+def test_ramp_and_hold_of_run_c(friction: float) -> None:
+    """ID-18, ID-20, first order in the step: the error halves, one Richardson step leaves 1e-6.
+
+    A step sees the grip move from its second on and stop from the one after 1 s on.
+    """
+    found = []
+    for h in (1e-3, 5e-4, 2.5e-4):
+        simulation = compressed(friction, h)
+        found.append(-np.array(seen(simulation, [2 * h, 1.0, 1.0 + 2 * h, 5.0, 20.0], lambda s=simulation: holding(s))))
+    errors = [np.abs(forces - RUN_C[friction]) for forces in found]
+    np.testing.assert_allclose(errors[0] / errors[1], 2.0, atol=0.05)
+    np.testing.assert_allclose((8.0 * found[2] - 6.0 * found[1] + found[0]) / 3.0, RUN_C[friction], atol=2e-6)
+
+
+def test_plateau_is_the_friction() -> None:
+    """Held, f = alpha + (f(1+) - alpha) exp(-k t/(b1 + b2)): tau = 5.5 s; without friction it is zero."""
+    simulation = compressed(2.0, 0.01)
+    early, late = seen(simulation, [2.0, 7.5], lambda: -holding(simulation))
+    assert np.log((early - 2.0) / (late - 2.0)) == pytest.approx(1.0, rel=2e-3)
+
+
+def test_released_it_sticks_for_ever() -> None:
+    """ID-19: a pusher leaves after 20 s; below alpha nothing slides, so the residual is that of the dashpot.
+
+    The mass of 50 g at the free end is overdamped, m k/b1^2 = 1e-3, and gives the force back within m/b1 = 0.5 ms.
+    """
+    leaves = path([0.0, 1.0, 20.0, 20.001], [[0.0], [-DEPTH], [-DEPTH], [1.0]])
+    pusher = {"shape": "plane", "center": [1.0], "normal": [-1.0], "motion": leaves}
+    law, output = three(RUN_K, B1, B2, friction=2.0), {"interval": 4.0}
+    scene = row(law, mass=0.05, tools={"pusher": pusher}, duration=32.0, output=output)
+    found = []
+    for h in (8e-4, 4e-4):
+        simulation = begin(scene, step=h)
+        at_31 = moved(simulation, 31.0)
+        found.append(moved(simulation, 32.0))
+        assert found[-1] == pytest.approx(at_31, abs=1e-10)
+    # above alpha by 0.07 N for 0.035 m/b1, it slides 1e-9 m more than a massless end
+    assert 2.0 * found[1] - found[0] == pytest.approx(-0.01460677, abs=2e-8)
+
+
+def test_the_force_solves_the_set_valued_law() -> None:
+    """f = g - c w, w = S_alpha(f)/c2: checked for random constants and loads, odd in the load."""
+    generator = np.random.default_rng(3)
+    for _ in range(200):
+        c, series, friction = 10.0 ** generator.uniform(-3, 3, 3)
+        g = friction * generator.normal(scale=3.0)
+        f, w = sliding(g, c, series, friction)
+        slip = np.sign(f) * max(abs(f) - friction, 0.0) / series
+        assert w == pytest.approx(slip, rel=1e-12, abs=1e-14 * abs(g) / series)
+        assert abs(f + c * w - g) <= 1e-14 * (abs(g) + c / series * abs(f))  # c w is a difference of forces times c/c2
+        assert sliding(-g, c, series, friction) == (-f, -w)
+
+
+def test_friction_only_takes_energy() -> None:
+    """Stored k d^2/2; the rest of the work went into the dashpots and the friction, step by step."""
+    h = 1e-3
+    dissipated = lost(compressed(2.0, h), 1500)
+    steps = np.diff(dissipated, prepend=0.0)
+    # a step's force acts on the next move: at the stop of the ramp, b1 v over one step is booked one step late
+    assert steps.min() > -(B1 * DEPTH + 6.6) * DEPTH * h
+    assert dissipated[-1] > 0.02
+    assert np.all(steps[5:990] > 0.0)
+
+
+# ---- a series dashpot that softens (spec section 3) ------------------------------------------------------------------
+
+STIFF, SOFT, START, END = 1000.0, 10.0, 0.5, 2.0
+SOFTENING = {"viscosity": SOFT, "from_stress": START, "to_stress": END}
+
+
+def viscosity(force: float, stiff: float, soft: float, start: float, end: float) -> float:
+    """c2(f), E15: of the magnitude of the force."""
+    exponent = np.log(stiff / soft) / (end - start)
+    return float(stiff * np.exp(-exponent * np.clip(abs(force) - start, 0.0, end - start)))
+
+
+def test_the_root_for_any_constants() -> None:
+    """|f| (1 + c/c2(f)) = |g| to 1e-12, cold and from any guess, within ten iterations; odd; increasing in g."""
+    generator = np.random.default_rng(11)
+    for _ in range(300):
+        c, soft = 10.0 ** generator.uniform(-4, 4, 2)
+        stiff = soft * 10.0 ** generator.uniform(0.0, 6.0)
+        start = generator.choice([0.0, 10.0 ** generator.uniform(-3, 1)])
+        end = start + 10.0 ** generator.uniform(-3, 1)
+        exponent = np.log(stiff / soft) / (end - start)
+        first, last = start * (1.0 + c / stiff), end * (1.0 + c / soft)
+        loads = np.sort(np.concatenate([generator.uniform(first, last, 6), [0.5 * first, 1.5 * last, 1e-3 * last]]))
+        forces = []
+        for g in loads:
+            for guess in (0.0, generator.uniform(start, end)):
+                f, flow = softened(g, c, stiff, soft, start, end, exponent, guess)
+                c2 = viscosity(f, stiff, soft, start, end)
+                assert f * (1.0 + c / c2) == pytest.approx(g, rel=1e-12 + 1e-13 * exponent * f)
+                assert flow == pytest.approx(f / c2, rel=1e-12)
+            assert softened(-g, c, stiff, soft, start, end, exponent, guess) == (-f, -flow)
+            forces.append(f)
+        assert np.all(np.diff(forces) >= 0.0)
+
+
+def test_the_viscosity_is_continuous_at_both_ends() -> None:
+    exponent = np.log(STIFF / SOFT) / (END - START)
+    for force in (START, END):
+        g = force * (1.0 + 1.0 / viscosity(force, STIFF, SOFT, START, END))
+        below, above = (softened(g * (1.0 + e), 1.0, STIFF, SOFT, START, END, exponent, 0.0) for e in (-1e-9, 1e-9))
+        np.testing.assert_allclose(below, above, rtol=2e-8)  # d ln(flow)/d ln(g) <= 1 + B f = 7
+
+
+@pytest.mark.parametrize(("weight", "rate"), [(0.4, 4e-4), (1.25, 0.0125), (3.0, 0.3)])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_creep_under_a_weight(weight: float, rate: float, sign: float) -> None:
+    """W/c2(W), in compression too (E15): 0.4/1000, 1.25/100, 3/10. The Voigt unit has settled: exp(-10 t)."""
+    simulation = edge(three(100.0, 10.0, STIFF, softening=SOFTENING), duration=2.0, forces=pull(sign * weight))
+    run_to(simulation, 2.0)
+    assert simulation.velocities[1, 0] == pytest.approx(sign * rate, rel=1e-5)
+
+
+def test_below_its_first_force_it_is_the_linear_law() -> None:
+    """First order in the step, both: their difference halves with it."""
+    plain, soft = three(2.0, 1.0, 5.0), three(2.0, 1.0, 5.0, softening={**SOFTENING, "viscosity": 1.0})
+    found = []
+    for step in (0.02, 0.01, 0.005):
+        ends = [moved(edge(law, step, duration=1.0, forces=pull(0.1)), 1.0) for law in (soft, plain)]
+        found.append(ends[0] - ends[1])
+    assert found[0] / found[1] == pytest.approx(2.0, abs=0.1)
+    assert found[1] / found[2] == pytest.approx(2.0, abs=0.05)
+    assert abs(2.0 * found[2] - found[1]) < 0.3 * abs(2.0 * found[1] - found[0])
+
+
+def test_a_large_step_does_not_hunt_between_two_viscosities() -> None:
+    """Where c2 falls fast a lagged force makes 2-cycles; solved in the step, the flow under a weight is steady."""
+    law = three(2.0, 20.0, STIFF, softening={"viscosity": 1.0, "from_stress": 1.0, "to_stress": 1.3})
+    simulation = edge(law, duration=200.0, forces=pull(1.2))
+    run_to(simulation, 100.0)  # the Voigt unit has settled: exp(-t/10)
+    speeds = []
+    for _ in range(8):
+        simulation.advance(200.0, 1)
+        speeds.append(float(simulation.velocities[1, 0]))
+    np.testing.assert_allclose(speeds, 1.2 / viscosity(1.2, STIFF, 1.0, 1.0, 1.3), rtol=1e-3)
+
+
+def test_softening_only_takes_energy() -> None:
+    """Work minus what the spring stores never falls; random strokes through all three ranges of force."""
+    strokes = np.random.default_rng(5).uniform(-0.4, 3.0, 16)
+    grip, h = driven(np.linspace(0.0, 8.0, 17), [0.0, *strokes]), 2e-3
+    total = lost(edge(three(2.0, 1.0, STIFF, softening=SOFTENING), h, duration=8.0, supports=grip), 4000)
+    # where the grip turns, the force of one step acts on a move of up to 6 m/s the other way
+    losses = np.minimum(np.diff(total), 0.0)
+    assert losses.min() > -2.0 * 6.8 * 6.8 * h
+    assert np.count_nonzero(losses < -1e-9) <= 3 * 16
+    assert total[-1] > 1.0
+
+
+def test_a_slider_bounds_softening_too() -> None:
+    """Flows fast above f2 and stops at (L + F/k)/least = (0.5 + 1.5)/0.4 = 5 m."""
+    law = three(2.0, 1.0, STIFF, softening=SOFTENING, slider={"natural": 0.5, "least": 0.4, "most": 0.6})
+    assert moved(edge(law, duration=100.0, forces=pull(3.0)), 100.0) == pytest.approx(4.0, rel=1e-6)
+
+
+def test_a_block_keeps_its_shape_or_collapses() -> None:
+    """D4, EN Figs 4-5: the order, for 8 x 4 cells 1 m high on a table.
+
+    k, c1, mass and topology are not printed; those here put the stiff one near 0.96.
+    """
+    cells = {"size": [2.0, 1.0], "cells": [8, 4], "pattern": "alternating"}
+    box = cells | {"density": None, "mass": 2.0, "mass_sharing": "equal"}
+    table = {"table": {"shape": "plane", "center": [1.0, 0.0], "normal": [0.0, 1.0]}}
+    scene = {"gravity": [0.0, -9.8], "tools": table, "duration": 6.0, "output": {"times": [2.0, 6.0]}}
+
+    def heights(series: float, *stresses: float) -> list[float]:
+        names = ("viscosity", "from_stress", "to_stress")
+        softening = {"softening": dict(zip(names, stresses, strict=True))} if stresses else {}
+        law = three(100.0, 10.0, series, **softening)
+        simulation = truss(block(2, law, box, **scene), match="edge", topology_stiffness=100.0, topology_damping=2.0)
+        return seen(simulation, [2.0, 6.0], lambda: float(simulation.positions[:, 1].max()))
+
+    linear, keeps, sinks = heights(20.0), heights(2e4, 20.0, 3.0, 6.0), heights(2e4, 20.0, 0.01, 0.3)
+    assert linear[0] < 0.65 and linear[1] < 0.25
+    assert keeps[0] == pytest.approx(0.96, abs=0.01) and keeps[0] - keeps[1] < 0.002
+    assert 0.1 < sinks[1] < 0.35 and sinks[1] > linear[1]
+
+
+# ---- sliders on three-element and Maxwell edges (spec section 6) -----------------------------------------------------
+
+K = 2.0
+THREE = three(K, 1.0, 1.0)
+MAXWELL = {"model": "maxwell", "young": K, "poisson": 0.25, "viscosity": 1.0}
+both_laws = pytest.mark.parametrize("law", [THREE, MAXWELL], ids=["three-element", "maxwell"])
+
+
+def slider(natural: float = 0.5, least: float = 0.3, most: float = 0.7) -> Law:
+    return {"slider": {"natural": natural, "least": least, "most": most}}
+
+
+@both_laws
+@pytest.mark.parametrize(("force", "length"), [(0.5, 2.5), (-0.3, 0.5)])
+def test_where_a_held_length_ends(law: Law, force: float, length: float) -> None:
+    """The force falls to k (bound l - L) and not to zero, exactly: at the bound nothing flows."""
+    simulation = edge(law | slider(), 0.1, supports=driven([0.0, 1.0], [0.0, length - 1.0]))
+    run_to(simulation, 60.0)
+    assert holding(simulation) == pytest.approx(force, rel=1e-12)
+
+
+@pytest.mark.parametrize(("force", "expected"), [(0.5, 2.5), (-0.3, 0.5)])
+def test_where_a_held_force_ends(force: float, expected: float) -> None:
+    """Tension: (L + F/k)/least; compression: (L - |F|/k)/most, L = 1/2. The slower way there takes 2 s."""
+    simulation = edge(THREE | slider(), forces=pull(force))
+    run_to(simulation, 60.0)
+    assert simulation.positions[1, 0] == pytest.approx(expected, rel=1e-6)
+    assert simulation.fields()["stress"][1, 0] == pytest.approx(force, rel=1e-6)
+
+
+@both_laws
+def test_between_its_bounds_a_slider_changes_nothing(law: Law) -> None:
+    """The linear arm and the slider's Voigt part are one state, d = B z, advanced by the same exponentials."""
+    plain, free = (edge(each, 0.01, forces=pull(0.05)) for each in (law, law | slider(0.5, 0.01, 0.99)))
+    for time in (0.1, 1.0, 5.0):
+        run_to(plain, time)
+        run_to(free, time)
+        np.testing.assert_allclose(free.positions, plain.positions, rtol=1e-12)
+        # the edge's tension is that of its last step, the linear one's that of its new place: one step apart
+        np.testing.assert_allclose(free.fields()["stress"], plain.fields()["stress"], atol=2e-3)
+        if law is MAXWELL:  # its spring is all that stores energy, and B = 1
+            assert free.energy()["stored"] == pytest.approx(plain.energy()["stored"], rel=1e-9)
+
+
+def test_least_and_most_of_one_are_the_voigt_unit() -> None:
+    """The elastic preset: d = l - l0, f = k d + b d', whose difference quotient is the rate of the step before.
+
+    The Voigt law takes d at the same place and its rate from the same velocities, so both agree to rounding.
+    """
+    laws = {"model": "voigt", "young": K, "poisson": 0.25, "viscosity": 1.0}, THREE | slider(1.0, 1.0, 1.0)
+    voigt, stopped = (edge(law, 0.01, forces=pull(0.5)) for law in laws)
+    for time in (0.1, 1.0, 20.0):  # modes decay with exp(-t): 2e-9 at the end
+        run_to(voigt, time)
+        run_to(stopped, time)
+        np.testing.assert_allclose(stopped.positions, voigt.positions, rtol=1e-11)
+    assert stopped.positions[1, 0] == pytest.approx(1.0 + 0.5 / K, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "force", "time", "rate", "error"),
+    [
+        ((0.5, 0.4, 0.6), -0.01, 5.0, 4.0 / 3.0, 1e-9),
+        ((0.5, 0.5, 0.9), 0.01, 10.0, 4.0 / 3.0, 1e-9),  # c1 flows faster than c2: the lower bound never acts
+        ((0.5, 0.4, 0.5), 0.01, 10.0, 2.0, 1e-4),
+    ],
+)
+def test_without_a_spring_the_edge_flows_as_both_dashpots_in_a_row(
+    bounds: tuple[float, ...], force: float, time: float, rate: float, error: float
+) -> None:
+    """The viscoplastic preset: rate F (c1 + c2)/(c1 c2) until the slider stops it, then F/(most c1)."""
+    simulation = edge(three(0.0, 1.0, 3.0, viscous_poisson=0.25) | slider(*bounds), forces=pull(force))
+    run_to(simulation, time)
+    assert simulation.velocities[1, 0] == pytest.approx(force * rate, rel=error)
+
+
+def test_a_stop_carries_the_rest_of_the_force() -> None:
+    """least = most = a: f = k a (l - l0) + b a l', not the softer B times that (spec section 6)."""
+    simulation = edge(THREE | slider(0.6, 0.6, 0.6), 1e-3, supports=driven([0.0, 1.0], [0.0, 0.2]))
+    run_to(simulation, 0.5)
+    # the force of a step is that of its start, one step earlier
+    assert holding(simulation) == pytest.approx(0.6 * (K * 0.2 * (0.5 - 1e-3) + 0.2), rel=1e-9)
+
+
+@both_laws
+@pytest.mark.parametrize("bounds", [(0.5, 0.3, 0.7), (0.5, 0.5, 0.5), (1.0, 1.0, 1.0)])
+def test_no_history_gains_energy(law: Law, bounds: tuple[float, ...]) -> None:
+    """Work of a moving grip never falls below what is stored: strokes far beyond both bounds.
+
+    The error of the work is of first order in the step, h/2 times the sum of |df dl|, checked to halve with it.
+    """
+    grip = driven(np.linspace(0.0, 2.0, 5), [0.0, 1.4, -0.5, 1.1, -0.3])
+    worst = []
+    for step in (2e-3, 1e-3):
+        dissipated = lost(edge(law | slider(*bounds), step, duration=2.0, supports=grip), round(2.0 / step), 25)
+        worst.append(min(dissipated))
+        assert dissipated[-1] > 0.0 or bounds[0] == bounds[1]
+    assert worst[1] > -0.01 * K * 1.5**2
+    assert min(0.0, worst[1]) >= 0.6 * min(0.0, worst[0]) - 1e-12
+
+
+def test_what_a_stop_stores() -> None:
+    """On a bound a, f = k d and d = a l - L: stretching it slowly stores int f dl = k d^2/(2 a), spring and stop."""
+    law = slider(0.6, 0.6, 0.6)
+    length, natural = np.array([0.7, 1.4]), np.full(2, 0.6)
+    d = 0.6 * length - natural
+    stop = stop_energy(Slider(**law["slider"]), np.full(2, K), natural, length - natural - d)
+    np.testing.assert_allclose(stop + 0.5 * K * d**2, 0.5 * K * d**2 / 0.6, rtol=1e-12)
+    simulation = edge(three(K, 0.0, 1.0) | law, 1e-4, duration=1.0, supports=driven([0.0, 1.0], [0.0, 0.4]))
+    run_to(simulation, 1.0)
+    assert simulation.energy()["stored"] == pytest.approx(0.5 * K * 0.24**2 / 0.6, rel=2e-3)
+
+
+@both_laws
+def test_the_stable_step_knows_a_stop(law: Law) -> None:
+    """At `most` = 0.9 an edge shows 0.9 k and 0.9 c1, between its bounds B^2 k and B c1: the bound covers both."""
+    h = edge(law | slider(0.9, 0.9, 0.9)).stable_step
+    # one mass m = 1/2 on one edge: k h^2/m + 2 c h/m = 4; Maxwell has B = 1 and c1 = 0
+    k, c = (0.9 * K, 0.9) if law is THREE else (K, 0.0)
+    assert k * h**2 / 0.5 + 2.0 * c * h / 0.5 == pytest.approx(4.0, rel=1e-9)
+    assert law is MAXWELL or h < edge(law).stable_step
+
+
+def test_sliders_stop_a_dough_in_two_dimensions() -> None:
+    """A block hung from its top and pulled flows until its edges reach their bound; without sliders it flows on."""
+    forces, found = {"pull": side("right", total=[0.2, 0.0])}, []
+    for law in (THREE, THREE | slider(0.5, 0.4, 0.6)):
+        simulation = truss(block(2, law, supports=HELD, forces=forces, duration=40.0))
+        run_to(simulation, 40.0)
+        found.append((simulation.positions[:, 0].max(), np.abs(simulation.velocities).max()))
+    (far, fast), (near, slow) = found
+    assert far > 2.0 * near
+    assert fast > 5.0 * slow
+
+
+@pytest.mark.parametrize(
+    "bounds", [(0.5, 0.7, 0.3), (0.2, 0.3, 0.7), (0.8, 0.3, 0.7), (0.5, 0.2, 1.2), (0.0, 0.0, 1.0)]
+)
+def test_bounds_that_cross_or_exclude_the_rest_are_refused(bounds: tuple[float, float, float]) -> None:
+    with pytest.raises(RheotwinError, match="slider") as caught:
+        Slider(*bounds)
+    assert "\n" not in str(caught.value)
