@@ -1,8 +1,9 @@
-"""What all edges with nonlinear laws share: restart, momentum, symmetry of the loops, surface laws, refusals."""
+"""Edges with nonlinear laws: one answer in every layout and precision, symmetries, restart, other laws beside them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,48 +16,186 @@ from rheotwin.particles import TrussSolver
 from rheotwin.particles.forces.nonlinear_edges import EDGE_LAWS
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import build_network
+from rheotwin.particles.state import EXTENSION, TENSION
+from rheotwin.problem import Problem
 from rheotwin.solver import check_capabilities
-from rheotwin.validation.checks.running import block, put, side, truss
+from rheotwin.validation.checks.running import HELD, begin, block, pull, put, row, run_to, side, truss
 
 BASE = {"model": "three-element", "young": 12.0, "poisson": 0.25, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
+MAXWELL = {"model": "maxwell", "young": 12.0, "poisson": 0.25, "viscosity": 4.0}
+SOFTENING = {"softening": {"viscosity": 1.0, "from_stress": 0.05, "to_stress": 0.5}}
+SLIDER = {"slider": {"natural": 0.5, "least": 0.45, "most": 0.55}}
+TABLE = {
+    "model": "tabulated",
+    "strain": [-0.4, -0.02, 0.0, 0.05, 0.5],
+    "stress": [-1.0, -0.3, 0.0, 0.4, 0.6],
+    "poisson": 0.25,
+    "viscosity": 0.5,
+}
 LAWS: dict[str, dict[str, Any]] = {
-    "slider": {**BASE, "slider": {"natural": 0.5, "least": 0.45, "most": 0.55}},
-    "softening": {**BASE, "softening": {"viscosity": 1.0, "from_stress": 0.05, "to_stress": 0.5}},
-    "softening slider": {
-        **BASE,
-        "softening": {"viscosity": 1.0, "from_stress": 0.05, "to_stress": 0.5},
-        "slider": {"natural": 0.5, "least": 0.45, "most": 0.55},
-    },
+    "slider": BASE | SLIDER,
+    "softening": BASE | SOFTENING,
+    "softening slider": BASE | SOFTENING | SLIDER,
     "friction": {**BASE, "friction": 0.2},
-    "maxwell slider": {
-        "model": "maxwell",
-        "young": 12.0,
-        "poisson": 0.25,
-        "viscosity": 4.0,
-        "slider": {"natural": 0.5, "least": 0.45, "most": 0.55},
-    },
+    "maxwell slider": MAXWELL | SLIDER,
+}
+SOFT = {
+    "softening slider": LAWS["softening slider"],
+    "softening": LAWS["softening"],
+    "from nothing": {**BASE, "softening": {"viscosity": 0.1, "from_stress": 0.0, "to_stress": 2.0}},
+    "steep": {**BASE, "series_viscosity": 1.0e5, "softening": {"viscosity": 0.1, "from_stress": 0.5, "to_stress": 0.6}},
+    "not softening": {**BASE, "softening": {"viscosity": 6.0, "from_stress": 0.05, "to_stress": 0.5}},
+    "plastic": {**BASE, "young": 0.0} | SOFTENING,
+}
+ALL = LAWS | SOFT | {"table": TABLE}
+FAST = ("structured", "unstructured")
+BOX = {"size": [5.0, 4.0, 4.0], "cells": [10, 8, 8]}
+EXTRAS = {"element_pressure": 0.5, "global_pressure": 0.1, "topology_stiffness": 1.0, "step": 0.002}
+
+
+def telling(cases: set[Any], *sets: Any) -> list[Any]:
+    """Return the product of sets; all but the telling cases are exhaustive."""
+    late = pytest.mark.exhaustive
+    return [pytest.param(*case, marks=[] if case in cases else late) for case in product(*sets)]
+
+
+all_laws = pytest.mark.parametrize("name", LAWS)
+
+
+def pulled(dimension: int, law: dict[str, Any], body: dict[str, Any] | None = None, **scene: Any) -> Problem:
+    """A block held at one side and pulled at the other, hard enough to reach bounds, thresholds and friction."""
+    forces = {"pull": side("right", total=[6.0, 0.0, 0.0][:dimension])}
+    return block(dimension, law, body, **{"supports": HELD, "forces": forces} | scene)
+
+
+def dragged(law: dict[str, Any], **scene: Any) -> Problem:
+    """A block of 640 boxes, pulled to the side."""
+    return pulled(3, law, BOX, forces={"pull": side("right", total=[2.0, 0.5, 0.0])}, **scene)
+
+
+def agree(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
+    for name, values in other.items():
+        scale = max(1.0, np.abs(values).max(initial=0.0))
+        np.testing.assert_allclose(one[name], values, atol=1e-9 * scale, err_msg=name)
+
+
+# ---- layouts -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", telling({("softening slider",), ("steep",)}, SOFT))
+def test_one_step_finds_the_tension_at_any_rate(name: str) -> None:
+    """Rates of nine decades, below, between and above the thresholds; a second step begins from a poor guess."""
+    problem = block(3, SOFT[name], BOX)
+    size = 10.0 ** np.random.default_rng(3).uniform(-6.0, 3.0, (len(problem.points), 1))
+    found = []
+    for kernel in (*FAST, "general"):
+        simulation = truss(problem, kernel=kernel, step=1e-6)
+        for turn in range(2):
+            put(simulation, velocities=np.random.default_rng(turn).standard_normal(problem.points.shape) * size)
+            simulation.advance(1e9, 1)
+        found.append(simulation.save()["nonlinear_edges"])
+    *fast, theirs = found
+    stress = np.abs(theirs[TENSION])
+    assert stress.min() < 0.01 * stress.max()
+    # Ends move 1e-3 of an edge at most, and its rate has ten roundings of the ends' velocities.
+    rounding = 20.0 * 2.0**-52 * np.abs(theirs).max(axis=1)
+    for ours, kept in product(fast, (EXTENSION, TENSION)):
+        np.testing.assert_allclose(ours[kept], theirs[kept], rtol=1e-12, atol=rounding[kept])
+
+
+MOVING = {
+    ("softening slider", "double", "structured"),
+    ("softening slider", "single", "structured"),
+    ("friction", "single", "unstructured"),
+    ("friction", "double", "unstructured"),
+    ("table", "double", "structured"),
 }
 
 
-@pytest.fixture(params=list(LAWS))
-def nonlinear(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return LAWS[request.param]
+@pytest.mark.parametrize(("name", "precision", "kernel"), telling(MOVING, ALL, ("double", "single"), FAST))
+def test_a_body_moves_as_in_the_general_kernel(name: str, precision: str, kernel: str) -> None:
+    """Beside topology and pressures; in single precision to seven digits of what moves."""
+    problem = dragged(ALL[name])
+    ours = truss(problem, kernel=kernel, precision=precision, **EXTRAS)
+    theirs = truss(problem, kernel="general", **EXTRAS)
+    assert ours.statistics()["kernel"] == kernel
+    for simulation in (ours, theirs):
+        run_to(simulation, 0.5)
+    assert np.abs(theirs.positions - problem.points).max() > 1e-3
+    if precision == "single":
+        np.testing.assert_allclose(ours.positions, theirs.positions, atol=250 * 5.0 * 2.0**-24)
+        return
+    np.testing.assert_allclose(ours.positions, theirs.positions, atol=1e-11)
+    agree(ours.save(), theirs.save())
+    assert ours.energy()["stored"] == pytest.approx(theirs.energy()["stored"], rel=1e-9)
 
 
-def pulled(dimension: int, law: dict[str, Any], **scene: Any) -> Any:
-    """A block held at one side and pulled at the other, hard enough to reach bounds, thresholds and friction."""
-    return block(
-        dimension,
-        law,
-        supports={"wall": side("left")},
-        forces={"pull": side("right", total=list(6.0 * np.eye(dimension)[0]))},
-        **scene,
-    )
+SKINS = {
+    "friction": LAWS["friction"],
+    "slider": LAWS["slider"],
+    "linear": BASE,
+    "softer": BASE | {"young": 6.0, "softening": {**SOFTENING["softening"], "viscosity": 0.2}} | SLIDER,
+    "table": TABLE,
+}
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_two_halves_are_the_whole(dimension: int, nonlinear: dict[str, Any]) -> None:
-    problem = pulled(dimension, nonlinear)
+@pytest.mark.parametrize(
+    ("skin", "kernel"), telling({("linear", "structured"), ("table", "unstructured")}, SKINS, FAST)
+)
+def test_edges_of_other_laws_keep_their_place_beside(skin: str, kernel: str) -> None:
+    """Laws follow each other in the state, each in lanes of its own; halves are the same as whole."""
+    problem = dragged(LAWS["softening"], laws={"stuff": LAWS["softening"], "skin": SKINS[skin]})
+    extras = {**EXTRAS, "surface_laws": {"block": "skin"}}
+    whole, halves, theirs = (truss(problem, kernel=name, **extras) for name in (kernel, kernel, "general"))
+    for simulation in (whole, theirs):
+        simulation.advance(1e9, 200)
+    halves.advance(1e9, 77)
+    halves.restore(halves.save())
+    halves.advance(1e9, 123)
+    np.testing.assert_equal(halves.save(), whole.save())
+    assert np.abs(theirs.positions - problem.points).max() > 1e-3
+    agree(whole.save(), theirs.save())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "precision"), telling({("structured", "double"), ("unstructured", "single")}, FAST, ("double", "single"))
+)
+def test_lanes_that_are_no_edges_leave_no_trace(kernel: str, precision: str) -> None:
+    """A restored body begins with empty lanes at zero, one that runs on has what bounds of sliders left there."""
+    box, forces = {"size": [1.3, 0.7], "cells": [5, 3]}, {"pull": side("right", total=[0.02, 0.005])}
+    problem = pulled(2, LAWS["softening slider"], box, forces=forces)
+    whole, restored = (truss(problem, kernel=kernel, precision=precision, step=0.002) for _ in range(2))
+    whole.advance(0.2, 100)
+    for _ in range(100):
+        restored.advance(0.2, 1)
+        restored.restore(restored.save())
+    np.testing.assert_equal(restored.save(), whole.save())
+
+
+@pytest.mark.parametrize("load", [-0.7, -0.35, -0.1, 0.2, 0.45, 0.6, 0.9])
+def test_a_tabulated_edge_hangs_where_its_table_says(load: float) -> None:
+    """One edge under a force: l/l0 - 1 is the inverse of the table, straight beyond its ends; U the area under it."""
+    simulation = begin(row({**TABLE, "viscosity": 2.0}, mass=0.5, forces=pull(load)), kernel="structured", step=0.01)
+    run_to(simulation, 400.0)
+    strain, stress = np.array(TABLE["strain"]), np.array(TABLE["stress"])
+    slopes = np.diff(stress) / np.diff(strain)
+    wanted = float(np.interp(load, stress, strain))
+    wanted += max(load - stress[-1], 0.0) / slopes[-1] + min(load - stress[0], 0.0) / slopes[0]
+    assert simulation.positions[1, 0] - 1.0 == pytest.approx(wanted, rel=1e-6)
+    way = np.linspace(0.0, wanted, 200_001)
+    curve = np.interp(way, strain, stress) + slopes[-1] * np.maximum(way - strain[-1], 0.0)
+    curve += slopes[0] * np.minimum(way - strain[0], 0.0)
+    assert simulation.energy()["stored"] == pytest.approx(np.trapezoid(curve, way), rel=1e-5)
+
+
+# ---- symmetries, restart, other laws beside them ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dimension", "name"), telling({(2, name) for name in LAWS} | {(1, "softening slider")}, (1, 2, 3), LAWS)
+)
+def test_two_halves_are_the_whole(dimension: int, name: str) -> None:
+    problem = pulled(dimension, LAWS[name])
     whole, first, second = (truss(problem, step=0.004) for _ in range(3))
     whole.advance(1e9, 200)
     first.advance(1e9, 100)
@@ -70,12 +209,12 @@ def test_two_halves_are_the_whole(dimension: int, nonlinear: dict[str, Any]) -> 
     assert second.energy() == whole.energy()
 
 
-def test_free_bodies_keep_both_momenta(nonlinear: dict[str, Any]) -> None:
+@all_laws
+def test_free_bodies_keep_both_momenta(name: str) -> None:
     """Forces are central and paired; angular momentum with positions and velocities of one instant."""
-    problem = block(3, nonlinear, duration=2.0)
+    problem = block(3, LAWS[name], duration=2.0)
     simulation = truss(problem, step=0.002)
-    velocities = np.random.default_rng(1).normal(scale=0.5, size=problem.points.shape)
-    put(simulation, velocities=velocities)
+    put(simulation, velocities=np.random.default_rng(1).normal(scale=0.5, size=problem.points.shape))
     mass = problem.masses[:, None]
 
     def momenta() -> tuple[np.ndarray, np.ndarray]:
@@ -84,16 +223,17 @@ def test_free_bodies_keep_both_momenta(nonlinear: dict[str, Any]) -> None:
 
     before = momenta()
     energy = sum(simulation.energy().values())
-    simulation.advance(2.0, 10**9)
+    run_to(simulation, 2.0)
     for now, then in zip(momenta(), before, strict=True):
         np.testing.assert_allclose(now, then, atol=1e-12)
     assert sum(simulation.energy().values()) < 0.5 * energy
 
 
-def test_a_turned_and_moved_scene_moves_alike(nonlinear: dict[str, Any]) -> None:
+@all_laws
+def test_a_turned_and_moved_scene_moves_alike(name: str) -> None:
     turned = np.array([[0.0, -1.0, 0.0], [0.6, 0.0, -0.8], [0.8, 0.0, 0.6]])
     shift = np.array([0.3, -2.0, 1.0])
-    problem = pulled(3, nonlinear)
+    problem = pulled(3, LAWS[name])
     loads = tuple(replace(load, shares=load.shares @ turned.T) for load in problem.loads)
     bodies = tuple(
         replace(body, mesh=replace(body.mesh, doflocs=turned @ body.mesh.p + shift[:, None])) for body in problem.bodies
@@ -101,7 +241,7 @@ def test_a_turned_and_moved_scene_moves_alike(nonlinear: dict[str, Any]) -> None
     moved = replace(problem, points=problem.points @ turned.T + shift, bodies=bodies, loads=loads)
     one, other = truss(problem, step=0.004), truss(moved, step=0.004)
     for simulation in (one, other):
-        simulation.advance(1.0, 10**9)
+        run_to(simulation, 1.0)
     np.testing.assert_allclose(one.positions @ turned.T + shift, other.positions, atol=1e-11)
     assert one.energy()["stored"] == pytest.approx(other.energy()["stored"], rel=1e-9)
 
@@ -111,23 +251,22 @@ def test_unit_of_length_does_not_matter() -> None:
     for law in (LAWS["softening slider"], LAWS["friction"]):
         found = []
         for scale in (1.0, 0.5):
-            problem = pulled(
-                2, law, body={"size": [3.0 * scale, 2.0 * scale], "density": 1.0 / scale**2}, thickness=1.0
-            )
+            box = {"size": [3.0 * scale, 2.0 * scale], "density": 1.0 / scale**2}
+            problem = pulled(2, law, box, thickness=1.0)
             loads = tuple(replace(load, shares=load.shares * scale) for load in problem.loads)
             simulation = truss(replace(problem, loads=loads), step=0.004)
-            simulation.advance(1.0, 10**9)
+            run_to(simulation, 1.0)
             found.append(simulation.fields()["displacement"] / scale)
         np.testing.assert_allclose(found[1], found[0], atol=1e-10)
 
 
-def test_edges_the_match_leaves_without_a_spring_do_nothing(nonlinear: dict[str, Any]) -> None:
+@all_laws
+def test_edges_the_match_leaves_without_a_spring_do_nothing(name: str) -> None:
     """In flat cells the best fit takes some springs away: their constants are 0, and no ratio may be 0/0."""
-    flat = {"size": [12.0, 2.0], "cell": "quad"}
-    simulation = truss(pulled(2, nonlinear, body=flat))
+    simulation = truss(pulled(2, LAWS[name], {"size": [12.0, 2.0], "cell": "quad"}))
     shares = np.concatenate([group.share for group in simulation.method.network.nonlinear])
     assert 0.0 < shares.min() < 1e-20 * shares.max()
-    simulation.advance(1.0, 10**9)
+    run_to(simulation, 1.0)
     assert np.all(np.isfinite(simulation.positions))
     assert np.abs(simulation.fields()["displacement"]).max() > 0.1
 
@@ -136,8 +275,8 @@ def test_edges_the_match_leaves_without_a_spring_do_nothing(nonlinear: dict[str,
 def test_surface_edges_have_the_surfaces_law(surface: str) -> None:
     """Edges with an end on the surface, linear or not; the core keeps the body's law, and every edge its place."""
     laws = {
-        "stuff": {"model": "voigt", "young": 12.0, "poisson": 0.25, "viscosity": 0.6},
-        "crust": {"model": "maxwell", "young": 30.0, "poisson": 0.25, "viscosity": 0.9},
+        "stuff": {**MAXWELL, "model": "voigt", "viscosity": 0.6},
+        "crust": {**MAXWELL, "young": 30.0, "viscosity": 0.9},
         "glue": {**BASE, "young": 30.0, "friction": 0.4},
     }
     problem = block(3, laws["stuff"], body={"size": [4.0] * 3, "cells": [4, 4, 4]}, laws=laws)
@@ -155,7 +294,7 @@ def test_surface_edges_have_the_surfaces_law(surface: str) -> None:
     share = of_same_edge(plain.edge_constants.stiffness) / 12.0
     np.testing.assert_allclose(network.edge_constants.stiffness[~outer], 12.0 * share[~outer], rtol=1e-13)
     np.testing.assert_allclose(network.edge_constants.viscosity[~outer], 0.6 * share[~outer], rtol=1e-13)
-    np.testing.assert_allclose((network.node_share.toarray()), of_same_edge(plain.node_share.toarray().T).T, rtol=1e-12)
+    np.testing.assert_allclose(network.node_share.toarray(), of_same_edge(plain.node_share.toarray().T).T, rtol=1e-12)
     if surface == "crust":
         assert network.linear_edges == len(network.edges)
         np.testing.assert_allclose(network.edge_constants.arm_stiffness[0, outer], 30.0 * share[outer], rtol=1e-13)
@@ -167,41 +306,36 @@ def test_surface_edges_have_the_surfaces_law(surface: str) -> None:
         np.testing.assert_allclose(group.force_share, share[outer] * network.rest_length[outer], rtol=1e-13)
         np.testing.assert_allclose(network.edge_constants.stiffness[outer], 30.0 * share[outer], rtol=1e-13)
     simulation = truss(problem, surface_laws={"block": surface}, volume_term=False)
-    simulation.advance(0.1, 10**9)
+    run_to(simulation, 0.1)
     assert simulation.statistics()["edges"] == len(network.edges)
 
 
 def test_two_kinds_in_one_scene_are_what_each_is_alone() -> None:
     """Bodies that do not touch: the order of the edges in the loops is no matter of theirs."""
+    table = {"strain": [-0.5, 0.0, 0.5], "stress": [-9.0, 0.0, 4.0]}
+    laws = {"table": TABLE | table, "plain": BASE} | LAWS
     names = ("table", "friction", "slider", "plain", "softening")
-    table = {"model": "tabulated", "strain": [-0.5, 0.0, 0.5], "stress": [-9.0, 0.0, 4.0], "poisson": 0.25}
-    laws = LAWS | {"plain": BASE, "table": {**table, "viscosity": 0.5}}
-    alone = []
-    for name in names:
-        simulation = truss(pulled(2, laws[name]), step=0.004)
-        simulation.advance(1.0, 10**9)
+    problems, alone = [pulled(2, laws[name]) for name in names], []
+    bodies, prescribed, loads = [], [], []
+    for place, (name, problem) in enumerate(zip(names, problems, strict=True)):
+        simulation = truss(problem, step=0.004)
+        run_to(simulation, 1.0)
         alone.append((simulation.positions, simulation.fields()["stress"]))
-    one = pulled(2, BASE)
-    bodies, points, masses, prescribed, loads = [], [], [], [], []
-    for place, name in enumerate(names):
-        first = place * len(one.points)
-        problem = pulled(2, laws[name])
-        bodies.append(replace(problem.bodies[0], name=name.replace(" ", "-"), first_node=first))
-        points.append(problem.points)
-        masses.append(problem.masses)
+        first = place * len(problem.points)
+        bodies.append(replace(problem.bodies[0], name=name, first_node=first))
         prescribed += [replace(item, nodes=item.nodes + first) for item in problem.prescribed]
         loads += [replace(item, nodes=item.nodes + first) for item in problem.loads]
     together = replace(
-        one,
+        problems[0],
         bodies=tuple(bodies),
-        points=np.concatenate(points),
-        masses=np.concatenate(masses),
+        points=np.concatenate([problem.points for problem in problems]),
+        masses=np.concatenate([problem.masses for problem in problems]),
         prescribed=tuple(prescribed),
         loads=tuple(loads),
     )
     simulation = truss(together, step=0.004)
     assert [type(group.law) for group in simulation.method.network.nonlinear] == list(EDGE_LAWS)
-    simulation.advance(1.0, 10**9)
+    run_to(simulation, 1.0)
     np.testing.assert_allclose(simulation.positions, np.concatenate([x for x, _ in alone]), rtol=1e-12)
     np.testing.assert_allclose(simulation.fields()["stress"], np.concatenate([s for _, s in alone]), atol=1e-11)
 
@@ -243,3 +377,18 @@ def test_surface_laws_that_cannot_be(surface_laws: dict[str, str], words: str) -
     laws = {"stuff": BASE, "crust": {**BASE, "poisson": 0.1}}
     with pytest.raises(RheotwinError, match=words):
         truss(block(2, BASE, laws=laws), surface_laws=surface_laws)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"stress": [-1.0, -0.3, 0.0, 0.4]}, "5 strains but 4 stresses"),
+        ({"strain": [-0.4, -0.02, 0.0, 0.0, 0.5]}, "`strain` must increase"),
+        ({"stress": [-1.0, -0.3, 0.0, 0.4, 0.3]}, "`stress` must not decrease"),
+        ({"stress": [-1.0, -0.3, 0.1, 0.4, 0.6]}, "the stress at rest is 0.1 and must be 0"),
+        ({"stress": [0.0] * 5}, "a stress that rises somewhere"),
+    ],
+)
+def test_tables_that_are_no_law_are_refused(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RheotwinError, match=sentence):
+        block(1, {**TABLE, **change}, body={"size": [1.0], "cells": [1]})
