@@ -138,7 +138,9 @@ def test_inverting_body_keeps_its_linear_momentum(dimension: int) -> None:
     assert np.abs(turned - angular).max() > 1e-6 * scale
 
 
-@pytest.mark.parametrize("kind", [pytest.param("line", marks=pytest.mark.exhaustive), "triangle", "tet"])
+@pytest.mark.parametrize(
+    "kind", [*(pytest.param(kind, marks=pytest.mark.exhaustive) for kind in ("line", "triangle")), "tet"]
+)
 def test_energy_of_an_elastic_body_only_ripples(kind: str) -> None:
     """The scheme is symplectic without damping: no drift, and a ripple that halves with the step."""
     problem = build({}, {**ELASTIC, "poisson": 0.35}, kind)
@@ -147,11 +149,11 @@ def test_energy_of_an_elastic_body_only_ripples(kind: str) -> None:
         simulation = truss(problem, step=safety * truss(problem).stable_step)
         put(simulation, velocities=kicks(problem, 0.02))
         begin, energies = total(simulation), []
-        for _ in range(200):
-            simulation.advance(1e9, 40)
+        for _ in range(400):
+            simulation.advance(1e9, 20)
             energies.append(total(simulation))
         ripples.append(np.abs(np.array(energies) / begin - 1.0).max())
-        assert np.mean(energies[100:]) == pytest.approx(np.mean(energies[:100]), rel=0.5 * ripples[-1])
+        assert np.mean(energies[200:]) == pytest.approx(np.mean(energies[:200]), rel=0.5 * ripples[-1])
     assert ripples[0] < 0.1
     assert ripples[0] / ripples[1] == pytest.approx(2.0, abs=0.5)
 

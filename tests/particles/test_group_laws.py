@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -142,32 +141,6 @@ def test_four_groups_restart_bit_by_bit(stepper: str) -> None:
         simulation.advance(0.02, 10)
     for name, array in once.save().items():
         np.testing.assert_array_equal(again.save()[name], array)
-
-
-@pytest.mark.parametrize("stepper", ["semi-implicit", "euler", "rk4"])
-def test_the_stable_step_knows_voxel_laws(stepper: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half elements that are stiff and quick: Euler's and Runge's rules must follow them, the other is exact."""
-    quick = {"model": "maxwell", "young": 30.0, "viscosity": 0.3, "poisson": 0.25}  # A = 100 1/s
-    slow = {"model": "voigt", "young": 3.0, "viscosity": 0.3, "poisson": 0.25}
-    problem = block(3, slow, laws={"stuff": slow, "quick": quick}, body={"cell": "hex"})
-
-    def grown(factor: float) -> float:
-        monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(factor * advised))
-        simulation = truss_module.TrussSolver().start(problem, options)
-        state = simulation.save()
-        state["velocities"][:] = 1e-9 * np.random.default_rng(0).standard_normal(state["velocities"].shape)
-        simulation.restore(state)
-        simulation.advance(2000.2 * simulation.step_size, 2000)
-        with np.errstate(all="ignore"):
-            return float(np.abs(simulation.velocities).max() / 1e-9)
-
-    options = truss_module.TrussOptions(
-        stepper=stepper, local_volume=True, local_volume_scale=2.0, voxel_laws={"block": "quick"}
-    )
-    monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(1, 1000))
-    advised = truss_module.TrussSolver().start(problem, options).stable_step
-    assert grown(0.98) < 10.0
-    assert not grown(1.02 if stepper == "semi-implicit" else 2.0) < 1e3
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 import rheotwin.particles.truss as truss_module
 from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
-from rheotwin.particles.truss import TrussSolver
-from rheotwin.validation.checks.running import block, put, side
+from rheotwin.problem import Problem
+from rheotwin.validation.checks.running import HELD, block, put, truss
+
+late = pytest.mark.exhaustive
 
 
 def test_edge_matrix_is_the_hessian_of_the_springs_at_rest() -> None:
@@ -48,39 +51,71 @@ def test_stable_step_solves_its_bound() -> None:
     assert stable_step(0.0, 0.0) == np.inf
 
 
+def growth(problem: Problem, factor: float, **options: Any) -> tuple[float, float]:
+    """Return how much larger velocities of 1e-9 m/s are after 2000 steps of `factor` stable ones, and the way [m]."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(truss_module, "chosen_step", lambda *_: Fraction(1, 1000))
+        stable = truss(problem, **options).stable_step
+        patch.setattr(truss_module, "chosen_step", lambda *_: Fraction(factor * stable))
+        simulation = truss(problem, **options)
+    put(simulation, velocities=1e-9 * np.random.default_rng(0).standard_normal(problem.points.shape))
+    with np.errstate(all="ignore"):
+        simulation.advance(1e9, 2000)
+        way = np.abs(simulation.positions - problem.points).max()
+        return float(np.abs(simulation.velocities).max() / 1e-9), float(way)
+
+
+VISCOUS = {"young": 10.0, "poisson": 0.3}
 LAWS: dict[str, dict[str, Any]] = {
-    "elastic": {"model": "elastic", "young": 10.0},
-    "voigt": {"model": "voigt", "young": 10.0, "viscosity": 3.0},
-    "three-element": {"model": "three-element", "young": 10.0, "voigt_viscosity": 4.0, "series_viscosity": 400.0},
+    "elastic": {**VISCOUS, "model": "elastic"},
+    "voigt": {**VISCOUS, "model": "voigt", "viscosity": 3.0},
+    "three-element": {**VISCOUS, "model": "three-element", "voigt_viscosity": 4.0, "series_viscosity": 400.0},
 }
+TELLING = {("elastic", 1, True), ("voigt", 2, True), ("three-element", 3, False)}
 
 
-@pytest.mark.parametrize("held", [False, True], ids=["free", "held"])
-@pytest.mark.parametrize("dimension", [1, 2, 3])
-@pytest.mark.parametrize("name", LAWS)
-def test_runs_diverge_where_predicted(name: str, dimension: int, held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bisection on diverging runs: the limit found lies within 5 % of the bound (tiny motions, 2000 steps)."""
-    supports = {"foot": side("left")} if held else {}
-    problem = block(dimension, {**LAWS[name], "poisson": 0.3}, supports=supports)
-    kick = 1e-9 * np.random.default_rng(0).standard_normal(problem.points.shape)
-    predicted = 0.0
+@pytest.mark.parametrize(
+    ("name", "dimension", "held"),
+    [pytest.param(*case, marks=[] if case in TELLING else late) for case in product(LAWS, (1, 2, 3), (False, True))],
+)
+def test_bodies_diverge_where_predicted(name: str, dimension: int, held: bool) -> None:
+    """The limit lies within 5 % of the bound (tiny motions, 2000 steps)."""
+    problem = block(dimension, LAWS[name], supports=HELD if held else {})
+    assert growth(problem, 0.95)[1] < 1e-5
+    assert not growth(problem, 1.05)[1] < 1e-5
 
-    def diverges(h: float) -> bool:
-        monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(h))
-        simulation = TrussSolver().start(problem, truss_module.TrussOptions())
-        put(simulation, velocities=kick)
-        simulation.advance(2000 * simulation.step_size, 2000)
-        with np.errstate(all="ignore"):
-            excursion = np.abs(simulation.positions - problem.points).max()
-        return not excursion < 1e-5
 
-    monkeypatch.setattr(truss_module, "chosen_step", lambda *_: Fraction(1, 1000))
-    predicted = TrussSolver().start(problem, truss_module.TrussOptions()).stable_step
-    low, high = 0.9, 1.2
-    assert not diverges(low * predicted)
-    assert diverges(high * predicted)
-    while high - low > 0.01:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if diverges(middle * predicted) else (middle, high)
-    assert low > 0.95
-    assert high < 1.05
+NOTHING = {"model": "elastic", "young": 1e-6, "poisson": 0.25}
+PRESSED = {"volume_term": False}
+
+
+@pytest.mark.parametrize(
+    ("dimension", "law", "cell", "options"),
+    [
+        (2, NOTHING, "triangle", PRESSED | {"global_pressure": 300.0}),
+        (3, NOTHING, "hex", PRESSED | {"global_pressure": 300.0}),
+        (2, NOTHING, "triangle", PRESSED | {"element_pressure": 300.0}),
+        (3, NOTHING, "tet", PRESSED | {"element_pressure": 300.0}),
+        (3, NOTHING, "tet", PRESSED | {"global_pressure": 1e-3, "global_pressure_damping": 10.0}),
+        (2, NOTHING, "triangle", PRESSED | {"element_pressure": 1e-3, "element_pressure_damping": 10.0}),
+        (3, LAWS["elastic"], "hex", {"local_volume": True, "local_volume_scale": 20.0}),
+    ],
+)
+def test_shape_keeping_forces_diverge_where_predicted(
+    dimension: int, law: dict[str, Any], cell: str, options: dict[str, Any]
+) -> None:
+    """Just below the bound small motions stay small, just above they grow; half elements: edges and they together."""
+    problem = block(dimension, law, {"cell": cell})
+    assert growth(problem, 0.98, **options)[0] < 10.0
+    assert not growth(problem, 1.02, **options)[0] < 1e5
+
+
+@pytest.mark.parametrize("stepper", ["semi-implicit", "euler", "rk4"])
+def test_the_stable_step_knows_voxel_laws(stepper: str) -> None:
+    """Half elements that are stiff and quick: Euler's and Runge's rules must follow them, the other is exact."""
+    quick = {"model": "maxwell", "young": 30.0, "viscosity": 0.3, "poisson": 0.25}  # A = 100 1/s
+    slow = {"model": "voigt", "young": 3.0, "viscosity": 0.3, "poisson": 0.25}
+    problem = block(3, slow, {"cell": "hex"}, laws={"stuff": slow, "quick": quick})
+    options = {"local_volume": True, "local_volume_scale": 2.0, "voxel_laws": {"block": "quick"}, "stepper": stepper}
+    assert growth(problem, 0.98, **options)[0] < 10.0
+    assert not growth(problem, 1.02 if stepper == "semi-implicit" else 2.0, **options)[0] < 1e3
