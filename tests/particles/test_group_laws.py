@@ -12,16 +12,13 @@ import pytest
 import rheotwin.particles.truss as truss_module
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.edge_laws import surface_nodes
-from rheotwin.validation.checks.running import block, side, truss
+from rheotwin.particles.truss import TrussSimulation
+from rheotwin.problem import Problem
+from rheotwin.validation.checks.running import block, put, side, truss
 
+late = pytest.mark.exhaustive
 ON: dict[str, Any] = {"model": "elastic", "young": 3.0, "poisson": 0.25}
-IN: dict[str, Any] = {
-    "model": "three-element",
-    "young": 7.0,
-    "voigt_viscosity": 0.5,
-    "series_viscosity": 6.0,
-    "poisson": 0.25,
-}
+IN: dict[str, Any] = {**ON, "model": "three-element", "young": 7.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
 GROUPS = {"core-on": 1.0, "surface-on": 10.0, "core-in": 100.0, "surface-in": 1000.0}
 FOUR = {
     "surface_laws": {"block": "surface-on"},
@@ -29,14 +26,18 @@ FOUR = {
     "voxel_surface_laws": {"block": "surface-in"},
     "local_volume": True,
 }
-LATTICE = {"cell": "hex", "size": [5.0, 3.0, 5.0], "cells": [5, 3, 5]}
-"""The papers' lattice of 6 x 4 x 6 points."""
+SQUARES = {"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]}
 
 
-def lattice(body: dict[str, Any], law: dict[str, Any] | None = None) -> Any:
-    """Build a body of hexahedra whose groups have stiffnesses of their own; `law` overrides what they share."""
-    laws = {name: {**ON, **(law or {}), "young": young} for name, young in GROUPS.items()}
-    return block(3, ON, laws=laws, body={"law": "core-on", **body})
+def groups(**law: Any) -> dict[str, dict[str, Any]]:
+    """Laws of the groups, which have stiffnesses of their own; `law` overrides what they share."""
+    return {name: {**ON, **law, "young": young} for name, young in GROUPS.items()}
+
+
+def lattice(*cells: int, **law: Any) -> Problem:
+    """Build a body of hexahedra with laws of groups."""
+    body = {"law": "core-on", "cell": "hex", "size": [float(count) for count in cells], "cells": list(cells)}
+    return block(3, ON, body, laws=groups(**law))
 
 
 def test_one_voxel_breathes_as_in_closed_form() -> None:
@@ -50,9 +51,7 @@ def test_one_voxel_breathes_as_in_closed_form() -> None:
     options = {"match": "edge", "local_volume": True, "local_volume_scale": 1.0, "step": h}
     simulation = truss(problem, voxel_laws={"block": "soft"}, **options)
     centred = problem.points - 0.5
-    state = simulation.save()
-    state["positions"][:] = 0.5 + 1.1 * centred
-    simulation.restore(state)
+    put(simulation, positions=0.5 + 1.1 * centred)
     b, bv = 6.0 / 6.5, 0.5
     kappa, eta, rate = b**2 * 7.0, b * bv, 7.0 / 6.5
     s, v, z = 0.1, 0.0, 0.0
@@ -60,19 +59,19 @@ def test_one_voxel_breathes_as_in_closed_form() -> None:
         z = np.exp(-rate * h) * z + (1.0 - np.exp(-rate * h)) / rate * half * v
         v -= h * (36.0 * 3.0 * s + 8.0 * half * (kappa * z + eta * half * v)) / (8.0 * 0.75)
         s += h * v
-    simulation.advance(100.2 * h, 100)
+    simulation.advance(1e9, 100)
     np.testing.assert_allclose(simulation.positions, 0.5 + (1.0 + s) * centred, rtol=1e-12)
     assert simulation.energy()["stored"] == pytest.approx(0.5 * (36.0 * 3.0 * s**2 + 8.0 * kappa * z**2), rel=1e-10)
     assert simulation.energy()["kinetic"] == pytest.approx(0.5 * 8.0 * 0.75 * v**2, rel=1e-10)
     plain = truss(problem, **options)
-    plain.restore(state | {"centre_arms": plain.save()["centre_arms"]})
-    plain.advance(100.2 * h, 100)
+    put(plain, positions=0.5 + 1.1 * centred)
+    plain.advance(1e9, 100)
     assert np.abs(plain.positions - simulation.positions).max() > 1e-3
 
 
 def test_numbers_of_core_and_surface_elements() -> None:
     """184 of 1208 elements of the 6 x 4 x 6 lattice have both ends inside; in voxels the 3 x 1 x 3 inner ones count."""
-    problem = lattice(LATTICE)
+    problem = lattice(5, 3, 5)
     whole = truss(problem, match="edge", surface_laws={"block": "surface-on"})
     values, counts = np.unique(whole.method.forces.edges.stiffness.round(9), return_counts=True)
     assert dict(zip(values, counts, strict=True)) == {1.0: 184, 10.0: 1208 - 184}
@@ -95,7 +94,7 @@ def test_numbers_of_core_and_surface_elements() -> None:
     ],
 )
 def test_halves_without_a_law_of_their_own(options: dict[str, Any], core: str, surface: str) -> None:
-    problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3})
+    problem = lattice(3, 3, 3)
     simulation = truss(problem, match="edge", local_volume=True, local_volume_scale=1.0, **options)
     stiffness = simulation.method.forces.halves.stiffness.reshape(27, 8)
     middle = np.linalg.norm(problem.points[simulation.method.forces.halves.corners].mean(axis=1) - 1.5, axis=1) < 0.1
@@ -103,18 +102,16 @@ def test_halves_without_a_law_of_their_own(options: dict[str, Any], core: str, s
     np.testing.assert_allclose(stiffness[~middle], GROUPS[surface], rtol=1e-12)
 
 
-def thrown(problem: Any, simulation: Any) -> None:
-    state = simulation.save()
-    rng = np.random.default_rng(4)
-    state["positions"] += 0.02 * rng.standard_normal(state["positions"].shape)
-    state["velocities"][:] = rng.standard_normal(state["positions"].shape)
-    simulation.restore(state)
+def thrown(problem: Problem, **options: Any) -> TrussSimulation:
+    simulation, rng = truss(problem, **FOUR, **options), np.random.default_rng(4)
+    aside, velocities = rng.standard_normal((2, *problem.points.shape))
+    put(simulation, positions=problem.points + 0.02 * aside, velocities=velocities)
+    return simulation
 
 
 def test_four_groups_keep_momentum_and_lose_energy() -> None:
-    problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3}, {**IN})
-    simulation = truss(problem, **FOUR, safety=0.1)
-    thrown(problem, simulation)
+    problem = lattice(3, 3, 3, **IN)
+    simulation = thrown(problem, safety=0.1)
 
     def momenta() -> np.ndarray:
         p = problem.masses[:, None] * simulation.velocities
@@ -122,7 +119,7 @@ def test_four_groups_keep_momentum_and_lose_energy() -> None:
 
     before, energies = momenta(), [sum(simulation.energy().values())]
     for _ in range(40):
-        simulation.advance((simulation.step_count + 5.2) * simulation.step_size, 5)
+        simulation.advance(1e9, 5)
         energies.append(sum(simulation.energy().values()))
     scale = np.abs(problem.masses[:, None] * simulation.velocities).sum() * 3.0
     np.testing.assert_allclose(momenta(), before, atol=1e-13 * scale)
@@ -130,17 +127,17 @@ def test_four_groups_keep_momentum_and_lose_energy() -> None:
     assert energies[-1] < 0.9 * energies[0]
 
 
-@pytest.mark.parametrize("stepper", ["semi-implicit", "rk4", "implicit"])
+@pytest.mark.parametrize(
+    "stepper", ["semi-implicit", *(pytest.param(name, marks=late) for name in ("rk4", "implicit"))]
+)
 def test_four_groups_restart_bit_by_bit(stepper: str) -> None:
-    problem = lattice({"cell": "hex", "size": [3.0] * 3, "cells": [3] * 3}, {**IN})
-    once, again = (truss(problem, **FOUR, stepper=stepper, step=1e-3) for _ in range(2))
-    thrown(problem, once)
-    once.advance(0.01, 10)
+    problem = lattice(3, 3, 3, **IN)
+    once, again = (thrown(problem, stepper=stepper, step=1e-3) for _ in range(2))
+    once.advance(1e9, 10)
     again.restore(once.save())
     for simulation in (once, again):
-        simulation.advance(0.02, 10)
-    for name, array in once.save().items():
-        np.testing.assert_array_equal(again.save()[name], array)
+        simulation.advance(1e9, 10)
+    np.testing.assert_equal(again.save(), once.save())
 
 
 @pytest.mark.parametrize(
@@ -154,11 +151,8 @@ def test_four_groups_restart_bit_by_bit(stepper: str) -> None:
     ],
 )
 def test_voxel_laws_that_cannot_be(options: dict[str, Any], words: str) -> None:
-    laws = {name: {**ON, "young": young} for name, young in GROUPS.items()} | {
-        "other": {**ON, "poisson": 0.3},
-        "yields": {**IN, "friction": 0.1},
-    }
-    problem = block(3, ON, laws=laws, body={"cell": "hex", "law": "core-on"})
+    laws = groups() | {"other": {**ON, "poisson": 0.3}, "yields": {**IN, "friction": 0.1}}
+    problem = block(3, ON, {"cell": "hex", "law": "core-on"}, laws=laws)
     with pytest.raises(RheotwinError, match=words):
         truss(problem, **{"local_volume": True, **options})
 
@@ -170,8 +164,7 @@ def part_stiffness(simulation: Any) -> dict[tuple[int, int], float]:
 
 def test_parts_take_elements_inside_them_and_later_ones_win() -> None:
     """A strip and a box in it on 4 x 4 squares; elements that leave a part keep the law they had."""
-    laws = {name: {**ON, "poisson": 0.35, "young": young} for name, young in GROUPS.items()}
-    problem = block(2, ON, laws=laws, body={"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]})
+    problem = block(2, ON, SQUARES, laws=groups(poisson=0.35))
     ranges = {"strip": {"x": [1.0, 3.0]}, "inset": {"x": [1.0, 2.0], "y": [1.0, 2.0]}}
     parts = {
         name: {"body": "block", "where": {"box": ranges[name]}, "law": law}
@@ -204,7 +197,7 @@ def test_a_named_group_of_a_mesh_file_has_its_law(tmp_path: Path) -> None:
     mesh.point_sets = {"rod": np.array([1, 2, 4])}
     mesh.write(tmp_path / "mesh.inp")
     body = {"shape": "file", "path": str(tmp_path / "mesh.inp"), "size": None, "cells": None, "law": "core-on"}
-    problem = block(2, ON, laws={name: {**ON, "young": young} for name, young in GROUPS.items()}, body=body)
+    problem = block(2, ON, laws=groups(), body=body)
     part = {"body": "block", "where": {"region": "rod"}, "law": "surface-on"}
     found = part_stiffness(truss(problem, match="edge", part_laws={"rod": part}))
     rod = {(1, 2), (1, 4), (2, 4)}
@@ -241,13 +234,12 @@ def test_a_seam_of_coarse_and_fine_cells_is_not_surface(dimension: int, cell: st
 
 
 def test_parts_of_the_scene_are_parts_of_the_truss() -> None:
-    laws = {name: {**ON, "poisson": 0.35, "young": young} for name, young in GROUPS.items()}
-    body = {"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]}
+    laws = groups(poisson=0.35)
     part = {"where": {"box": {"x": [1.0, 3.0]}}, "law": "surface-on"}
-    by_option = truss(block(2, ON, laws=laws, body=body), part_laws={"strip": {"body": "block", **part}})
-    by_scene = truss(block(2, ON, laws=laws, body={**body, "parts": {"strip": part}}))
+    by_option = truss(block(2, ON, laws=laws, body=SQUARES), part_laws={"strip": {"body": "block", **part}})
+    by_scene = truss(block(2, ON, laws=laws, body={**SQUARES, "parts": {"strip": part}}))
     assert part_stiffness(by_scene) == part_stiffness(by_option)
     other = {**part, "law": "other"}
-    problem = block(2, ON, laws={**laws, "other": {**ON, "poisson": 0.3}}, body={**body, "parts": {"a": other}})
+    problem = block(2, ON, laws={**laws, "other": {**ON, "poisson": 0.3}}, body={**SQUARES, "parts": {"a": other}})
     with pytest.raises(RheotwinError, match=r"bodies\.block\.parts\.a\.law: law 'other' has Poisson's ratio 0\.3"):
         truss(problem)
