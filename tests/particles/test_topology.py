@@ -1,4 +1,4 @@
-"""Topology maintenance of single cells: force, moment, work, and the matrix the stable step is made of."""
+"""Topology maintenance of single cells, force, moment, work and matrix, and of bodies that collapse and recover."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rheotwin.particles.forces import topology as topology_module
 from rheotwin.particles.forces.topology import (
     FLATTENED,
     Topology,
@@ -17,7 +18,10 @@ from rheotwin.particles.forces.topology import (
     topology_matrix,
 )
 from rheotwin.tensors import padded
+from rheotwin.validation.checks.presses import SHARES, STRONGLY_UPRIGHT, triangle
+from rheotwin.validation.checks.running import block, put, run_to, truss
 
+late = pytest.mark.exhaustive
 STIFFNESS, DAMPING, EPS = 7.0, 0.9, 0.3
 REST = {
     2: np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.9, 1.5, 0.0]]),
@@ -50,9 +54,8 @@ def pressed(dimension: int, height: float, foot: tuple[float, float]) -> tuple[n
 
 def last_only(topology: Topology) -> Topology:
     """Keep only the contact of the last vertex."""
-    return topology._replace(
-        vertex=topology.vertex[-1:], feature=topology.feature[-1:], distance=topology.distance[-1:]
-    )
+    fields = ("vertex", "feature", "distance")
+    return topology._replace(**{name: getattr(topology, name)[-1:] for name in fields})
 
 
 def forces(topology: Topology, x: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -81,6 +84,7 @@ def test_nothing_acts_at_rest_and_distances_are_heights(dimension: int) -> None:
     assert not push.any()
     assert topology_energy(topology, x) == 0.0
     assert single(dimension, distance=None).distance == pytest.approx(0.05 * distance, rel=1e-14)
+    assert not forces(topology, 0.0 * x, 0.0 * x).any(), "features without extent do nothing"
 
 
 @pytest.mark.parametrize("height", [0.1, -0.4])
@@ -159,14 +163,6 @@ def test_damping_never_adds_energy(dimension: int) -> None:
         assert -10.0 < taken <= 1e-14
 
 
-def test_features_without_extent_do_nothing() -> None:
-    for dimension in (2, 3):
-        topology = make_topology(
-            REST[dimension], np.arange(dimension + 1)[None], stiffness=1.0, damping=0.0, distance=0.1, share=0.05
-        )
-        assert not forces(topology, np.zeros_like(REST[dimension]), np.zeros_like(REST[dimension])).any()
-
-
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_matrix_is_the_force_of_small_motions(dimension: int) -> None:
     """With all contacts active at rest the damping force is -C M v, but for the worst shape's larger eigenvalue."""
@@ -185,9 +181,7 @@ def test_matrix_is_the_force_of_small_motions(dimension: int) -> None:
 def test_no_shape_of_a_cell_is_stiffer_than_the_worst(dimension: int) -> None:
     """Largest eigenvalue of sum g g^T of single cells over random full, flat and needle-like shapes."""
     rng, corners = np.random.default_rng(2), dimension + 1
-    topology = make_topology(
-        REST[dimension], np.arange(corners)[None], stiffness=1.0, damping=0.0, distance=1e3, share=0.0
-    )
+    topology = single(dimension, stiffness=1.0, damping=0.0, distance=1e3, share=0.0)
     largest = 0.0
     for _ in range(1000):
         x = padded(rng.standard_normal((corners, dimension)) * 10.0 ** rng.uniform(-4.0, 0.0, dimension))
@@ -200,3 +194,65 @@ def test_no_shape_of_a_cell_is_stiffer_than_the_worst(dimension: int) -> None:
         rows = weights.reshape(corners, -1)
         largest = max(largest, np.linalg.eigvalsh(rows @ rows.T)[-1])
     assert 0.95 * FLATTENED[dimension] < largest < FLATTENED[dimension] * (1.0 + 1e-12)
+
+
+# ---- whole bodies ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dimension", "damping"),
+    [
+        (2, {}),
+        (3, {"topology_damping": 0.6}),
+        pytest.param(2, {"topology_damping": 0.6}, marks=late),
+        pytest.param(3, {}, marks=late),
+    ],
+)
+def test_stable_step_holds_while_cells_collapse(dimension: int, damping: dict[str, float]) -> None:
+    """Kicks that turn cells over, taken at nearly the stable step: the energy falls, and all cells stand up again."""
+    problem = block(dimension, {"model": "elastic", "young": 0.5, "poisson": 0.25}, duration=40.0)
+    options = {"topology_stiffness": 5.0, "topology_distance": 0.1, **damping}
+    simulation = truss(problem, volume_term=False, safety=0.95, **options)
+    assert simulation.stable_step < 0.7 * truss(problem, volume_term=False).stable_step
+    expected = damping.get("topology_damping", np.sqrt(5.0 * problem.masses.mean()))
+    assert simulation.method.forces.topology.damping == pytest.approx(expected, rel=1e-14)
+    put(simulation, velocities=3.0 * np.random.default_rng(1).standard_normal(problem.points.shape))
+    begin = sum(simulation.energy().values())
+    inverted, energies = 0, []
+    for _ in range(80):
+        run_to(simulation, simulation.time + 0.5)
+        inverted = max(inverted, simulation.statistics()["inverted_cells"])
+        energies.append(sum(simulation.energy().values()))
+    assert inverted > 0
+    assert max(energies) < begin
+    assert simulation.statistics()["inverted_cells"] == 0
+
+
+@pytest.mark.parametrize("dimension", [2, pytest.param(3, marks=late)])
+def test_leaving_out_distant_contacts_changes_nothing(dimension: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list of near contacts saves time only: looking at every step gives the same bits."""
+    problem = block(dimension, {"model": "voigt", "young": 2.0, "viscosity": 0.1, "poisson": 0.25})
+    options = {"topology_stiffness": 30.0, "topology_damping": 0.2, "topology_distance": 0.1, "step": 0.002}
+    found, counts = [], []
+    for reach in (topology_module.REACH, 0.0):
+        monkeypatch.setattr(topology_module, "REACH", reach)
+        simulation = truss(problem, volume_term=False, kernel="general", **options)
+        put(simulation, velocities=2.0 * np.random.default_rng(1).standard_normal(problem.points.shape))
+        topology = simulation.method.forces.topology
+        for _ in range(300):
+            simulation.advance(1e9, 1)
+            counts.append(int(topology.near_count[0]))
+        found.append(simulation.save())
+    np.testing.assert_equal(found[0], found[1])
+    assert 0 < max(counts[300:]) < max(counts[:300]) < len(topology.vertex)
+
+
+@pytest.mark.parametrize("share", [pytest.param(share, marks=late if share != 0.7 else []) for share in SHARES])
+def test_topology_forces_bring_a_triangle_back(share: float) -> None:
+    """D14: no triangle is inside out at any time looked at, and the rest shape returns."""
+    kept = triangle(share, **STRONGLY_UPRIGHT)
+    rest = kept.positions.copy()
+    for time in (10.0, 20.0, 120.0):
+        run_to(kept, time)
+        assert kept.statistics()["inverted_cells"] == 0
+    assert np.abs(kept.positions - rest).max() < 1e-4
