@@ -22,7 +22,7 @@ from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steps import Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import block, path, put, side, truss
+from rheotwin.validation.checks.running import FLOOR, block, path, put, run_to, truss
 
 Array = NDArray[np.float64]
 RATE = 400.0
@@ -109,13 +109,6 @@ def nests(problem: Problem, **options: Any) -> ParticleSimulation[Nests]:
     return ParticleSimulation(problem, Nests(problem, step))
 
 
-def struck(simulation: ParticleSimulation[Nests], velocities: Array) -> None:
-    """Put the body at rest with such velocities (N, d) [m/s]."""
-    state = simulation.save()
-    state["velocities"][:, : velocities.shape[1]] = velocities
-    simulation.restore(state)
-
-
 def test_every_node_swings_as_the_recurrence_says() -> None:
     """v' = v - h w^2 u, u' = u + h v' from u = 0: u_n = h v0 sin(n t)/sin t, 1 - cos t = (w h)^2/2."""
     problem = block(2, LAW)
@@ -123,7 +116,7 @@ def test_every_node_swings_as_the_recurrence_says() -> None:
     assert isinstance(simulation, Simulation)
     assert simulation.stable_step == pytest.approx(2.0 / np.sqrt(RATE))
     start = np.random.default_rng(0).standard_normal(problem.points.shape)
-    struck(simulation, start)
+    put(simulation, velocities=start)
     h = simulation.step_size
     turn = np.arccos(1.0 - 0.5 * RATE * h**2)
     kept = simulation.energy()["kinetic"]
@@ -141,22 +134,16 @@ def test_every_node_swings_as_the_recurrence_says() -> None:
 
 def between_bodies() -> Problem:
     """Return two blocks with contact, one held at its bottom, under a plane that comes down."""
-    block = {"shape": "box", "size": [3.0, 2.0], "cells": [3, 2], "law": "stuff", "density": 1.0}
+    box = {"shape": "box", "size": [3.0, 2.0], "cells": [3, 2], "law": "stuff", "density": 1.0}
+    down = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]])
     return block(
         2,
         LAW,
-        bodies={"block": block, "lid": block | {"size": [2.0, 1.0], "origin": [0.45, 2.01]}},
+        bodies={"block": box, "lid": box | {"size": [2.0, 1.0], "origin": [0.45, 2.01]}},
         gravity=[0.0, -1.0],
         contact={"bodies": True, "friction": 0.2},
-        supports={"floor": side("bottom")},
-        tools={
-            "press": {
-                "shape": "plane",
-                "center": [0.0, 3.02],
-                "normal": [0.0, -1.0],
-                "motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]]),
-            }
-        },
+        supports=FLOOR,
+        tools={"press": {"shape": "plane", "center": [0.0, 3.02], "normal": [0.0, -1.0], "motion": down}},
     )
 
 
@@ -166,10 +153,10 @@ def test_halves_are_the_whole_bit_for_bit(grows: bool) -> None:
 
     What a step has done to the state when it finds too little room is undone.
     """
-    problem = between_bodies(block)
+    problem = between_bodies()
     whole, first, second = (nests(problem) for _ in range(3))
-    whole.advance(1.0, 10**9)
-    first.advance(0.5, 10**9)
+    run_to(whole, 1.0)
+    run_to(first, 0.5)
     if grows:
         contact, take = first.boundary.contact, first._steps.take
 
@@ -178,11 +165,11 @@ def test_halves_are_the_whole_bit_for_bit(grows: bool) -> None:
             return take(start, count)
 
         object.__setattr__(first._steps, "take", too_little_room)
-        first.advance(0.7, 10**9)
+        run_to(first, 0.7)
         assert first.boundary.contact is not contact
     second.restore(first.save())
     for simulation in (first, second):
-        simulation.advance(1.0, 10**9)
+        run_to(simulation, 1.0)
         np.testing.assert_equal(simulation.fields(), whole.fields())
         np.testing.assert_equal(simulation.reactions(), whole.reactions())
         assert simulation.energy() == whole.energy()
