@@ -51,6 +51,8 @@ PLAIN = {
     for name, law in EQUAL_RATIO.items()
     for kind in ("triangle", "tet")
 }
+PLAIN["structured-tet"] = (EQUAL_RATIO["three-element"], "tet", {"kernel": "structured"})
+PLAIN["unstructured-tet"] = (EQUAL_RATIO["three-element"], "tet", {"kernel": "unstructured"})
 CASES = {name: (SOFT, *shape) for name, shape in SHAPES.items()} | PLAIN
 TELLING = {
     "all-triangle",
@@ -231,9 +233,13 @@ def test_rotating_the_scene_rotates_the_trajectory(
 
 
 def shuffled(elements: Elements, rng: np.random.Generator) -> Elements:
+    """Return elements in another order; edges run the other way, half of them."""
     order = rng.permutation(len(elements.rest))
     rows = {name: array[..., order] for name, array in elements._asdict().items() if name != "corners"}
-    return Elements(corners=elements.corners[order], **{name: np.ascontiguousarray(row) for name, row in rows.items()})
+    corners = elements.corners[order]
+    if corners.shape[1] == 2:
+        corners[::2] = corners[::2, ::-1]
+    return Elements(corners=corners, **{name: np.ascontiguousarray(row) for name, row in rows.items()})
 
 
 @cases(PLAIN)
