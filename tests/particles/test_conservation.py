@@ -1,6 +1,6 @@
 """What the scheme keeps: momenta, energy, saved states; rotation and numbering change nothing.
 
-Of every law in plain bodies, and of every shape-keeping force.
+Of every law in plain bodies, of edges that yield, and of every shape-keeping force.
 """
 
 from __future__ import annotations
@@ -53,7 +53,17 @@ PLAIN = {
 }
 PLAIN["structured-tet"] = (EQUAL_RATIO["three-element"], "tet", {"kernel": "structured"})
 PLAIN["unstructured-tet"] = (EQUAL_RATIO["three-element"], "tet", {"kernel": "unstructured"})
+SLIDER = {"slider": {"natural": 0.5, "least": 0.45, "most": 0.55}}
+SOFTENING = {"softening": {"viscosity": 1.0, "from_stress": 0.05, "to_stress": 0.5}}
+YIELDING = {
+    "slider": SOFT | SLIDER,
+    "softening": SOFT | SOFTENING,
+    "softening slider": SOFT | SOFTENING | SLIDER,
+    "friction": {**SOFT, "friction": 0.2},
+    "maxwell slider": {"model": "maxwell", "young": 12.0, "poisson": 0.25, "viscosity": 4.0} | SLIDER,
+}
 CASES = {name: (SOFT, *shape) for name, shape in SHAPES.items()} | PLAIN
+CASES |= {f"{name}-{kind}": (law, kind, {}) for name, law in YIELDING.items() for kind in ("triangle", "tet")}
 TELLING = {
     "all-triangle",
     "topology-tet",
@@ -212,10 +222,14 @@ def test_rotating_the_scene_rotates_the_trajectory(
     if dimension == 3:
         entry = {"axis": [0.48, -0.6, 0.64], "angle": 0.7}
         turn = np.array(Rotation(**entry).matrix())
-    zero, found = [0.0] * dimension, []
+    zero, force, found = [0.0] * dimension, 7.5 if law in EQUAL_RATIO.values() else 0.3, []
     for matrix, body in ((np.eye(dimension), {}), (turn, {"rotation": entry})):
         up = matrix[:, -1]
-        pull = {"body": "block", "where": {"nearest": zero}, "total": list(matrix[:, 0] * 7.5)}
+        pull = {
+            "body": "block",
+            "where": {"nearest": zero},
+            "total": list(matrix[:, 0] * force),
+        }
         plain = {
             "gravity": list(-0.5 * up),
             "tools": {"floor": {"shape": "plane", "center": zero, "normal": list(up)}},
@@ -297,6 +311,7 @@ def test_two_halves_are_the_whole(law: Data, kind: str, options: Data, bodies: d
     saved = first.save()
     kept = {name: array.copy() for name, array in saved.items()}
     assert np.abs(saved["contact_force"]).max() > 0.0
+    assert law not in YIELDING.values() or np.all(np.abs(saved["nonlinear_edges"]).max(axis=1) > 0.01)
     first.advance(1e9, 50)
     second.advance(1e9, 50)
     second.restore(saved)

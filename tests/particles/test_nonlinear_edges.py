@@ -1,4 +1,4 @@
-"""Edges with nonlinear laws: one answer in every layout and precision, symmetries, restart, other laws beside them."""
+"""Edges with nonlinear laws: one answer in every layout and precision, other laws beside them, refusals."""
 
 from __future__ import annotations
 
@@ -188,62 +188,7 @@ def test_a_tabulated_edge_hangs_where_its_table_says(load: float) -> None:
     assert simulation.energy()["stored"] == pytest.approx(np.trapezoid(curve, way), rel=1e-5)
 
 
-# ---- symmetries, restart, other laws beside them ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("dimension", "name"), telling({(2, name) for name in LAWS} | {(1, "softening slider")}, (1, 2, 3), LAWS)
-)
-def test_two_halves_are_the_whole(dimension: int, name: str) -> None:
-    problem = pulled(dimension, LAWS[name])
-    whole, first, second = (truss(problem, step=0.004) for _ in range(3))
-    whole.advance(1e9, 200)
-    first.advance(1e9, 100)
-    saved = first.save()
-    assert np.all(np.abs(saved["nonlinear_edges"]).max(axis=1) > 0.01)
-    first.advance(1e9, 20)
-    second.restore(saved)
-    second.advance(1e9, 100)
-    np.testing.assert_equal(second.save(), whole.save())
-    np.testing.assert_equal(second.fields(), whole.fields())
-    assert second.energy() == whole.energy()
-
-
-@all_laws
-def test_free_bodies_keep_both_momenta(name: str) -> None:
-    """Forces are central and paired; angular momentum with positions and velocities of one instant."""
-    problem = block(3, LAWS[name], duration=2.0)
-    simulation = truss(problem, step=0.002)
-    put(simulation, velocities=np.random.default_rng(1).normal(scale=0.5, size=problem.points.shape))
-    mass = problem.masses[:, None]
-
-    def momenta() -> tuple[np.ndarray, np.ndarray]:
-        x, v = simulation.positions, simulation.velocities
-        return (mass * v).sum(axis=0), np.cross(x, mass * v).sum(axis=0)
-
-    before = momenta()
-    energy = sum(simulation.energy().values())
-    run_to(simulation, 2.0)
-    for now, then in zip(momenta(), before, strict=True):
-        np.testing.assert_allclose(now, then, atol=1e-12)
-    assert sum(simulation.energy().values()) < 0.5 * energy
-
-
-@all_laws
-def test_a_turned_and_moved_scene_moves_alike(name: str) -> None:
-    turned = np.array([[0.0, -1.0, 0.0], [0.6, 0.0, -0.8], [0.8, 0.0, 0.6]])
-    shift = np.array([0.3, -2.0, 1.0])
-    problem = pulled(3, LAWS[name])
-    loads = tuple(replace(load, shares=load.shares @ turned.T) for load in problem.loads)
-    bodies = tuple(
-        replace(body, mesh=replace(body.mesh, doflocs=turned @ body.mesh.p + shift[:, None])) for body in problem.bodies
-    )
-    moved = replace(problem, points=problem.points @ turned.T + shift, bodies=bodies, loads=loads)
-    one, other = truss(problem, step=0.004), truss(moved, step=0.004)
-    for simulation in (one, other):
-        run_to(simulation, 1.0)
-    np.testing.assert_allclose(one.positions @ turned.T + shift, other.positions, atol=1e-11)
-    assert one.energy()["stored"] == pytest.approx(other.energy()["stored"], rel=1e-9)
+# ---- other laws beside them ------------------------------------------------------------------
 
 
 def test_unit_of_length_does_not_matter() -> None:
