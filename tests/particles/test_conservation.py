@@ -225,11 +225,7 @@ def test_rotating_the_scene_rotates_the_trajectory(
     zero, force, found = [0.0] * dimension, 7.5 if law in EQUAL_RATIO.values() else 0.3, []
     for matrix, body in ((np.eye(dimension), {}), (turn, {"rotation": entry})):
         up = matrix[:, -1]
-        pull = {
-            "body": "block",
-            "where": {"nearest": zero},
-            "total": list(matrix[:, 0] * force),
-        }
+        pull = {"body": "block", "where": {"nearest": zero}, "total": list(matrix[:, 0] * force)}
         plain = {
             "gravity": list(-0.5 * up),
             "tools": {"floor": {"shape": "plane", "center": zero, "normal": list(up)}},

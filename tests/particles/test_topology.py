@@ -18,7 +18,6 @@ from rheotwin.particles.forces.topology import (
     topology_matrix,
 )
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.presses import SHARES, STRONGLY_UPRIGHT, triangle
 from rheotwin.validation.checks.running import block, put, run_to, truss
 
 late = pytest.mark.exhaustive
@@ -245,14 +244,3 @@ def test_leaving_out_distant_contacts_changes_nothing(dimension: int, monkeypatc
         found.append(simulation.save())
     np.testing.assert_equal(found[0], found[1])
     assert 0 < max(counts[300:]) < max(counts[:300]) < len(topology.vertex)
-
-
-@pytest.mark.parametrize("share", [pytest.param(share, marks=late if share != 0.7 else []) for share in SHARES])
-def test_topology_forces_bring_a_triangle_back(share: float) -> None:
-    """D14: no triangle is inside out at any time looked at, and the rest shape returns."""
-    kept = triangle(share, **STRONGLY_UPRIGHT)
-    rest = kept.positions.copy()
-    for time in (10.0, 20.0, 120.0):
-        run_to(kept, time)
-        assert kept.statistics()["inverted_cells"] == 0
-    assert np.abs(kept.positions - rest).max() < 1e-4
