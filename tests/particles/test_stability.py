@@ -110,7 +110,7 @@ def test_shape_keeping_forces_diverge_where_predicted(
     assert not growth(problem, 1.02, **options)[0] < 1e5
 
 
-@pytest.mark.parametrize("stepper", ["semi-implicit", "euler", "rk4"])
+@pytest.mark.parametrize("stepper", ["semi-implicit", "euler", pytest.param("rk4", marks=late)])
 def test_the_stable_step_knows_voxel_laws(stepper: str) -> None:
     """Half elements that are stiff and quick: Euler's and Runge's rules must follow them, the other is exact."""
     quick = {"model": "maxwell", "young": 30.0, "viscosity": 0.3, "poisson": 0.25}  # A = 100 1/s
