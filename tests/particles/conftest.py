@@ -10,12 +10,9 @@ import meshio
 import numpy as np
 import pytest
 
-from rheotwin.build import build_problem
-from rheotwin.particles import TrussSolver
 from rheotwin.particles.truss import TrussSimulation
 from rheotwin.problem import Problem
-from rheotwin.scene import scene_from_data
-from rheotwin.solver import checked_options
+from rheotwin.validation.checks.running import block, put, truss
 
 MAKERS: dict[str, dict[str, Any]] = {
     "elastic": {"model": "elastic", "young": 12.0},
@@ -48,34 +45,12 @@ def laws() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def make_problem() -> Callable[..., Problem]:
-    """Build a box of one law; `body` overrides its entries, `scene` those of the whole scene."""
-
-    def build(dimension: int, law: dict[str, Any], *, body: dict[str, Any] | None = None, **scene: Any) -> Problem:
-        box = {
-            "shape": "box",
-            "size": [3.0, 2.0, 2.0][:dimension],
-            "cells": [3, 2, 2][:dimension],
-            "law": "stuff",
-            "density": 1.0,
-        }
-        data: dict[str, Any] = {"schema": 1, "dimension": dimension, "duration": 1.0, "laws": {"stuff": law}}
-        data |= {"bodies": {"block": {k: v for k, v in (box | (body or {})).items() if v is not None}}, **scene}
-        data.setdefault("output", {"interval": data["duration"]})
-        base = data.pop("base", None)
-        return build_problem(scene_from_data(data, base=base))
-
-    return build
+    return block
 
 
 @pytest.fixture
 def start() -> Callable[..., TrussSimulation]:
-    """Start the truss on a problem."""
-
-    def begin(problem: Problem, **options: Any) -> TrussSimulation:
-        solver = TrussSolver()
-        return solver.start(problem, checked_options(solver, options))
-
-    return begin
+    return truss
 
 
 @pytest.fixture
@@ -90,20 +65,9 @@ def advance_by() -> Callable[[TrussSimulation, int], None]:
     return take
 
 
-@pytest.fixture
-def put() -> Callable[..., None]:
-    """Overwrite parts of a simulation's state; positions and velocities may be (N, d)."""
-
-    def overwrite(simulation: TrussSimulation, **values: Any) -> None:
-        state = simulation.save()
-        for name, value in values.items():
-            if name in ("positions", "velocities"):
-                state[name][:, : np.shape(value)[1]] = value
-            else:
-                state[name][...] = value
-        simulation.restore(state)
-
-    return overwrite
+@pytest.fixture(name="put")
+def put_fixture() -> Callable[..., None]:
+    return put
 
 
 @pytest.fixture

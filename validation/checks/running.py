@@ -136,8 +136,9 @@ def start(what: Data | Problem, solver: str = "fem", **options: Any) -> Simulati
 def block(dimension: int, law: Data, body: Data | None = None, **scene: Any) -> Problem:
     """Return a box of 3 (x 2 (x 2)) unit cells and density 1; `body` changes its entries, None removes one."""
     data = box_scene(law, cells=[3, 2, 2][:dimension], density=1.0, **scene)
-    box = data["bodies"]["block"] | (body or {})
-    data["bodies"]["block"] = {key: value for key, value in box.items() if value is not None}
+    if "bodies" not in scene:
+        box = data["bodies"]["block"] | (body or {})
+        data["bodies"]["block"] = {key: value for key, value in box.items() if value is not None}
     return problem_of(data)
 
 
