@@ -57,7 +57,12 @@ def test_bar_under_its_weight_and_a_pull() -> None:
 
 
 @pytest.mark.parametrize(
-    ("poisson", "plane"), [(0.25, "strain"), pytest.param(0.4, "strain", marks=pytest.mark.exhaustive), (0.4, "stress")]
+    ("poisson", "plane"),
+    [
+        pytest.param(0.25, "strain", marks=pytest.mark.exhaustive),
+        pytest.param(0.4, "strain", marks=pytest.mark.exhaustive),
+        (0.4, "stress"),
+    ],
 )
 def test_equilateral_triangles_under_load(poisson: float, plane: str, equilateral: dict[str, Any]) -> None:
     """Springs match C exactly; for linear triangles an energy that agrees for uniform strain agrees altogether."""

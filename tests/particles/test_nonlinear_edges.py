@@ -106,9 +106,8 @@ def test_one_step_finds_the_tension_at_any_rate(name: str) -> None:
 MOVING = {
     ("softening slider", "double", "structured"),
     ("softening slider", "single", "structured"),
-    ("friction", "single", "unstructured"),
     ("friction", "double", "unstructured"),
-    ("table", "double", "structured"),
+    ("table", "double", "unstructured"),
 }
 
 
@@ -134,7 +133,7 @@ SKINS = {
     "friction": LAWS["friction"],
     "slider": LAWS["slider"],
     "linear": BASE,
-    "softer": BASE | {"young": 6.0, "softening": {**SOFTENING["softening"], "viscosity": 0.2}} | SLIDER,
+    "softer": BASE | {"young": 6.0, "softening": {**SOFTENING["softening"], "viscosity": 0.2}},
     "table": TABLE,
 }
 
@@ -144,7 +143,8 @@ SKINS = {
 )
 def test_edges_of_other_laws_keep_their_place_beside(skin: str, kernel: str) -> None:
     """Laws follow each other in the state, each in lanes of its own; halves are the same as whole."""
-    problem = dragged(LAWS["softening"], laws={"stuff": LAWS["softening"], "skin": SKINS[skin]})
+    law = LAWS["softening slider"]
+    problem = dragged(law, laws={"stuff": law, "skin": SKINS[skin]})
     extras = {**EXTRAS, "surface_laws": {"block": "skin"}}
     whole, halves, theirs = (truss(problem, kernel=name, **extras) for name in (kernel, kernel, "general"))
     for simulation in (whole, theirs):
@@ -158,7 +158,7 @@ def test_edges_of_other_laws_keep_their_place_beside(skin: str, kernel: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("kernel", "precision"), telling({("structured", "double"), ("unstructured", "single")}, FAST, ("double", "single"))
+    ("kernel", "precision"), telling({("structured", "single"), ("unstructured", "double")}, FAST, ("double", "single"))
 )
 def test_lanes_that_are_no_edges_leave_no_trace(kernel: str, precision: str) -> None:
     """A restored body begins with empty lanes at zero, one that runs on has what bounds of sliders left there."""

@@ -200,13 +200,13 @@ def test_a_large_step_does_not_hunt_between_two_viscosities() -> None:
 
 def test_softening_only_takes_energy() -> None:
     """Work minus what the spring stores never falls; random strokes through all three ranges of force."""
-    strokes = np.random.default_rng(5).uniform(-0.4, 3.0, 16)
-    grip, h = driven(np.linspace(0.0, 8.0, 17), [0.0, *strokes]), 2e-3
-    total = lost(edge(three(2.0, 1.0, STIFF, softening=SOFTENING), h, duration=8.0, supports=grip), 4000)
+    strokes = np.random.default_rng(5).uniform(-0.4, 3.0, 8)
+    grip, h = driven(np.linspace(0.0, 4.0, 9), [0.0, *strokes]), 2e-3
+    total = lost(edge(three(2.0, 1.0, STIFF, softening=SOFTENING), h, duration=4.0, supports=grip), 2000)
     # where the grip turns, the force of one step acts on a move of up to 6 m/s the other way
     losses = np.minimum(np.diff(total), 0.0)
     assert losses.min() > -2.0 * 6.8 * 6.8 * h
-    assert np.count_nonzero(losses < -1e-9) <= 3 * 16
+    assert np.count_nonzero(losses < -1e-9) <= 3 * 8
     assert total[-1] > 1.0
 
 
