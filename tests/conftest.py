@@ -6,6 +6,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +62,19 @@ SOLID: Data = {
     "probes": {},
 }
 """Changes to a block of 4 x 2 x 2 cubes without a tool."""
-BLAST: Data = {"forces.blast": {"body": "block", "where": {"side": "top"}, "total": [0.0, 1e12]}}
-"""A force that carries the block through the roof, once it has times and a factor."""
-TWIN: Data = {"shape": "box", "size": [0.2, 0.1], "cells": [4, 2], "law": "dough", "mass": 1.0, "origin": [1.0, 0.0]}
+BLAST: Data = {
+    "forces.blast": {"body": "block", "where": {"side": "top"}, "total": [0.0, 1e12], "factor": [0.0, 1.0]},
+    "forces.blast.times": [0.1, 0.2],
+}
+"""A force that carries the block through the roof after a while."""
+TWIN: Data = {"shape": "box", "size": [0.2, 0.1], "cells": [4, 2], "law": "dough", "mass": 20.0, "origin": [1.0, 0.0]}
 """A second block beside the first."""
 
 
-def data(changes: Data | None = None) -> Data:
-    """Return the press with entries at dotted places replaced; the value ... removes an entry."""
+def data(*changes: Data | None) -> Data:
+    """Return the press with entries at dotted places replaced, table by table; the value ... removes an entry."""
     found = tomllib.loads(PRESS)
-    for place, value in (changes or {}).items():
+    for place, value in chain.from_iterable((table or {}).items() for table in changes):
         *path, last = place.split(".")
         table = found
         for key in path:
@@ -82,20 +86,20 @@ def data(changes: Data | None = None) -> Data:
     return found
 
 
-def scene_with(changes: Data | None = None, *, base: Path | None = None) -> Scene:
+def scene_with(*changes: Data | None, base: Path | None = None) -> Scene:
     """Return the changed press as a scene."""
-    return scene_from_data(data(changes), base=base)
+    return scene_from_data(data(*changes), base=base)
 
 
-def problem_with(changes: Data | None = None, *, base: Path | None = None) -> Problem:
+def problem_with(*changes: Data | None, base: Path | None = None) -> Problem:
     """Return the problem of the changed press."""
-    return build_problem(scene_with(changes, base=base))
+    return build_problem(scene_with(*changes, base=base))
 
 
-def faults_of(changes: Data) -> dict[str, str]:
+def faults_of(*changes: Data) -> dict[str, str]:
     """Return the faults (place -> sentence) that changes of the press lead to."""
     try:
-        scene_with(changes)
+        scene_with(*changes)
     except InputFaults as error:
         return {fault.place: fault.message for fault in error.faults}
     return {}
@@ -130,11 +134,15 @@ def toml(value: Any) -> str:
     return json.dumps(value)
 
 
+def write_scene(scene: Data, name: str = "scene.toml") -> Path:
+    """Write a scene into a file of this folder."""
+    Path(name).write_text("".join(f"{key} = {toml(value)}\n" for key, value in scene.items()))
+    return Path(name)
+
+
 def scene_file(changes: Data | None = None, *, name: str = "press.toml") -> Path:
     """Write the quick press, changed, into a file of this folder."""
-    lines = (f"{key} = {toml(value)}\n" for key, value in data(QUICK | (changes or {})).items())
-    Path(name).write_text("".join(lines))
-    return Path(name)
+    return write_scene(data(QUICK, changes), name)
 
 
 @dataclass(frozen=True)

@@ -6,34 +6,14 @@ from typing import Any
 
 import pytest
 
+from rheotwin.validation.checks.running import box_scene, pull, side
+from tests.conftest import write_scene
+
 pytest_plugins = ["pytester"]
 
-SCENE = """
-schema = 1
-dimension = 1
-duration = 1.0
-[laws.dough]
-model = "voigt"
-young = 1000.0
-poisson = 0.0
-viscosity = 50.0
-[bodies.strand]
-shape = "box"
-size = [1.0]
-cells = [4]
-law = "dough"
-density = 1.0
-[supports.hand]
-body = "strand"
-where = { side = "left" }
-[forces.pull]
-body = "strand"
-where = { side = "right" }
-total = [10.0]
-[output]
-interval = 0.5
-probe_interval = 0.05
-"""
+LAW = {"model": "voigt", "young": 1000.0, "poisson": 0.0, "viscosity": 50.0}
+OUTPUT = {"output": {"interval": 0.5, "probe_interval": 0.05}}
+STRAND = box_scene(LAW, cells=[4], size=[1.0], density=1.0, supports={"hand": side("left")}, forces=pull(10.0)) | OUTPUT
 STEP = "options={'step': 0.01}"
 # Installed, pytest finds the plug-in by its entry point; naming it twice would be an error.
 NAMED = () if entry_points(group="pytest11", name="rheotwin") else ("-p", "rheotwin.pytest_plugin")
@@ -53,7 +33,7 @@ BAD = {
 
 def beside_the_scene(pytester: pytest.Pytester, code: str) -> Any:
     """Run a test file beside scene.toml and return what pytest said, in a process of its own."""
-    Path("scene.toml").write_text(SCENE)
+    write_scene(STRAND)
     pytester.makepyfile("import pytest\n" + code)
     said = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", *NAMED)
     said.stdout.no_fnmatch_line("*INTERNALERROR*")
@@ -106,7 +86,7 @@ def test_runs(rheotwin, tmp_path):
     assert 0 < errors["displacement"] < 0.01 and set(errors) >= {{"velocity", "force, support.hand"}}
 
 def test_data(rheotwin):
-    import tomllib
+    import write_scenelib
     data = tomllib.loads(open(rheotwin.beside / "scene.toml").read()) | {{"duration": 0.5}}
     assert rheotwin.run(data, {STEP}).record.times[-1] == 0.5
 
