@@ -1,8 +1,10 @@
 """One pressed block for all rooms: its changes, problems, faults and runs, and the command line in this process."""
 
 import json
+import resource
 import tomllib
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass
 from io import StringIO
@@ -174,6 +176,17 @@ def command(*words: str | Path) -> Said:
 def settings(solver: str = "fem", **options: Any) -> list[str]:
     """Return the words that set options of a solver."""
     return [word for name, value in options.items() for word in ("--set", f"{solver}.{name}={value}")]
+
+
+@contextmanager
+def nearly_full(size: int) -> Iterator[None]:
+    """Let no file grow beyond so many bytes: the system cuts writes off as it does on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture

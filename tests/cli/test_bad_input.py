@@ -1,11 +1,8 @@
 """Whatever is wrong with the input: exit code 2, place and remedy in words, no traceback, nothing half-written."""
 
 import os
-import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +14,7 @@ from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
 from rheotwin.fem import FemSolver
 from rheotwin.meshing import BoxShape, make_shape, write_mesh
 from rheotwin.record import open_record
-from tests.conftest import Data, Said, command, scene_file
+from tests.conftest import Data, Said, command, nearly_full, scene_file
 
 FORMATS = pytest.mark.parametrize("series_format", ["pvd", "vtkhdf"])
 SCENE_FAULTS: dict[str, tuple[Data, str]] = {
@@ -165,17 +162,6 @@ def test_a_file_where_the_folder_should_be() -> None:
         said = command("run", scene_file(), "--output", target, "--quiet")
         assert said.code == EXIT_BAD_INPUT and said.sentence
     assert Path("file").read_text() == "mine"
-
-
-@contextmanager
-def nearly_full(size: int) -> Iterator[None]:
-    """Let no file grow beyond so many bytes, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize(("series_format", "room"), [("pvd", "none"), ("vtkhdf", "none"), ("vtkhdf", "manifest only")])

@@ -86,7 +86,7 @@ def test_runs(rheotwin, tmp_path):
     assert 0 < errors["displacement"] < 0.01 and set(errors) >= {{"velocity", "force, support.hand"}}
 
 def test_data(rheotwin):
-    import write_scenelib
+    import tomllib
     data = tomllib.loads(open(rheotwin.beside / "scene.toml").read()) | {{"duration": 0.5}}
     assert rheotwin.run(data, {STEP}).record.times[-1] == 0.5
 
