@@ -189,6 +189,18 @@ def nearly_full(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+IN_A_FORMAT = pytest.mark.parametrize(
+    ("solver", "series_format"),
+    [
+        ("fem", "pvd"),
+        ("truss", "vtkhdf"),
+        pytest.param("fem", "vtkhdf", marks=pytest.mark.exhaustive),
+        pytest.param("truss", "pvd", marks=pytest.mark.exhaustive),
+    ],
+)
+"""Both solvers and both formats of a series."""
+
+
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder of the test: default output folders are relative."""

@@ -65,6 +65,7 @@ def test_faults_show_before_the_first_run(words: str, sentence: str) -> None:
     assert [entry.name for entry in Path().iterdir()] == ["press.toml"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_run_that_ends_early_shows_in_the_exit_code() -> None:
     said = command("compare", scene_file(BLAST), "--quiet", "--solvers", "fem", "--output", "cmp")
     assert said.code == EXIT_FALLS_SHORT
@@ -158,6 +159,7 @@ def test_a_folder_of_the_user_is_refused_before_the_first_run() -> None:
     assert [str(path) for path in Path("thesis").rglob("*.*")] == ["thesis/plots/photo.png"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_refinement_study_runs_every_mesh_and_weighs_them() -> None:
     words = ("--refine", "1", "--refine", "fem=1,2,3", "--reference", "fem@limit", "--json")
     said = command("compare", scene_file(), *words)

@@ -16,6 +16,8 @@ from rheotwin.particles.fixed_point.prepare import FixedPointOptions
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.truss import TrussOptions
 from rheotwin.record import open_record
+from rheotwin.run import RunRequest, check_request
+from rheotwin.scene import parse_scene
 from tests.conftest import command
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +50,14 @@ def text_values(annotation: Any) -> list[str]:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("solver", "number"), [(solver, n) for solver in SCENES for n in range(len(SCENES[solver]))])
+@pytest.mark.parametrize(
+    ("solver", "number"),
+    [
+        pytest.param(solver, number, marks=[pytest.mark.exhaustive] if number else [])
+        for solver in SCENES
+        for number in range(len(SCENES[solver]))
+    ],
+)
 def test_scene_of_the_guide_runs(solver: str, number: int) -> None:
     text = SCENES[solver][number]
     case = [word for name in tomllib.loads(text).get("cases", {}) for word in ("--case", name)]
@@ -59,6 +68,13 @@ def test_scene_of_the_guide_runs(solver: str, number: int) -> None:
     asked = tomllib.loads(text).get("solvers", {}).get(solver, {})
     used = record.manifest.solver.options
     assert {name: used[name] for name in asked} == asked
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("solver", SCENES)
+def test_scenes_of_the_guide_are_accepted(solver: str) -> None:
+    for text in SCENES[solver]:
+        check_request(RunRequest(parse_scene(text, base=Path()), solver, Path("record")))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +10,9 @@ import pyvista
 from rheotwin.errors import EXIT_OK
 from rheotwin.record import open_record
 from rheotwin.validation.report import write
-from tests.conftest import command, cut_off, scene_file, settings
+from tests.conftest import Data, command, cut_off, scene_file, settings
 
-OPTIONS: dict[str, dict[str, Any]] = {
+OPTIONS: dict[str, Data] = {
     "midpoint": {},
     "cayley": {"stepper": "cayley"},
     "generalized-alpha": {"stepper": "generalized-alpha", "spectral_radius": 0.5},
@@ -96,14 +95,10 @@ def test_a_static_analysis_knows_no_path() -> None:
     ],
     ids=["quadratic", "corotational", "ring"],
 )
-def test_compare_takes_the_options(
-    monkeypatch: pytest.MonkeyPatch, plane: str, options: dict[str, Any], words: str
-) -> None:
+def test_compare_takes_the_options(monkeypatch: pytest.MonkeyPatch, plane: str, options: Data, words: str) -> None:
     monkeypatch.setattr(write, "draw_pictures", lambda comparison, views: {})
     solvers = ["--solvers", "fem" if plane == "axisymmetric" else "fem,truss"]
-    said = command(
-        "compare", scene_file({"plane": plane}), *solvers, "--output", "cmp", "--quiet", *settings(**options)
-    )
+    said = command("compare", scene_file({"plane": plane}), *solvers, "--output", "cmp", *settings(**options))
     assert said.code == EXIT_OK, said.err
     chosen = open_record(Path("cmp/runs/fem")).manifest.solver.options
     assert all(str(chosen[name]) == str(value) for name, value in options.items() if name != "step")

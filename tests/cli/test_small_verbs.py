@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ import pytest
 import rheotwin
 from rheotwin import __version__
 from rheotwin.__main__ import VERBS
-from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
 from tests.conftest import command, scene_file
 
-ROOT = Path(__file__).parents[2]
 HEAVY = set("h5py jinja2 matplotlib meshio numba numpy pydantic pyvista rich scipy skfem vtk vtkmodules".split())  # noqa: SIM905
 SCRIPT = """
 import sys
@@ -51,14 +49,6 @@ def test_solvers_lists_what_each_can_do() -> None:
         assert about["description"]
 
 
-def test_schema_is_a_json_schema_of_scenes() -> None:
-    said = command("schema")
-    schema = json.loads(said.out)
-    assert (said.code, said.err) == (EXIT_OK, "")
-    assert {"laws", "bodies", "duration", "dimension"} <= set(schema["properties"])
-    assert set(tomllib.loads((ROOT / "scenes/bar-press-2d.toml").read_text())) <= set(schema["properties"])
-
-
 def test_info_describes_a_scene_and_its_record() -> None:
     scene = scene_file()
     said = command("info", scene)
@@ -91,16 +81,6 @@ def test_info_on_nothing(path: str, words: str) -> None:
     said = command("info", path)
     assert said.code == EXIT_BAD_INPUT
     assert words in said.sentence
-
-
-def test_mesh_reports_the_bodies_of_a_scene() -> None:
-    scene = scene_file()
-    said = command("mesh", scene)
-    assert said.code == EXIT_OK
-    assert "16 triangle, 2D" in said.out
-    (mesh,) = json.loads(command("mesh", scene, "--json").out)["meshes"]
-    assert (mesh["name"], mesh["nodes"], mesh["elements"]) == ("block", 15, 16)
-    assert command("mesh", scene, "--min-quality", "0.99").code == EXIT_FALLS_SHORT
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

@@ -228,10 +228,7 @@ def test_what_does_not_fit_together_in_a_problem_made_by_hand_is_refused(value: 
         ),
         ({"bodies": (block,)}, r"points: there are 19 for 15 nodes of bodies"),
         ({"points": problem.points[:, :1]}, "points: each needs 2 coordinates"),
-        (
-            {"masses": changed(problem.masses, 17, value)},
-            r"bodies\.second: node 2 has no mass .*; give the body a density",
-        ),
+        ({"masses": changed(problem.masses, 17, value)}, r"bodies\.second: node 2 has no mass .*; give the body"),
         ({"masses": problem.masses[1:]}, "masses: there are 18 for 19 nodes"),
         ({"tools": ()}, r"contact\.tool_laws: there are 1 for 0 tools"),
         *(

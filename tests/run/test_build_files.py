@@ -54,22 +54,6 @@ def test_scale_then_rotation_then_origin() -> None:
     assert problem.points[problem.prescribed[0].nodes][:, 0] == pytest.approx(1.0)
 
 
-def test_physical_groups_of_gmsh_are_regions() -> None:
-    mesh = make_shape(BoxShape((0.2, 0.1), (4, 2)))
-    points = np.vstack([mesh.p, np.zeros(mesh.p.shape[1])]).T
-    lower = np.flatnonzero(mesh.p[1] == 0.0)
-    lower = lower[np.argsort(mesh.p[0, lower])]
-    cells = [("triangle", mesh.t.T), ("line", np.stack([lower[:-1], lower[1:]], axis=1))]
-    tags = [np.full(len(block), tag) for tag, (_, block) in zip((1, 2), cells, strict=True)]
-    names = {"inside": np.array([1, 2]), "table": np.array([2, 1])}
-    groups = {"gmsh:physical": tags, "gmsh:geometrical": tags}
-    raw = meshio.Mesh(points, cells, cell_data=groups, field_data=names)
-    meshio.write("plate.msh", raw, file_format="gmsh22", binary=False)
-    problem = problem_with(from_file("plate.msh", scale=1.0) | {"forces": {}}, base=Path())
-    assert problem.points[problem.prescribed[0].nodes][:, 1] == pytest.approx(0.0)
-    assert len(problem.prescribed[0].nodes) == 5
-
-
 def test_faults_of_mesh_files_name_the_place() -> None:
     write_plate()
     with pytest.raises(InputFaults, match=r"bodies.block.path: there is no mesh file '.*plat.inp'"):

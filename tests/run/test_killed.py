@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from rheotwin.errors import EXIT_INTERRUPTED
 from rheotwin.record import open_record
@@ -79,11 +78,3 @@ def test_ctrl_c_closes_the_record_and_a_killed_run_resumes_to_the_same_end() -> 
     assert resume_run(folder).steps == resume_run(shot).steps == 20_000
     for path in (folder / "probes.csv", *(folder / "frames").iterdir()):
         assert path.read_bytes() == (shot / path.relative_to(folder)).read_bytes()
-
-
-@pytest.mark.parametrize("frames", [4, pytest.param(9, marks=pytest.mark.exhaustive)])
-def test_a_killed_hdf_record_is_readable(frames: int) -> None:
-    with running(Path("run"), frames, "--quiet", "--format", "vtkhdf") as process:
-        process.kill()
-        process.communicate(timeout=60)
-    require_readable(Path("run"))

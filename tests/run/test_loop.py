@@ -226,11 +226,9 @@ def thrown_brick() -> Problem:
     """A brick of 1 kg that falls beside a block of 0.2 x 0.1 m for ten seconds."""
     brick = {"shape": "box", "center": [0.5, 0.2], "size": [0.14, 0.06]}
     drive = {"mass": 1.0, "moment_of_inertia": 1.0, "free": ["x", "y", "angle"]}
-    rubber = {"model": "voigt", "young": 1e4, "poisson": 0.25, "viscosity": 10.0}
+    law = {"model": "voigt", "young": 1e4, "poisson": 0.25, "viscosity": 10.0}
     more = {"tools": {"brick": brick | {"drive": drive}}, "contact": {"law": "exact"}, "gravity": [0.0, -9.8]}
-    return problem_of(
-        box_scene(rubber, cells=[2, 1], size=[0.2, 0.1], density=1000.0, duration=10.0, supports=FLOOR, **more)
-    )
+    return problem_of(box_scene(law, cells=[2, 1], size=[0.2, 0.1], density=1e3, duration=10.0, supports=FLOOR, **more))
 
 
 def at(pose: list[float], time: float) -> Watched:

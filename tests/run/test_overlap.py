@@ -57,9 +57,15 @@ def test_the_free_body_is_moved_out_by_the_depth(origin: list[float]) -> None:
     assert deepest_overlap(problem.bodies) is None
 
 
-def test_a_corner_in_a_corner_comes_out_along_the_shorter_way() -> None:
-    problem = problem_with(two_blocks([0.196, 0.09], overlap="resolve"))
-    assert problem.bodies[1].mesh.p.T.min(axis=0) == pytest.approx([0.2, 0.09], abs=1e-8)
+@pytest.mark.parametrize(
+    ("origin", "more", "place"), [([0.196, 0.09], {}, [0.2, 0.09]), ([0.05, 0.097], {"supports": {}}, [0.05, 0.1])]
+)
+def test_the_shorter_way_is_taken_and_of_two_free_bodies_by_the_later(
+    origin: list[float], more: Data, place: list[float]
+) -> None:
+    block, second = problem_with(two_blocks(origin, overlap="resolve", **more)).bodies
+    assert block.mesh.p.T.min(axis=0) == pytest.approx([0.0, 0.0], abs=1e-15)
+    assert second.mesh.p.T.min(axis=0) == pytest.approx(place, abs=1e-8)
 
 
 def test_two_held_bodies_are_refused() -> None:
@@ -72,12 +78,6 @@ def test_without_contact_bodies_may_lie_in_each_other() -> None:
     scene = two_blocks([0.05, 0.05])
     del scene["contact"]
     assert problem_with(scene).contact is None
-
-
-def test_of_two_free_bodies_the_later_is_moved() -> None:
-    block, second = problem_with(two_blocks([0.05, 0.097], overlap="resolve", supports={})).bodies
-    assert block.mesh.p.T.min(axis=0) == pytest.approx([0.0, 0.0], abs=1e-15)
-    assert second.mesh.p.T.min(axis=0) == pytest.approx([0.05, 0.1], abs=1e-8)
 
 
 def test_tools_meet_bodies_where_they_were_moved_to() -> None:

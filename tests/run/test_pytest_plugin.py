@@ -2,7 +2,6 @@
 
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,38 +30,9 @@ BAD = {
 """Keywords of markers, and what fails."""
 
 
-def beside_the_scene(pytester: pytest.Pytester, code: str) -> Any:
-    """Run a test file beside scene.toml and return what pytest said, in a process of its own."""
-    write_scene(STRAND)
-    pytester.makepyfile("import pytest\n" + code)
-    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", *NAMED)
-    said.stdout.no_fnmatch_line("*INTERNALERROR*")
-    return said
+FREE = f"""
+import pytest
 
-
-def test_the_marker_judges(pytester: pytest.Pytester) -> None:
-    code = "".join(
-        f"@pytest.mark.rheotwin(scene='scene.toml', {STEP}, {words})\ndef test_{number}():\n    pass\n"
-        for number, words in enumerate((*GOOD, *BAD))
-    )
-    code += """
-@pytest.mark.rheotwin(scene="nowhere.toml")
-def test_missing():
-    pass
-
-@pytest.mark.rheotwin("scene.toml")
-def test_bare():
-    pass
-"""
-    said = beside_the_scene(pytester, code)
-    said.assert_outcomes(passed=len(GOOD), failed=len(BAD) + 2)
-    text = said.stdout.str()
-    for line in (*BAD.values(), "nowhere.toml", "pytest.mark.rheotwin: it needs scene=... and keywords only"):
-        assert line in text
-
-
-def test_the_fixture_runs_and_the_test_follows_the_marker(pytester: pytest.Pytester) -> None:
-    code = f"""
 BASELINE = '''schema = 1
 title = "strand"
 scene = "scene.toml"
@@ -73,8 +43,8 @@ value = 0.01
 '''
 
 def baseline():
-    open("strand.toml", "w").write(BASELINE)
-    return "strand.toml"
+    open("baseline.toml", "w").write(BASELINE)
+    return "baseline.toml"
 
 def test_runs(rheotwin, tmp_path):
     run = rheotwin.run("scene.toml", "fem", {STEP})
@@ -97,14 +67,33 @@ def test_against_a_baseline(rheotwin):
 @pytest.mark.rheotwin(scene="scene.toml", {STEP})
 def test_own_verdict(rheotwin):
     assert rheotwin.gated.metrics["mean displacement"] > 1.0
+
+@pytest.mark.rheotwin(scene="nowhere.toml")
+def test_missing():
+    pass
+
+@pytest.mark.rheotwin("scene.toml")
+def test_bare():
+    pass
+
 """
-    said = beside_the_scene(pytester, code)
-    said.assert_outcomes(passed=3, failed=1)
-    said.stdout.fnmatch_lines(["*assert 0.00* > 1.0*"])
+"""Tests that use the fixture, and markers that cannot be."""
 
 
-def test_the_example_of_the_documentation_runs(pytester: pytest.Pytester) -> None:
+def test_marker_fixture_and_the_example_of_the_documentation(pytester: pytest.Pytester) -> None:
+    """All in one process of pytest: markers judge, a test follows its marker, docs/ci runs as it is."""
     for path in (Path(__file__).parents[2] / "docs" / "ci").iterdir():
         pytester.path.joinpath(path.name).write_bytes(path.read_bytes())
-    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", *NAMED, "test_model.py")
-    said.assert_outcomes(passed=3)
+    write_scene(STRAND)
+    marked = "".join(
+        f"@pytest.mark.rheotwin(scene='scene.toml', {STEP}, {words})\ndef test_{number}():\n    pass\n"
+        for number, words in enumerate((*GOOD, *BAD))
+    )
+    pytester.makepyfile(test_here=FREE + marked)
+    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", *NAMED)
+    said.stdout.no_fnmatch_line("*INTERNALERROR*")
+    said.assert_outcomes(passed=len(GOOD) + 3 + 3, failed=len(BAD) + 3)
+    text = said.stdout.str()
+    for line in (*BAD.values(), "nowhere.toml", "pytest.mark.rheotwin: it needs scene=... and keywords only"):
+        assert line in text
+    said.stdout.fnmatch_lines(["*assert 0.00* > 1.0*"])

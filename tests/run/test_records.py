@@ -22,10 +22,11 @@ from rheotwin.run import solver_options
 from rheotwin.scene import scene_from_data
 from rheotwin.schedule import Stop
 from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities, Simulation, tool_poses
-from tests.conftest import SOLID, TWIN, Data, problem_with, run, scene_with
+from tests.conftest import IN_A_FORMAT, SOLID, TWIN, Data, problem_with, run, scene_with
 
 ACCOUNT = ("dissipated", "impact", "external", "defect")
 """The energies of finite elements beside the kinetic and the stored one."""
+UNITS = {name: spec.unit for name, spec in NODE_FIELDS.items()}
 POSE = np.array([0.01, 0.02, 0.0, 0.5])
 FLYING: Data = {
     "tools.bar": ...,
@@ -88,9 +89,7 @@ def test_a_run_tells_everything_about_itself(pressed: Any) -> None:
     assert manifest.environment is not None
     assert manifest.environment.python == platform.python_version()
     assert {"numpy", "scikit-fem"} <= set(manifest.environment.packages)
-    assert {name: info.unit for name, info in manifest.fields.items()} == {
-        name: spec.unit for name, spec in NODE_FIELDS.items()
-    }
+    assert {name: info.unit for name, info in manifest.fields.items()} == UNITS
     energies = ("kinetic", "stored", *(ACCOUNT if pressed.solver == "fem" else ()))
     assert manifest.probes == probe_columns(problem, energies)
     assert manifest.statistics["scheme"]
@@ -98,18 +97,15 @@ def test_a_run_tells_everything_about_itself(pressed: Any) -> None:
     assert pressed.seen == [("running", 0)] * 4 + [("running", 200)] * 4 + [("running", 400)]
 
 
-def test_only_the_fields_asked_for_are_written(solver: str, series_format: str) -> None:
-    folder, _ = run(solver, {"output.fields": ["stress", "displacement"]}, format=series_format)
+@IN_A_FORMAT
+def test_only_the_fields_asked_for_are_written_and_all_in_si(solver: str, series_format: str) -> None:
+    changes = {"output.fields": ["stress", "displacement"], "units": {"length": "cm"}, "solvers": {}, "gravity": ...}
+    folder, _ = run(solver, changes, format=series_format)
     record = open_record(folder)
     assert list(record.manifest.fields) == ["stress", "displacement"]
     assert set(record.frame(-1).point_data) == {"stress", "displacement"}
-
-
-def test_a_scene_in_other_units_is_recorded_in_si() -> None:
-    folder, _ = run("fem", {"units": {"length": "cm"}})
-    scene = load_manifest(folder).scene
-    assert scene["bodies"]["block"]["size"] == pytest.approx([0.002, 0.001])
-    assert scene["units"]["length"] == "m"
+    assert record.manifest.scene["bodies"]["block"]["size"] == pytest.approx([0.002, 0.001])
+    assert record.manifest.scene["units"]["length"] == "m"
 
 
 def test_options_of_the_caller_go_before_those_of_the_scene() -> None:
@@ -132,7 +128,6 @@ def test_several_bodies_are_told_apart_in_the_series(solver: str) -> None:
 def test_pyvista_reads_what_the_simulation_said(pressed: Any) -> None:
     times, blocks = by_pyvista(pressed.record.folder)
     assert times == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
-    units = {name: spec.unit for name, spec in NODE_FIELDS.items()}
     for time, (grid, tool), (positions, fields) in zip(times, blocks, pressed.frames, strict=True):
         assert grid.points.tolist() == np.pad(positions, ((0, 0), (0, 1))).tolist()
         assert set(grid.point_data) == set(NODE_FIELDS)
@@ -141,7 +136,7 @@ def test_pyvista_reads_what_the_simulation_said(pressed: Any) -> None:
             assert values.shape == (15, spec.components)
             assert values.tolist() == fields[name].reshape(15, -1).tolist(), name
         assert grid.celltypes.tolist() == [pyvista.CellType.TRIANGLE] * 16
-        assert units.items() <= array_units(grid).items()
+        assert UNITS.items() <= array_units(grid).items()
         stress = grid.GetPointData().GetArray("stress")
         assert tuple(stress.GetComponentName(index) for index in range(6)) == TENSOR_COMPONENTS
         # The bar's face is 0.1 wide at y = 0.1 and follows its motion.
@@ -188,6 +183,7 @@ def test_one_and_three_dimensions_have_the_same_names_and_three_components(solve
     ],
     ids=["rows of their own", "times", "a last short interval"],
 )
+@IN_A_FORMAT
 def test_planned_times_are_met_exactly(
     solver: str, series_format: str, output: Data, frames: list[float], rows: list[float] | None
 ) -> None:
@@ -216,6 +212,7 @@ def expected_adaptive(times: np.ndarray, positions: np.ndarray, change: float, l
     return [float(times[index]) for index in chosen]
 
 
+@IN_A_FORMAT
 def test_adaptive_frames_come_only_when_the_body_moved(solver: str, series_format: str) -> None:
     press = {"times": [0.0, 0.1, 0.4], "displacement": [[0.0, 0.0], [0.0, -0.01], [0.0, -0.01]]}
     common = {"tools.bar.motion": press, "gravity": [0.0, 0.0]}

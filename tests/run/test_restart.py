@@ -15,7 +15,7 @@ from rheotwin.record import load_manifest, open_record
 from rheotwin.run import resume_run
 from rheotwin.schedule import Stop
 from rheotwin.validation.checks.running import start
-from tests.conftest import BLAST, Data, cut_off, problem_with, run
+from tests.conftest import BLAST, IN_A_FORMAT, Data, cut_off, problem_with, run
 
 PLANNED = 0.05
 """All times of the scene are multiples of this [s]."""
@@ -70,6 +70,7 @@ def require_same_record(left: Path, right: Path) -> None:
 
 
 @WHEN
+@IN_A_FORMAT
 def test_interrupted_and_resumed_equals_uninterrupted(solver: str, series_format: str, planned: bool) -> None:
     whole, outcome = run(solver, FINE, name="whole", format=series_format)
     assert outcome.status == "complete"
@@ -88,9 +89,8 @@ def test_interrupted_and_resumed_equals_uninterrupted(solver: str, series_format
 
 
 @WHEN
-def test_adaptive_frames_do_not_depend_on_where_a_run_was_stopped(
-    solver: str, series_format: str, planned: bool
-) -> None:
+@IN_A_FORMAT
+def test_adaptive_frames_do_not_depend_on_where_it_was_stopped(solver: str, series_format: str, planned: bool) -> None:
     changes = {**ADAPTIVE, **FINE}
     whole, _ = run(solver, changes, name="whole", format=series_format)
     assert 6 < len(open_record(whole).times) < 35, "neither every planned time nor only the longest interval"
@@ -116,6 +116,7 @@ def test_several_interruptions_add_up_to_one_run(solver: str) -> None:
 
 
 @pytest.mark.parametrize("keep_last", [True, False], ids=["at its very end", "after its last checkpoint but one"])
+@IN_A_FORMAT
 def test_a_run_cut_off_drops_what_came_later(solver: str, series_format: str, keep_last: bool) -> None:
     """A kill leaves frames and rows newer than the newest checkpoint."""
     whole, first = run(solver, name="whole", format=series_format)
@@ -195,9 +196,7 @@ def test_chunks_do_not_change_a_result(solver: str) -> None:
         ("truss", {}),
     ],
 )
-def test_a_run_that_failed_before_any_planned_checkpoint_can_be_resumed(
-    solver: str, changes: Data, series_format: str
-) -> None:
+def test_a_run_that_failed_before_any_planned_checkpoint_can_be_resumed(solver: str, changes: Data) -> None:
     """Multigrid has no earlier solution then to start from."""
 
     class Fails(Observer):
@@ -207,16 +206,17 @@ def test_a_run_that_failed_before_any_planned_checkpoint_can_be_resumed(
 
     changes = {"output.checkpoint_interval": ...} | changes
     with pytest.raises(MemoryError):
-        run(solver, changes, name="failed", format=series_format, observers=[Fails()])
+        run(solver, changes, name="failed", observers=[Fails()])
     folder = Path("failed")
     assert open_record(folder).manifest.status == "failed"
     assert int(open_record(folder).checkpoint()["step_count"]) == 0
     assert resume_run(folder).status == "complete"
-    whole, _ = run(solver, changes, name="whole", format=series_format)
+    whole, _ = run(solver, changes, name="whole")
     assert (folder / "probes.csv").read_bytes() == (whole / "probes.csv").read_bytes()
     assert open_record(folder).times.tolist() == open_record(whole).times.tolist()
 
 
+@IN_A_FORMAT
 def test_a_run_that_blows_up_is_stopped_and_keeps_what_was_good(solver: str, series_format: str) -> None:
     """Nothing happens for 0.2 s, then a force grows that would carry the block through the roof."""
     folder, outcome = run(solver, BLAST | {"forces.blast.times": [0.2, 0.3]}, format=series_format)

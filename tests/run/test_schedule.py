@@ -46,9 +46,7 @@ def test_times_of_frames(output: Data, times: list[float]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(duration=decimals, frames=st.integers(1, 40), rows=st.integers(1, 40), saved=st.integers(1, 40))
-def test_a_plan_increases_strictly_and_ends_with_a_frame_and_a_row(
-    duration: float, frames: int, rows: int, saved: int
-) -> None:
+def test_a_plan_increases_strictly_and_ends_with_both(duration: float, frames: int, rows: int, saved: int) -> None:
     intervals = {"interval": duration / frames, "probe_interval": duration / rows}
     output = intervals | {"checkpoint_interval": 1.1 * duration / saved}
     stops = plan(scene_from_data(box_scene(ELASTIC, cells=[1], duration=duration) | {"output": output}))

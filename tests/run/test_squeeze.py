@@ -81,12 +81,12 @@ def test_a_tool_that_drives_into_held_nodes_is_named(solver: str, contact: Data 
 @pytest.mark.parametrize(
     ("held", "stepper"),
     [
-        (False, "midpoint"),
         (True, "midpoint"),
         (False, "euler"),
-        (False, "central-difference"),
-        (True, "central-difference"),
         (True, "quasi-static"),
+        pytest.param(False, "midpoint", marks=pytest.mark.exhaustive),
+        pytest.param(False, "central-difference", marks=pytest.mark.exhaustive),
+        pytest.param(True, "central-difference", marks=pytest.mark.exhaustive),
     ],
 )
 def test_finite_elements_stop_as_well(held: bool, stepper: str) -> None:

@@ -31,29 +31,17 @@ def require_quiet(problem: Any, step: float) -> None:
         warn_of_fast_tools(problem, step)
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [BALL | {"center": [0.5, 0.5]}, BAR | {"center": [0.5, 0.6]}, PLANE | {"center": [0.5, 0.9]}],
-    ids=["ball inside", "bar at mid-height", "plane through"],
-)
-def test_a_buried_tool_is_named(tool: Data) -> None:
+@pytest.mark.parametrize(("tool", "height"), [(BALL, 0.5), (BAR, 0.6), (PLANE, 0.9)])
+def test_a_buried_tool_is_named(tool: Data, height: float) -> None:
     with pytest.warns(UserWarning, match=r"tools\.it: .* start"):
-        with_tool(tool)
+        with_tool(tool | {"center": [0.5, height]})
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
-        BALL | {"center": [0.5, 1.05]},
-        BAR | {"center": [0.5, 1.0]},
-        PLANE | {"center": [0.5, 0.0], "normal": [0.0, 1.0]},
-    ],
-    ids=["ball above", "bar touching", "floor"],
-)
-def test_a_tool_outside_is_fine(tool: Data) -> None:
+@pytest.mark.parametrize(("tool", "height"), [(BALL, 1.05), (BAR, 1.0), (PLANE | {"normal": [0.0, 1.0]}, 0.0)])
+def test_a_tool_outside_is_fine(tool: Data, height: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with_tool(tool)
+        with_tool(tool | {"center": [0.5, height]})
 
 
 @pytest.mark.parametrize(
@@ -75,23 +63,12 @@ def test_a_tool_that_jumps_over_nodes_is_named(motion: Data, travel: float) -> N
     require_quiet(problem, 0.1 * 0.25 / travel * 0.999)
 
 
-@pytest.mark.parametrize(
-    ("tool", "step"),
-    [
-        (
-            {
-                "shape": "cylinder",
-                "center": [0.5, 1.5],
-                "radius": 0.3,
-                "motion": {"times": [0.0], "angular_velocity": [100.0]},
-            },
-            0.1,
-        ),
-        # in all of a long run the weight would fall at 98 m/s, but the body is in the way
-        (BLOCK | {"drive": {"mass": 1.0}}, 0.01),
-    ],
-    ids=["turning roller", "resting weight"],
-)
+ROLLER: Data = {"shape": "cylinder", "center": [0.5, 1.5], "radius": 0.3}
+SPIN: Data = {"motion": {"times": [0.0], "angular_velocity": [100.0]}}
+
+
+# in all of a long run the weight would fall at 98 m/s, but the body is in the way
+@pytest.mark.parametrize(("tool", "step"), [(ROLLER | SPIN, 0.1), (BLOCK | {"drive": {"mass": 1.0}}, 0.01)])
 def test_a_tool_that_stays_where_it_is_is_not_fast(tool: Data, step: float) -> None:
     require_quiet(with_tool(tool, 10.0, gravity=[0.0, -9.8]), step)
 

@@ -154,11 +154,7 @@ MAXWELLS = {"model": "generalized-maxwell"}
         ({**VOIGTS, "poisson": 0.3, "units": [{}]}, "", "neither stiffness nor viscosity"),
         ({**VOIGTS, "units": []}, "units", "at least 1 entry"),
         ({**MAXWELLS, "poisson": 0.3, "units": [{"young": 1.0}]}, "", "a stiffness and a viscosity"),
-        (
-            {**MAXWELLS, "units": [{"bulk": 1.0, "shear": 1.0, "viscosity": 1.0}], "equilibrium": 2.0},
-            "",
-            "give `poisson`",
-        ),
+        ({**MAXWELLS, "units": [{"bulk": 1, "shear": 1, "viscosity": 1}], "equilibrium": 2.0}, "", "give `poisson`"),
         ({**THREE, "slider": {"least": 0.7, "most": 0.3}}, "slider", "`least` 0.7 is above `most` 0.3"),
         ({**THREE, "slider": {"natural": 0.2, "least": 0.3}}, "slider", "`natural` 0.2 is outside the bounds 0.3 to 1"),
         ({**THREE, "slider": {"most": 1.2}}, "slider.most", "must be at most 1, got 1.2"),
