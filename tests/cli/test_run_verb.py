@@ -16,7 +16,7 @@ from rheotwin.cli import info
 from rheotwin.cli.run import parse_settings, record_name
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, RheotwinError
 from rheotwin.kernels import cache
-from rheotwin.observers import Progress
+from rheotwin.observers import Progress, told_of_compiling
 from rheotwin.record import open_record
 from rheotwin.record.checkpoint import load_checkpoint, save_checkpoint
 from rheotwin.validation.checks.running import ELASTIC, box_scene
@@ -205,7 +205,16 @@ def test_what_nobody_foresaw_is_one_sentence(monkeypatch: pytest.MonkeyPatch, er
         command("info", scene_file())
 
 
-def test_what_is_compiled_is_said_once(tmp_path: Path) -> None:
+def test_what_is_compiled_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with told_of_compiling():
+        cache.tell("1 of 2 kernels")
+        cache.tell("2 of 2 kernels")
+    cache.tell("nobody listens")
+    assert capsys.readouterr().err == "compiling, once for all runs like this\n"
+
+
+@pytest.mark.exhaustive
+def test_a_first_run_compiles_and_a_second_does_not(tmp_path: Path) -> None:
     write_scene(box_scene(ELASTIC, cells=[4], size=[1.0], density=1.0, duration=0.01))
     there = os.environ | {cache.PLACE: str(tmp_path / "kernels")}
     call = [sys.executable, "-m", "rheotwin", "run", "scene.toml", "--solver", "truss", "--overwrite"]
@@ -214,11 +223,3 @@ def test_what_is_compiled_is_said_once(tmp_path: Path) -> None:
         for _ in range(2)
     )
     assert first == ["compiling, once for all runs like this", *second]
-
-
-def test_listeners_hear_how_far_it_is() -> None:
-    heard: list[str] = []
-    with cache.listening(heard.append):
-        cache.tell("1 of 2 kernels")
-    cache.tell("2 of 2 kernels")
-    assert heard == ["1 of 2 kernels"]
