@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 
 from rheotwin.__main__ import main
@@ -24,7 +25,7 @@ from rheotwin.record import open_record
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, scene_from_data
 
-settings_of_hypothesis.register_profile("patient", deadline=None)
+settings_of_hypothesis.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings_of_hypothesis.load_profile("patient")  # a busy machine is no fault of an example
 Data = dict[str, Any]
 PRESS = """
