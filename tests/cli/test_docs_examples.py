@@ -1,11 +1,8 @@
 """What the documentation shows is true: its scenes run, its commands exist, its tables name every option."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,8 +16,10 @@ from rheotwin.particles.fixed_point.prepare import FixedPointOptions
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.truss import TrussOptions
 from rheotwin.record import open_record
+from rheotwin.run import RunRequest, check_request
+from rheotwin.scene import parse_scene
+from tests.conftest import command
 
-Command = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
 GUIDES: dict[str, tuple[Path, type[BaseModel]]] = {
     "fem": (ROOT / "docs" / "finite-elements.md", FemOptions),
@@ -51,18 +50,31 @@ def text_values(annotation: Any) -> list[str]:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("solver", "number"), [(solver, n) for solver in SCENES for n in range(len(SCENES[solver]))])
-def test_scene_of_the_guide_runs(command: Command, tmp_path: Path, solver: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("solver", "number"),
+    [
+        pytest.param(solver, number, marks=[pytest.mark.exhaustive] if number else [])
+        for solver in SCENES
+        for number in range(len(SCENES[solver]))
+    ],
+)
+def test_scene_of_the_guide_runs(solver: str, number: int) -> None:
     text = SCENES[solver][number]
     case = [word for name in tomllib.loads(text).get("cases", {}) for word in ("--case", name)]
-    (tmp_path / "guide.toml").write_text(text)
-    words = ("--solver", solver, "--output", tmp_path / "record", *case, "--quiet")
-    said = command("run", tmp_path / "guide.toml", *words)
+    Path("guide.toml").write_text(text)
+    said = command("run", "guide.toml", "--solver", solver, "--output", "record", *case, "--quiet")
     assert (said.code, said.err) == (EXIT_OK, "")
-    record = open_record(tmp_path / "record")
+    record = open_record(Path("record"))
     asked = tomllib.loads(text).get("solvers", {}).get(solver, {})
     used = record.manifest.solver.options
     assert {name: used[name] for name in asked} == asked
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("solver", SCENES)
+def test_scenes_of_the_guide_are_accepted(solver: str) -> None:
+    for text in SCENES[solver]:
+        check_request(RunRequest(parse_scene(text, base=Path()), solver, Path("record")))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -71,7 +83,9 @@ def test_commands_of_the_page_exist(page: Path) -> None:
     lines += re.findall(r"`(rheotwin [a-z]+ [^`]*)`", page.read_text())
     for line in lines:
         words = shlex.split(line.partition("#")[0].partition(">")[0])
-        build_parser().parse_args(words[1:])  # leaves with an error otherwise
+        args = build_parser().parse_args(words[1:])  # leaves with an error otherwise
+        if page.name == "README.md" and (scene := getattr(args, "scene", None) or getattr(args, "source", None)):
+            assert (ROOT / scene).is_file()
 
 
 @pytest.mark.parametrize("solver", GUIDES)

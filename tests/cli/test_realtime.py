@@ -1,20 +1,14 @@
 """`rheotwin realtime`: the search, the bodies it times, and what it prints."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from rheotwin.build import build_problem
 from rheotwin.errors import EXIT_OK
 from rheotwin.meshing import truss_edges
 from rheotwin.particles.realtime import Body, counted_edges, largest_bodies, scene_data, timed_body
-from rheotwin.scene import scene_from_data
-
-Command = Callable[..., Any]
+from rheotwin.validation.checks.running import problem_of
+from tests.conftest import command
 
 
 def test_edges_of_published_bodies() -> None:
@@ -25,7 +19,7 @@ def test_edges_of_published_bodies() -> None:
 
 @pytest.mark.parametrize("extras", [False, True])
 def test_timed_body_is_the_five_tet_truss(extras: bool) -> None:
-    problem = build_problem(scene_from_data(scene_data((4, 4, 5), extras=extras)))
+    problem = problem_of(scene_data((4, 4, 5), extras=extras))
     assert len(truss_edges(problem.bodies[0].mesh)) == counted_edges((4, 4, 5))
     assert len(problem.tools) == extras
     body = timed_body(4, extras=extras, seconds=0.01, options={})
@@ -57,7 +51,7 @@ def test_search_finds_the_largest_body_and_times_each_once() -> None:
     assert len(timed) == len(set(timed))
 
 
-def test_command_prints_a_table_and_json(command: Command) -> None:
+def test_command_prints_a_table_and_json() -> None:
     words = ("realtime", "--rates", "20,1e9", "--most-edges", "400", "--seconds", "0.01")
     said = command(*words)
     assert said.code == EXIT_OK
@@ -82,7 +76,7 @@ def test_command_prints_a_table_and_json(command: Command) -> None:
         (("--most-edges", "0"), "--most-edges"),
     ],
 )
-def test_bad_requests(command: Command, words: tuple[str, ...], named: str) -> None:
+def test_bad_requests(words: tuple[str, ...], named: str) -> None:
     said = command("realtime", *words)
     assert said.code == 2
     assert named in said.err

@@ -1,78 +1,64 @@
-"""`solvers`, `schema`, `info` and `mesh`: for people as text, for machines as JSON."""
-
-from __future__ import annotations
+"""`solvers`, `schema`, `info`, `mesh` and help: for people as text, for machines as JSON; none loads what is heavy."""
 
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
-import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rheotwin.__main__ import build_parser
-from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK
+import rheotwin
+from rheotwin import __version__
+from rheotwin.__main__ import VERBS
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
+from tests.conftest import command, scene_file
 
-Command = Callable[..., Any]
-ROOT = Path(__file__).parents[2]
+HEAVY = set("h5py jinja2 matplotlib meshio numba numpy pydantic pyvista rich scipy skfem vtk vtkmodules".split())  # noqa: SIM905
+SCRIPT = """
+import sys
+from rheotwin.__main__ import main
+try:
+    main(sys.argv[1:])
+except SystemExit as leave:
+    print("left with", leave.code)
+print("loaded", *sorted({name.partition(".")[0] for name in sys.modules}))
+"""
 
 
-def test_solvers_lists_what_each_can_do(command: Command) -> None:
+def test_solvers_lists_what_each_can_do() -> None:
     said = command("solvers")
     assert said.code == EXIT_OK
     assert re.findall(r"^(\w+): ", said.out, flags=re.MULTILINE)[:2] == ["fem", "truss"]
-    assert "  dimensions: 1, 2, 3\n" in said.out
-    assert "  planes:     strain, stress\n" in said.out
-    assert re.search(
-        r"^  --set truss.step=…  step .* \(number above 0; may be left out\)$", said.out, flags=re.MULTILINE
-    )
-    assert re.search(
-        r"^  --set truss.safety=…  .*\(number above 0 and at most 1; default: 0.5\)$", said.out, flags=re.MULTILINE
-    )
-    assert re.search(
-        r"^  --set truss.local_volume=…  .*\(true or false; default: false\)$", said.out, flags=re.MULTILINE
-    )
-    assert re.search(
-        r"^  --set fem.mass=…  mass matrix \(lumped, consistent; default: lumped\)$", said.out, flags=re.MULTILINE
-    )
-
-
-def test_solvers_as_json(command: Command) -> None:
+    for line in (
+        "  dimensions: 1, 2, 3",
+        "  planes:     strain, stress",
+        r"  --set truss.step=…  step .* \(number above 0; may be left out\)",
+        r"  --set truss.safety=…  .*\(number above 0 and at most 1; default: 0.5\)",
+        r"  --set truss.local_volume=…  .*\(true or false; default: false\)",
+        r"  --set fem.mass=…  mass matrix \(lumped, consistent; default: lumped\)",
+    ):
+        assert re.search(f"^{line}$", said.out, flags=re.MULTILINE), line
     described = json.loads(command("solvers", "--json").out)
     assert list(described)[:2] == ["fem", "truss"]
-    for name in ("fem", "truss"):
-        about = described[name]
+    for about in (described["fem"], described["truss"]):
         assert about["dimensions"] == [1, 2, 3]
         assert {"elastic", "voigt", "maxwell", "three-element"} <= set(about["laws"])
         assert all(option["description"] and option["allowed"] for option in about["options"].values())
         assert about["description"]
 
 
-def test_schema_is_a_json_schema_of_scenes(command: Command) -> None:
-    said = command("schema")
-    schema = json.loads(said.out)
-    assert (said.code, said.err) == (EXIT_OK, "")
-    assert {"laws", "bodies", "duration", "dimension"} <= set(schema["properties"])
-    assert set(tomllib.loads((ROOT / "scenes/bar-press-2d.toml").read_text())) <= set(schema["properties"])
-
-
-def test_info_describes_a_scene(command: Command, scene: Path) -> None:
+def test_info_describes_a_scene_and_its_record() -> None:
+    scene = scene_file()
     said = command("info", scene)
     assert said.code == EXIT_OK
     assert re.search(r"^title +a small press$", said.out, flags=re.MULTILINE)
     assert re.search(r"^bodies +block: box, law dough$", said.out, flags=re.MULTILINE)
     about = json.loads(command("info", scene, "--json").out)
     assert about["laws"] == {"dough": "three-element", "gel": "elastic"}
-    assert about["tools"] == {"bar": "bar"}
-    assert about["duration_s"] == 0.2
+    assert (about["tools"], about["duration_s"]) == ({"bar": "bar"}, 0.2)
 
-
-def test_info_describes_a_record(command: Command, scene: Path) -> None:
     command("run", scene, "--output", "run", "--quiet")
     said = command("info", "run")
     assert said.code == EXIT_OK
@@ -81,8 +67,7 @@ def test_info_describes_a_record(command: Command, scene: Path) -> None:
     assert (about["solver"], about["frames"], about["nodes"], about["cells"]) == ("fem", 3, 15, 16)
     assert (about["steps"], about["step_s"], about["stable_step_s"]) == (100, 0.002, None)
     assert about["last_time_s"] == pytest.approx(0.2)
-    assert about["fields"]["stress"] == "Pa"
-    assert about["probes"]["tool.bar.force_y"] == "N"
+    assert (about["fields"]["stress"], about["probes"]["tool.bar.force_y"]) == ("Pa", "N")
 
 
 @pytest.mark.parametrize(
@@ -92,49 +77,71 @@ def test_info_describes_a_record(command: Command, scene: Path) -> None:
         (".", "not a record (manifest.json is missing); give the folder of a record"),
     ],
 )
-def test_info_on_nothing(command: Command, path: str, words: str) -> None:
+def test_info_on_nothing(path: str, words: str) -> None:
     said = command("info", path)
     assert said.code == EXIT_BAD_INPUT
     assert words in said.sentence
 
 
-def test_mesh_reports_the_bodies_of_a_scene(command: Command, scene: Path) -> None:
-    said = command("mesh", scene)
-    assert said.code == EXIT_OK
-    assert "16 triangle, 2D" in said.out
-    (mesh,) = json.loads(command("mesh", scene, "--json").out)["meshes"]
-    assert (mesh["name"], mesh["nodes"], mesh["elements"]) == ("block", 15, 16)
-    assert command("mesh", scene, "--min-quality", "0.99").code == EXIT_FALLS_SHORT
-
-
-def test_every_command_of_the_readme_is_one(command: Command) -> None:
-    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    lines = [line.partition("#")[0].partition(">")[0] for block in blocks for line in block.splitlines()]
-    commands = [shlex.split(line) for line in lines if line.startswith("rheotwin ")]
-    assert {words[1] for words in commands} >= {"run", "compare", "info", "mesh", "solvers", "schema", "view"}
-    for words in commands:
-        args = build_parser().parse_args(words[1:])
-        scene = getattr(args, "scene", None) or getattr(args, "source", None)
-        assert scene is None or (ROOT / scene).is_file()
-
-
-def test_a_reader_that_goes_away_is_no_error(scene: Path) -> None:
+def test_a_reader_that_goes_away_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
+    call = [sys.executable, "-m", "rheotwin", "schema"]
     with os.fdopen(write, "wb") as gone:
-        done = subprocess.run(
-            [sys.executable, "-m", "rheotwin", "schema"], stdout=gone, stderr=subprocess.PIPE, text=True, check=False
-        )
+        done = subprocess.run(call, stdout=gone, stderr=subprocess.PIPE, text=True, check=False)
     assert done.stderr == ""
 
 
-def test_the_module_and_the_installed_script_are_the_same_command(scene: Path) -> None:
+def test_the_module_and_the_installed_script_are_the_same_command() -> None:
     script = Path(sys.executable).with_name("rheotwin")
     if not script.exists():
         pytest.skip("the console script is not installed beside this interpreter")
-    results = [
-        subprocess.run([*start, "info", str(scene), "--json"], capture_output=True, text=True, check=True).stdout
+    first, second = (
+        subprocess.run([*start, "info", scene_file(), "--json"], capture_output=True, text=True, check=True).stdout
         for start in ([sys.executable, "-m", "rheotwin"], [str(script)])
-    ]
-    assert results[0] == results[1]
-    assert json.loads(results[0])["dimension"] == 2
+    )
+    assert first == second
+    assert json.loads(first)["dimension"] == 2
+
+
+def loaded_by(script: str, *words: str) -> tuple[str, set[str]]:
+    """Return what a fresh interpreter printed and the top-level modules it had loaded at the end."""
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "COV_"))}
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True, env=bare)
+    text, _, modules = done.stdout.rpartition("loaded ")
+    return text, set(modules.split())
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_loads_nothing_heavy(verb: str) -> None:
+    text, modules = loaded_by(SCRIPT, *([verb] if verb else []), "--help")
+    assert text.rstrip().endswith("left with 0")
+    assert text.startswith(f"usage: rheotwin {verb}".rstrip())
+    assert modules & HEAVY == set()
+
+
+def test_the_public_names_load_on_first_use() -> None:
+    _, modules = loaded_by("import sys, rheotwin; print('loaded', *{m.partition('.')[0] for m in sys.modules})")
+    assert modules & HEAVY == set()
+    assert "rheotwin" in modules
+    for name in rheotwin.__all__:
+        assert getattr(rheotwin, name) is not None
+    assert set(rheotwin.__all__) <= set(dir(rheotwin))
+    with pytest.raises(AttributeError, match="has no attribute 'run_scenes'"):
+        _ = rheotwin.run_scenes
+
+
+def test_help_names_every_verb_and_exit_code() -> None:
+    said = command("--help")
+    assert said.code == 0
+    assert all(f"\n    {verb} " in said.out or f"\n    {verb}\n" in said.out for verb in VERBS)
+    assert all(f"\n  {code} " in said.out for code in (0, 1, 2, 3, 130))
+    said = command("--version")
+    assert (said.code, said.out) == (0, f"rheotwin {__version__}\n")
+
+
+@pytest.mark.parametrize("words", [[], ["rn"], ["run", "--colour"], ["run", "a.toml", "--format", "xdmf"]])
+def test_a_command_that_is_none_is_refused_with_its_usage(words: list[str]) -> None:
+    said = command(*words)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("usage: rheotwin")

@@ -1,82 +1,80 @@
-"""Writer and reader together, in both formats."""
+"""Writer and reader together, in both formats; the folder and the manifest of a record."""
 
-from __future__ import annotations
-
+import json
+import math
+import shutil
 import subprocess
 import sys
 import time as clock
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import pyvista
+from pydantic import ValidationError
+from vtkmodules.vtkIOHDF import vtkHDFReader
 
+from rheotwin import __version__
 from rheotwin.errors import RheotwinError
-from rheotwin.record import GridTopology, Manifest, RecordWriter, array_units, describe_fields, open_record
+from rheotwin.fields import NODE_FIELDS
+from rheotwin.record import (
+    RecordWriter,
+    StepInfo,
+    array_units,
+    check_output_folder,
+    current_environment,
+    describe_fields,
+    load_manifest,
+    open_record,
+    save_manifest,
+)
+from rheotwin.record.folder import new_record_folder
+from tests.conftest import nearly_full
+from tests.record.conftest import FOLDER, REST, TIMES, TOPOLOGY, frame_at, manifest, start, write_frames
 
-TIMES = (0.0, 0.1, 0.2, 0.30000000000000004)
+HERE = Path()
 KINDS = (("frame", "vtu"), ("tools", "vtp"))
-Start = Callable[..., RecordWriter]
-WriteFrames = Callable[..., None]
-FrameAt = Callable[[float], Any]
+UNITS = {name: spec.unit for name, spec in NODE_FIELDS.items()}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "run"
+def written(format: str, times: Sequence[float] = TIMES, folder: Path = FOLDER) -> None:
+    """Write frames into a record and close it."""
+    with start(format, folder) as writer:
+        write_frames(writer, times)
 
 
-def assert_frames(folder: Path, frame_at: FrameAt, times: tuple[float, ...]) -> None:
+def require_frames(times: Sequence[float], folder: Path = FOLDER) -> None:
     record = open_record(folder)
     assert record.times.tolist() == list(times)
-    for name in record.manifest.fields:
-        values = record.field(name)
-        for index, time in enumerate(times):
-            expected = frame_at(time)[1][name].reshape(values.shape[1:])
-            assert np.array_equal(values[index], expected), (name, time)
+    fields = {name: record.field(name) for name in record.manifest.fields}
     for index, time in enumerate(times):
-        assert np.array_equal(record.positions(index), frame_at(time)[0])
+        positions, expected = frame_at(time)
+        assert np.array_equal(record.positions(index), positions)
+        for name, values in fields.items():
+            assert np.array_equal(values[index], expected[name].reshape(values.shape[1:])), (name, time)
 
 
-def test_everything_written_is_read(
-    start: Start,
-    write_frames: WriteFrames,
-    frame_at: FrameAt,
-    folder: Path,
-    topology: GridTopology,
-    rest: np.ndarray,
-    series_format: str,
-) -> None:
-    writer = start()
+def test_everything_written_is_read(series_format: str) -> None:
+    writer = start(series_format)
     write_frames(writer)
     writer.update(status="complete", message="done", timings={"solve": 0.5})
     writer.close()
-    assert_frames(folder, frame_at, TIMES)
-    record = open_record(folder)
+    require_frames(TIMES)
+    record = open_record(FOLDER)
     # The first frame is at t = 0, where the displacement is exactly zero.
-    assert np.array_equal(record.rest_positions, rest)
-    assert np.array_equal(record.cells(), topology.cells)
+    assert np.array_equal(record.rest_positions, REST)
+    assert np.array_equal(record.cells(), TOPOLOGY.cells)
     assert record.topology().cell_kind == "tet"
-    assert np.array_equal(record.topology().body, topology.body)
+    assert np.array_equal(record.topology().body, TOPOLOGY.body)
     assert record.probes["energy.kinetic"].tolist() == [time / 3.0 for time in TIMES]
     assert list(record.probes) == ["time", "tool.bar.force_x", "energy.kinetic"]
     assert record.probe_units == {"time": "s", "tool.bar.force_x": "N", "energy.kinetic": "J"}
     assert (record.manifest.status, record.manifest.step.count) == ("complete", 3)
     assert record.manifest.format == series_format
-    assert record.checkpoint_path == folder / "checkpoints" / "step-000000003.npz"
+    assert record.checkpoint_path == FOLDER / "checkpoints" / "step-000000003.npz"
     assert np.array_equal(record.checkpoint()["positions"], frame_at(TIMES[-1])[0])
-
-
-def test_frames_of_both_formats_carry_the_same(
-    start: Start, write_frames: WriteFrames, frame_at: FrameAt, folder: Path, manifest: Manifest
-) -> None:
-    writer = start()
-    write_frames(writer)
-    writer.close()
-    record = open_record(folder)
     for index in (1, -1):
         grid = record.frame(index)
         positions, fields = frame_at(TIMES[index])
@@ -84,66 +82,45 @@ def test_frames_of_both_formats_carry_the_same(
         assert set(grid.point_data.keys()) == set(fields)
         assert np.array_equal(grid["stress"], fields["stress"])
         assert grid.field_data["TimeValue"] == [TIMES[index]]
-        assert array_units(grid) == {**{n: f.unit for n, f in manifest.fields.items()}, "body": "1"}
+        assert array_units(grid) == {**UNITS, "body": "1"}
         assert grid.GetPointData().GetArray("stress").GetComponentName(3) == "XY"
         # The map x -> x + t (x, 2y, 3z) stretches the unit cube to (1 + t) (1 + 2t) (1 + 3t).
         volume = np.abs(grid.compute_cell_sizes()["Volume"]).sum()
         assert volume == pytest.approx(np.prod(1.0 + TIMES[index] * np.arange(1.0, 4.0)), rel=1e-12)
+    with pytest.raises(RheotwinError, match=r"no field 'stres' \(did you mean 'stress'\?\)"):
+        record.field("stres")
+    with pytest.raises(RheotwinError, match="no frame 4; the record holds 4"):
+        record.frame(4)
 
 
-def test_the_record_is_readable_while_it_is_written(
-    start: Start, write_frames: WriteFrames, frame_at: FrameAt, folder: Path
-) -> None:
-    writer = start()
-    assert open_record(folder).times.size == 0
+def test_the_record_is_readable_while_it_is_written(series_format: str) -> None:
+    writer = start(series_format)
+    assert open_record(FOLDER).times.size == 0
     for count in range(1, 4):
         write_frames(writer, TIMES[count - 1 : count])
-        assert_frames(folder, frame_at, TIMES[:count])
-    assert open_record(folder).manifest.status == "running"
+        require_frames(TIMES[:count])
+    assert open_record(FOLDER).manifest.status == "running"
 
 
-def test_many_frames_cross_the_growth_of_the_file(start: Start, frame_at: FrameAt, folder: Path) -> None:
-    times = tuple(0.01 * index for index in range(150))
-    with start() as writer:
+def test_many_frames_cross_the_growth_of_the_file(series_format: str) -> None:
+    times = [0.01 * index for index in range(150)]
+    with start(series_format) as writer:
         for time in times:
             writer.write_frame(time, *frame_at(time))
-    assert_frames(folder, frame_at, times)
+    require_frames(times)
 
 
-def test_resume_drops_what_is_later_and_continues(
-    start: Start, write_frames: WriteFrames, frame_at: FrameAt, folder: Path, tmp_path: Path
-) -> None:
-    writer = start()
-    write_frames(writer)
-    writer.close()
-    writer = RecordWriter.resume(folder, time=0.2 - 1e-14)
-    assert_frames(folder, frame_at, TIMES[:3])
-    assert open_record(folder).probes["time"].tolist() == list(TIMES[:3])
-    left = {path.name for path in folder.glob("frames/*")}
+def test_resume_drops_what_is_later_and_continues(series_format: str) -> None:
+    written(series_format)
+    writer = RecordWriter.resume(FOLDER, time=0.2 - 1e-14)
+    require_frames(TIMES[:3])
+    assert open_record(FOLDER).probes["time"].tolist() == list(TIMES[:3])
+    left = {path.name for path in FOLDER.glob("frames/*")}
     assert left in (set(), {f"{kind}-00000{i}.{end}" for i in range(3) for kind, end in KINDS})
     write_frames(writer, (0.2, 0.25, 0.5))
     writer.close()
-    assert_frames(folder, frame_at, (0.0, 0.1, 0.2, 0.25, 0.5))
-    assert open_record(folder).probes["time"].tolist() == [0.0, 0.1, 0.2, 0.25, 0.5]
-
-
-def test_resumed_record_equals_the_uninterrupted_one(
-    start: Start, write_frames: WriteFrames, frame_at: FrameAt, tmp_path: Path
-) -> None:
-    whole = start(tmp_path / "whole")
-    write_frames(whole)
-    whole.close()
-    first = start(tmp_path / "parts")
-    write_frames(first, TIMES[:2])
-    del first
-    second = RecordWriter.resume(tmp_path / "parts", time=TIMES[1])
-    write_frames(second, TIMES[1:])
-    second.close()
-    for path in (tmp_path / "whole").rglob("*"):
-        if path.suffix in {".pvd", ".vtu", ".vtp", ".csv"}:
-            twin = tmp_path / "parts" / path.relative_to(tmp_path / "whole")
-            assert twin.read_bytes() == path.read_bytes(), path.name
-    assert_frames(tmp_path / "parts", frame_at, TIMES)
+    require_frames((0.0, 0.1, 0.2, 0.25, 0.5))
+    assert open_record(FOLDER).probes["time"].tolist() == [0.0, 0.1, 0.2, 0.25, 0.5]
 
 
 WRITE_UNTIL_KILLED = """
@@ -164,135 +141,97 @@ for i in itertools.count():
 """
 
 
-def test_a_killed_run_leaves_a_valid_record_that_resumes(folder: Path, series_format: str) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITE_UNTIL_KILLED, str(folder), series_format],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+def test_a_killed_run_leaves_a_valid_record_that_resumes(series_format: str) -> None:
+    command = [sys.executable, "-c", WRITE_UNTIL_KILLED, FOLDER, series_format]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         clock.sleep(0.05)
         process.kill()
-    record = open_record(folder)
+    record = open_record(FOLDER)
     count = len(record.times)
     assert count > 20
-    assert record.times.tolist() == list(range(count))
-    assert record.field("stress")[:, 0, 0].tolist() == list(range(count))
+    assert record.times.tolist() == record.field("stress")[:, 0, 0].tolist() == list(range(count))
     assert np.array_equal(record.rest_positions, np.eye(4, 3))
     assert len(record.probes["time"]) in (count - 1, count)
     saved = record.checkpoint()["i"]
-    writer = RecordWriter.resume(folder, time=float(saved))
     fields = {name: np.zeros((4, f.components)) for name, f in describe_fields().items()}
-    writer.write_frame(saved + 1.0, np.eye(4, 3), fields)
-    writer.close()
-    assert open_record(folder).times.tolist() == [float(i) for i in range(saved + 2)]
+    with RecordWriter.resume(FOLDER, time=float(saved)) as writer:
+        writer.write_frame(saved + 1.0, np.eye(4, 3), fields)
+    assert open_record(FOLDER).times.tolist() == [float(i) for i in range(saved + 2)]
 
 
-def test_a_full_disk_is_one_sentence_and_keeps_the_frames(
-    start: Start,
-    write_frames: WriteFrames,
-    frame_at: FrameAt,
-    folder: Path,
-    file_size_limit: Callable[[int], AbstractContextManager[None]],
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    writer = start()
+def test_a_full_disk_keeps_the_frames(series_format: str, capfd: pytest.CaptureFixture[str]) -> None:
+    writer = start(series_format)
     write_frames(writer, TIMES[:2])
-    with file_size_limit(1000):
-        with pytest.raises(RheotwinError, match=f"could not write {folder}.*--resume {folder}`") as caught:
+    with nearly_full(1000):
+        with pytest.raises(RheotwinError, match=f"could not write {FOLDER}.*--resume {FOLDER}`") as caught:
             writer.write_frame(0.2, *frame_at(0.2))
         with pytest.raises(RheotwinError, match="could not write"):
             writer.write_checkpoint(9, {"x": np.zeros(10_000)})
     assert "\n" not in str(caught.value)
     writer.close()
     assert capfd.readouterr().err == ""
-    assert_frames(folder, frame_at, TIMES[:2])
-    assert open_record(folder).checkpoint_path == folder / "checkpoints" / "step-000000001.npz"
-    writer = RecordWriter.resume(folder, time=TIMES[1])
-    write_frames(writer, TIMES[1:])
-    writer.close()
-    assert_frames(folder, frame_at, TIMES)
+    require_frames(TIMES[:2])
+    assert open_record(FOLDER).checkpoint_path == FOLDER / "checkpoints" / "step-000000001.npz"
+    with RecordWriter.resume(FOLDER, time=TIMES[1]) as writer:
+        write_frames(writer, TIMES[1:])
+    require_frames(TIMES)
 
 
-def test_a_full_disk_under_each_file_names_it(start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def full(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_under_each_file_and_a_vanished_folder_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     writer = start()
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("rheotwin.record.atomic.extend", full)
-    monkeypatch.setattr("rheotwin.record.atomic.write_text", full)
     words = r"{}: No space left on device; free space and resume with `rheotwin run --resume"
-    with pytest.raises(RheotwinError, match=words.format(r"probes\.csv")):
-        writer.write_probe_row(0.0, {"energy.kinetic": 0.0, "tool.bar.force_x": 0.0})
-    with pytest.raises(RheotwinError, match=words.format(r"manifest\.json")):
-        writer.update(status="complete")
+    with monkeypatch.context() as patch:
+        patch.setattr("rheotwin.record.atomic.extend", full)
+        patch.setattr("rheotwin.record.atomic.write_text", full)
+        with pytest.raises(RheotwinError, match=words.format(r"probes\.csv")):
+            writer.write_probe_row(0.0, {"energy.kinetic": 0.0, "tool.bar.force_x": 0.0})
+        with pytest.raises(RheotwinError, match=words.format(r"manifest\.json")):
+            writer.update(status="complete")
     assert writer.manifest.status == "running"
-
-
-def test_a_vanished_folder_is_one_sentence(start: Start, folder: Path) -> None:
-    import shutil
-
-    writer = start()
-    shutil.rmtree(folder)
+    shutil.rmtree(FOLDER)
     with pytest.raises(RheotwinError, match="put the folder back"):
         writer.update(status="complete")
 
 
-def test_unknown_field_and_frame_are_named(start: Start, write_frames: WriteFrames, folder: Path) -> None:
-    with start() as writer:
-        write_frames(writer)
-    record = open_record(folder)
-    with pytest.raises(RheotwinError, match=r"no field 'stres' \(did you mean 'stress'\?\)"):
-        record.field("stres")
-    with pytest.raises(RheotwinError, match="no frame 4; the record holds 4"):
-        record.frame(4)
-
-
-def test_missing_series_is_one_sentence(start: Start, folder: Path) -> None:
-    start().close()
-    for name in ("series.pvd", "series.vtkhdf"):
-        (folder / name).unlink(missing_ok=True)
+def test_a_missing_or_damaged_series_is_one_sentence(series_format: str) -> None:
+    written(series_format)
+    path = FOLDER / f"series.{series_format}"
+    path.write_bytes(path.read_bytes()[: 3000 if series_format == "vtkhdf" else 100])
+    with pytest.raises(RheotwinError, match="is damaged") as caught:
+        open_record(FOLDER)
+    assert "\n" not in str(caught.value)
+    path.unlink()
     with pytest.raises(RheotwinError, match=r"series is missing"):
-        open_record(folder)
+        open_record(FOLDER)
 
 
-def test_pvd_opens_in_pyvista_with_bodies_and_tools(
-    tmp_path: Path, manifest: Manifest, topology: GridTopology, write_frames: WriteFrames, frame_at: FrameAt
-) -> None:
-    writer = RecordWriter.create(tmp_path / "r", manifest=manifest, grid=topology, format="pvd", overwrite=False)
-    write_frames(writer)
-    reader = pyvista.get_reader(tmp_path / "r" / "series.pvd")
+def test_pvd_opens_in_pyvista_with_bodies_and_tools() -> None:
+    write_frames(start())
+    reader = pyvista.get_reader(FOLDER / "series.pvd")
     assert reader.time_values == list(TIMES)
     for time in TIMES:
         reader.set_active_time_value(time)
         bodies, tools = reader.read()
         assert np.array_equal(bodies["stress"], frame_at(time)[1]["stress"])
         assert list(tools.field_data["tool_names"]) == ["bar"]
-    surface = open_record(tmp_path / "r").tools(0)
-    assert surface is not None
-    assert surface.n_cells == 3
+    surface = open_record(FOLDER).tools(0)
+    assert surface is not None and surface.n_cells == 3
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_vtkhdf_opens_in_vtk_at_every_step(
-    tmp_path: Path,
-    manifest: Manifest,
-    topology: GridTopology,
-    write_frames: WriteFrames,
-    frame_at: FrameAt,
-    closed: bool,
-) -> None:
-    from vtkmodules.vtkIOHDF import vtkHDFReader
-
-    folder = tmp_path / "r"
-    writer = RecordWriter.create(folder, manifest=manifest, grid=topology, format="vtkhdf", overwrite=False)
+def test_vtkhdf_opens_in_vtk_at_every_step(closed: bool) -> None:
+    writer = start("vtkhdf")
     write_frames(writer)
     if closed:
         writer.close()
     reader = vtkHDFReader()
-    reader.SetFileName(str(folder / "series.vtkhdf"))
+    reader.SetFileName(str(FOLDER / "series.vtkhdf"))
     reader.UpdateInformation()
     assert reader.GetNumberOfSteps() == len(TIMES)
     for index, time in enumerate(TIMES):
@@ -302,31 +241,155 @@ def test_vtkhdf_opens_in_vtk_at_every_step(
         positions, fields = frame_at(time)
         assert reader.GetTimeValue() == time
         assert np.array_equal(grid.points, positions)
-        assert np.array_equal(grid.cell_data["body"], topology.body)
-        assert np.array_equal(grid.cell_connectivity.reshape(-1, 4), topology.cells)
+        assert np.array_equal(grid.cell_data["body"], TOPOLOGY.body)
+        assert np.array_equal(grid.cell_connectivity.reshape(-1, 4), TOPOLOGY.cells)
         for name, values in fields.items():
             assert np.array_equal(grid.point_data[name], values), (name, time)
-    assert open_record(folder).tools(0) is None
-
-
-def test_damaged_vtkhdf_is_one_sentence(
-    tmp_path: Path, manifest: Manifest, topology: GridTopology, write_frames: WriteFrames
-) -> None:
-    with RecordWriter.create(
-        tmp_path / "r", manifest=manifest, grid=topology, format="vtkhdf", overwrite=False
-    ) as writer:
-        write_frames(writer)
-    path = tmp_path / "r" / "series.vtkhdf"
-    path.write_bytes(path.read_bytes()[:3000])
-    with pytest.raises(RheotwinError, match="the series is damaged") as caught:
-        open_record(tmp_path / "r")
-    assert "\n" not in str(caught.value)
+    assert open_record(FOLDER).tools(0) is None
 
 
 def test_import_is_light() -> None:
-    code = (
-        "import sys, rheotwin.record; "
-        "print([m for m in ('pyvista', 'vtkmodules', 'h5py', 'skfem', 'numba') if m in sys.modules])"
-    )
+    heavy = ("pyvista", "vtkmodules", "h5py", "skfem", "numba")
+    code = f"import sys, rheotwin.record; print([m for m in {heavy} if m in sys.modules])"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip() == "[]"
+
+
+def test_existing_record_is_kept_unless_overwritten(series_format: str) -> None:
+    written(series_format)
+    note = FOLDER / "notes.txt"
+    note.write_text("mine")
+    with pytest.raises(RheotwinError, match="add --overwrite"):
+        start(series_format)
+    assert len(open_record(FOLDER).times) == 4
+    start(series_format, overwrite=True).close()
+    record = open_record(FOLDER)
+    assert len(record.times) == 0
+    assert record.checkpoint_path is None
+    assert note.read_text() == "mine"
+
+
+@pytest.mark.parametrize("content", [None, "{}", "not json", json.dumps({"name": "a browser extension"})])
+def test_foreign_folder_is_never_touched(content: str | None) -> None:
+    FOLDER.mkdir()
+    files = {"series.pvd": "precious"} | ({} if content is None else {"manifest.json": content})
+    for name, text in files.items():
+        (FOLDER / name).write_text(text)
+    with pytest.raises(RheotwinError, match="is not a record"):
+        start(overwrite=True)
+    assert {path.name: path.read_text() for path in FOLDER.iterdir()} == files
+
+
+def test_empty_folder_is_used_and_a_file_in_the_way_is_named() -> None:
+    FOLDER.mkdir()
+    start().close()
+    assert open_record(FOLDER).manifest.status == "running"
+    file = Path("file")
+    file.write_text("a file")
+    with pytest.raises(RheotwinError, match="is a file, not a folder"):
+        start(folder=file)
+    with pytest.raises(RheotwinError, match=r"could not create the record .*Not a directory"):
+        start(folder=file / "deeper")
+    assert file.read_text() == "a file"
+
+
+def test_unwritable_place_is_one_sentence() -> None:
+    # Not even the superuser can make a folder in /proc.
+    with pytest.raises(RheotwinError, match="could not create the record /proc/rheotwin/run: ") as caught:
+        start(folder=Path("/proc/rheotwin/run"))
+    assert "\n" not in str(caught.value)
+
+
+def test_failed_creation_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_output_folder(Path("a/b"), overwrite=False)
+    monkeypatch.setattr("rheotwin.record.writer.ProbeWriter.create", full)
+    with pytest.raises(RheotwinError, match="No space left on device; choose a folder"):
+        start(folder=Path("new/deep/run"))
+    assert list(HERE.iterdir()) == []
+    Path("there").mkdir()
+    with pytest.raises(ZeroDivisionError), new_record_folder(Path("there/run"), overwrite=False):
+        raise ZeroDivisionError
+    assert list(HERE.rglob("*")) == [Path("there")]
+
+
+def test_manifest_keeps_every_entry() -> None:
+    whole = manifest().changed(
+        status="diverged",
+        message="at node 3",
+        case="elastic",
+        seeds=(1, 2),
+        step=StepInfo(size=1e-3, stable=math.inf, count=7),
+        statistics={"edges": np.int64(5), "ratio": np.float64(0.1), "per body": np.arange(2)},
+        timings={"solve": 0.1},
+        environment=current_environment(threads=2),
+    )
+    save_manifest(whole, HERE)
+    loaded = load_manifest(HERE)
+    assert loaded == whole
+    assert loaded.step.stable == math.inf
+    assert loaded.statistics == {"edges": 5, "ratio": 0.1, "per body": [0, 1]}
+
+
+def test_manifest_is_strict_json_even_with_undefined_numbers() -> None:
+    path = save_manifest(manifest().changed(statistics={"drift": math.nan}), HERE)
+
+    def refuse(text: str) -> None:
+        raise AssertionError(f"{text} is not JSON")
+
+    assert json.loads(path.read_text(), parse_constant=refuse)["statistics"] == {"drift": "NaN"}
+
+
+def test_manifest_says_what_wrote_it_when_and_with_which_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = manifest()
+    age = datetime.now(UTC) - datetime.fromisoformat(said.created)
+    assert 0 <= age.total_seconds() < 3600
+    assert (said.rheotwin_version, said.status) == (__version__, "running")
+    assert {name: info.unit for name, info in said.fields.items()} == UNITS
+    monkeypatch.setattr("rheotwin.record.manifest.RECORDED_PACKAGES", ("numpy", "no-such-package"))
+    environment = current_environment()
+    assert environment.packages == {"numpy": np.__version__}
+    assert environment.threads >= 1
+
+
+def test_unknown_or_wrong_entries_of_a_manifest_are_refused() -> None:
+    for wrong in ({"stauts": "complete"}, {"status": "done"}):
+        with pytest.raises(ValidationError):
+            manifest().changed(**wrong)
+    with pytest.raises(ValidationError):
+        manifest().status = "complete"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "not a record (manifest.json is missing)"),
+        ("{", "not valid JSON"),
+        ("[1]", "a JSON object is expected"),
+        ('{"schema_version": 99, "rheotwin_version": "9.0"}', "schema version 99, this Rheotwin"),
+        ('{"schema_version": 1}', "solver: Field required"),
+    ],
+)
+def test_unreadable_manifest_is_one_sentence(text: str | None, words: str) -> None:
+    with pytest.raises(RheotwinError, match="no such folder"):
+        load_manifest(Path("nothing"))
+    if text is not None:
+        Path("manifest.json").write_text(text)
+    with pytest.raises(RheotwinError) as caught:
+        load_manifest(HERE)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_failed_save_keeps_the_old_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = manifest()
+    save_manifest(old, HERE)
+
+    def fail(path: Path, text: str, **_: object) -> None:
+        path.open("w").write(text[:10])
+        full()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", fail)
+        with pytest.raises(OSError, match="No space"):
+            save_manifest(old.changed(status="complete"), HERE)
+    assert load_manifest(HERE) == old
+    assert [path.name for path in HERE.iterdir()] == ["manifest.json"]

@@ -2,38 +2,17 @@
 
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from rheotwin.validation.checks.running import box_scene, pull, side
+from tests.conftest import write_scene
+
 pytest_plugins = ["pytester"]
 
-SCENE = """
-schema = 1
-dimension = 1
-duration = 1.0
-[laws.dough]
-model = "voigt"
-young = 1000.0
-poisson = 0.0
-viscosity = 50.0
-[bodies.strand]
-shape = "box"
-size = [1.0]
-cells = [4]
-law = "dough"
-density = 1.0
-[supports.hand]
-body = "strand"
-where = { side = "left" }
-[forces.pull]
-body = "strand"
-where = { side = "right" }
-total = [10.0]
-[output]
-interval = 0.5
-probe_interval = 0.05
-"""
+LAW = {"model": "voigt", "young": 1000.0, "poisson": 0.0, "viscosity": 50.0}
+OUTPUT = {"output": {"interval": 0.5, "probe_interval": 0.05}}
+STRAND = box_scene(LAW, cells=[4], size=[1.0], density=1.0, supports={"hand": side("left")}, forces=pull(10.0)) | OUTPUT
 STEP = "options={'step': 0.01}"
 # Installed, pytest finds the plug-in by its entry point; naming it twice would be an error.
 NAMED = () if entry_points(group="pytest11", name="rheotwin") else ("-p", "rheotwin.pytest_plugin")
@@ -51,38 +30,9 @@ BAD = {
 """Keywords of markers, and what fails."""
 
 
-def beside_the_scene(pytester: pytest.Pytester, code: str) -> Any:
-    """Run a test file beside scene.toml and return what pytest said, in a process of its own."""
-    Path("scene.toml").write_text(SCENE)
-    pytester.makepyfile("import pytest\n" + code)
-    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", *NAMED)
-    said.stdout.no_fnmatch_line("*INTERNALERROR*")
-    return said
+FREE = f"""
+import pytest
 
-
-def test_the_marker_judges(pytester: pytest.Pytester) -> None:
-    code = "".join(
-        f"@pytest.mark.rheotwin(scene='scene.toml', {STEP}, {words})\ndef test_{number}():\n    pass\n"
-        for number, words in enumerate((*GOOD, *BAD))
-    )
-    code += """
-@pytest.mark.rheotwin(scene="nowhere.toml")
-def test_missing():
-    pass
-
-@pytest.mark.rheotwin("scene.toml")
-def test_bare():
-    pass
-"""
-    said = beside_the_scene(pytester, code)
-    said.assert_outcomes(passed=len(GOOD), failed=len(BAD) + 2)
-    text = said.stdout.str()
-    for line in (*BAD.values(), "nowhere.toml", "pytest.mark.rheotwin: it needs scene=... and keywords only"):
-        assert line in text
-
-
-def test_the_fixture_runs_and_the_test_follows_the_marker(pytester: pytest.Pytester) -> None:
-    code = f"""
 BASELINE = '''schema = 1
 title = "strand"
 scene = "scene.toml"
@@ -93,8 +43,8 @@ value = 0.01
 '''
 
 def baseline():
-    open("strand.toml", "w").write(BASELINE)
-    return "strand.toml"
+    open("baseline.toml", "w").write(BASELINE)
+    return "baseline.toml"
 
 def test_runs(rheotwin, tmp_path):
     run = rheotwin.run("scene.toml", "fem", {STEP})
@@ -117,14 +67,33 @@ def test_against_a_baseline(rheotwin):
 @pytest.mark.rheotwin(scene="scene.toml", {STEP})
 def test_own_verdict(rheotwin):
     assert rheotwin.gated.metrics["mean displacement"] > 1.0
+
+@pytest.mark.rheotwin(scene="nowhere.toml")
+def test_missing():
+    pass
+
+@pytest.mark.rheotwin("scene.toml")
+def test_bare():
+    pass
+
 """
-    said = beside_the_scene(pytester, code)
-    said.assert_outcomes(passed=3, failed=1)
-    said.stdout.fnmatch_lines(["*assert 0.00* > 1.0*"])
+"""Tests that use the fixture, and markers that cannot be."""
 
 
-def test_the_example_of_the_documentation_runs(pytester: pytest.Pytester) -> None:
+def test_marker_fixture_and_the_example_of_the_documentation(pytester: pytest.Pytester) -> None:
+    """All in one process of pytest: markers judge, a test follows its marker, docs/ci runs as it is."""
     for path in (Path(__file__).parents[2] / "docs" / "ci").iterdir():
         pytester.path.joinpath(path.name).write_bytes(path.read_bytes())
-    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", *NAMED, "test_model.py")
-    said.assert_outcomes(passed=3)
+    write_scene(STRAND)
+    marked = "".join(
+        f"@pytest.mark.rheotwin(scene='scene.toml', {STEP}, {words})\ndef test_{number}():\n    pass\n"
+        for number, words in enumerate((*GOOD, *BAD))
+    )
+    pytester.makepyfile(test_here=FREE + marked)
+    said = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", *NAMED)
+    said.stdout.no_fnmatch_line("*INTERNALERROR*")
+    said.assert_outcomes(passed=len(GOOD) + 3 + 3, failed=len(BAD) + 3)
+    text = said.stdout.str()
+    for line in (*BAD.values(), "nowhere.toml", "pytest.mark.rheotwin: it needs scene=... and keywords only"):
+        assert line in text
+    said.stdout.fnmatch_lines(["*assert 0.00* > 1.0*"])

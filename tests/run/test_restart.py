@@ -1,10 +1,7 @@
 """A run that was stopped and resumed leaves the very files of the run that never was, byte by byte."""
 
-from __future__ import annotations
-
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +9,33 @@ import h5py
 import numpy as np
 import pytest
 
-from rheotwin.errors import EXIT_INTERRUPTED, RheotwinError
+from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, RheotwinError
 from rheotwin.observers import Observer, Watched
 from rheotwin.record import load_manifest, open_record
 from rheotwin.run import resume_run
+from rheotwin.schedule import Stop
+from rheotwin.validation.checks.running import start
+from tests.conftest import BLAST, IN_A_FORMAT, Data, cut_off, problem_with, run
 
-Run = Callable[..., tuple[Path, Any]]
 PLANNED = 0.05
 """All times of the scene are multiples of this [s]."""
 ADAPTIVE = {"output": {"adaptive": {"shortest": 0.01, "longest": 0.13, "change": 1.7e-3}, "checkpoint_interval": 0.17}}
 # A step of 1/2000 s makes 100 steps between two planned times, so that the loop looks up in between, too.
 FINE = {"solvers.fem.step": 5e-4, "solvers.truss.step": 5e-4}
+WHEN = pytest.mark.parametrize("planned", [True, False], ids=["on a planned time", "between planned times"])
 
 
 class CtrlC(Observer):
     """Presses ctrl-C once at the first glance after `time` that is (or is not) on a planned time."""
 
-    def __init__(self, time: float, *, on_planned_time: bool, rhythm: float = PLANNED) -> None:
-        self._time, self._on_planned, self._rhythm = time, on_planned_time, rhythm
+    def __init__(self, time: float, *, planned: bool, rhythm: float = PLANNED) -> None:
+        self._time, self._planned, self._rhythm = time, planned, rhythm
         self.pressed_at: float | None = None
 
     def tick(self, run: Watched) -> None:
         now = run.simulation.time
         on_planned = abs(now / self._rhythm - round(now / self._rhythm)) < 1e-6
-        if self.pressed_at is None and now >= self._time - 1e-9 and on_planned == self._on_planned:
+        if self.pressed_at is None and now >= self._time - 1e-9 and on_planned == self._planned:
             self.pressed_at = now
             signal.raise_signal(signal.SIGINT)
 
@@ -48,131 +48,108 @@ def hdf_contents(path: Path) -> dict[str, Any]:
     return found
 
 
-def cut_off(folder: Path) -> None:
-    """Let a record look as a kill leaves it: still running."""
-    path = folder / "manifest.json"
-    text = path.read_text()
-    assert text.count('"status": "complete"') == 1
-    path.write_text(text.replace('"status": "complete"', '"status": "running"'))
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def assert_same_record(left: Path, right: Path) -> None:
-    names = {path.relative_to(left) for path in left.rglob("*") if path.is_file()}
-    others = {path.relative_to(right) for path in right.rglob("*") if path.is_file()}
-    ignored = {name for name in names | others if name.parts[0] == "checkpoints"} | {Path("manifest.json")}
-    assert names - ignored == others - ignored
-    assert (left / "probes.csv").read_bytes() == (right / "probes.csv").read_bytes()
-    for name in names - ignored:
+def require_same_record(left: Path, right: Path) -> None:
+    mine, theirs = (
+        {name: data for name, data in contents(folder).items() if name.parts[0] not in ("checkpoints", "manifest.json")}
+        for folder in (left, right)
+    )
+    assert mine.keys() == theirs.keys()
+    for name, data in mine.items():
         if name.suffix == ".vtkhdf":
-            mine, theirs = hdf_contents(left / name), hdf_contents(right / name)
-            assert mine.keys() == theirs.keys()
-            for key, values in mine.items():
-                np.testing.assert_array_equal(values, theirs[key], err_msg=key)
+            np.testing.assert_equal(hdf_contents(left / name), hdf_contents(right / name))
         else:
-            assert (left / name).read_bytes() == (right / name).read_bytes(), name
+            assert data == theirs[name], name
     last, other = open_record(left).checkpoint(), open_record(right).checkpoint()
-    assert last.keys() == other.keys()
-    for key, values in last.items():
-        assert np.asarray(values).tobytes() == np.asarray(other[key]).tobytes(), key
+    assert {key: np.asarray(values).tobytes() for key, values in last.items()} == {
+        key: np.asarray(values).tobytes() for key, values in other.items()
+    }
 
 
-@pytest.mark.parametrize("on_planned_time", [True, False], ids=["on a planned time", "between planned times"])
-def test_interrupted_and_resumed_equals_uninterrupted(
-    run: Run, solver: str, series_format: str, on_planned_time: bool
-) -> None:
+@WHEN
+@IN_A_FORMAT
+def test_interrupted_and_resumed_equals_uninterrupted(solver: str, series_format: str, planned: bool) -> None:
     whole, outcome = run(solver, FINE, name="whole", format=series_format)
     assert outcome.status == "complete"
     # chunks of steps grow, so the loop looks up between planned times only early on
-    ctrl_c = CtrlC(0.2 if on_planned_time else 0.055, on_planned_time=on_planned_time)
+    ctrl_c = CtrlC(0.2 if planned else 0.055, planned=planned)
     folder, outcome = run(solver, FINE, name="parts", format=series_format, observers=[ctrl_c])
     assert (outcome.status, outcome.exit_code) == ("interrupted", EXIT_INTERRUPTED)
     assert outcome.time == ctrl_c.pressed_at
     manifest = load_manifest(folder)
     assert (manifest.status, manifest.step.count) == ("interrupted", outcome.steps)
     assert open_record(folder).times[-1] <= outcome.time
-
     resumed = resume_run(folder)
     assert (resumed.status, resumed.steps) == ("complete", 800)
-    assert load_manifest(folder).status == "complete"
-    assert load_manifest(folder).message == ""
-    assert_same_record(folder, whole)
+    assert (load_manifest(folder).status, load_manifest(folder).message) == ("complete", "")
+    require_same_record(folder, whole)
 
 
-@pytest.mark.parametrize("on_planned_time", [True, False], ids=["on a planned time", "between planned times"])
-def test_adaptive_frames_do_not_depend_on_where_a_run_was_stopped(
-    run: Run, solver: str, series_format: str, on_planned_time: bool
-) -> None:
+@WHEN
+@IN_A_FORMAT
+def test_adaptive_frames_do_not_depend_on_where_it_was_stopped(solver: str, series_format: str, planned: bool) -> None:
     changes = {**ADAPTIVE, **FINE}
     whole, _ = run(solver, changes, name="whole", format=series_format)
     assert 6 < len(open_record(whole).times) < 35, "neither every planned time nor only the longest interval"
-    ctrl_c = CtrlC(0.125, on_planned_time=True, rhythm=0.01)
+    ctrl_c = CtrlC(0.125, planned=True, rhythm=0.01)
     folder, outcome = run(solver, changes, name="parts", format=series_format, observers=[ctrl_c])
     assert outcome.status == "interrupted"
-    if not on_planned_time:
-        outcome = resume_run(folder, observers=[CtrlC(0.13, on_planned_time=False, rhythm=0.01)])
+    if not planned:
+        outcome = resume_run(folder, observers=[CtrlC(0.13, planned=False, rhythm=0.01)])
         assert outcome.status == "interrupted" and outcome.time < 0.14
     assert resume_run(folder).status == "complete"
-    assert_same_record(folder, whole)
+    require_same_record(folder, whole)
 
 
-def test_several_interruptions_add_up_to_one_run(run: Run, solver: str) -> None:
+def test_several_interruptions_add_up_to_one_run(solver: str) -> None:
     whole, _ = run(solver, FINE, name="whole")
-    folder, outcome = run(solver, FINE, name="parts", observers=[CtrlC(0.055, on_planned_time=False)])
-    for time, on_planned_time in ((0.09, False), (0.2, True), (0.2, False)):
+    folder, outcome = run(solver, FINE, name="parts", observers=[CtrlC(0.055, planned=False)])
+    for time, planned in ((0.09, False), (0.2, True), (0.2, False)):
         assert outcome.status == "interrupted"
-        outcome = resume_run(folder, observers=[CtrlC(time, on_planned_time=on_planned_time)])
+        outcome = resume_run(folder, observers=[CtrlC(time, planned=planned)])
     assert outcome.status == "interrupted"
     assert resume_run(folder).status == "complete"
-    assert_same_record(folder, whole)
+    require_same_record(folder, whole)
 
 
-def test_a_run_cut_off_after_its_checkpoint_drops_what_came_later(run: Run, solver: str, series_format: str) -> None:
-    whole, _ = run(solver, name="whole", format=series_format)
-    # A kill leaves frames and rows newer than the newest checkpoint: remove the later checkpoint to get there.
-    folder = whole.with_name("cut")
-    shutil.copytree(whole, folder)
-    newest = open_record(folder).checkpoint_path
-    assert newest is not None
-    newest.unlink()
-    cut_off(folder)
+@pytest.mark.parametrize("keep_last", [True, False], ids=["at its very end", "after its last checkpoint but one"])
+@IN_A_FORMAT
+def test_a_run_cut_off_drops_what_came_later(solver: str, series_format: str, keep_last: bool) -> None:
+    """A kill leaves frames and rows newer than the newest checkpoint."""
+    whole, first = run(solver, name="whole", format=series_format)
+    shutil.copytree(whole, folder := Path("cut"))
+    cut_off(folder, keep_last=keep_last)
     assert open_record(folder).times[-1] == 0.4
     announced = []
-    resume_run(folder, announce=lambda problem, simulation: announced.append(simulation.time))
-    assert announced == [0.2]
-    assert_same_record(folder, whole)
-
-
-def test_a_run_stopped_at_its_very_end_resumes_to_itself(run: Run, solver: str, series_format: str) -> None:
-    folder, first = run(solver, format=series_format)
-    copy = folder.with_name("copy")
-    shutil.copytree(folder, copy)
-    cut_off(folder)
-    outcome = resume_run(folder)
+    outcome = resume_run(folder, announce=lambda problem, simulation: announced.append(simulation.time))
+    assert announced == [0.4 if keep_last else 0.2]
     assert (outcome.status, outcome.message, outcome.steps) == ("complete", "", first.steps)
-    assert_same_record(folder, copy)
+    require_same_record(folder, whole)
 
 
-def test_a_complete_record_is_not_touched(run: Run) -> None:
+def test_a_complete_record_is_not_touched() -> None:
     folder, first = run("fem")
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+    before = contents(folder), {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     outcome = resume_run(folder, announce=lambda problem, simulation: pytest.fail("nothing is to be run"))
     assert (outcome.status, outcome.message, outcome.exit_code) == ("complete", "already complete", 0)
     assert (outcome.steps, outcome.time) == (first.steps, pytest.approx(first.time))
-    after = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
-    assert after == before
+    assert (contents(folder), {path: path.stat().st_mtime_ns for path in folder.rglob("*")}) == before
 
 
-def test_timings_add_up_over_the_parts(run: Run) -> None:
-    folder, outcome = run("fem", FINE, observers=[CtrlC(0.2, on_planned_time=True)])
+def test_timings_add_up_over_the_parts() -> None:
+    folder, outcome = run("fem", FINE, observers=[CtrlC(0.2, planned=True)])
     before = load_manifest(folder).timings
     assert before["solve"] == pytest.approx(outcome.solve_seconds)
-    resumed = resume_run(folder)
-    assert load_manifest(folder).timings["solve"] == pytest.approx(before["solve"] + resumed.solve_seconds)
-    processor = before["processor"] + resumed.processor_seconds
-    assert load_manifest(folder).timings["processor"] == pytest.approx(processor) and resumed.processor_seconds > 0.0
+    resumed, after = resume_run(folder), load_manifest(folder).timings
+    assert after["solve"] == pytest.approx(before["solve"] + resumed.solve_seconds)
+    assert after["processor"] == pytest.approx(before["processor"] + resumed.processor_seconds)
+    assert resumed.processor_seconds > 0.0
 
 
-def test_a_record_without_checkpoint_cannot_be_resumed(run: Run) -> None:
+def test_a_record_without_checkpoint_cannot_be_resumed() -> None:
     folder, _ = run("fem")
     shutil.rmtree(folder / "checkpoints")
     cut_off(folder)
@@ -180,40 +157,83 @@ def test_a_record_without_checkpoint_cannot_be_resumed(run: Run) -> None:
         resume_run(folder)
 
 
-def test_a_checkpoint_of_another_step_is_refused(run: Run, tmp_path: Path, solver: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"step": 0.001', '"step": 0.0005', r"written with a step of 0\.001 s but this run uses 0\.0005 s"),
+        ("HASH", "0" * 64, "its mesh is no longer the one the scene makes; run the scene again"),
+    ],
+)
+def test_a_checkpoint_of_another_step_or_mesh_is_refused(solver: str, old: str, new: str, words: str) -> None:
     folder, _ = run(solver)
     cut_off(folder)
-    text = (folder / "manifest.json").read_text()
-    assert '"step": 0.001' in text
-    (folder / "manifest.json").write_text(text.replace('"step": 0.001', '"step": 0.0005'))
+    text, old = (folder / "manifest.json").read_text(), old.replace("HASH", load_manifest(folder).mesh.hash)
+    assert old in text
+    (folder / "manifest.json").write_text(text.replace(old, new))
     before = (folder / "probes.csv").read_bytes()
-    with pytest.raises(RheotwinError, match=r"written with a step of 0\.001 s but this run uses 0\.0005 s"):
+    with pytest.raises(RheotwinError, match=words):
         resume_run(folder)
     assert (folder / "probes.csv").read_bytes() == before
     assert load_manifest(folder).status == "running"
 
 
-def test_a_changed_mesh_is_refused(run: Run) -> None:
-    folder, _ = run("fem")
-    cut_off(folder)
-    text = (folder / "manifest.json").read_text()
-    hash_ = load_manifest(folder).mesh.hash
-    (folder / "manifest.json").write_text(text.replace(hash_, "0" * 64))
-    with pytest.raises(RheotwinError, match="its mesh is no longer the one the scene makes; run the scene again"):
-        resume_run(folder)
-
-
-@pytest.mark.parametrize("solver_name", ["fem", "truss"])
-def test_chunks_do_not_change_a_result(problem_with: Callable[..., Any], solver_name: str) -> None:
-    from rheotwin.registry import find_solver
-    from rheotwin.solver import checked_options
-
-    problem, solver = problem_with(), find_solver(solver_name)
-    options = checked_options(solver, {"step": 1e-3})
-    one, many = solver.start(problem, options), solver.start(problem, options)
+def test_chunks_do_not_change_a_result(solver: str) -> None:
+    one, many = (start(problem_with(), solver, step=1e-3) for _ in range(2))
     one.advance(0.3, 10**6)
     while many.time < 0.3 - 1e-9:
         many.advance(0.3, 7)
     assert one.step_count == many.step_count == 300
     state, other = one.save(), many.save()
     assert all(np.array_equal(state[key], other[key]) for key in state)
+
+
+@pytest.mark.parametrize(
+    ("solver", "changes"),
+    [
+        ("fem", {}),
+        ("fem", {"solvers.fem.linear_solver": "amg"}),
+        ("fem", {"solvers.fem.linear_solver": "amg", "solvers.fem.stepper": "quasi-static"}),
+        ("truss", {}),
+    ],
+)
+def test_a_run_that_failed_before_any_planned_checkpoint_can_be_resumed(solver: str, changes: Data) -> None:
+    """Multigrid has no earlier solution then to start from."""
+
+    class Fails(Observer):
+        def stop(self, run: Watched, stop: Stop) -> None:
+            if stop.time > 0.15:
+                raise MemoryError("no room")
+
+    changes = {"output.checkpoint_interval": ...} | changes
+    with pytest.raises(MemoryError):
+        run(solver, changes, name="failed", observers=[Fails()])
+    folder = Path("failed")
+    assert open_record(folder).manifest.status == "failed"
+    assert int(open_record(folder).checkpoint()["step_count"]) == 0
+    assert resume_run(folder).status == "complete"
+    whole, _ = run(solver, changes, name="whole")
+    assert (folder / "probes.csv").read_bytes() == (whole / "probes.csv").read_bytes()
+    assert open_record(folder).times.tolist() == open_record(whole).times.tolist()
+
+
+@IN_A_FORMAT
+def test_a_run_that_blows_up_is_stopped_and_keeps_what_was_good(solver: str, series_format: str) -> None:
+    """Nothing happens for 0.2 s, then a force grows that would carry the block through the roof."""
+    folder, outcome = run(solver, BLAST | {"forces.blast.times": [0.2, 0.3]}, format=series_format)
+    assert (outcome.status, outcome.exit_code) == ("diverged", EXIT_DIVERGED)
+    assert 0.2 < outcome.time <= 0.3
+    record = open_record(folder)
+    assert (record.manifest.status, record.manifest.message) == ("diverged", outcome.message)
+    assert outcome.message.startswith(f"the run diverged at t = {outcome.time:.6g} s in body 'block' at node ")
+    node = int(outcome.message.partition("at node ")[2].partition(" ")[0])
+    x, y, _ = record.rest_positions[node]
+    assert f"(rest position {x:.4g}, {y:.4g}): reduce the step (now 0.001 s" in outcome.message
+    assert record.times.tolist() == pytest.approx([0.0, 0.1, 0.2])
+    assert all(np.isfinite(record.field(name)).all() for name in record.manifest.fields)
+    assert record.probes["time"].max() == pytest.approx(0.2)
+    assert np.isfinite(np.array(list(record.probes.values()))).all()
+    assert int(record.checkpoint()["step_count"]) == 200, "the diverged state is never a checkpoint"
+    again = resume_run(folder)
+    assert (again.status, again.exit_code) == (outcome.status, outcome.exit_code)
+    assert 0.2 < again.time <= 0.3
+    assert open_record(folder).times.tolist() == pytest.approx([0.0, 0.1, 0.2])

@@ -1,8 +1,5 @@
 """Planned times: what is written when, on decimal times that no step may miss."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import isclose
@@ -12,70 +9,47 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheotwin.errors import RheotwinError
-from rheotwin.scene import Scene
+from rheotwin.scene import scene_from_data
 from rheotwin.schedule import Stop, common_tick, frame_times, plan, require_reachable, step_dividing
+from rheotwin.validation.checks.running import ELASTIC, box_scene
+from tests.conftest import Data, scene_with
 
 decimals = st.integers(1, 10**6).map(lambda number: number / 1000)
 
 
-def test_frames_probes_and_checkpoints_merge_into_one_list(scene_with: Callable[..., Scene]) -> None:
-    changes = {"output.interval": 0.2, "output.probe_interval": 0.1, "output.checkpoint_interval": 0.3}
-    assert plan(scene_with(changes)) == [
+def test_frames_probes_and_checkpoints_merge_into_one_list() -> None:
+    output = {"interval": 0.2, "probe_interval": 0.1, "checkpoint_interval": 0.3}
+    assert plan(scene_with({"output": output})) == [
         Stop(0.0, frame=True, probe=True, checkpoint=False),
         Stop(0.1, frame=False, probe=True, checkpoint=False),
         Stop(0.2, frame=True, probe=True, checkpoint=False),
         Stop(0.3, frame=False, probe=True, checkpoint=True),
         Stop(0.4, frame=True, probe=True, checkpoint=True),
     ]
-
-
-def test_rows_follow_the_frames_unless_they_have_their_own_rhythm(scene_with: Callable[..., Scene]) -> None:
+    # rows follow the frames unless they have their own rhythm
     stops = plan(scene_with({"output": {"times": [0.05, 0.3]}}))
-    assert [(stop.time, stop.frame, stop.probe) for stop in stops] == [
-        (0.05, True, True),
-        (0.3, True, True),
-        (0.4, True, True),
-    ]
+    assert [(stop.time, stop.frame, stop.probe) for stop in stops] == [(t, True, True) for t in (0.05, 0.3, 0.4)]
 
 
-def test_without_a_rhythm_there_are_fifty_frames(scene_with: Callable[..., Scene]) -> None:
-    times = frame_times(scene_with({"output": {}}))
-    assert times == pytest.approx([0.008 * index for index in range(51)])
-
-
-def test_an_interval_that_does_not_divide_the_duration_ends_with_a_shorter_one(
-    scene_with: Callable[..., Scene],
-) -> None:
-    stops = plan(scene_with({"output": {"interval": 0.15}}))
-    assert [stop.time for stop in stops] == [0.0, 0.15, 0.3, 0.4]
-
-
-def test_adaptive_output_plans_every_time_a_frame_may_be_due(scene_with: Callable[..., Scene]) -> None:
-    adaptive = {"shortest": 0.1, "longest": 0.3, "change": 1e-3}
-    assert frame_times(scene_with({"output": {"adaptive": adaptive}})) == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
+@pytest.mark.parametrize(
+    ("output", "times"),
+    [
+        ({}, [0.008 * index for index in range(51)]),  # fifty frames without a rhythm
+        ({"interval": 0.15}, [0.0, 0.15, 0.3, 0.4]),  # ends with a shorter one
+        # every time at which a frame may be due
+        ({"adaptive": {"shortest": 0.1, "longest": 0.3, "change": 1e-3}}, [0.0, 0.1, 0.2, 0.3, 0.4]),
+    ],
+)
+def test_times_of_frames(output: Data, times: list[float]) -> None:
+    assert frame_times(scene_with({"output": output})) == pytest.approx(times)
 
 
 @settings(max_examples=40, deadline=None)
 @given(duration=decimals, frames=st.integers(1, 40), rows=st.integers(1, 40), saved=st.integers(1, 40))
-def test_a_plan_increases_strictly_and_ends_with_a_frame_and_a_row(
-    duration: float, frames: int, rows: int, saved: int
-) -> None:
-    output = {
-        "interval": duration / frames,
-        "probe_interval": duration / rows,
-        "checkpoint_interval": 1.1 * duration / saved,
-    }
-    scene = Scene.model_validate(
-        {
-            "schema": 1,
-            "dimension": 1,
-            "duration": duration,
-            "laws": {"gel": {"model": "elastic", "young": 1.0, "poisson": 0.0}},
-            "bodies": {"rod": {"shape": "box", "size": [1.0], "cells": [1], "law": "gel", "mass": 1.0}},
-            "output": output,
-        }
-    )
-    stops = plan(scene)
+def test_a_plan_increases_strictly_and_ends_with_both(duration: float, frames: int, rows: int, saved: int) -> None:
+    intervals = {"interval": duration / frames, "probe_interval": duration / rows}
+    output = intervals | {"checkpoint_interval": 1.1 * duration / saved}
+    stops = plan(scene_from_data(box_scene(ELASTIC, cells=[1], duration=duration) | {"output": output}))
     times = [stop.time for stop in stops]
     # two times that should coincide may differ by rounding only, and rounding to 1e-12 s makes them one
     assert all(after - before > 1e-5 * duration for before, after in pairwise(times))
@@ -103,17 +77,19 @@ def test_times_without_a_common_measure_have_no_tick() -> None:
     assert common_tick([0.0, 0.1, 0.25], 1.0) == Fraction(1, 20)
 
 
-@given(
-    tick=st.fractions(min_value="0.001", max_value=1000, max_denominator=1000),
-    wanted=st.floats(1e-6, 1e6),
-)
+@given(tick=st.fractions(min_value="0.001", max_value=1000, max_denominator=1000), wanted=st.floats(1e-6, 1e6))
 def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wanted: float) -> None:
     step = step_dividing(tick, wanted)
     count = tick / step
     assert count.denominator == 1
     assert float(step) <= wanted * (1 + 1e-8)
-    if count > 1:
-        assert float(tick / (count - 1)) > wanted * (1 - 1e-12)
+    assert count == 1 or float(tick / (count - 1)) > wanted * (1 - 1e-12)
+
+
+def test_a_step_of_exactly_a_share_of_the_tick_is_kept() -> None:
+    # 0.1/0.001 is not 100 in floating point; the step must not become a hundred-and-first
+    assert step_dividing(Fraction(1, 10), 0.001) == Fraction(1, 1000)
+    assert step_dividing(Fraction(0), 0.3) == Fraction(0.3)
 
 
 def test_steps_that_never_reach_the_end_are_refused() -> None:
@@ -123,9 +99,3 @@ def test_steps_that_never_reach_the_end_are_refused() -> None:
     for step in (float("inf"), float("nan")):
         with pytest.raises(RheotwinError, match=r"^here: must be a finite number"):
             require_reachable(step, 1.0, "here")
-
-
-def test_a_step_of_exactly_a_share_of_the_tick_is_kept() -> None:
-    # 0.1/0.001 is not 100 in floating point; the step must not become a hundred-and-first
-    assert step_dividing(Fraction(1, 10), 0.001) == Fraction(1, 1000)
-    assert step_dividing(Fraction(0), 0.3) == Fraction(0.3)

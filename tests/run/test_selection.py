@@ -1,7 +1,5 @@
 """Selections of nodes: sides, boxes, regions, the nearest node; and the sentence when there is none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,10 +10,9 @@ from rheotwin.meshing import BoxShape, make_shape
 from rheotwin.scene import Where
 from rheotwin.selection import nearest_node, select_nodes
 
-LINE, FLAT, SOLID = (
-    np.ascontiguousarray(make_shape(BoxShape(size, cells)).p.T)
-    for size, cells in (((3.0,), (3,)), ((3.0, 2.0), (3, 2)), ((3.0, 2.0, 1.0), (3, 2, 1)))
-)
+SIZES = ((3.0,), (3.0, 2.0), (3.0, 2.0, 1.0))
+LINE, FLAT, SOLID = (np.array(make_shape(BoxShape(size, tuple(map(int, size)))).p.T) for size in SIZES)
+SIDES = (("left", "right"), ("bottom", "top"), ("front", "back"))
 
 
 def select(points: np.ndarray, regions: dict[str, Any] | None = None, **where: Any) -> np.ndarray:
@@ -23,28 +20,16 @@ def select(points: np.ndarray, regions: dict[str, Any] | None = None, **where: A
 
 
 @pytest.mark.parametrize(
-    ("points", "side", "axis", "value"),
-    [
-        (LINE, "left", 0, 0.0),
-        (LINE, "right", 0, 3.0),
-        (FLAT, "left", 0, 0.0),
-        (FLAT, "right", 0, 3.0),
-        (FLAT, "bottom", 1, 0.0),
-        (FLAT, "top", 1, 2.0),
-        (SOLID, "left", 0, 0.0),
-        (SOLID, "right", 0, 3.0),
-        (SOLID, "front", 1, 0.0),
-        (SOLID, "back", 1, 2.0),
-        (SOLID, "bottom", 2, 0.0),
-        (SOLID, "top", 2, 1.0),
-    ],
+    ("points", "pairs"),
+    [(LINE, SIDES[:1]), (FLAT, SIDES[:2]), (SOLID, (SIDES[0], SIDES[2], SIDES[1]))],
+    ids=["1D", "2D", "3D"],
 )
-def test_a_side_is_all_nodes_on_that_end_of_the_bounding_box(
-    points: np.ndarray, side: str, axis: int, value: float
-) -> None:
-    chosen = select(points, side=side)
-    assert chosen.tolist() == np.flatnonzero(points[:, axis] == value).tolist()
-    assert len(chosen) > 0
+def test_a_side_is_all_nodes_on_that_end_of_the_bounding_box(points: np.ndarray, pairs: Any) -> None:
+    for axis, (low, high) in enumerate(pairs):
+        for side, value in ((low, 0.0), (high, 3.0 - axis)):
+            expected = np.flatnonzero(points[:, axis] == value)
+            assert len(expected) > 0
+            assert select(points, side=side).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(("points", "side"), [(LINE, "top"), (LINE, "front"), (FLAT, "back")])
@@ -68,8 +53,7 @@ def test_the_border_of_a_box_forgives_rounding_and_no_more() -> None:
 
 
 def test_nearest_is_one_node() -> None:
-    chosen = select(FLAT, nearest=[2.2, 0.9])
-    assert FLAT[chosen].tolist() == [[2.0, 1.0]]
+    assert FLAT[select(FLAT, nearest=[2.2, 0.9])].tolist() == [[2.0, 1.0]]
     assert nearest_node(SOLID, np.array([9.0, 9.0, 9.0])) == int(np.argmax(SOLID.sum(axis=1)))
 
 
@@ -85,6 +69,5 @@ def test_a_region_is_a_named_group_of_the_mesh_file() -> None:
 def test_an_empty_selection_says_where_the_body_is() -> None:
     with pytest.raises(RheotwinError) as caught:
         select(FLAT, box={"x": [7.0, 8.0]})
-    assert str(caught.value) == (
-        "supports.floor.where: selects no node; the body spans [0.0, 0.0] to [3.0, 2.0] [m]; move the selection into it"
-    )
+    words = "selects no node; the body spans [0.0, 0.0] to [3.0, 2.0] [m]; move the selection into it"
+    assert str(caught.value) == f"supports.floor.where: {words}"

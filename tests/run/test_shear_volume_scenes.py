@@ -1,8 +1,5 @@
 """The shipped scenes of the solver `shear-volume`: what is seen, in numbers (fem spec section 8; R17 to R20)."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +11,19 @@ from rheotwin.build import build_problem
 from rheotwin.problem import Problem
 from rheotwin.registry import find_solver
 from rheotwin.scene import load_scene
-from rheotwin.solver import check_capabilities, checked_options
+from rheotwin.solver import check_capabilities
+from rheotwin.validation.checks.running import start
 
 SCENES = Path(__file__).parents[2] / "scenes"
-Play = Callable[..., tuple[Problem, Any]]
 Array = NDArray[np.float64]
 
 
-@pytest.fixture
-def play() -> Play:
+def play(name: str, case: str | None = None, **options: Any) -> tuple[Problem, Any]:
     """Start a shipped scene with the options of its file and more."""
-
-    def start(name: str, case: str | None = None, **options: Any) -> tuple[Problem, Any]:
-        scene, solver = load_scene(SCENES / f"{name}.toml"), find_solver("shear-volume")
-        problem = build_problem(scene, case)
-        check_capabilities(solver, problem)
-        chosen = scene.solvers.get("shear-volume", {}) | options
-        return problem, solver.start(problem, checked_options(solver, chosen))
-
-    return start
+    scene = load_scene(SCENES / f"{name}.toml")
+    problem = build_problem(scene, case)
+    check_capabilities(find_solver("shear-volume"), problem)
+    return problem, start(problem, "shear-volume", **scene.solvers.get("shear-volume", {}) | options)
 
 
 def shares(problem: Problem, positions: Array) -> Array:
@@ -45,7 +36,7 @@ def shares(problem: Problem, positions: Array) -> Array:
 @pytest.mark.parametrize(
     ("case", "force", "left"), [("elastic", 88.0, 0.0), ("viscoplastic", 51.9, -8.27), ("rheological", 70.0, -4.06)]
 )
-def test_the_papers_press(play: Play, case: str, force: float, left: float) -> None:
+def test_the_papers_press(case: str, force: float, left: float) -> None:
     """R17 to R19 by the scene file and the default step: force at the lowest place, what is left after 30 s."""
     problem, simulation = play("shear-volume-2d", case)
     simulation.advance(10.0, 10**9)
@@ -55,7 +46,7 @@ def test_the_papers_press(play: Play, case: str, force: float, left: float) -> N
     assert simulation.positions[problem.probes["under-bar"], 1] - 30.0 == pytest.approx(left, rel=0.01, abs=0.01)
 
 
-def test_the_papers_triangle_gives_more_force(play: Play) -> None:
+def test_the_papers_triangle_gives_more_force() -> None:
     """R20, as the comment of the file says."""
     _, simulation = play("shear-volume-2d", "rheological", shear="seed")
     simulation.advance(10.0, 10**9)
@@ -63,7 +54,7 @@ def test_the_papers_triangle_gives_more_force(play: Play) -> None:
 
 
 @pytest.mark.parametrize(("case", "least", "most"), [("voigt", -0.001, 0.001), ("three-element", 0.4, 0.5)])
-def test_sheared_quadrilaterals_come_back_or_not(play: Play, case: str, least: float, most: float) -> None:
+def test_sheared_quadrilaterals_come_back_or_not(case: str, least: float, most: float) -> None:
     """Figures 4.13 and 4.14: what is left of the largest displacement."""
     problem, simulation = play("shear-quad-2d", case)
     node = problem.probes["top"]
@@ -74,7 +65,7 @@ def test_sheared_quadrilaterals_come_back_or_not(play: Play, case: str, least: f
     assert least <= (simulation.positions[node, 0] - problem.points[node, 0]) / peak <= most
 
 
-def test_a_ball_leaves_its_imprint(play: Play) -> None:
+def test_a_ball_leaves_its_imprint() -> None:
     """Half as high under the ball, no tetrahedron inside out; part of the depth stays."""
     problem, simulation = play("shear-volume-3d")
     node = problem.probes["under-ball"]

@@ -1,85 +1,105 @@
-"""Bodies: what the mesher gets, defaults after the dimension, rotation and place."""
+"""Bodies: what the mesher gets, defaults after the dimension, rotation and place; cells divided by one key."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from math import pi
+from pathlib import Path
 from typing import Any
 
+import meshio
 import numpy as np
 import pytest
 
+from rheotwin.build import body_mesh, build_problem
+from rheotwin.errors import RheotwinError
 from rheotwin.meshing.shapes import BoxShape, CylinderShape, GridShape, LShape, SphereShape, make_shape
 from rheotwin.scene import FileBody, Scene
 from rheotwin.scene.bodies import mesher_shape
-
-ScenesFrom = Callable[[dict[str, Any]], Scene]
-COMMON = {"law": "dough", "density": 2.0}
-SPACE = {"dimension": 3, "supports": {}, "tools": {}, "forces": {}, "probes": {}}
+from tests.conftest import scene_with
+from tests.scene.conftest import BARE, whole
 
 
-@pytest.fixture
-def body_of(scene_with: ScenesFrom) -> Callable[..., Any]:
-    return lambda changes, **spec: scene_with({**changes, "bodies.block": {**COMMON, **spec}}).bodies["block"]
+def body_of(dimension: int = 2, **spec: Any) -> Any:
+    """Return a body as read; by default a box of unit cells."""
+    box = {"shape": "box", "size": [1.0] * dimension, "cells": [1] * dimension} if "shape" not in spec else {}
+    body = {"law": "dough", "density": 2.0, **box, **spec}
+    return scene_with(BARE, {"dimension": dimension, "gravity": ..., "bodies.block": body}).bodies["block"]
 
 
-def test_defaults_follow_the_dimension(body_of: Callable[..., Any]) -> None:
-    plane = body_of({}, shape="box", size=[1.0, 1.0], cells=[1, 1])
-    assert (plane.cell, plane.pattern, plane.mass_sharing) == ("triangle", "se-nw", "volume")
-    space = body_of(SPACE, shape="box", size=[1.0] * 3, cells=[1] * 3)
-    assert (space.cell, space.pattern) == ("tet", "five")
-    line = body_of({**SPACE, "dimension": 1}, shape="box", size=[1.0], cells=[1])
-    assert (line.cell, line.pattern) == ("line", None)
+@pytest.mark.parametrize(
+    ("dimension", "cell", "pattern"), [(1, "line", None), (2, "triangle", "se-nw"), (3, "tet", "five")]
+)
+def test_defaults_follow_the_dimension(dimension: int, cell: str, pattern: str | None) -> None:
+    body = body_of(dimension)
+    assert (body.cell, body.pattern, body.mass_sharing) == (cell, pattern, "volume")
 
 
-def test_what_the_mesher_gets(body_of: Callable[..., Any]) -> None:
-    box = body_of({}, shape="box", size=[8.0, 3.0], cells=[4, 2], pattern="alternating")
-    assert mesher_shape(box) == BoxShape(size=(8.0, 3.0), cells=(4, 2), cell="triangle", pattern="alternating")
-    grid = body_of({}, shape="grid", coordinates=[[0.0, 1.0, 3.0], [0.0, 1.0]], cell="quad")
-    assert mesher_shape(grid) == GridShape(coordinates=((0.0, 1.0, 3.0), (0.0, 1.0)), cell="quad", pattern=None)
-    cylinder = body_of(SPACE, shape="cylinder", radius=1.0, height=2.0, cells=[4, 3], cell="hex")
-    assert mesher_shape(cylinder) == CylinderShape(radius=1.0, height=2.0, cells=(4, 3), cell="hex")
-    disc = body_of({}, shape="sphere", radius=1.0, cells=4)
-    assert mesher_shape(disc) == SphereShape(radius=1.0, cells=4, cell="triangle")
-    corner = body_of({}, shape="l-shape", size=[2.0, 2.0], cells=[4, 4], cut=[1.0, 1.0])
-    assert mesher_shape(corner) == LShape(
-        size=(2.0, 2.0), cells=(4, 4), cut=(1.0, 1.0), cell="triangle", pattern="se-nw"
-    )
+BOX = {"shape": "box", "size": [8.0, 3.0], "cells": [4, 2], "pattern": "alternating"}
+CORNER = {"shape": "l-shape", "size": [2.0, 2.0], "cells": [4, 4], "cut": [1.0, 1.0]}
+GRID = {"shape": "grid", "coordinates": [[0.0, 1.0, 3.0], [0.0, 1.0]], "cell": "quad"}
 
 
-def test_the_mesher_accepts_every_default(body_of: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    ("dimension", "spec", "expected"),
+    [
+        (2, BOX, BoxShape(size=(8.0, 3.0), cells=(4, 2), cell="triangle", pattern="alternating")),
+        (2, GRID, GridShape(coordinates=((0.0, 1.0, 3.0), (0.0, 1.0)), cell="quad", pattern=None)),
+        (
+            3,
+            {"shape": "cylinder", "radius": 1.0, "height": 2.0, "cells": [4, 3], "cell": "hex"},
+            CylinderShape(radius=1.0, height=2.0, cells=(4, 3), cell="hex"),
+        ),
+        (2, {"shape": "sphere", "radius": 1.0, "cells": 4}, SphereShape(radius=1.0, cells=4, cell="triangle")),
+        (2, CORNER, LShape(size=(2.0, 2.0), cells=(4, 4), cut=(1.0, 1.0), cell="triangle", pattern="se-nw")),
+    ],
+)
+def test_what_the_mesher_gets(dimension: int, spec: dict[str, Any], expected: Any) -> None:
+    assert mesher_shape(body_of(dimension, **spec)) == expected
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_mesher_accepts_every_default(dimension: int) -> None:
+    extent = {"size": [2.0] * dimension, "cells": [2] * dimension}
     corner = {"shape": "l-shape", "cut": [1.0, 1.0]}
-    for changes, dimension in (({}, 2), (SPACE, 3)):
-        for spec in (
-            {"shape": "box", "size": [2.0] * dimension, "cells": [2] * dimension},
-            {"shape": "sphere", "radius": 1.0, "cells": 4},
-            {**corner, "size": [2.0] * dimension, "cells": [2] * dimension},
-        ):
-            assert make_shape(mesher_shape(body_of(changes, **spec))).p.shape[0] == dimension
+    for spec in ({"shape": "box", **extent}, {"shape": "sphere", "radius": 1.0, "cells": 4}, {**corner, **extent}):
+        assert make_shape(mesher_shape(body_of(dimension, **spec))).p.shape[0] == dimension
 
 
-def test_rotation_turns_right_handed(body_of: Callable[..., Any]) -> None:
-    flat = body_of({}, shape="box", size=[1.0, 1.0], cells=[1, 1], rotation=pi / 2)
-    np.testing.assert_allclose(flat.rotation_matrix(2), [[0.0, -1.0], [1.0, 0.0]], atol=1e-15)
+def test_rotation_turns_right_handed() -> None:
+    np.testing.assert_allclose(body_of(rotation=pi / 2).rotation_matrix(2), [[0.0, -1.0], [1.0, 0.0]], atol=1e-15)
     # a third of a turn about the diagonal carries x to y, y to z, z to x
-    diagonal = {"axis": [2.0, 2.0, 2.0], "angle": 2.0 * pi / 3.0}
-    space = body_of(SPACE, shape="box", size=[1.0] * 3, cells=[1] * 3, rotation=diagonal)
+    space = body_of(3, rotation={"axis": [2.0, 2.0, 2.0], "angle": 2.0 * pi / 3.0})
     np.testing.assert_allclose(space.rotation_matrix(3) @ np.eye(3), np.eye(3)[[2, 0, 1]], atol=1e-15)
-    plain = body_of({}, shape="box", size=[1.0, 1.0], cells=[1, 1])
-    np.testing.assert_array_equal(plain.rotation_matrix(2), np.eye(2))
+    np.testing.assert_array_equal(body_of().rotation_matrix(2), np.eye(2))
 
 
-def test_place_and_mass(body_of: Callable[..., Any]) -> None:
-    body = body_of({}, shape="box", size=[1.0, 1.0], cells=[1, 1])
-    assert body.placement(2) == (0.0, 0.0)
-    assert body.total_mass(3.0) == 6.0
-    heavy = body_of({}, shape="box", size=[1.0, 1.0], cells=[1, 1], density=2.5, origin=[1, 2])
-    assert heavy.placement(2) == (1.0, 2.0)
-    assert heavy.total_mass(2.0) == 5.0
+def test_place_and_mass() -> None:
+    assert (body_of().placement(2), body_of().total_mass(3.0)) == ((0.0, 0.0), 6.0)
+    heavy = body_of(density=2.5, origin=[1, 2])
+    assert (heavy.placement(2), heavy.total_mass(2.0)) == ((1.0, 2.0), 5.0)
 
 
-def test_a_mesh_file(body_of: Callable[..., Any]) -> None:
-    body = body_of({"units.length": "mm"}, shape="file", path="part.msh", scale=2.0, drop_unused=True)
+@pytest.mark.usefixtures("own_folder")
+def test_a_mesh_file_is_scaled_and_has_no_finer_cells() -> None:
+    meshio.write("m.vtk", meshio.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [("triangle", [[0, 1, 2]])]))
+    block = {"shape": "file", "path": "m.vtk", "law": "dough", "density": 2.0, "scale": 2.0, "drop_unused": True}
+    scene = scene_with(BARE, {"bodies.block": block, "units.length": "mm"}, base=Path())
+    body = scene.bodies["block"]
     assert isinstance(body, FileBody)
-    assert body.scale == 2e-3
-    assert body.drop_unused
+    assert (body.scale, body.drop_unused) == (2e-3, True)
+    assert body_mesh(scene, "block")[0].t.shape[1] == 1
+    with pytest.raises(RheotwinError, match=r"bodies.block: its mesh comes from a file and has no finer cells"):
+        body_mesh(scene.refined(2), "block")
+
+
+def test_refinement_divides_the_cells_of_every_body() -> None:
+    coarse = whole()
+    fine = coarse.refined(3)
+    assert fine.model_dump()["refinement"] == 3
+    assert Scene.model_validate(fine.model_dump(mode="json")) == fine
+    cells = [sum(body.mesh.t.shape[1] for body in build_problem(scene).bodies) for scene in (coarse, fine)]
+    assert cells[1] == 3**coarse.dimension * cells[0]
+
+
+@pytest.mark.parametrize("parts", [0, -1, 1.5])
+def test_only_whole_numbers_divide(parts: float) -> None:
+    with pytest.raises(RheotwinError, match="refinement"):
+        whole({"refinement": parts})

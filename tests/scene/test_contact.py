@@ -1,61 +1,60 @@
-"""The contact of a scene: what each law takes, what a tool inherits, and tools that forces move."""
+"""The contact of a scene: what each law takes, what a tool inherits, tools that forces move; and the page about it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
+import re
+from pathlib import Path
 
 import pytest
 
+from rheotwin.build import build_problem
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.scene import ContactSpec, Scene, ToolContactSpec, scene_from_data
+from rheotwin.constraints.tools import BOX, CYLINDER
+from rheotwin.errors import InputFaults
+from rheotwin.scene import ContactSpec, DriveSpec, MeshTool, ToolContactSpec, ToolMotion, parse_scene, scene_from_data
+from rheotwin.scene.base import SceneModel
+from rheotwin.scene.boundary import PunchSpec
+from rheotwin.solver import ALL_CONTACT
+from rheotwin.validation.checks.running import ELASTIC, box_scene
+from tests.conftest import TWIN, Data, data, toml
+from tests.scene.conftest import ROD, faults, whole
 
-Faults = Callable[[dict[str, Any]], dict[str, str]]
-Scenes = Callable[[dict[str, Any]], Scene]
-
+PAGE = (Path(__file__).parents[2] / "docs" / "contact.md").read_text()
 INTEGRATED = {"law": "integrated", "stiffness": 1e3, "damping": 20.0, "integral": 2e3, "region": 0.01}
-
-WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
-    "stiffness missing": ({"law": "penalty"}, "contact.stiffness", "missing"),
-    "integral missing": ({"law": "integrated", "stiffness": 1.0, "damping": 1.0}, "contact.integral", "missing"),
-    "damping of zero cannot hold an integral": ({**INTEGRATED, "damping": 0.0}, "contact.damping", "missing"),
-    "stiffness of the exact law": ({"stiffness": 1.0}, "contact.stiffness", "no meaning for the law 'exact'"),
-    "region of a penalty": ({"law": "penalty", "stiffness": 1.0, "region": 0.1}, "contact.region", "integrated"),
-    "restitution of a penalty": (
-        {"law": "penalty", "stiffness": 1.0, "restitution": 0.5},
-        "contact.restitution",
-        "impulse",
-    ),
-    "restitution above one": ({"law": "impulse", "restitution": 1.2}, "contact.restitution", "at most 1"),
-    "restitution below zero": ({"law": "impulse", "restitution": -0.1}, "contact.restitution", "at least 0"),
-    "friction below zero": ({"friction": -0.3}, "contact.friction", "at least 0"),
-    "static below kinetic": ({"friction": 0.3, "static_friction": 0.2}, "contact.static_friction", "at least"),
-    "static without kinetic": ({"static_friction": 0.2}, "contact.static_friction", "without `friction`"),
-    "regularised without a speed": ({"friction": 0.3, "friction_rule": "regularised"}, "contact.slip_speed", "missing"),
-    "a speed for the exact rule": ({"friction": 0.3, "slip_speed": 1e-3}, "contact.slip_speed", "no meaning"),
-    "offset without region": ({**INTEGRATED, "region": 0.0, "offset": True}, "contact.offset", "region"),
-    "an unknown body": ({"self": ["blok"]}, "contact.self", "did you mean 'block'"),
-    "edges in 2D": ({"edges": False}, "contact.edges", "3D only"),
-    "an unknown law": ({"law": "penalti"}, "contact.law", "penalty"),
-}
+PENALTY = {"law": "penalty", "stiffness": 1.0}
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_faults_of_the_contact_table(faults_of: Faults, name: str) -> None:
-    table, place, words = WRONG[name]
-    found = faults_of({"contact": table})
-    assert set(found) == {place}
-    assert words in found[place]
+@pytest.mark.parametrize(
+    ("table", "key", "words"),
+    [
+        ({"law": "penalty"}, "stiffness", "missing"),
+        ({"law": "integrated", "stiffness": 1.0, "damping": 1.0}, "integral", "missing"),
+        ({**INTEGRATED, "damping": 0.0}, "damping", "missing"),  # zero cannot hold an integral
+        ({"stiffness": 1.0}, "stiffness", "no meaning for the law 'exact'"),
+        ({**PENALTY, "region": 0.1}, "region", "integrated"),
+        ({**PENALTY, "restitution": 0.5}, "restitution", "impulse"),
+        ({"law": "impulse", "restitution": 1.2}, "restitution", "at most 1"),
+        ({"law": "impulse", "restitution": -0.1}, "restitution", "at least 0"),
+        ({"friction": -0.3}, "friction", "at least 0"),
+        ({"friction": 0.3, "static_friction": 0.2}, "static_friction", "at least"),
+        ({"static_friction": 0.2}, "static_friction", "without `friction`"),
+        ({"friction": 0.3, "friction_rule": "regularised"}, "slip_speed", "missing"),
+        ({"friction": 0.3, "slip_speed": 1e-3}, "slip_speed", "no meaning"),
+        ({**INTEGRATED, "region": 0.0, "offset": True}, "offset", "region"),
+        ({"self": ["blok"]}, "self", "did you mean 'block'"),
+        ({"edges": False}, "edges", "3D only"),
+        ({"law": "penalti"}, "law", "penalty"),
+    ],
+)
+def test_faults_of_the_contact_table(table: Data, key: str, words: str) -> None:
+    found = faults({"contact": table})
+    assert set(found) == {f"contact.{key}"}
+    assert words in found[f"contact.{key}"]
 
 
-def test_every_fault_is_listed_at_once(faults_of: Faults) -> None:
+def test_every_fault_is_listed_at_once() -> None:
     tool = {"law": "integrated", "restitution": 0.5}
-    found = faults_of({"contact": {"law": "penalty", "region": 0.1}, "tools.bar.contact": tool})
-    assert set(found) == {
-        "contact.stiffness",
-        "contact.region",
-        *(f"tools.bar.contact.{key}" for key in ("stiffness", "damping", "integral", "restitution")),
-    }
+    found = faults({"contact": {"law": "penalty", "region": 0.1}, "tools.bar.contact": tool})
+    own = {f"tools.bar.contact.{key}" for key in ("stiffness", "damping", "integral", "restitution")}
+    assert set(found) == {"contact.stiffness", "contact.region", *own}
 
 
 def test_a_tool_has_the_scenes_law_but_for_its_own_keys() -> None:
@@ -66,145 +65,120 @@ def test_a_tool_has_the_scenes_law_but_for_its_own_keys() -> None:
 
 
 def test_a_tool_with_another_law_keeps_only_what_that_law_takes() -> None:
-    scene = ContactSpec(law="penalty", stiffness=1e3, friction=0.3, friction_rule="regularised", slip_speed=1e-3)
+    rule = {"friction_rule": "regularised", "slip_speed": 1e-3}
+    scene = ContactSpec(law="penalty", stiffness=1e3, friction=0.3, **rule)
     bouncy = scene.with_keys_of(ToolContactSpec(law="impulse", restitution=0.8)).contact_law()
-    expected = ContactLaw(
-        "impulse", restitution=0.8, friction=0.3, static_friction=0.3, friction_rule="regularised", slip_speed=1e-3
-    )
-    assert bouncy == expected
+    assert bouncy == ContactLaw("impulse", restitution=0.8, friction=0.3, static_friction=0.3, **rule)
     smooth = scene.with_keys_of(ToolContactSpec(friction=0.0)).contact_law()
     assert smooth == ContactLaw("penalty", 1e3)
 
 
-def test_a_tools_friction_is_not_held_against_the_scenes_static_one(faults_of: Faults) -> None:
-    both = {"contact": {"friction": 0.1, "static_friction": 0.2}, "tools.bar.contact": {"friction": 0.5}}
-    assert faults_of(both) == {}
-
-
 def test_static_friction_is_kinetic_friction_unless_given() -> None:
     assert ContactSpec(friction=0.3).contact_law().static_friction == 0.3
+    # that of a tool is not held against the scene's static one
+    both = {"contact": {"friction": 0.1, "static_friction": 0.2}, "tools.bar.contact": {"friction": 0.5}}
+    assert faults(both) == {}
 
 
-def test_numbers_become_si(scene_with: Scenes) -> None:
+def test_numbers_become_si() -> None:
     table = {**INTEGRATED, "friction": 0.2, "friction_rule": "regularised", "slip_speed": 3.0}
-    scene = scene_with({"contact": table, "units": {"length": "mm", "force": "N", "time": "ms"}})
-    law = scene.contact.contact_law() if scene.contact is not None else None
-    expected = ContactLaw("integrated", 1e6, 20.0, 2e9, 1e-5, False, 0.0, 0.2, 0.2, "regularised", 3.0)
-    assert law is not None
-    for name in ("stiffness", "damping", "integral", "region", "slip_speed"):
-        assert getattr(law, name) == pytest.approx(getattr(expected, name), rel=1e-12), name
+    scene = whole({"contact": table, "units": {"length": "mm", "force": "N", "time": "ms"}})
+    assert scene.contact is not None
+    law = scene.contact.contact_law()
+    assert (law.stiffness, law.damping, law.integral) == pytest.approx((1e6, 20.0, 2e9), rel=1e-12)
+    assert (law.region, law.slip_speed) == pytest.approx((1e-5, 3.0), rel=1e-12)
 
 
-def test_a_scene_with_contact_reads_back(scene_with: Scenes) -> None:
-    drive = {"mass": 2.0, "free": ["y"], "force": [[0.0, -1.0]]}
-    motion = {"times": [0.0], "velocity": [[0.1, 0.0]], "angular_velocity": [2.0]}
-    scene = scene_with(
+def test_a_scene_with_contact_reads_back() -> None:
+    scene = whole(
         {
             "contact": {**INTEGRATED, "self": True},
-            "tools.bar.drive": drive,
-            "tools.bar.motion": motion,
+            "tools.bar.drive": {"mass": 2.0, "free": ["y"], "force": [[0.0, -1.0]]},
+            "tools.bar.motion": {"times": [0.0], "velocity": [[0.1, 0.0]], "angular_velocity": [2.0]},
             "tools.bar.contact": {"friction": 0.4},
             "tools.block": {"shape": "box", "center": [9.0, 9.0], "size": [1.0, 1.0]},
             "tools.wedge": {"shape": "mesh", "center": [9.0, 9.0], "points": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},
         }
     )
-    assert scene.contact is not None
-    assert scene.contact.bodies is True
+    assert scene.contact is not None and scene.contact.bodies is True
     assert scene_from_data(scene.model_dump(mode="json")) == scene
 
 
-MOVED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "nothing moves": ({"motion": {"times": [0.0]}}, "tools.bar.motion", "at least one of"),
-    "two ways": (
-        {"motion": {"times": [0.0], "velocity": [[0.0, 1.0]], "displacement": [[0.0, 0.0]]}},
-        "tools.bar.motion",
-        "only one of displacement and velocity",
-    ),
-    "eased velocities": (
-        {"motion": {"times": [0.0], "velocity": [[0.0, 1.0]], "interpolation": "smooth"}},
-        "tools.bar.motion",
-        "interpolation",
-    ),
-    "velocity without time": (
-        {"motion": {"times": [0.0, 1.0], "velocity": [[0.0, 1.0]]}},
-        "tools.bar.motion.velocity",
-        "one for each time",
-    ),
-    "mass missing": ({"drive": {"free": ["y"]}}, "tools.bar.drive.mass", "missing"),
-    "no such direction": ({"drive": {"mass": 1.0, "free": ["z"]}}, "tools.bar.drive.free", "no z in a 2D scene"),
-    "angle without inertia": (
-        {"drive": {"mass": 1.0, "free": ["x", "angle"]}},
-        "tools.bar.drive.moment_of_inertia",
-        "missing",
-    ),
-    "pushed where it is held": (
-        {"drive": {"mass": 1.0, "free": ["y"], "force": [[1.0, 0.0]]}},
-        "tools.bar.drive.force",
-        "along x",
-    ),
-    "several forces without times": (
-        {"drive": {"mass": 1.0, "force": [[0.0, 1.0], [0.0, 2.0]]}},
-        "tools.bar.drive.force",
-        "times",
-    ),
-    "moved twice": (
-        {"drive": {"mass": 1.0, "free": ["y"]}, "motion": {"times": [0.0], "velocity": [[1.0, 1.0]]}},
-        "tools.bar.motion",
-        "moves y",
-    ),
-}
+FAST = {"times": [0.0], "velocity": [[0.0, 1.0]]}
 
 
-@pytest.mark.parametrize("name", MOVED)
-def test_faults_of_moving_tools(faults_of: Faults, name: str) -> None:
-    change, place, words = MOVED[name]
-    without = {"tools.bar.motion": ...} if "motion" not in change else {}
-    found = faults_of({**without, **{f"tools.bar.{key}": value for key, value in change.items()}})
-    assert set(found) == {place}
-    assert words in found[place]
+@pytest.mark.parametrize(
+    ("bar", "key", "words"),
+    [
+        ({"motion": {"times": [0.0]}}, "motion", "at least one of"),
+        ({"motion": FAST | {"displacement": [[0.0, 0.0]]}}, "motion", "only one of displacement and velocity"),
+        ({"motion": FAST | {"interpolation": "smooth"}}, "motion", "interpolation"),
+        ({"motion": FAST | {"times": [0.0, 1.0]}}, "motion.velocity", "one for each time"),
+        ({"drive": {"free": ["y"]}}, "drive.mass", "missing"),
+        ({"drive": {"mass": 1.0, "free": ["z"]}}, "drive.free", "no z in a 2D scene"),
+        ({"drive": {"mass": 1.0, "free": ["x", "angle"]}}, "drive.moment_of_inertia", "missing"),
+        ({"drive": {"mass": 1.0, "free": ["y"], "force": [[1.0, 0.0]]}}, "drive.force", "along x"),
+        ({"drive": {"mass": 1.0, "force": [[0.0, 1.0], [0.0, 2.0]]}}, "drive.force", "times"),
+        ({"drive": {"mass": 1.0, "free": ["y"]}, "motion": FAST}, "motion", "moves y"),
+    ],
+)
+def test_faults_of_moving_tools(bar: Data, key: str, words: str) -> None:
+    found = faults({"tools.bar.motion": ...} | {f"tools.bar.{name}": table for name, table in bar.items()})
+    assert set(found) == {f"tools.bar.{key}"}
+    assert words in found[f"tools.bar.{key}"]
 
 
-def test_contact_of_bodies_needs_surfaces(faults_of: Faults) -> None:
-    line = {
-        "dimension": 1,
-        "bodies.block": {"shape": "box", "size": [8.0], "cells": [4], "law": "dough", "mass": 1.0},
-        "supports": {},
-        "tools": {},
-        "forces": {},
-        "probes": {},
-        "contact": {"bodies": True, "self": True, "friction": 0.1},
-    }
-    assert set(faults_of(line)) == {"contact.bodies", "contact.self", "contact.friction"}
+def test_contact_of_bodies_needs_surfaces() -> None:
+    line = {"contact": {"bodies": True, "self": True, "friction": 0.1}}
+    assert set(faults(ROD | line)) == {"contact.bodies", "contact.self", "contact.friction"}
 
 
-SOLIDS: dict[str, tuple[dict[str, Any], str]] = {
-    "a file in 2D": ({"shape": "mesh", "path": "a.stl"}, "points"),
-    "both": ({"shape": "mesh", "path": "a.stl", "points": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]}, "path"),
-    "an axis in 2D": ({"shape": "box", "size": [1.0, 1.0], "axis": "x"}, "axis"),
-    "three sizes in 2D": ({"shape": "box", "size": [1.0, 1.0, 1.0]}, "size"),
-}
+@pytest.mark.parametrize(
+    ("tool", "key"),
+    [
+        ({"shape": "mesh", "path": "a.stl"}, "points"),
+        ({"shape": "mesh", "path": "a.stl", "points": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]}, "path"),
+        ({"shape": "box", "size": [1.0, 1.0], "axis": "x"}, "axis"),
+        ({"shape": "box", "size": [1.0, 1.0, 1.0]}, "size"),
+    ],
+)
+def test_faults_of_blocks_and_surfaces(tool: Data, key: str) -> None:
+    assert f"tools.it.{key}" in faults({"tools.it": {"center": [0.0, 9.0], **tool}})
 
 
-@pytest.mark.parametrize("name", SOLIDS)
-def test_faults_of_blocks_and_surfaces(faults_of: Faults, name: str) -> None:
-    tool, key = SOLIDS[name]
-    found = faults_of({"tools.it": {"center": [0.0, 9.0], **tool}})
-    assert f"tools.it.{key}" in found
-
-
-def test_a_missing_surface_file_is_named(data: dict[str, Any], tmp_path: Any) -> None:
-    from rheotwin.errors import InputFaults
-
-    solid = {
-        "dimension": 3,
-        "bodies": {"block": {"shape": "box", "size": [1.0] * 3, "cells": [1] * 3, "law": "dough", "mass": 1.0}},
-        "tools": {"it": {"shape": "mesh", "center": [0.0, 0.0, 9.0], "path": "nowhere.stl"}},
-    }
-    scene = {**{key: data[key] for key in ("schema", "duration", "laws")}, **solid}
+def test_a_missing_surface_file_is_named(tmp_path: Path) -> None:
+    tools = {"it": {"shape": "mesh", "center": [0.0, 0.0, 9.0], "path": "nowhere.stl"}}
     with pytest.raises(InputFaults, match=r"tools\.it\.path.*nowhere\.stl"):
-        scene_from_data(scene, base=tmp_path)
+        scene_from_data(box_scene(ELASTIC, cells=[1, 1, 1]) | {"tools": tools}, base=tmp_path)
 
 
-def test_a_punch_has_one_size_less_than_the_scene_has_dimensions(faults_of: Faults) -> None:
-    found = faults_of({"forces.push.punch": {"center": [4.0, 3.0], "size": [1.0, 1.0]}})
-    assert found == {"forces.push.punch.size": "needs 1 entry in 2D"}
+def test_the_examples_of_the_page_are_one_scene() -> None:
+    blocks = re.findall(r"^```toml\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    base = data({"duration": 2.0, "gravity": [0.0, -9.81], "supports": ..., "tools": ..., "probes": ..., "output": ...})
+    base["bodies"] = {"dough": TWIN | {"origin": [0.5, 0.0]}, **base["bodies"]}
+    problem = build_problem(
+        parse_scene("\n".join([*(f"{k} = {toml(v)}" for k, v in base.items()), *blocks]), base=Path())
+    )
+    contact = problem.contact
+    assert contact is not None
+    law = contact.law
+    assert (law.law, law.friction, contact.bodies, contact.self_bodies) == ("integrated", 0.3, True, (0,))
+    tools = {tool.name: (tool, law) for tool, law in zip(problem.tools, contact.tool_laws, strict=True)}
+    brick, roller = tools["brick"], tools["roller"]
+    assert (brick[0].shape, roller[0].shape) == (BOX, CYLINDER)
+    assert roller[1].friction == 0.8
+    assert brick[0].drive is not None
+    assert roller[0].motion.at(2.0)[3] == pytest.approx(20.0)
+    assert problem.loads[0].shares[:, 1].sum() == pytest.approx(-20.0)
+
+
+def test_the_page_names_every_key_and_word() -> None:
+    common = {"shape", "bodies", "motion", "drive", "contact", "interpolation"}
+    tables: tuple[type[SceneModel], ...] = (ContactSpec, DriveSpec, ToolMotion, MeshTool, PunchSpec)
+    for table in tables:
+        for name, field in table.model_fields.items():
+            if table is ContactSpec or name not in common:
+                assert re.search(rf"\b{field.alias or name}\b", PAGE), name
+    for word in ALL_CONTACT:
+        assert word in PAGE, word

@@ -1,151 +1,178 @@
-"""Laws as written become the laws of the materials: constants, defaults of Poisson ratios, absent parts."""
+"""Laws as written become those of the materials: constants, Poisson ratios, sliders, softening, friction."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from rheotwin.materials import (
     Elastic,
+    FrictionThreeElement,
     GeneralizedMaxwell,
     GeneralizedVoigt,
-    Law,
     Maxwell,
     Moduli,
+    Slider,
+    SliderThreeElement,
+    Softening,
+    SofteningThreeElement,
     ThreeElement,
     Voigt,
 )
 from rheotwin.scene import Scene
+from tests.conftest import Data, faults_of, scene_with
 
-ScenesFrom = Callable[[dict[str, Any]], Scene]
-Faults = Callable[[dict[str, Any]], dict[str, str]]
 SPRING = Moduli.from_young(300.0, 0.35)
+ZERO = Moduli(0.0, 0.0)
+THREE = {"model": "three-element", "young": 3.0, "poisson": 0.2, "voigt_viscosity": 2.0, "series_viscosity": 40.0}
+MAXWELL = {"model": "maxwell", "young": 3.0, "poisson": 0.2, "viscosity": 40.0}
+SOFTENING = {"viscosity": 4.0, "from_stress": 0.5, "to_stress": 2.0}
 
 
-@pytest.fixture
-def law_of(scene_with: ScenesFrom) -> Callable[..., Law]:
-    def law(**spec: Any) -> Law:
-        return scene_with({"laws.dough": spec}).law_for("block")
-
-    return law
+def scene_of(spec: Data, units: Data | None = None) -> Scene:
+    return scene_with({"laws.dough": spec, "units": units or {}})
 
 
-def close(found: Moduli, expected: Moduli) -> bool:
-    return (found.lame, found.shear) == pytest.approx((expected.lame, expected.shear), rel=1e-13)
+def law_of(*, written_in: Data | None = None, **spec: Any) -> Any:
+    return scene_of(spec, written_in).law_for("block")
 
 
-def test_elastic_from_each_pair_of_constants(law_of: Callable[..., Any]) -> None:
-    # E = 300, nu = 0.35: lame = E nu / ((1 + nu)(1 - 2 nu)),
-    # shear = E / (2 (1 + nu)), bulk = E / (3 (1 - 2 nu))
-    lame, shear, bulk = 105.0 / (1.35 * 0.3), 300.0 / 2.7, 300.0 / 0.9
-    for pair in (
-        {"young": 300.0, "poisson": 0.35},
-        {"lame": lame, "shear": shear},
-        {"bulk": bulk, "shear": shear},
-    ):
-        law = law_of(model="elastic", **pair)
-        assert isinstance(law, Elastic)
-        assert close(law.spring, Moduli(lame, shear))
+def require_close(found: Any, *expected: Moduli) -> None:
+    """Compare moduli, one or several."""
+    found = (found,) if isinstance(found, Moduli) else found
+    for one, other in zip(found, expected, strict=True):
+        assert (one.lame, one.shear) == pytest.approx((other.lame, other.shear), rel=1e-13)
 
 
-def test_viscosity_takes_the_springs_poisson_ratio(law_of: Callable[..., Any]) -> None:
-    law = law_of(model="voigt", young=300.0, poisson=0.35, viscosity=15.0)
+PAIRS: list[Data] = [
+    # E = 300, nu = 0.35: lame = E nu / ((1 + nu)(1 - 2 nu)), shear = E / (2 (1 + nu)), bulk = E / (3 (1 - 2 nu))
+    {"young": 300.0, "poisson": 0.35},
+    {"lame": 105.0 / (1.35 * 0.3), "shear": 300.0 / 2.7},
+    {"bulk": 300.0 / 0.9, "shear": 300.0 / 2.7},
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_each_pair_of_constants_and_a_viscosity_with_its_poisson_ratio(pair: Data) -> None:
+    law = law_of(model="elastic", **pair)
+    assert isinstance(law, Elastic)
+    require_close(law.spring, Moduli(105.0 / (1.35 * 0.3), 300.0 / 2.7))
+    law = law_of(model="voigt", **pair, viscosity=15.0)
     assert isinstance(law, Voigt)
-    assert close(law.dashpot, Moduli.from_young(15.0, 0.35))
-    by_lame = law_of(model="voigt", lame=SPRING.lame, shear=SPRING.shear, viscosity=15.0)
-    assert close(by_lame.dashpot, Moduli.from_young(15.0, 0.35))
-    by_bulk = law_of(model="voigt", bulk=SPRING.bulk, shear=SPRING.shear, viscosity=15.0)
-    assert close(by_bulk.dashpot, Moduli.from_young(15.0, 0.35))
-
-
-def test_viscosity_with_its_own_poisson_ratio_or_constants(law_of: Callable[..., Any]) -> None:
-    spring = {"model": "maxwell", "young": 300.0, "poisson": 0.35}
-    law = law_of(**spring, viscosity=500.0, viscous_poisson=0.25)
-    assert isinstance(law, Maxwell)
-    assert close(law.dashpot, Moduli.from_young(500.0, 0.25))
-    assert close(law_of(**spring, viscosity={"bulk": 900.0, "shear": 50.0}).dashpot, Moduli.from_bulk(900.0, 50.0))
-    assert close(law_of(**spring, viscosity={"lame": 9.0, "shear": 5.0}).dashpot, Moduli(9.0, 5.0))
-    assert close(law_of(**spring, viscosity={"young": 9.0}).dashpot, Moduli.from_young(9.0, 0.35))
-
-
-def test_three_element(scene_with: ScenesFrom) -> None:
-    law = scene_with({}).law_for("block")
-    assert isinstance(law, ThreeElement)
-    assert close(law.spring, Moduli.from_young(30.0, 0.35))
-    assert close(law.voigt_dashpot, Moduli.from_young(20.0, 0.35))
-    assert close(law.series_dashpot, Moduli.from_young(500.0, 0.35))
-
-
-def test_generalized_voigt_with_free_members(law_of: Callable[..., Any]) -> None:
-    units = [{"young": 30.0, "viscosity": 20.0}, {"viscosity": 500.0}, {"young": 10.0, "poisson": 0.2}]
-    law = law_of(model="generalized-voigt", poisson=0.35, units=units)
-    assert isinstance(law, GeneralizedVoigt)
-    zero = Moduli(0.0, 0.0)
-    expected_springs = [Moduli.from_young(30.0, 0.35), zero, Moduli.from_young(10.0, 0.2)]
-    expected_dashpots = [Moduli.from_young(20.0, 0.35), Moduli.from_young(500.0, 0.35), zero]
-    assert all(close(*pair) for pair in zip(law.springs, expected_springs, strict=True))
-    assert all(close(*pair) for pair in zip(law.dashpots, expected_dashpots, strict=True))
-
-
-def test_a_units_dashpot_follows_its_own_spring_first(law_of: Callable[..., Any]) -> None:
-    unit = {"young": 30.0, "poisson": 0.2, "viscosity": 20.0}
-    law = law_of(model="generalized-voigt", poisson=0.35, units=[unit])
-    assert close(law.dashpots[0], Moduli.from_young(20.0, 0.2))
-    law = law_of(model="generalized-voigt", poisson=0.35, viscous_poisson=0.1, units=[unit])
-    assert close(law.dashpots[0], Moduli.from_young(20.0, 0.1))
-
-
-def test_generalized_maxwell(law_of: Callable[..., Any]) -> None:
-    law = law_of(
-        model="generalized-maxwell",
-        poisson=0.35,
-        viscous_poisson=0.2,
-        units=[
-            {"young": 30.0, "viscosity": 20.0},
-            {"bulk": 5.0, "shear": 2.0, "viscosity": {"lame": 1.0, "shear": 1.0}},
-        ],
-        equilibrium={"bulk": 100.0, "shear": 10.0},
-        viscosity=3.0,
-    )
-    assert isinstance(law, GeneralizedMaxwell)
-    assert close(law.springs[1], Moduli.from_bulk(5.0, 2.0))
-    assert close(law.dashpots[0], Moduli.from_young(20.0, 0.2))
-    assert close(law.dashpots[1], Moduli(1.0, 1.0))
-    assert law.equilibrium is not None and close(law.equilibrium, Moduli.from_bulk(100.0, 10.0))
-    assert law.dashpot is not None and close(law.dashpot, Moduli.from_young(3.0, 0.2))
+    require_close(law.dashpot, Moduli.from_young(15.0, 0.35))
 
 
 @pytest.mark.parametrize(
-    ("spec", "words"),
+    ("viscosity", "expected"),
     [
-        ({"model": "elastic", "young": 0.0, "poisson": 0.3}, "stiffness greater than 0"),
-        ({"model": "voigt", "bulk": 3.0, "shear": 0.0, "viscosity": 2.0}, "give `viscous_poisson`"),
-        ({"model": "generalized-voigt", "units": [{"young": 1.0}]}, "`poisson` in the law or in units.0"),
-        ({"model": "generalized-voigt", "units": [{"viscosity": 1.0}]}, "`poisson` in the law or in units.0"),
-        ({"model": "generalized-voigt", "poisson": 0.3, "units": [{}]}, "neither stiffness nor viscosity"),
-        (
-            {"model": "generalized-maxwell", "poisson": 0.3, "units": [{"young": 1.0}]},
-            "a stiffness and a viscosity",
-        ),
-        (
-            {
-                "model": "generalized-maxwell",
-                "units": [{"bulk": 1.0, "shear": 1.0, "viscosity": 1.0}],
-                "equilibrium": 2.0,
-            },
-            "give `poisson`",
-        ),
+        ({"viscosity": 500.0, "viscous_poisson": 0.25}, Moduli.from_young(500.0, 0.25)),
+        ({"viscosity": {"bulk": 900.0, "shear": 50.0}}, Moduli.from_bulk(900.0, 50.0)),
+        ({"viscosity": {"lame": 9.0, "shear": 5.0}}, Moduli(9.0, 5.0)),
+        ({"viscosity": {"young": 9.0}}, Moduli.from_young(9.0, 0.35)),
     ],
 )
-def test_incomplete_laws(spec: dict[str, Any], words: str, faults_of: Faults) -> None:
+def test_viscosity_with_its_own_poisson_ratio_or_constants(viscosity: Data, expected: Moduli) -> None:
+    law = law_of(model="maxwell", young=300.0, poisson=0.35, **viscosity)
+    assert isinstance(law, Maxwell)
+    require_close(law.dashpot, expected)
+
+
+def test_three_element() -> None:
+    law = law_of(**THREE)
+    assert type(law) is ThreeElement
+    expected = [Moduli.from_young(value, 0.2) for value in (3.0, 2.0, 40.0)]
+    require_close((law.spring, law.voigt_dashpot, law.series_dashpot), *expected)
+
+
+def test_generalized_voigt_with_free_members() -> None:
+    units = [{"young": 30.0, "viscosity": 20.0}, {"viscosity": 500.0}, {"young": 10.0, "poisson": 0.2}]
+    law = law_of(model="generalized-voigt", poisson=0.35, units=units)
+    assert isinstance(law, GeneralizedVoigt)
+    require_close(law.springs, Moduli.from_young(30.0, 0.35), ZERO, Moduli.from_young(10.0, 0.2))
+    require_close(law.dashpots, Moduli.from_young(20.0, 0.35), Moduli.from_young(500.0, 0.35), ZERO)
+
+
+@pytest.mark.parametrize(("more", "expected"), [({}, 0.2), ({"viscous_poisson": 0.1}, 0.1)])
+def test_a_units_dashpot_follows_its_own_spring_first(more: Data, expected: float) -> None:
+    unit = {"young": 30.0, "poisson": 0.2, "viscosity": 20.0}
+    law = law_of(model="generalized-voigt", poisson=0.35, units=[unit], **more)
+    require_close(law.dashpots, Moduli.from_young(20.0, expected))
+
+
+def test_generalized_maxwell() -> None:
+    arm = {"bulk": 5.0, "shear": 2.0, "viscosity": {"lame": 1.0, "shear": 1.0}}
+    units = [{"young": 30.0, "viscosity": 20.0}, arm]
+    spec = {"poisson": 0.35, "viscous_poisson": 0.2, "equilibrium": {"bulk": 100.0, "shear": 10.0}, "viscosity": 3.0}
+    law = law_of(model="generalized-maxwell", units=units, **spec)
+    assert isinstance(law, GeneralizedMaxwell)
+    require_close(law.springs[1], Moduli.from_bulk(5.0, 2.0))
+    require_close(law.dashpots, Moduli.from_young(20.0, 0.2), Moduli(1.0, 1.0))
+    require_close((law.equilibrium, law.dashpot), Moduli.from_bulk(100.0, 10.0), Moduli.from_young(3.0, 0.2))
+
+
+@pytest.mark.parametrize(("spec", "voigt"), [(THREE, 2.0), (MAXWELL, 0.0)])
+def test_a_slider_on_either_law(spec: Data, voigt: float) -> None:
+    assert type(law_of(**MAXWELL)) is Maxwell
+    law = law_of(**spec, slider={"least": 0.3, "most": 0.7})
+    assert isinstance(law, SliderThreeElement)
+    assert law.slider == Slider(natural=0.5, least=0.3, most=0.7)
+    assert law.edge_constants == pytest.approx((3.0, voigt, 40.0))
+
+
+def test_softening_and_friction() -> None:
+    soft = law_of(**THREE, softening=SOFTENING)
+    assert isinstance(soft, SofteningThreeElement)
+    assert (soft.softening, soft.slider) == (Softening(4.0, 0.5, 2.0), None)
+    rough = law_of(**THREE, friction=0.25)
+    assert isinstance(rough, FrictionThreeElement)
+    assert rough.friction == 0.25
+
+
+def test_units_reach_their_numbers_and_a_scene_reads_back_what_it_writes() -> None:
+    """kPa and ms: stresses times 1000, viscosities times 1; a share of length has no unit."""
+    spec = {**THREE, "softening": SOFTENING, "slider": {"natural": 0.6}}
+    law = law_of(written_in={"pressure": "kPa", "time": "ms"}, **spec)
+    assert isinstance(law, SofteningThreeElement)
+    assert law.edge_constants == pytest.approx((3000.0, 2.0, 40.0))
+    soft = law.softening
+    assert (soft.viscosity, soft.from_stress, soft.to_stress) == pytest.approx((4.0, 500.0, 2000.0))
+    assert law.slider == Slider(0.6, 0.0, 1.0)
+    scene = scene_of(spec)
+    assert Scene.model_validate(scene.model_dump(mode="json")) == scene
+
+
+VOIGTS = {"model": "generalized-voigt"}
+MAXWELLS = {"model": "generalized-maxwell"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "place", "words"),
+    [
+        ({"model": "elastic", "young": 0.0, "poisson": 0.3}, "", "stiffness greater than 0"),
+        ({"model": "voigt", "bulk": 3.0, "shear": 0.0, "viscosity": 2.0}, "", "give `viscous_poisson`"),
+        ({**VOIGTS, "units": [{"young": 1.0}]}, "", "`poisson` in the law or in units.0"),
+        ({**VOIGTS, "units": [{"viscosity": 1.0}]}, "", "`poisson` in the law or in units.0"),
+        ({**VOIGTS, "poisson": 0.3, "units": [{}]}, "", "neither stiffness nor viscosity"),
+        ({**VOIGTS, "units": []}, "units", "at least 1 entry"),
+        ({**MAXWELLS, "poisson": 0.3, "units": [{"young": 1.0}]}, "", "a stiffness and a viscosity"),
+        ({**MAXWELLS, "units": [{"bulk": 1, "shear": 1, "viscosity": 1}], "equilibrium": 2.0}, "", "give `poisson`"),
+        ({**THREE, "slider": {"least": 0.7, "most": 0.3}}, "slider", "`least` 0.7 is above `most` 0.3"),
+        ({**THREE, "slider": {"natural": 0.2, "least": 0.3}}, "slider", "`natural` 0.2 is outside the bounds 0.3 to 1"),
+        ({**THREE, "slider": {"most": 1.2}}, "slider.most", "must be at most 1, got 1.2"),
+        ({**MAXWELL, "slider": {"natural": 0.0}}, "slider.natural", "must be greater than 0"),
+        ({**THREE, "slider": {"leest": 0.3}}, "slider.leest", "did you mean 'least'?"),
+        ({**THREE, "softening": {**SOFTENING, "to_stress": 0.5}}, "softening", "`to_stress` 0.5 must be greater than"),
+        ({**THREE, "softening": {**SOFTENING, "viscosity": 50.0}}, "", "`softening.viscosity` 50.0 is above the"),
+        ({**THREE, "softening": {**SOFTENING, "viscosity": 0.0}}, "softening.viscosity", "must be greater than 0"),
+        ({**THREE, "voigt_viscosity": 0.0, "softening": SOFTENING}, "", "`voigt_viscosity` must be greater than 0"),
+        ({**THREE, "young": 0.0, "voigt_viscosity": 0.0}, "", "`voigt_viscosity` must be greater than 0"),
+        ({**THREE, "friction": -1.0}, "friction", "must be at least 0, got -1.0"),
+        ({**THREE, "friction": 0.0, "softening": SOFTENING}, "", "`friction` and `softening` exclude each other"),
+        ({**THREE, "friction": 1.0, "slider": {}}, "", "`friction` and `slider` exclude each other"),
+        ({**THREE, "seed_printed": True, "slider": {}}, "", "`seed_printed` and `slider` exclude each other"),
+        ({**MAXWELL, "friction": 1.0}, "friction", "unknown key"),
+    ],
+)
+def test_what_cannot_be(spec: Data, place: str, words: str) -> None:
     found = faults_of({"laws.dough": spec})
-    assert list(found) == ["laws.dough"]
-    assert words in found["laws.dough"]
-
-
-def test_no_units_of_a_generalized_law(faults_of: Faults) -> None:
-    assert (
-        "at least 1 entry" in faults_of({"laws.dough": {"model": "generalized-voigt", "units": []}})["laws.dough.units"]
-    )
+    assert list(found) == [f"laws.dough.{place}" if place else "laws.dough"]
+    assert words in next(iter(found.values()))

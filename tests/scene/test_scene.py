@@ -1,125 +1,171 @@
-"""The scene as a value: cases, dumps, defaults that depend on other entries."""
-
-from __future__ import annotations
+"""The scene as a value: files, cases, dumps, defaults that depend on other entries; and the scenes we ship."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from rheotwin.errors import RheotwinError
+from rheotwin.build import build_problem
+from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.fields import DEFAULT_FIELDS
-from rheotwin.materials import ThreeElement, Voigt
-from rheotwin.scene import Scene, load_scene, parse_scene, scene_from_data
+from rheotwin.materials import Maxwell, Moduli, ThreeElement, Voigt
+from rheotwin.scene import BarTool, BoxBody, Scene, load_scene
+from tests.conftest import Data, data, scene_with, write_scene
+from tests.scene.conftest import ROD, WHOLE, whole
 
-ScenesFrom = Callable[[dict[str, Any]], Scene]
+SCENES = Path(__file__).parents[2] / "scenes"
 
 
-def test_a_dump_is_the_same_scene(scene_text: str) -> None:
-    scene = parse_scene(scene_text, base=Path("folder"))
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"case": "elastic"}, ROD | {"section": 0.25}, {"tools.bar.normal": [1.0, 3.0]}],
+    ids=["whole", "case", "line", "odd normal"],
+)
+def test_a_dump_is_the_same_scene(changes: Data) -> None:
+    scene = whole(changes)
     dump = json.loads(json.dumps(scene.model_dump(mode="json")))
     again = Scene.model_validate(dump)
-    assert again == scene
+    assert again == scene != whole({**changes, "duration": 0.40000001})
     assert again.model_dump(mode="json") == dump
     assert dump["schema"] == 1
-
-
-def test_a_dump_of_a_case_keeps_the_case(scene_with: ScenesFrom) -> None:
-    chosen = scene_with({}).with_case("elastic")
-    again = Scene.model_validate(chosen.model_dump(mode="json"))
-    assert again == chosen
-    assert (again.case, again.bodies["block"].law) == ("elastic", "gel")
-
-
-def test_a_dump_leaves_out_what_other_dimensions_have(scene_with: ScenesFrom) -> None:
-    assert {"plane", "thickness"} <= set(scene_with({}).model_dump())
-    assert "section" not in scene_with({}).model_dump()
-    rod = {"shape": "box", "size": [1.0], "cells": [1], "law": "gel", "mass": 1.0}
-    bar = {"shape": "bar", "center": [1.0], "normal": [-1.0]}
-    bare: dict[str, Any] = {"supports": {}, "forces": {}, "probes": {}, "bodies.block": rod, "tools": {"bar": bar}}
-    line = scene_with({**bare, "dimension": 1, "section": 0.25})
-    assert {"plane", "thickness"}.isdisjoint(line.model_dump())
-    assert Scene.model_validate(line.model_dump(mode="json")) == line
-    assert line.tools["bar"].width is None, "in 1D a bar has no width"
-
-
-def test_scenes_differ_when_a_number_differs(scene_with: ScenesFrom) -> None:
-    assert scene_with({}) != scene_with({"duration": 3.0000001})
-
-
-def test_a_scene_cannot_be_changed(scene_with: ScenesFrom) -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        scene_with({}).duration = 1.0
+        scene.duration = 1.0
 
 
-def test_cases(scene_with: ScenesFrom) -> None:
-    scene = scene_with({})
+def test_a_dump_leaves_out_what_other_dimensions_have() -> None:
+    assert {"plane", "thickness"} <= set(whole().model_dump())
+    assert "section" not in whole().model_dump()
+    line = whole(ROD | {"section": 0.25, "tools": {"bar": {"shape": "bar", "center": [1.0], "normal": [-1.0]}}})
+    assert {"plane", "thickness"}.isdisjoint(line.model_dump())
+    assert line.tools["bar"].width is None, "in 1D a bar has no width"
+    assert (line.cross_section, whole({"thickness": 0.5}).cross_section) == (0.25, 0.5)
+
+
+def test_cases() -> None:
+    scene = whole()
     assert scene.case_names == ("elastic", "rheological")
     assert isinstance(scene.law_for("block"), ThreeElement)
     assert isinstance(scene.law_for("block", "elastic"), Voigt)
     assert isinstance(scene.with_case("elastic").law_for("block"), Voigt)
-    assert scene.bodies["block"].law == "dough"
-
-
-def test_the_first_case_is_the_default(scene_with: ScenesFrom) -> None:
-    scene = scene_with({})
+    assert (scene.bodies["block"].law, whole({"case": "elastic"}).bodies["block"].law) == ("dough", "gel")
+    # the first is the default
     assert scene.with_case().case == "elastic"
     assert scene.with_case("rheological").with_case().case == "rheological"
-    plain = scene_with({"cases": {}})
-    assert plain.with_case() == plain
-
-
-def test_a_case_named_in_the_file_is_chosen(scene_with: ScenesFrom) -> None:
-    assert scene_with({"case": "elastic"}).bodies["block"].law == "gel"
-
-
-def test_an_unknown_case(scene_with: ScenesFrom) -> None:
+    assert scene_with().with_case() == scene_with()
     with pytest.raises(RheotwinError, match=r"no case 'elastik' \(did you mean 'elastic'\?\); cases: elastic, rheo"):
-        scene_with({}).with_case("elastik")
+        scene.with_case("elastik")
 
 
-def test_defaults_that_depend_on_other_entries(scene_with: ScenesFrom) -> None:
-    scene = scene_with({"output": ...})
+def test_defaults_that_depend_on_other_entries() -> None:
+    scene = whole({"output": ..., "gravity": ...})
     assert scene.gravity == (0.0, 0.0)
     assert scene.supports["floor"].fix == ("x", "y")
-    assert scene.output.interval == pytest.approx(3.0 / 50)
+    assert scene.output.interval == pytest.approx(0.4 / 50)
     assert scene.output.fields == DEFAULT_FIELDS
     assert scene.plane == "strain"
     assert (scene.thickness, scene.section, scene.cross_section) == (1.0, 1.0, 1.0)
 
 
-def test_cross_section_of_each_dimension(scene_with: ScenesFrom) -> None:
-    assert scene_with({"thickness": 0.5}).cross_section == 0.5
-    line = {"shape": "box", "size": [1.0], "cells": [2], "law": "gel", "mass": 1.0}
-    bare: dict[str, Any] = {"supports": {}, "tools": {}, "forces": {}, "probes": {}}
-    assert scene_with({**bare, "dimension": 1, "section": 0.25, "bodies.block": line}).cross_section == 0.25
+def test_normals_have_length_one() -> None:
+    assert whole({"tools.bar.normal": [3.0, -4.0]}).tools["bar"].normal == (0.6, -0.8)  # type: ignore[union-attr]
 
 
-def test_normals_have_length_one_and_stay_exact(scene_with: ScenesFrom) -> None:
-    bar = scene_with({"tools.bar.normal": [3.0, -4.0]}).tools["bar"]
-    assert bar.normal == (0.6, -0.8)  # type: ignore[union-attr]
-    odd = scene_with({"tools.bar.normal": [1.0, 3.0]})
-    assert Scene.model_validate(odd.model_dump(mode="json")) == odd
-
-
-def test_model_validate_checks_across_tables(edited: Callable[..., dict[str, Any]]) -> None:
+def test_model_validate_checks_across_tables() -> None:
     with pytest.raises(ValidationError, match="no law is named"):
-        Scene.model_validate(edited({"bodies.block.law": "dogh"}))
+        Scene.model_validate(data(WHOLE, {"bodies.block.law": "dogh"}))
 
 
-def test_a_scene_knows_where_its_mesh_files_are(tmp_path: Path, scene_text: str) -> None:
-    file = tmp_path / "scene.toml"
-    file.write_text(scene_text)
-    scene = load_scene(file)
-    assert scene.source == file
-    assert scene.resolve("part.msh") == tmp_path / "part.msh"
-    assert scene.with_case("elastic").resolve("part.msh") == tmp_path / "part.msh"
-    assert str(tmp_path) not in json.dumps(scene.model_dump(mode="json"))
-
-
-def test_solver_options_are_kept_as_written(edited: Callable[..., dict[str, Any]]) -> None:
-    scene = scene_from_data(edited({"units.time": "ms", "solvers.truss": {"kernel": "edge", "n": [1, 2]}}))
+def test_solver_options_are_kept_as_written() -> None:
+    scene = whole({"units.time": "ms", "duration": 400.0, "solvers.truss": {"kernel": "edge", "n": [1, 2]}})
     assert scene.solvers == {"fem": {"step": 0.01}, "truss": {"kernel": "edge", "n": [1, 2]}}
+
+
+def test_a_scene_knows_where_its_mesh_files_are(own_folder: Path) -> None:
+    scene = load_scene(write_scene(data(WHOLE), "scene.toml").absolute())
+    assert scene.source == own_folder / "scene.toml"
+    assert scene.resolve("part.msh") == scene.with_case("elastic").resolve("part.msh") == own_folder / "part.msh"
+    assert str(own_folder) not in json.dumps(scene.model_dump(mode="json"))
+    block = {"bodies.block": {"shape": "file", "path": "part.msh", "law": "dough", "mass": 1.0}}
+    with pytest.raises(InputFaults) as caught:
+        whole(block, base=own_folder)
+    [fault] = caught.value.faults
+    assert fault.place == "bodies.block.path"
+    assert str(own_folder / "part.msh") in fault.message
+    Path("part.msh").write_text("")
+    assert whole(block, base=own_folder).bodies["block"].shape == "file"
+
+
+@pytest.mark.parametrize(
+    ("contents", "name", "sentence"),
+    [
+        (b"", "press.tom", "there is no such scene file (did you mean 'press.toml'?)"),
+        (b"", "nowhere/a.toml", "there is no such scene file"),
+        (b"", ".", "this is a folder; name the .toml file"),
+        (
+            b"schema = 1\ntitle = oops\n",
+            "press.toml",
+            "press.toml: not a TOML file: invalid value (at line 2, column 9)",
+        ),
+        (b"schema = 1\n\xff\xfe", "press.toml", "byte 11 is not UTF-8 text"),
+    ],
+)
+def test_files_that_are_no_scenes(own_folder: Path, contents: bytes, name: str, sentence: str) -> None:
+    Path("press.toml").write_bytes(contents)
+    with pytest.raises(RheotwinError) as caught:
+        load_scene(Path(name))
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_an_empty_file_lists_what_is_missing(own_folder: Path) -> None:
+    Path("scene.toml").write_text("")
+    with pytest.raises(InputFaults, match=r"^scene.toml: 5 faults") as caught:
+        load_scene(Path("scene.toml"))
+    assert {fault.place for fault in caught.value.faults} == {"schema", "dimension", "duration", "laws", "bodies"}
+
+
+@pytest.mark.parametrize("path", sorted(SCENES.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_shipped_scene_loads_and_reloads(path: Path) -> None:
+    scene = load_scene(path)
+    assert Scene.model_validate(scene.model_dump(mode="json")) == scene
+    assert scene.title
+    assert all(case.description for case in scene.cases.values())
+
+
+def test_bar_press_is_the_scene_of_the_papers() -> None:
+    scene, space = load_scene(SCENES / "bar-press-2d.toml"), load_scene(SCENES / "block-3d.toml")
+    block, bar = scene.bodies["block"], scene.tools["bar"]
+    assert isinstance(block, BoxBody) and isinstance(bar, BarTool)
+    assert (block.size, block.cells, block.pattern) == ((80.0, 30.0), (16, 6), "se-nw")
+    assert (block.mass, block.mass_sharing) == (30.0, "equal")
+    assert (scene.plane, scene.duration, scene.thickness) == ("strain", 30.0, 1.0)
+    assert (bar.center, bar.normal, bar.width) == ((40.0, 30.0), (0.0, -1.0), 20.0)
+    assert bar.motion is not None
+    assert bar.motion.displacement[1] == (0.0, -10.0)
+    of = {young: Moduli.from_young(young, 0.35) for young in (300.0, 15.0, 500.0, 30.0, 20.0)}
+    assert {name: scene.law_for("block", name) for name in scene.case_names} == {
+        "elastic": Voigt(of[300.0], of[15.0]),
+        "viscoplastic": Maxwell(of[300.0], of[500.0]),
+        "rheological": ThreeElement(of[30.0], of[20.0], of[500.0]),
+    }
+    assert (space.case_names, space.dimension) == (scene.case_names, 3)
+    assert space.bodies["block"].cell == "tet"  # type: ignore[union-attr]
+
+
+def test_chain_is_converted_from_centimetres_and_kilopascal() -> None:
+    scene = load_scene(SCENES / "chain-1d.toml")
+    strand, law = scene.bodies["strand"], scene.law_for("strand")
+    assert isinstance(strand, BoxBody) and isinstance(law, ThreeElement)
+    assert (*strand.size, strand.density, scene.cross_section) == pytest.approx((0.2, 1100.0, 1e-4))
+    assert (law.spring.young, law.series_dashpot.young) == pytest.approx((5e4, 2e5))
+    # what stays: length * force / section * time / c2, as its comment says, 1 cm
+    assert 0.2 * (0.5 / scene.cross_section) * 2.0 / law.series_dashpot.young == pytest.approx(0.01)
+
+
+def test_the_digital_push_has_a_major_row_between_two_minor_ones() -> None:
+    problem = build_problem(load_scene(SCENES / "digital-push-3d.toml"))
+    (load,) = problem.loads
+    rows = problem.points[load.nodes, 0]
+    pushed = {0.01: -30.0, 0.02: -60.0, 0.03: -30.0}
+    for x in (0.0, 0.01, 0.02, 0.03, 0.04, 0.05):
+        assert load.shares[abs(rows - x) < 1e-9, 2].sum() == pytest.approx(pushed.get(x, 0.0), abs=1e-10)
