@@ -52,7 +52,7 @@ def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
             )
         imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
         mesh, regions = imported.mesh, imported.regions
-        mesh = replace(mesh, doflocs=mesh.p * body.scale)
+        mesh = replace(mesh, doflocs=mesh.p * (body.scale or 1.0))
     else:
         mesh, regions = make_shape(with_finer_cells(mesher_shape(body), scene.refinement)), {}
     if mesh.p.shape[0] != scene.dimension:

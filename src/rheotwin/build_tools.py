@@ -51,7 +51,7 @@ def surface_triangles(name: str, scene: Scene) -> tuple[Array, Indices]:
     tool = _spec(name, scene)
     assert tool.path is not None
     vertices, triangles = read_surface(scene.resolve(tool.path))
-    turned = tool.scale * vertices @ rotation_matrix(tool.rotation, 3).T
+    turned = (tool.scale or 1.0) * vertices @ rotation_matrix(tool.rotation, 3).T
     corners = turned[triangles]
     volume = float(np.sum(corners[:, 0] * np.cross(corners[:, 1], corners[:, 2])))
     extent = float(np.linalg.norm(np.ptp(turned, axis=0)))
@@ -66,7 +66,7 @@ def surface_triangles(name: str, scene: Scene) -> tuple[Array, Indices]:
 def polygon_corners(name: str, scene: Scene) -> Array:
     """Return the corners (n, 2) [m] of a 2D mesh tool, counter-clockwise and relative to its centre."""
     tool = _spec(name, scene)
-    corners = tool.scale * np.array(tool.points, dtype=float) @ rotation_matrix(tool.rotation, 2).T
+    corners = (tool.scale or 1.0) * np.array(tool.points, dtype=float) @ rotation_matrix(tool.rotation, 2).T
     following = np.roll(corners, -1, axis=0)
     if repeated := _first_repeated(corners):
         raise RheotwinError(

@@ -12,7 +12,7 @@ import pytest
 from rheotwin.cli import schema as verb
 from rheotwin.fields import NODE_FIELDS
 from rheotwin.scene import scene_schema
-from rheotwin.scene.quantities import EXPONENTS
+from rheotwin.scene.units import EXPONENTS
 
 
 def objects(node: Any) -> Iterator[dict[str, Any]]:

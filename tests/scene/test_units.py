@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rheotwin.scene import Quantity, Scene, Units, scene_from_data
-from rheotwin.scene.quantities import EXPONENTS
+from rheotwin.scene.units import EXPONENTS
 
 ScenesFrom = Callable[[dict[str, Any]], Scene]
 

@@ -16,11 +16,13 @@ from rheotwin.scene.quantities import (
     Counts,
     PerAxis,
     Point,
+    Positive,
     PositiveDensity,
     PositiveLength,
     PositiveMass,
     Sizes,
 )
+from rheotwin.scene.units import LengthWord, Units, check_one_unit, file_scale
 
 if TYPE_CHECKING:
     from rheotwin.meshing import Refinement, ShapeSpec
@@ -135,6 +137,10 @@ class BodyBase(SceneModel):
 
     def completed(self, dimension: Dimension) -> BodyBase:
         """Return the body with the defaults that depend on the dimension filled in."""
+        return self
+
+    def in_metres(self, units: Units) -> BodyBase:
+        """Return the body with the coordinates of its mesh file, if any, scaled to metres."""
         return self
 
 
@@ -291,12 +297,23 @@ class FileBody(BodyBase):
     """Kind of shape."""
     path: Annotated[str, Field(min_length=1)]
     """Mesh file, relative to the folder of the scene file."""
-    scale: PositiveLength = 1.0
-    """Length of one unit of the mesh file's coordinates; default: 1 m."""
+    unit: LengthWord | None = None
+    """Unit of the mesh file's coordinates; default: the file's `length` in `[units]`."""
+    scale: Positive | None = None
+    """Instead of `unit`: factor on the mesh file's coordinates, which are in the file's unit of length; default: 1."""
     drop_unused: Flag = False
     """Leave out points that no cell uses instead of refusing the file."""
     hanging: Flag = False
     """Tie nodes that lie on an edge of a cell they are no corner of to that edge, which `fem` cannot do."""
+
+    @model_validator(mode="after")
+    def _one_unit(self) -> FileBody:
+        check_one_unit(self.unit, self.scale)
+        return self
+
+    def in_metres(self, units: Units) -> FileBody:
+        """Return the body with `scale` alone, the factor from the file's coordinates to metres."""
+        return self.model_copy(update={"unit": None, "scale": file_scale(self.unit, self.scale, units)})
 
     @property
     def has_hanging_nodes(self) -> bool:

@@ -19,10 +19,12 @@ from rheotwin.scene.laws import CaseSpec
 from rheotwin.scene.output import OutputSpec
 from rheotwin.scene.quantities import PositiveTime, axis_faults
 from rheotwin.scene.tools import ToolBase, ToolSpec
+from rheotwin.scene.units import Units, reading
 
 _DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
 _DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
 _OUTPUT, _CONTACT = TypeAdapter(OutputSpec), TypeAdapter(ContactSpec)
+_UNITS: TypeAdapter[Units] = TypeAdapter(Units)
 _ENTRIES: dict[str, TypeAdapter[Any]] = {
     "bodies": TypeAdapter(BodySpec),
     "supports": TypeAdapter(SupportSpec),
@@ -80,8 +82,18 @@ def _references(data: Mapping[str, Any], section: str, key: str) -> dict[str, st
     return {name: value for name, value in found.items() if isinstance(value, str) and match(NAME_PATTERN, value)}
 
 
+def units_of(data: Any) -> Units:
+    """Return the units that raw data of a scene are written in; SI where they cannot be read."""
+    return (_readable(_UNITS, data.get("units", {})) if isinstance(data, Mapping) else None) or Units()
+
+
 def draft_of(data: Mapping[str, Any]) -> Draft:
     """Read as much as possible of the raw data of a scene."""
+    with reading(units_of(data)):
+        return _draft_of(data)
+
+
+def _draft_of(data: Mapping[str, Any]) -> Draft:
     entries = {
         section: {
             name: model

@@ -19,10 +19,10 @@ from rheotwin.scene.quantities import (
     Point,
     Positive,
     PositiveMass,
-    Quantity,
     Times,
     Velocity,
 )
+from rheotwin.scene.units import Quantity
 
 
 def check_lengths(values: tuple[object, ...] | None, info: ValidationInfo) -> None:

@@ -24,12 +24,13 @@ from rheotwin.errors import Fault, RheotwinError, nearest_name
 from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
-from rheotwin.scene.checks import cross_faults, draft_of
+from rheotwin.scene.checks import cross_faults, draft_of, units_of
 from rheotwin.scene.contact import ContactSpec
 from rheotwin.scene.laws import CaseSpec, LawSpec
 from rheotwin.scene.output import OutputSpec
-from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime, Units, to_si
+from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime
 from rheotwin.scene.tools import ToolSpec
+from rheotwin.scene.units import Units, reading
 
 if TYPE_CHECKING:
     from rheotwin.materials import Law
@@ -134,15 +135,15 @@ class Scene(SceneModel):
     @model_validator(mode="wrap")
     @classmethod
     def _complete(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Check across tables, convert to SI, fill in what depends on dimension, duration or case."""
-        scene = handler(data)
+        """Read numbers as SI, check across tables, fill in what depends on dimension, duration or case."""
         if isinstance(data, cls):
-            return scene
+            return handler(data)
+        with reading(units_of(data)):
+            scene = handler(data)
         if isinstance(data, Mapping):
             faults = [_line_error(fault) for fault in scene._case_faults(draft_faults(data))]
             if faults:
                 raise ValidationError.from_exception_data(cls.__name__, faults)
-        scene = to_si(scene, scene.units).model_copy(update={"units": Units()})
         scene = scene._filled_in()
         return scene if scene.case is None else scene.with_case(scene.case)
 
@@ -158,7 +159,9 @@ class Scene(SceneModel):
         dimension = self.dimension
         update: dict[str, Any] = {
             "gravity": self.gravity or (0.0,) * dimension,
-            "bodies": {name: body.completed(dimension) for name, body in self.bodies.items()},
+            "units": Units(),
+            "bodies": {name: body.in_metres(self.units).completed(dimension) for name, body in self.bodies.items()},
+            "tools": {name: tool.in_metres(self.units) for name, tool in self.tools.items()},
             "supports": {name: support.completed(dimension) for name, support in self.supports.items()},
             "output": self.output.completed(self.duration),
             "contact": None if self.contact is None else self.contact.completed(dimension),
