@@ -19,6 +19,7 @@ from rheotwin.errors import EXIT_OK, RheotwinError, nearest_name
 from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
+from rheotwin.plausibility import doubts, facts
 from rheotwin.problem import Problem
 from rheotwin.record import (
     BodyInfo,
@@ -158,6 +159,8 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
     problem, solver, options = check_request(request)
     simulation = solver.start(problem, options)
     warn_of_fast_tools(problem, simulation.step_size)
+    for doubt in doubts(problem, facts(problem)):
+        warnings.warn(doubt, stacklevel=2)
     setup = perf_counter() - begin
     if announce is not None:
         announce(problem, simulation)

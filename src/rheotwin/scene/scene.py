@@ -159,7 +159,7 @@ class Scene(SceneModel):
         dimension = self.dimension
         update: dict[str, Any] = {
             "gravity": self.gravity or (0.0,) * dimension,
-            "units": Units(),
+            "units": Units(virtual=self.units.virtual),
             "bodies": {name: body.in_metres(self.units).completed(dimension) for name, body in self.bodies.items()},
             "tools": {name: tool.in_metres(self.units) for name, tool in self.tools.items()},
             "supports": {name: support.completed(dimension) for name, support in self.supports.items()},
