@@ -19,6 +19,7 @@ from rheotwin.errors import EXIT_OK, RheotwinError, nearest_name
 from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
+from rheotwin.phases import start_simulation
 from rheotwin.plausibility import doubts, facts
 from rheotwin.problem import Problem
 from rheotwin.record import (
@@ -157,7 +158,7 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
     """
     begin = perf_counter()
     problem, solver, options = check_request(request)
-    simulation = solver.start(problem, options)
+    simulation = start_simulation(solver, problem, options)
     warn_of_fast_tools(problem, simulation.step_size)
     for doubt in doubts(problem, facts(problem)):
         warnings.warn(doubt, stacklevel=2)
@@ -191,7 +192,7 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     if _mesh_info(problem).hash != manifest.mesh.hash:
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
     solver = find_solver(manifest.solver.name)
-    simulation = solver.start(problem, checked_options(solver, manifest.solver.options))
+    simulation = start_simulation(solver, problem, checked_options(solver, manifest.solver.options))
     try:
         simulation.restore(load_checkpoint(record.checkpoint_path))
     except KeyError as error:

@@ -17,6 +17,7 @@ from rheotwin.errors import InputFaults
 from rheotwin.fem import FemSolver
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.truss import TrussSimulation
+from rheotwin.phases import start_simulation
 from rheotwin.problem import Problem
 from rheotwin.registry import find_solver
 from rheotwin.scene import scene_from_data
@@ -130,7 +131,7 @@ def problem_of(data: Data) -> Problem:
 def start(what: Data | Problem, solver: str = "fem", **options: Any) -> Simulation:
     """Start a solver on a scene or a problem."""
     problem, chosen = what if isinstance(what, Problem) else problem_of(what), find_solver(solver)
-    return chosen.start(problem, checked_options(chosen, options))
+    return start_simulation(chosen, problem, checked_options(chosen, options))
 
 
 def begin(data: Data, **options: Any) -> TrussSimulation:

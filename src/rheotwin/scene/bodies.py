@@ -21,6 +21,8 @@ from rheotwin.scene.quantities import (
     PositiveLength,
     PositiveMass,
     Sizes,
+    SpinPart,
+    Velocity,
 )
 from rheotwin.scene.units import LengthWord, Units, check_one_unit, file_scale
 
@@ -81,6 +83,10 @@ class BodyBase(SceneModel):
     """Total mass; exactly one of mass and density."""
     density: PositiveDensity | None = None
     """Density; exactly one of mass and density."""
+    velocity: Velocity = ()
+    """Velocity at the start; default: at rest."""
+    spin: SpinPart | None = None
+    """Rate of turning about the middle of its nodes at the start: a number in 2D, [x, y, z] in 3D; default: none."""
     mass_sharing: Literal["volume", "equal"] = "volume"
     """How the lumped mass reaches the nodes: by the volume around them, or the same for each."""
 
@@ -123,6 +129,10 @@ class BodyBase(SceneModel):
         for name, part in self.parts.items():
             for key, message in part.where.dimension_faults(dimension):
                 yield f"parts.{name}.where.{key}", message
+        if self.spin is not None and isinstance(self.spin, tuple) != (dimension == 3):
+            yield "spin", "in 2D write a number, in 3D [x, y, z]; a 1D body cannot turn"
+        elif self.spin is not None and dimension == 1:
+            yield "spin", "a 1D body cannot turn; leave it out"
         shape = getattr(self, "shape", "body")
         if dimension not in self.dimensions:
             possible = " or ".join(f"{d}D" for d in self.dimensions)

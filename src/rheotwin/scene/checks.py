@@ -19,7 +19,7 @@ from rheotwin.scene.laws import CaseSpec
 from rheotwin.scene.output import OutputSpec
 from rheotwin.scene.quantities import PositiveTime, axis_faults
 from rheotwin.scene.tools import ToolBase, ToolSpec
-from rheotwin.scene.units import Units, reading
+from rheotwin.scene.units import Reading, Units, reading
 
 _DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
 _DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
@@ -82,14 +82,18 @@ def _references(data: Mapping[str, Any], section: str, key: str) -> dict[str, st
     return {name: value for name, value in found.items() if isinstance(value, str) and match(NAME_PATTERN, value)}
 
 
-def units_of(data: Any) -> Units:
-    """Return the units that raw data of a scene are written in; SI where they cannot be read."""
-    return (_readable(_UNITS, data.get("units", {})) if isinstance(data, Mapping) else None) or Units()
+def reading_of(data: Any) -> Reading:
+    """Return what raw data of a scene say of their units (SI where they cannot be read) and duration."""
+    if not isinstance(data, Mapping):
+        return Reading(Units())
+    units = _readable(_UNITS, data.get("units", {})) or Units()
+    with reading(Reading(units)):
+        return Reading(units, _readable(_DURATION, data.get("duration")))
 
 
 def draft_of(data: Mapping[str, Any]) -> Draft:
     """Read as much as possible of the raw data of a scene."""
-    with reading(units_of(data)):
+    with reading(reading_of(data)):
         return _draft_of(data)
 
 

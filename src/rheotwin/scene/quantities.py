@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import hypot
 from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Count, Number, SceneModel
@@ -19,6 +19,11 @@ from rheotwin.scene.units import Quantity
 @dataclass(frozen=True)
 class PerAxis:
     """Annotation of a list that has one entry for each dimension of the scene."""
+
+
+def number_or_list(value: Any) -> str:
+    """Tell a number and a list of numbers apart."""
+    return "list" if isinstance(value, list | tuple) else "number"
 
 
 Positive = Annotated[Number, Field(gt=0)]
@@ -43,6 +48,11 @@ Counts = Annotated[tuple[Count, ...], PerAxis()]
 ForceVector = Annotated[tuple[Annotated[Number, Quantity("N")], ...], PerAxis()]
 Velocity = Annotated[tuple[Annotated[Number, Quantity("m/s")], ...], PerAxis()]
 AngularSpeed = Annotated[Number, Quantity("rad/s")]
+SpinPart = Annotated[
+    Annotated[AngularSpeed, Tag("number")] | Annotated[tuple[AngularSpeed, AngularSpeed, AngularSpeed], Tag("list")],
+    Discriminator(number_or_list),
+]
+"""A rate of turning as written in a scene file: a number in 2D, one for each axis in 3D."""
 Acceleration = Annotated[tuple[Annotated[Number, Quantity("m/s2")], ...], PerAxis()]
 
 

@@ -24,11 +24,12 @@ from rheotwin.errors import Fault, RheotwinError, nearest_name
 from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
-from rheotwin.scene.checks import cross_faults, draft_of, units_of
+from rheotwin.scene.checks import cross_faults, draft_of, reading_of
 from rheotwin.scene.contact import ContactSpec
 from rheotwin.scene.laws import CaseSpec, LawSpec
+from rheotwin.scene.motion import GravityPart, gravity_rows
 from rheotwin.scene.output import OutputSpec
-from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime
+from rheotwin.scene.quantities import PositiveArea, PositiveLength, PositiveTime
 from rheotwin.scene.tools import ToolSpec
 from rheotwin.scene.units import Units, reading
 
@@ -50,7 +51,7 @@ def _check_ring(name: str, value: Any) -> None:
     """Refuse what an axisymmetric scene cannot have."""
     if name == "thickness":
         raise PydanticCustomError("plane", "an axisymmetric scene has no thickness: its rings are closed, leave it out")
-    if name == "gravity" and value and value[0] != 0.0:
+    if name == "gravity" and any(pull and pull[0] != 0.0 for pull in gravity_rows(value)):
         raise PydanticCustomError("plane", "gravity of an axisymmetric scene acts along its axis: give 0 for x")
 
 
@@ -69,8 +70,8 @@ class Scene(SceneModel):
     """2D only, not axisymmetric: thickness out of the plane; default: 1 m."""
     section: PositiveArea = 1.0
     """1D only: area of the cross section; default: 1 m2."""
-    gravity: Acceleration = ()
-    """Acceleration of gravity, one component for each dimension; default: none."""
+    gravity: GravityPart = ()
+    """Acceleration of gravity, one component for each dimension, or a table of it over time; default: none."""
     duration: PositiveTime
     """How long is simulated."""
     refinement: Count = 1
@@ -112,10 +113,11 @@ class Scene(SceneModel):
         name = str(info.field_name)
         if dimension is None:
             return value
-        if name == "gravity" and value and len(value) != dimension:
-            raise PydanticCustomError(
-                "axes", f"needs {dimension} component(s) in a {dimension}D scene, has {len(value)}"
-            )
+        for pull in gravity_rows(value) if name == "gravity" else ():
+            if pull and len(pull) != dimension:
+                raise PydanticCustomError(
+                    "axes", f"needs {dimension} component(s) in a {dimension}D scene, has {len(pull)}"
+                )
         if name in _ONLY_IN and dimension != _ONLY_IN[name]:
             raise PydanticCustomError(
                 "dimension", f"is for {_ONLY_IN[name]}D scenes; this one is {dimension}D, leave it out"
@@ -138,7 +140,7 @@ class Scene(SceneModel):
         """Read numbers as SI, check across tables, fill in what depends on dimension, duration or case."""
         if isinstance(data, cls):
             return handler(data)
-        with reading(units_of(data)):
+        with reading(reading_of(data)):
             scene = handler(data)
         if isinstance(data, Mapping):
             faults = [_line_error(fault) for fault in scene._case_faults(draft_faults(data))]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from rheotwin.scene.base import AXES, Axis, Dimension, Name, SceneModel
 from rheotwin.scene.contact import ToolContactSpec
 from rheotwin.scene.motion import DriveSpec, Rotation, RotationPart, ToolMotion
-from rheotwin.scene.quantities import Angle, Direction, Direction3D, Point, Positive, PositiveLength, Sizes
+from rheotwin.scene.quantities import (
+    Angle,
+    Direction,
+    Direction3D,
+    Point,
+    Positive,
+    PositiveLength,
+    Sizes,
+    number_or_list,
+)
 from rheotwin.scene.units import LengthWord, Units, check_one_unit, file_scale
 
 
@@ -53,10 +62,6 @@ class ToolBase(SceneModel):
                 yield "motion", f"moves {name}, which forces move (`drive.free`); let only one of them do it"
 
 
-def _number_or_list(value: Any) -> str:
-    return "list" if isinstance(value, list | tuple) else "number"
-
-
 class BarTool(ToolBase):
     """A flat face of limited width that presses along its normal."""
 
@@ -69,7 +74,7 @@ class BarTool(ToolBase):
     width: (
         Annotated[
             Annotated[PositiveLength, Tag("number")] | Annotated[tuple[PositiveLength, PositiveLength], Tag("list")],
-            Discriminator(_number_or_list),
+            Discriminator(number_or_list),
         ]
         | None
     ) = None

@@ -99,6 +99,7 @@ EXPONENTS: dict[str, dict[str, int]] = {
     "N s/m": {"force": 1, "time": 1, "length": -1},
     "N/(m s)": {"force": 1, "length": -1, "time": -1},
     "kg m2": {"mass": 1, "length": 2},
+    "1/s": {"time": -1},
     "1": {},
 }
 """SI unit of a quantity -> exponents of the kinds of unit it is made of."""
@@ -131,14 +132,25 @@ def parsed_unit(text: str) -> tuple[float, Dimensions]:
 
 
 _WITH_UNIT = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z].*?)\s*")
-_SI = Units()
-_READING: ContextVar[Units] = ContextVar("reading", default=_SI)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is known of a file while its tables are validated: its units, and the duration [s] if that can be read."""
+
+    units: Units
+    duration: float | None = None
+
+
+_NOTHING = Reading(Units())
+_READING: ContextVar[Reading] = ContextVar("reading", default=_NOTHING)
+being_read = _READING.get
 
 
 @contextmanager
-def reading(units: Units) -> Iterator[None]:
-    """Take the bare numbers that are validated meanwhile as given in `units`."""
-    token = _READING.set(units)
+def reading(file: Reading) -> Iterator[None]:
+    """Take the bare numbers that are validated meanwhile as those of a file."""
+    token = _READING.set(file)
     try:
         yield
     finally:
@@ -212,7 +224,7 @@ class Quantity:
         if isinstance(value, str):
             return handler(self._from_text(value))
         number = handler(value)
-        units = _READING.get()
+        units = being_read().units
         factor = self.factor(units)
         if factor == 1.0 or number == 0.0:
             return number
