@@ -60,7 +60,11 @@ def scene_of(law: Data, shape: Data, *, dimension: int, duration: float = 1.0, *
 
     `equal_mass` [kg] is the body's mass, the same for every node.
     """
-    body = shape | {key: more.pop(key) for key in ("cell", "pattern", "origin", "mass", "density") if key in more}
+    body = shape | {
+        key: more.pop(key)
+        for key in ("cell", "pattern", "origin", "mass", "density", "velocity", "spin")
+        if key in more
+    }
     if "equal_mass" in more:
         body |= {"mass": more.pop("equal_mass"), "mass_sharing": "equal"}
     if not {"mass", "density"} & set(body):

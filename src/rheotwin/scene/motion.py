@@ -46,7 +46,7 @@ def _list_or_table(value: Any) -> str:
     return "table" if isinstance(value, dict | SceneModel) else "list"
 
 
-NO_COURSE: dict[str, Any] = {"expression": (), "sine": None, "ramp": None}
+NO_COURSE: dict[str, Any] = {"expression": None, "sine": None, "ramp": None}
 
 
 def _one_course(motion: Motion | ToolMotion, has_table: bool) -> list[str]:
@@ -67,7 +67,7 @@ class Motion(SceneModel):
     """Times of the table, increasing."""
     displacement: Annotated[tuple[Point, ...], Field(min_length=1)] = ()
     """Displacement from the rest position at each time, one component for each dimension."""
-    expression: Expressions = ()
+    expression: Expressions | None = None
     """Instead of a table: arithmetic of t for each dimension, such as "-0.01*sin(2*pi*t)", in the file's units."""
     sine: Sine | None = None
     """Instead of a table: a sine."""
@@ -93,7 +93,7 @@ class Motion(SceneModel):
                     "motion", "needs `times` and `displacement`, or one of expression, sine, ramp"
                 )
             return self
-        times, rows = table_of(self.expression, self.sine, self.ramp, "m")
+        times, rows = table_of(self.expression or (), self.sine, self.ramp, "m")
         return self.model_copy(update={**NO_COURSE, "times": times, "displacement": rows})
 
 
@@ -104,7 +104,7 @@ class GravityTable(SceneModel):
     """Times of the table, increasing."""
     acceleration: Annotated[tuple[Acceleration, ...], Field(min_length=1)] = ()
     """Acceleration at each time, straight in between."""
-    expression: Expressions = ()
+    expression: Expressions | None = None
     """Instead of a table: arithmetic of t for each dimension, such as "-9.81*min(t, 1)", in the file's units."""
 
     @field_validator("acceleration")
@@ -115,12 +115,12 @@ class GravityTable(SceneModel):
 
     @model_validator(mode="after")
     def _as_table(self) -> GravityTable:
-        if bool(self.expression) == bool(self.times and self.acceleration):
+        if (self.expression is not None) == bool(self.times and self.acceleration):
             raise PydanticCustomError("gravity", "needs either `times` and `acceleration`, or `expression`")
-        if not self.expression:
+        if self.expression is None:
             return self
         times, rows = table_of(self.expression, None, None, "m/s2")
-        return self.model_copy(update={"expression": (), "times": times, "acceleration": rows})
+        return self.model_copy(update={"expression": None, "times": times, "acceleration": rows})
 
 
 GravityPart = Annotated[
@@ -147,7 +147,7 @@ class ToolMotion(SceneModel):
     """Rotation at each time; default: none. In 3D about the tool's axis (a bar or plane: its normal)."""
     angular_velocity: Annotated[tuple[AngularSpeed, ...], Field(min_length=1)] | None = None
     """Instead of angles: angular velocity from each time to the next, the last one until the end of the run."""
-    expression: Expressions = ()
+    expression: Expressions | None = None
     """Instead of a table: arithmetic of t for each dimension: where its centre goes, in the file's units."""
     sine: Sine | None = None
     """Instead of a table: a sine of its centre."""
@@ -166,7 +166,7 @@ class ToolMotion(SceneModel):
     def _one_of_each(self) -> ToolMotion:
         tables = (self.displacement, self.velocity, self.angle, self.angular_velocity)
         if _one_course(self, bool(self.times) or any(tables)):
-            times, rows = table_of(self.expression, self.sine, self.ramp, "m")
+            times, rows = table_of(self.expression or (), self.sine, self.ramp, "m")
             return self.model_copy(update={**NO_COURSE, "times": times, "displacement": rows})
         if not self.times:
             raise PydanticCustomError("motion", "needs `times` of its table, or one of expression, sine, ramp")
