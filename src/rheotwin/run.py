@@ -151,6 +151,17 @@ def _warn_of_edge_numbers(scene: Scene, solver: Solver) -> None:
             )
 
 
+def _warn_of_other_step(options: BaseModel, solver: Solver, taken: float) -> None:
+    """Warn where the step asked for is not taken, because it does not divide the times between outputs."""
+    asked = getattr(options, "step", None)
+    if isinstance(asked, float) and abs(taken - asked) > 0.01 * asked:
+        warnings.warn(
+            f"solvers.{solver.name}.step: steps of {taken:.6g} s are taken instead of {asked:.6g} s, so that they end on "
+            "every time of output; choose a step that divides these times",
+            stacklevel=3,
+        )
+
+
 def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
     """Run one scene with one solver into a record folder and return how it ended.
 
@@ -160,6 +171,7 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
     problem, solver, options = check_request(request)
     simulation = start_simulation(solver, problem, options)
     warn_of_fast_tools(problem, simulation.step_size)
+    _warn_of_other_step(options, solver, simulation.step_size)
     for doubt in doubts(problem, facts(problem)):
         warnings.warn(doubt, stacklevel=2)
     setup = perf_counter() - begin

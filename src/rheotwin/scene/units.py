@@ -198,7 +198,7 @@ class Quantity:
             },
         )
 
-    def _from_text(self, text: str) -> float:
+    def from_text(self, text: str) -> float:
         """Return the SI value of text such as "40 kg/m3"."""
         found = _WITH_UNIT.fullmatch(text)
         if found is None:
@@ -222,7 +222,7 @@ class Quantity:
     def _read(self, value: Any, handler: Callable[[Any], float]) -> float:
         """Return the SI value of a number or a text of the file."""
         if isinstance(value, str):
-            return handler(self._from_text(value))
+            return handler(self.from_text(value))
         number = handler(value)
         units = being_read().units
         factor = self.factor(units)
