@@ -156,7 +156,7 @@ def _warn_of_other_step(options: BaseModel, solver: Solver, taken: float) -> Non
     asked = getattr(options, "step", None)
     if isinstance(asked, float) and abs(taken - asked) > 0.01 * asked:
         warnings.warn(
-            f"solvers.{solver.name}.step: steps of {taken:.6g} s are taken instead of {asked:.6g} s, so that they end on "
+            f"solvers.{solver.name}.step: steps of {taken:.6g} s are taken, not of {asked:.6g} s, so that they end on "
             "every time of output; choose a step that divides these times",
             stacklevel=3,
         )
