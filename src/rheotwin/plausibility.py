@@ -84,6 +84,23 @@ def _times(law: Law) -> list[float]:
     return [*channel.times, *delayed]
 
 
+def behaviour(law: Law) -> str:
+    """Say whether bodies of a law bounce and what they keep (EN tables 1, 2).
+
+    A spring bounces and keeps nothing, a dashpot keeps all and does not bounce. In a row both hold if either part's
+    does; side by side a bounce of either part is left, a residue only if both keep theirs. So a law bounces when a sudden
+    strain meets a modulus, and keeps a deformation when no equilibrium stress is left: the strain s t/eta of a stress s
+    that acted for t.
+    """
+    channel = _channel(law, "young")
+    if channel is None:
+        return "bounces; what it keeps depends on how far or how hard it is pressed"
+    bounces = "bounces" if channel.instantaneous > 0.0 else "does not bounce"
+    if channel.equilibrium > 0.0 or channel.steady_viscosity <= 0.0:
+        return f"{bounces}, returns to its shape"
+    return f"{bounces}, keeps {100.0 / channel.steady_viscosity:.3g} % of strain for every Pa and second it is pressed"
+
+
 def body_facts(problem: Problem, body: ProblemBody) -> BodyFacts:
     """Return what the numbers of one body amount to."""
     laws = [part.law for part in body.laws]

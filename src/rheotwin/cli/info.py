@@ -73,7 +73,7 @@ def _scene(scene: Scene) -> dict[str, Any]:
     import warnings
 
     from rheotwin.build import build_problem
-    from rheotwin.plausibility import doubts, facts
+    from rheotwin.plausibility import behaviour, doubts, facts
 
     problem = build_problem(scene)
     known = facts(problem)
@@ -90,7 +90,7 @@ def _scene(scene: Scene) -> dict[str, Any]:
             for name, body in scene.bodies.items()
         },
         "amounts": {name: found.sentence() for name, found in known.items()},
-        "laws": {name: law.model for name, law in scene.laws.items()},
+        "laws": {name: f"{spec.model}, {behaviour(spec.law())}" for name, spec in scene.laws.items()},
         "tools": {name: tool.shape for name, tool in scene.tools.items()},
         "contact": {} if scene.contact is None else scene.contact.model_dump(exclude_none=True),
         "supports": list(scene.supports),
