@@ -87,10 +87,10 @@ def _times(law: Law) -> list[float]:
 def behaviour(law: Law) -> str:
     """Say whether bodies of a law bounce and what they keep (EN tables 1, 2).
 
-    A spring bounces and keeps nothing, a dashpot keeps all and does not bounce. In a row both hold if either part's
-    does; side by side a bounce of either part is left, a residue only if both keep theirs. So a law bounces when a sudden
-    strain meets a modulus, and keeps a deformation when no equilibrium stress is left: the strain s t/eta of a stress s
-    that acted for t.
+    A spring bounces and keeps nothing, a dashpot keeps all and does not bounce. In a row, either part's bounce and
+    either part's residue is left; side by side either's bounce, but a residue only if both keep one. So a law bounces
+    when a sudden strain meets a modulus, and keeps a deformation when it has no equilibrium stress: a stress s that
+    acted for t leaves the strain s t/eta.
     """
     channel = _channel(law, "young")
     if channel is None:

@@ -61,7 +61,7 @@ def bracket(folder: Path) -> None:
         ('"40 kg/m3"', '"40 kg/m2"', "bodies.cushion.density: '40 kg/m2' is of another kind"),
         ('"40 kg/m3"', '"40 lb/ft3"', "unknown unit 'lb'"),
         ('"40 kg/m3"', '"40 kg/m/s m"', "cannot be read"),
-        ("viscosity = 0.1", "viscosity = 0.1\nviscosty = 1.0", "foam.viscosty: unknown key (did you mean 'viscosity'?)"),
+        ("viscosity = 0.1", "viscosity = 0.1\nviscosty = 1.0", "viscosty: unknown key (did you mean 'viscosity'?)"),
         ("until = 0.15", "until = 0.05", "supports.hand: lets go before its motion ends"),
         ("motion = { times", 'motion = { expression = ["t.__class__"], times', "needs only one of a table"),
         ("times = [0.0, 0.1], displacement = [[0.0, 0.0, 0.0], [0.0, 0.0, -5.0]]", 'expression = ["0", "0", "eval(t)"]',

@@ -78,7 +78,7 @@ class BodyBase(SceneModel):
     finer: tuple[Finer, ...] = ()
     """Boxes in which cells are halved; particles hang on the coarser edges there, which `fem` cannot do."""
     parts: dict[Name, PartSpec] = Field(default_factory=dict)
-    """Parts of the body that are made of other laws, by name; `fem` and `truss` know them."""
+    """Parts of the body that are made of other laws, by name."""
     mass: PositiveMass | None = None
     """Total mass; exactly one of mass and density."""
     density: PositiveDensity | None = None
