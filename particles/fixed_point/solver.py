@@ -228,6 +228,8 @@ class FixedPointSolver:
         cells=ALL_CELLS,
         laws=frozenset({"voigt", "maxwell", "three-element"}),
         tools=frozenset(),
+        parts=True,
+        moving_start=False,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> FixedPointSimulation:

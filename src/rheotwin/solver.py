@@ -53,6 +53,8 @@ class Capabilities:
     """Whether rigid links may join nodes (`links` of a scene)."""
     parts: bool = False
     """Whether parts of a body may have laws of their own (`parts` of a body)."""
+    moving_start: bool = True
+    """Whether bodies may start with a velocity or spin."""
     contact: frozenset[str] = frozenset()
     """What it does of a scene's `[contact]`, of `ALL_CONTACT`; without a word it refuses such scenes."""
 
@@ -96,6 +98,8 @@ class Capabilities:
             for body in problem.bodies
             if any(is_incompressible(law) for _, law, _ in body.laws) and not self.incompressible
         ]
+        if problem.velocities is not None and not self.moving_start:
+            hanging.append(Fault("bodies", "start at rest with this solver; leave `velocity` and `spin` out"))
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))
         return hanging + [
