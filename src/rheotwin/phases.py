@@ -36,13 +36,18 @@ def start_simulation(solver: Solver, problem: Problem, options: BaseModel) -> Si
 
 
 class Phases:
-    """A `Simulation` made of those of its phases; everything but time-dependent supports is theirs."""
+    """A `Simulation` made of those of its phases; everything but time-dependent supports is theirs.
+
+    A simulation that chooses options from its problem returns them by `settled()`: all phases take those of the first.
+    """
 
     def __init__(self, solver: Solver, problem: Problem, options: BaseModel) -> None:
         self._solver, self._problem, self._options = solver, problem, options
         self._borders = borders(problem)
         self._found: dict[str, Array] = {}
         """Displacement (n, components) [m] at which supports that begin later found their nodes."""
+        settled = getattr(solver.start(self._at(0.0), options), "settled", dict)()
+        self._options = options = options.model_copy(update=settled)
         steps = [solver.start(self._at(time), options).step_size for time in (0.0, *self._borders)]
         if min(steps) != max(steps):
             if "step" not in type(options).model_fields:
