@@ -174,7 +174,7 @@ def named(pattern: str, names: Iterable[Any], values: Iterable[float]) -> dict[s
     return {pattern.format(name): float(value) for name, value in zip(names, values, strict=True)}
 
 
-def moved(simulation: TrussSimulation, time: float) -> float:
+def moved(simulation: Simulation, time: float) -> float:
     """Return how far the right end of a row has moved [m] at a time [s]."""
     run_to(simulation, time)
     return float(simulation.positions[-1, 0] - (len(simulation.positions) - 1.0))
