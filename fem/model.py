@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix
@@ -114,6 +115,15 @@ class Model:
             np.add.at(force, load.rows, load.factor.at(time)[0] * load.shares)
         return np.asarray(force).ravel()
 
+    def start_velocities(self) -> Array:
+        """Return the velocities (size,) [m/s] at time zero; a node behind the vertices has the mean of its parents'."""
+        found = np.zeros_like(self.points)
+        for own, body, first in zip(self.problem.bodies, self.bodies, self.first_rows, strict=True):
+            given = self.problem.start_velocities[own.nodes]
+            every = np.concatenate([given, *(given[group].mean(axis=1) for group in body.space.parents)])
+            found[first : first + len(every)] = every
+        return np.where(self.held, 0.0, found.ravel())
+
     def prescribed(self, time: float) -> Array:
         """Return the displacement (size,) [m] that supports prescribe at `time` [s], zero elsewhere."""
         return self.followed([item.motion.at(time) for item in self.problem.prescribed])
@@ -161,14 +171,17 @@ def _owners(problem: Problem, bodies: tuple[Body, ...]) -> Indices:
     return np.concatenate(found)
 
 
-def _spread(space: Space, shares: Array) -> Array:
-    """Turn shares of vertices (vertices, d) into shares of all rows: a constant traction on the loaded facets.
+def _spread(body: Body, load: NodalLoad, shares: Array, thickness: float) -> Array:
+    """Turn shares of vertices (vertices, d) into shares of all rows: traction or pressure on the loaded facets, weight.
 
     On linear elements, and where no whole facet is loaded, the shares of the vertices stay.
     """
-    out = np.zeros((space.rows, space.dimension))
+    space = body.space
+    out, mesh = np.zeros((space.rows, space.dimension)), space.mesh
+    if load.is_weight:
+        out[: space.nodes] = np.any(shares != 0.0, axis=0)
+        return np.asarray(body.mass @ out.ravel()).reshape(out.shape)
     out[: space.vertices] = shares
-    mesh = space.mesh
     if space.order == 1 or mesh.dim() == 1:
         return out
     facets = mesh.boundary_facets()
@@ -178,9 +191,18 @@ def _spread(space: Space, shares: Array) -> Array:
         return out
     out[:] = 0.0
     surface = FacetBasis(mesh, space.basis.elem.elem, facets=facets, intorder=4)
-    area = LinearForm(lambda v, w: 2.0 * np.pi * w.x[0] * v if space.axisymmetric else v).assemble(surface)
     touched = surface.get_dofs(facets).flatten()  # the others of the cells behind get rounding
-    out[touched] = area[touched, None] / area[touched].sum() * shares.sum(axis=0)
+
+    def sweep(w: Any) -> Any:
+        return 2.0 * np.pi * w.x[0] if space.axisymmetric else 1.0
+
+    if load.pressure is None:
+        area = LinearForm(lambda v, w: sweep(w) * v).assemble(surface)[touched, None]
+        out[touched] = area / area.sum() * shares.sum(axis=0)
+    else:
+        for axis in range(space.dimension):
+            normal = LinearForm(lambda v, w, k=axis: sweep(w) * w.n[k] * v).assemble(surface)
+            out[touched, axis] = -load.pressure * thickness * normal[touched]
     return out
 
 
@@ -193,7 +215,7 @@ def _loads(problem: Problem, bodies: tuple[Body, ...], first_rows: tuple[int, ..
                 continue
             shares = np.zeros((system.space.vertices, problem.dimension))
             np.add.at(shares, load.nodes[mine] - body.first_node, load.shares[mine])
-            spread = _spread(system.space, shares)
+            spread = _spread(system, load, shares, problem.thickness)
             rows = np.flatnonzero(np.any(spread != 0.0, axis=1))
             found.append((first + rows, spread[rows]))
         rows, shares = (np.concatenate(column) for column in zip(*found, strict=True))

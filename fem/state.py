@@ -59,8 +59,9 @@ class State:
 
     @classmethod
     def at_rest(cls, model: Model) -> State:
-        """Return the state of rest: no displacement, no history."""
+        """Return the state at time zero: no displacement, no history, the velocities of the problem."""
         u, v, rate, acceleration = (np.zeros(model.size) for _ in VECTORS)
+        v += model.start_velocities()
         return cls(u, v, rate, acceleration, [body.at_rest() for body in model.bodies])
 
     def copy(self) -> State:

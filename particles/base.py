@@ -144,7 +144,9 @@ class ParticleSimulation(Generic[M]):
         self._held = pack_held(problem)
         put = replace(problem, prescribed=()) if method.holds_supports else problem
         self.boundary = pack_boundary(put, RUNAWAY * problem.extent)
-        self._steps = method.bind(method.rest_state(self.boundary), self.boundary)
+        rest = method.rest_state(self.boundary)
+        rest.velocities[:, : problem.dimension] = problem.start_velocities
+        self._steps = method.bind(rest, self.boundary)
         self.advance(0.0, 0)  # compiles the loop, so that set-up and not the first step pays for it
 
     @property

@@ -72,6 +72,11 @@ class FixedPointSimulation:
         """Largest stable step [s] of the float form."""
         return self._prepared.model.bound.step
 
+    def settled(self) -> dict[str, float]:
+        """Return the options that the analysis of ranges chose."""
+        units = self._prepared.constants.units
+        return {"time_unit": units.time, "length_unit": units.length, "mass_unit": units.mass}
+
     def _metres(self, words: Any) -> Array:
         form, units = self._prepared.constants.form, self._prepared.constants.units
         return np.asarray(form.value(words) * units.length)
@@ -228,6 +233,8 @@ class FixedPointSolver:
         cells=ALL_CELLS,
         laws=frozenset({"voigt", "maxwell", "three-element"}),
         tools=frozenset(),
+        parts=True,
+        moving_start=False,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> FixedPointSimulation:

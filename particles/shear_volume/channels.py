@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.materials import Channel, Modulus, SofteningChannel, SofteningThreeElement, equal_poisson
 from rheotwin.particles.shear_volume.options import OPTIONS, ShearVolumeOptions
-from rheotwin.problem import Problem, ProblemBody
+from rheotwin.problem import BodyPart, Problem
 
 NOTHING = Channel.elastic(0.0)
 Found = tuple[Channel, SofteningChannel | None]
@@ -29,8 +29,8 @@ Found = tuple[Channel, SofteningChannel | None]
 
 
 @dataclass(frozen=True)
-class BodyChannels:
-    """Shear and volume (2D: area) networks of a body [Pa, Pa s]; of what softens, those up to its threshold."""
+class LawChannels:
+    """Shear and volume (2D: area) networks of a law [Pa, Pa s]; of what softens, those up to its threshold."""
 
     shear: Channel
     volume: Channel
@@ -59,20 +59,20 @@ class BodyChannels:
         return (area - shear) / (2.0 * area) if area > 0.0 else 0.0
 
 
-def body_channels(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> BodyChannels:
-    """Return the networks of a body; where constraints keep the volumes of patches, the soft elements in them (spec 5).
+def law_channels(problem: Problem, part: BodyPart, options: ShearVolumeOptions) -> LawChannels:
+    """Return the networks of one law of a body (spec 5); where constraints keep volumes, the soft elements of patches.
 
     Constraints keep the mean of S/S0 at one, so that what holds single elements near it are volume elements.
     """
-    found, soft_shear = _shear(problem, body, options)
+    found, soft_shear = _shear(problem, part, options)
     if options.incompressible != "none":
         held = found.scaled(options.soft_volume)
-        return BodyChannels(found, held, incompressible=True, soft_shear=soft_shear)
-    if isinstance(body.law, SofteningThreeElement) and _plane_stress_alone(problem, options):
-        soft_area = _soft_area(body, body.law, options)
-        return BodyChannels(found, soft_area.unsoftened, soft_shear=soft_shear, soft_volume=soft_area, together=True)
-    volume, soft_volume = _volume(problem, body, options)
-    return BodyChannels(found, volume, soft_shear=soft_shear, soft_volume=soft_volume)
+        return LawChannels(found, held, incompressible=True, soft_shear=soft_shear)
+    if isinstance(part.law, SofteningThreeElement) and _plane_stress_alone(problem, options):
+        soft_area = _soft_area(part, part.law, options)
+        return LawChannels(found, soft_area.unsoftened, soft_shear=soft_shear, soft_volume=soft_area, together=True)
+    volume, soft_volume = _volume(problem, part, options)
+    return LawChannels(found, volume, soft_shear=soft_shear, soft_volume=soft_volume)
 
 
 def _plane_stress_alone(problem: Problem, options: ShearVolumeOptions) -> bool:
@@ -81,34 +81,34 @@ def _plane_stress_alone(problem: Problem, options: ShearVolumeOptions) -> bool:
     return plane_stress and options.shear_law is None and options.volume_law is None
 
 
-def _shear(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> Found:
+def _shear(problem: Problem, part: BodyPart, options: ShearVolumeOptions) -> Found:
     if options.shear_law is not None:
         return _named(problem, options.shear_law, "shear_law")
-    if isinstance(body.law, SofteningThreeElement):
-        return _softening(body.law, "shear", f"the law of body {body.name}")
-    return body.law.channel("shear"), None
+    if isinstance(part.law, SofteningThreeElement):
+        return _softening(part.law, "shear", part.place)
+    return part.law.channel("shear"), None
 
 
-def _volume(problem: Problem, body: ProblemBody, options: ShearVolumeOptions) -> Found:
+def _volume(problem: Problem, part: BodyPart, options: ShearVolumeOptions) -> Found:
     if options.volume_law is not None:
         return _named(problem, options.volume_law, "volume_law")
-    law, space = body.law, problem.dimension == 3
+    law, space = part.law, problem.dimension == 3
     law = law.unsoftened if isinstance(law, SofteningThreeElement) else law
     if not space and problem.plane == "stress":
-        return law.channel("young").scaled(0.5 / (1.0 - _one_ratio(body))), None
+        return law.channel("young").scaled(0.5 / (1.0 - _one_ratio(part))), None
     if options.split == "lame":
         return law.channel("lame") + law.channel("shear").scaled(2.0 / 3.0 if space else 1.0), None
     return law.channel("bulk") if space else law.channel("bulk") + law.channel("shear").scaled(1.0 / 3.0), None
 
 
-def _soft_area(body: ProblemBody, law: SofteningThreeElement, options: ShearVolumeOptions) -> SofteningChannel:
+def _soft_area(part: BodyPart, law: SofteningThreeElement, options: ShearVolumeOptions) -> SofteningChannel:
     """Return E/(2 (1 - nu)) of all parts with the thresholds of shear, whose sizes both have."""
     if options.shear == "seed":
         raise RheotwinError(
-            f"bodies.{body.name}: in plane stress shear and area of a law that softens do so together, which the "
+            f"{part.place}: in plane stress shear and area of a law that softens do so together, which the "
             'papers\' elements cannot: choose another `shear`, or plane = "strain"'
         )
-    young, shear, scale = law.softening_channel("young"), law.softening_channel("shear"), 0.5 / (1.0 - _one_ratio(body))
+    young, shear, scale = law.softening_channel("young"), law.softening_channel("shear"), 0.5 / (1.0 - _one_ratio(part))
     return SofteningChannel(
         young.spring * scale,
         young.voigt_viscosity * scale,
@@ -119,11 +119,11 @@ def _soft_area(body: ProblemBody, law: SofteningThreeElement, options: ShearVolu
     )
 
 
-def _one_ratio(body: ProblemBody) -> float:
-    ratio = equal_poisson(body.law)
+def _one_ratio(part: BodyPart) -> float:
+    ratio = equal_poisson(part.law)
     if ratio is None:
         raise RheotwinError(
-            f"bodies.{body.name}: in plane stress {OPTIONS} needs one Poisson ratio for all parts of a law; give its "
+            f"{part.place}: in plane stress {OPTIONS} needs one Poisson ratio for all parts of a law; give its "
             'parts the same, or choose plane = "strain" or the solver fem'
         )
     return ratio

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.network import Constants, stack_channels
-from rheotwin.particles.shear_volume.channels import BodyChannels, body_channels
+from rheotwin.particles.shear_volume.channels import LawChannels, law_channels
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.shear_volume.softening import SofteningConstants, stack_softening
 from rheotwin.problem import Problem, ProblemBody
@@ -61,8 +62,8 @@ class Elements:
     """Cells (E, k) of one kind in global node numbers; `rest` measures [m^d] with thickness and share in `size` [m^3].
 
     Networks are times size [J, J s]. What softens is beside the linear networks, which are then zero;
-    `together` by one stress for shear and area (plane stress). Elements are in bodies `body`
-    (E,), where those of inverted bodies get a viscosity of `recovery` (E,) [J s].
+    `together` by one stress for shear and area (plane stress). Elements have `law` (E,), a number of `AllElements`,
+    and are in bodies `body` (E,), where those of inverted bodies get a viscosity of `recovery` (E,) [J s].
     """
 
     cells: Indices
@@ -73,6 +74,7 @@ class Elements:
     soft_shear: SofteningConstants | None = None
     soft_volume: SofteningConstants | None = None
     together: bool = False
+    law: Indices | None = None
     body: Indices | None = None
     recovery: Array | None = None
 
@@ -95,25 +97,43 @@ KINDS = ("cotangent", "neo_hooke", "tets", "seed_simplices", "seed_quadrilateral
 
 @dataclass(frozen=True)
 class AllElements:
-    """The elements of a problem by kind, and the networks of its bodies."""
+    """The elements of a problem by kind, and the networks of its laws, body by body and part by part."""
 
     kinds: dict[str, Elements]
-    channels: tuple[BodyChannels, ...]
+    channels: tuple[LawChannels, ...]
+
+    @property
+    def bodies(self) -> int:
+        """Number of bodies."""
+        numbers = [kind.body for kind in self.kinds.values() if kind.body is not None and len(kind)]
+        return 1 + max((int(body.max()) for body in numbers), default=-1)
 
 
 def find_elements(problem: Problem, options: ShearVolumeOptions) -> AllElements:
     """Sort the cells of all bodies."""
-    channels = tuple(body_channels(problem, body, options) for body in problem.bodies)
-    found: dict[str, list[tuple[int, Indices, float]]] = {}
-    times = []
-    for number, body in enumerate(problem.bodies):
-        cells = np.ascontiguousarray(body.mesh.t.T + body.first_node, dtype=np.int64)
-        times.append(options.recovery * _wave_time(problem, body, cells, channels[number]))
+    parts = [(number, part) for number, body in enumerate(problem.bodies) for part in body.laws]
+    channels = tuple(law_channels(problem, part, options) for _, part in parts)
+    found: dict[str, list[_Some]] = {}
+    for law, (number, part) in enumerate(parts):
+        body = problem.bodies[number]
+        cells = np.ascontiguousarray(body.mesh.t.T[part.cells] + body.first_node, dtype=np.int64)
         for kind, some, share in _sorted_cells(problem, body, cells, options):
-            found.setdefault(kind, []).append((number, some, share))
+            found.setdefault(kind, []).append(_Some(law, number, some, share))
+    bodies = [problem.bodies[number] for number, _ in parts]
+    waves = [_wave_time(problem, body, own) for body, own in zip(bodies, channels, strict=True)]
+    times = [options.recovery * time for time in waves]
     widths = dict.fromkeys(KINDS, problem.dimension + 1) | {"seed_quadrilaterals": 4}
-    parts = {kind: _elements(problem, channels, times, found.get(kind, []), widths[kind]) for kind in KINDS}
-    return AllElements(parts, channels)
+    kinds = {kind: _elements(problem, channels, times, found.get(kind, []), widths[kind]) for kind in KINDS}
+    return AllElements(kinds, channels)
+
+
+class _Some(NamedTuple):
+    """Cells of one kind and one law, the number of their body and the share of their measure that counts."""
+
+    law: int
+    body: int
+    cells: Indices
+    share: float
 
 
 def _sorted_cells(
@@ -133,14 +153,16 @@ def _sorted_cells(
 
 def _elements(
     problem: Problem,
-    channels: Sequence[BodyChannels],
+    channels: Sequence[LawChannels],
     times: Sequence[float],
-    parts: Sequence[tuple[int, Indices, float]],
+    parts: Sequence[_Some],
     width: int,
 ) -> Elements:
-    cells = np.concatenate([np.zeros((0, width), np.int64), *(cells for _, cells, _ in parts)])
-    which = np.repeat([number for number, _, _ in parts], [len(some) for _, some, _ in parts]).astype(np.int64)
-    share = np.repeat([share for _, _, share in parts], [len(some) for _, some, _ in parts])
+    cells = np.concatenate([np.zeros((0, width), np.int64), *(some.cells for some in parts)])
+    counts = [len(some.cells) for some in parts]
+    which = np.repeat(np.array([some.law for some in parts], np.int64), counts)
+    body = np.repeat(np.array([some.body for some in parts], np.int64), counts)
+    share = np.repeat([some.share for some in parts], counts)
     rest = measures(problem.points, cells, problem.dimension)
     size = rest * share * problem.thickness
     return Elements(
@@ -153,12 +175,14 @@ def _elements(
         stack_softening([own.soft_volume for own in channels], which, size),
         any(own.together for own in channels),
         which,
+        body,
         np.array([time * own.shear.instantaneous for time, own in zip(times, channels, strict=True)])[which] * size,
     )
 
 
-def _wave_time(problem: Problem, body: ProblemBody, cells: Indices, channels: BodyChannels) -> float:
-    """Return how long a shear wave takes through a body, V^(1/d) (rho/mu)^(1/2) [s]; 0 without springs."""
+def _wave_time(problem: Problem, body: ProblemBody, channels: LawChannels) -> float:
+    """Return how long a shear wave takes through a body of one law, V^(1/d) (rho/mu)^(1/2) [s]; 0 without springs."""
+    cells = np.ascontiguousarray(body.mesh.t.T + body.first_node, dtype=np.int64)
     size, modulus = float(measures(problem.points, cells, problem.dimension).sum()), channels.shear.instantaneous
     density = float(problem.masses[body.nodes].sum()) / (size * problem.thickness)
     return float(size ** (1.0 / problem.dimension) * np.sqrt(density / modulus)) if modulus > 0.0 else 0.0

@@ -96,7 +96,7 @@ def pack_forces(
         "cell": pressure_elements(simplices, h, simplices.cells.shape[1] - 1),
         "quadrilateral": pressure_elements(quadrilaterals, h, 2),
     }
-    return Forces(groups, strains, np.zeros(len(elements.channels), np.bool_))
+    return Forces(groups, strains, np.zeros(elements.bodies, np.bool_))
 
 
 def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, Indices]:

@@ -66,10 +66,9 @@ class Stresses:
         self._sums = csr_matrix((np.ones(len(element)), (element, np.arange(len(element)))))
         self._size = size
         self._average = csr_matrix((share / volumes[self._node], (self._node, element)), shape=(len(points), len(size)))
-        ratios = [
-            own.poisson if problem.dimension == 2 and problem.plane == "strain" else 0.0 for own in elements.channels
-        ]
-        self._out_of_plane = np.repeat(ratios, [body.mesh.p.shape[1] for body in problem.bodies])
+        in_plane_strain = problem.dimension == 2 and problem.plane == "strain"
+        ratios = np.array([own.poisson if in_plane_strain else 0.0 for own in elements.channels])
+        self._out_of_plane = ratios[np.concatenate([kind.law for kind in kinds if kind.law is not None])]
 
     def of(self, state: State, *, memory_only: bool) -> Array:
         """Return the stress, or the share of it that arms remember, averaged to nodes (N, 6) [Pa]."""
@@ -77,9 +76,9 @@ class Stresses:
         force, forces = np.zeros_like(x), self._springless if memory_only else self._forces
         add_element_forces(forces, state.copied(), x, 0.0 * v if memory_only else v, 0.0, force)
         virial = np.stack([-0.5 * (force[:, a] * x[:, b] + force[:, b] * x[:, a]) for a, b in INDEX_PAIRS], axis=1)
-        stress = np.asarray(self._average @ ((self._sums @ virial) / self._size[:, None]))
+        stress = (self._sums @ virial) / self._size[:, None]
         stress[:, 2] += self._out_of_plane * (stress[:, 0] + stress[:, 1])
-        return stress
+        return np.asarray(self._average @ stress)
 
 
 def stored(forces: Forces, state: State, elements: AllElements) -> float:
@@ -208,6 +207,7 @@ class ShearVolumeSolver:
         tools=SOLID_TOOLS,
         contact=ALL_CONTACT,
         incompressible=True,
+        parts=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> ShearVolumeSimulation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -30,8 +31,10 @@ from rheotwin.overlap import moved_apart
 from rheotwin.problem import BodyPart, NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
+from rheotwin.scene.base import AXES
 from rheotwin.scene.bodies import mesher_shape
 from rheotwin.scene.boundary import PunchSpec
+from rheotwin.scene.motion import GravityTable
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import node_at, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
@@ -52,7 +55,7 @@ def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
             )
         imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
         mesh, regions = imported.mesh, imported.regions
-        mesh = replace(mesh, doflocs=mesh.p * body.scale)
+        mesh = replace(mesh, doflocs=mesh.p * (body.scale or 1.0))
     else:
         mesh, regions = make_shape(with_finer_cells(mesher_shape(body), scene.refinement)), {}
     if mesh.p.shape[0] != scene.dimension:
@@ -104,6 +107,36 @@ def _tributary_shares(mesh: Mesh, chosen: Indices, *, axisymmetric: bool) -> Arr
     return per_node / total if total > 0.0 else np.full(len(chosen), 1.0 / len(chosen))
 
 
+def _area_vectors(scene: Scene, mesh: Mesh, chosen: Indices, place: str) -> Array:
+    """Return each chosen node's part (n, d) [m2] of the boundary's area times its outward normal, at rest.
+
+    A face counts when all its corners are chosen and gives each corner the same share; in 2D times the thickness, of a
+    ring its sweep.
+    """
+    points = mesh.p.T
+    if points.shape[1] == 1:
+        raise RheotwinError(f"{place}: a 1D body has no surface to press on; give the force as `total`")
+    faces = boundary_faces(mesh).astype(np.int64)
+    faces = faces[np.isin(faces, chosen).all(axis=1)]
+    if not len(faces):
+        raise RheotwinError(f"{place}: no face of the surface has all its corners there; choose a side or a larger box")
+    corners = points[faces]
+    along = corners[:, 1] - corners[:, 0]
+    if points.shape[1] == 2:
+        normals = np.stack([along[:, 1], -along[:, 0]], axis=1)
+        shares = np.full(faces.shape, 0.5 * scene.thickness)
+        if scene.axisymmetric:
+            shares = edge_shares(points, faces) / np.linalg.norm(normals, axis=1)[:, None]
+    else:
+        last = corners[:, 2] - corners[:, 0] if faces.shape[1] == 3 else corners[:, 3] - corners[:, 1]
+        first = along if faces.shape[1] == 3 else corners[:, 2] - corners[:, 0]
+        normals = 0.5 * np.cross(first, last)
+        shares = np.full(faces.shape, 1.0 / faces.shape[1])
+    total = np.zeros_like(points)
+    np.add.at(total, faces, shares[:, :, None] * normals[:, None, :])
+    return np.asarray(total[chosen])
+
+
 def _face_areas(points: Array, faces: Indices) -> Array:
     """Length of edges or area of triangles and (flat) quadrilaterals."""
     if faces.shape[1] == 1:
@@ -130,7 +163,7 @@ def _require_axis_at_rest(item: Prescribed, body: ProblemBody) -> None:
 def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribed, ...]:
     """Resolve supports and refuse a node component that two different motions claim."""
     found: list[Prescribed] = []
-    owner: dict[tuple[int, int], Prescribed] = {}
+    owners: dict[tuple[int, int], list[Prescribed]] = {}
     for name, support in scene.supports.items():
         body = bodies[support.body]
         nodes = select_nodes(support.where, body.mesh.p.T, body.regions, f"supports.{name}.where") + body.first_node
@@ -138,17 +171,20 @@ def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribe
         table, motion = support.motion, at_rest(scene.dimension)
         if table is not None:
             motion = Motion(np.array(table.times), np.array(table.displacement), table.interpolation == "smooth")
-        item = Prescribed(name, nodes, components, motion)
+        item = Prescribed(name, nodes, components, motion, support.since, support.until or np.inf)
         if scene.axisymmetric and 0 in components:
             _require_axis_at_rest(item, body)
         for node in nodes:
             for component in components:
-                other = owner.setdefault((int(node), component), item)
-                if other is not item and (other.motion.moves or item.motion.moves):
-                    raise RheotwinError(
-                        f"supports.{name}: node {node} component {'xyz'[component]} is already driven by "
-                        f"supports.{other.name}; let only one of them hold it"
-                    )
+                others = owners.setdefault((int(node), component), [])
+                for other in others:
+                    together = other.begin < item.end and item.begin < other.end
+                    if together and (other.motion.moves or item.motion.moves):
+                        raise RheotwinError(
+                            f"supports.{name}: node {node} component {'xyz'[component]} is already driven by "
+                            f"supports.{other.name}; let only one of them hold it"
+                        )
+                others.append(item)
         found.append(item)
     return tuple(found)
 
@@ -175,11 +211,13 @@ def _loads(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[NodalLoad, ...
             shares = _tributary_shares(body.mesh, chosen, axisymmetric=scene.axisymmetric)
         else:
             shares = _punched(force.punch, body.mesh.p.T[chosen], f"forces.{name}")
-        shares = shares[:, None] * np.asarray(force.total)
+        if force.pressure is not None:
+            shares = -force.pressure * _area_vectors(scene, body.mesh, chosen, f"forces.{name}.where")
+        else:
+            shares = shares[:, None] * np.asarray(force.total)
         times, factor = (force.times, force.factor) if force.times is not None else ((0.0,), (1.0,))
-        found.append(
-            NodalLoad(name, chosen + body.first_node, shares, Motion(np.array(times), np.array(factor)[:, None]))
-        )
+        course = Motion(np.array(times), np.array(factor)[:, None])
+        found.append(NodalLoad(name, chosen + body.first_node, shares, course, pressure=force.pressure))
     return tuple(found)
 
 
@@ -215,14 +253,15 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
         bodies=bodies,
         points=points,
         masses=masses,
-        gravity=np.asarray(scene.gravity, float),
+        gravity=np.zeros(scene.dimension) if isinstance(scene.gravity, GravityTable) else np.asarray(scene.gravity),
         prescribed=prescribed,
-        loads=loads,
+        loads=(*loads, *_weights(scene, masses)),
         tools=tools,
         probes=probes,
-        tick=common_tick([stop.time for stop in plan(scene)], scene.duration),
+        tick=common_tick([*(stop.time for stop in plan(scene)), *_support_times(scene)], scene.duration),
         contact=contact_setup(scene, bodies, tools, masses),
         links=links,
+        velocities=_velocities(scene, bodies, points),
     )
 
 
@@ -264,6 +303,42 @@ def _parts(scene: Scene, name: str, mesh: Mesh, regions: dict[str, Indices]) -> 
     return tuple(
         BodyPart(f"{place}.law", law, np.flatnonzero(owner == number)) for number, (place, law) in enumerate(found)
     )
+
+
+def _weights(scene: Scene, masses: Array) -> Iterator[NodalLoad]:
+    """Yield the weight under gravity that changes over time: each node's mass, along each axis."""
+    if not isinstance(scene.gravity, GravityTable):
+        return
+    times, pulls = np.array(scene.gravity.times), np.array(scene.gravity.acceleration)
+    for axis in np.flatnonzero(pulls.any(axis=0)):
+        shares = np.zeros((len(masses), scene.dimension))
+        shares[:, axis] = masses
+        yield NodalLoad(
+            f"gravity.{AXES[axis]}", np.arange(len(masses)), shares, Motion(times, pulls[:, [axis]]), is_weight=True
+        )
+
+
+def _velocities(scene: Scene, bodies: tuple[ProblemBody, ...], points: Array) -> Array | None:
+    """Return the velocities (N, d) [m/s] at time zero: v + spin x (x - centre of the body's nodes); None at rest."""
+    if not any(any(body.velocity) or body.spin for body in scene.bodies.values()):
+        return None
+    found = np.zeros_like(points)
+    for body in bodies:
+        spec, own = scene.bodies[body.name], points[body.nodes]
+        if any(spec.velocity):
+            found[body.nodes] += spec.velocity
+        arm = own - own.mean(axis=0)
+        if isinstance(spec.spin, tuple):
+            found[body.nodes] += np.cross(spec.spin, arm)
+        elif spec.spin:
+            found[body.nodes] += spec.spin * np.stack([-arm[:, 1], arm[:, 0]], axis=1)
+    return found
+
+
+def _support_times(scene: Scene) -> list[float]:
+    """Return the times [s] within the run at which supports begin or end: steps must land on them."""
+    times = [time for support in scene.supports.values() for time in (support.since, support.until or 0.0)]
+    return [time for time in times if 0.0 < time < scene.duration]
 
 
 def _points(bodies: tuple[ProblemBody, ...]) -> Array:

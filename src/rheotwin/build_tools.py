@@ -14,7 +14,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes, read_surface
 from rheotwin.problem import ProblemBody
 from rheotwin.scene import DriveSpec, Scene, ToolMotion, ToolSpec
-from rheotwin.scene.motion import rotation_matrix
+from rheotwin.scene.motion import GravityTable, gravity_rows, rotation_matrix
 from rheotwin.scene.tools import BarTool, BoxTool, CylinderTool, MeshTool, PlaneTool, SphereTool
 from rheotwin.tensors import padded
 
@@ -51,7 +51,7 @@ def surface_triangles(name: str, scene: Scene) -> tuple[Array, Indices]:
     tool = _spec(name, scene)
     assert tool.path is not None
     vertices, triangles = read_surface(scene.resolve(tool.path))
-    turned = tool.scale * vertices @ rotation_matrix(tool.rotation, 3).T
+    turned = (tool.scale or 1.0) * vertices @ rotation_matrix(tool.rotation, 3).T
     corners = turned[triangles]
     volume = float(np.sum(corners[:, 0] * np.cross(corners[:, 1], corners[:, 2])))
     extent = float(np.linalg.norm(np.ptp(turned, axis=0)))
@@ -66,7 +66,7 @@ def surface_triangles(name: str, scene: Scene) -> tuple[Array, Indices]:
 def polygon_corners(name: str, scene: Scene) -> Array:
     """Return the corners (n, 2) [m] of a 2D mesh tool, counter-clockwise and relative to its centre."""
     tool = _spec(name, scene)
-    corners = tool.scale * np.array(tool.points, dtype=float) @ rotation_matrix(tool.rotation, 2).T
+    corners = (tool.scale or 1.0) * np.array(tool.points, dtype=float) @ rotation_matrix(tool.rotation, 2).T
     following = np.roll(corners, -1, axis=0)
     if repeated := _first_repeated(corners):
         raise RheotwinError(
@@ -188,13 +188,17 @@ def tool_drive(drive: DriveSpec, scene: Scene) -> ToolDrive:
     """Turn a scene drive into masses, the table of forces with the weight in it, and the rates at the start."""
     dimension = scene.dimension
     free = drive.free_components(dimension)
-    times = np.array(drive.times if drive.times is not None else (0.0,))
-    force = np.zeros((len(times), POSE_SIZE))
-    force[:, :dimension] = drive.mass * np.asarray(scene.gravity)
+    given = np.zeros((1 if drive.times is None else len(drive.times), POSE_SIZE))
     if drive.force is not None:
-        force[:, :dimension] += drive.force
+        given[:, :dimension] = drive.force
     if drive.moment is not None:
-        force[:, ANGLE] = drive.moment
+        given[:, ANGLE] = drive.moment
+    pull = np.zeros((len(gravity_rows(scene.gravity)), POSE_SIZE))
+    pull[:, :dimension] = drive.mass * np.array(gravity_rows(scene.gravity))
+    weight = Motion(np.array(scene.gravity.times if isinstance(scene.gravity, GravityTable) else (0.0,)), pull)
+    acting = Motion(np.array(drive.times or (0.0,)), given)
+    times = np.union1d(weight.times if len(pull) > 1 else acting.times, acting.times)
+    force = np.array([weight.at(time) + acting.at(time) for time in times])
     velocity = np.zeros(POSE_SIZE)
     if drive.velocity:
         velocity[:dimension] = drive.velocity

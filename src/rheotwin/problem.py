@@ -76,6 +76,9 @@ class Prescribed:
     nodes: Indices
     components: tuple[int, ...]
     motion: Motion
+    begin: float = 0.0
+    end: float = np.inf
+    """From when to when [s] it acts; its motion is measured from where it finds its nodes."""
 
 
 def held_by(prescribed: Sequence[Prescribed], shape: tuple[int, ...]) -> Indices:
@@ -95,6 +98,10 @@ class NodalLoad:
     nodes: Indices
     shares: Array
     factor: Motion
+    is_weight: bool = False
+    """Whether the shares are masses times an acceleration, and no traction on a surface."""
+    pressure: float | None = None
+    """The pressure [Pa] the shares stand for; none for a constant traction."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,8 @@ class Problem:
     """None: tools are exact and frictionless, bodies pass through each other."""
     links: tuple[RigidLink, ...] = ()
     """Pairs of nodes that keep their distance."""
+    velocities: Array | None = None
+    """Velocities (N, d) [m/s] at time zero; none: at rest."""
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together: scenes are checked with their places, other problems here."""
@@ -187,6 +196,12 @@ class Problem:
     def owners(self) -> Indices:
         """Index of the support that holds each component (N, d), the first one named; -1 where it is free."""
         return held_by(self.prescribed, self.points.shape)
+
+    @cached_property
+    def start_velocities(self) -> Array:
+        """Velocities (N, d) [m/s] at time zero; held components start at rest, and then follow their support."""
+        given = np.zeros_like(self.points) if self.velocities is None else self.velocities
+        return np.where(self.owners < 0, given, 0.0)
 
     @cached_property
     def extent(self) -> float:

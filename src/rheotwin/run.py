@@ -19,6 +19,8 @@ from rheotwin.errors import EXIT_OK, RheotwinError, nearest_name
 from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
+from rheotwin.phases import start_simulation
+from rheotwin.plausibility import doubts, facts
 from rheotwin.problem import Problem
 from rheotwin.record import (
     BodyInfo,
@@ -149,6 +151,17 @@ def _warn_of_edge_numbers(scene: Scene, solver: Solver) -> None:
             )
 
 
+def _warn_of_other_step(options: BaseModel, solver: Solver, taken: float) -> None:
+    """Warn where the step asked for is not taken, because it does not divide the times between outputs."""
+    asked = getattr(options, "step", None)
+    if isinstance(asked, float) and abs(taken - asked) > 0.01 * asked:
+        warnings.warn(
+            f"solvers.{solver.name}.step: steps of {taken:.6g} s are taken, not of {asked:.6g} s, so that they end on "
+            "every time of output; choose a step that divides these times",
+            stacklevel=3,
+        )
+
+
 def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
     """Run one scene with one solver into a record folder and return how it ended.
 
@@ -156,8 +169,11 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
     """
     begin = perf_counter()
     problem, solver, options = check_request(request)
-    simulation = solver.start(problem, options)
+    simulation = start_simulation(solver, problem, options)
     warn_of_fast_tools(problem, simulation.step_size)
+    _warn_of_other_step(options, solver, simulation.step_size)
+    for doubt in doubts(problem, facts(problem)):
+        warnings.warn(doubt, stacklevel=2)
     setup = perf_counter() - begin
     if announce is not None:
         announce(problem, simulation)
@@ -188,7 +204,7 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     if _mesh_info(problem).hash != manifest.mesh.hash:
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
     solver = find_solver(manifest.solver.name)
-    simulation = solver.start(problem, checked_options(solver, manifest.solver.options))
+    simulation = start_simulation(solver, problem, checked_options(solver, manifest.solver.options))
     try:
         simulation.restore(load_checkpoint(record.checkpoint_path))
     except KeyError as error:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
@@ -16,6 +19,7 @@ from rheotwin.materials import Law, is_incompressible
 from rheotwin.problem import Problem
 from rheotwin.scene.contact import KEYS_OF_LAW
 from rheotwin.scene.faults import option_faults
+from rheotwin.scene.units import Quantity
 
 RUNAWAY = 100.0
 """A node further from its rest position than this many body diagonals counts as diverged."""
@@ -49,6 +53,8 @@ class Capabilities:
     """Whether rigid links may join nodes (`links` of a scene)."""
     parts: bool = False
     """Whether parts of a body may have laws of their own (`parts` of a body)."""
+    moving_start: bool = True
+    """Whether bodies may start with a velocity or spin."""
     contact: frozenset[str] = frozenset()
     """What it does of a scene's `[contact]`, of `ALL_CONTACT`; without a word it refuses such scenes."""
 
@@ -92,6 +98,8 @@ class Capabilities:
             for body in problem.bodies
             if any(is_incompressible(law) for _, law, _ in body.laws) and not self.incompressible
         ]
+        if problem.velocities is not None and not self.moving_start:
+            hanging.append(Fault("bodies", "start at rest with this solver; leave `velocity` and `spin` out"))
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))
         return hanging + [
@@ -198,10 +206,26 @@ class Solver(Protocol):
         """Set up a simulation at time zero."""
 
 
+def _in_si(value: Any, field: FieldInfo) -> Any:
+    """Return an option, text with a unit as a number in the SI unit that its description names: "step [s]; ..."."""
+    unit = re.search(r"\[([^\]]+)\]", field.description or "")
+    if not isinstance(value, str) or unit is None or "float" not in str(field.annotation):
+        return value
+    return Quantity(unit.group(1)).from_text(value)
+
+
 def checked_options(solver: Solver | type[Solver], raw: Mapping[str, Any]) -> BaseModel:
     """Validate a solver's option table, listing every fault with its place."""
+    fields = solver.options.model_fields
+    given = {}
+    for name, value in raw.items():
+        try:
+            given[name] = _in_si(value, fields[name]) if name in fields else value
+        except PydanticCustomError as error:
+            fault = Fault(f"solvers.{solver.name}.{name}", error.message())
+            raise InputFaults("solver options", [fault]) from None
     try:
-        return solver.options.model_validate(dict(raw))
+        return solver.options.model_validate(given)
     except ValidationError as error:
         faults = option_faults(error, f"solvers.{solver.name}", solver.options.model_fields)
         raise InputFaults("solver options", faults) from None

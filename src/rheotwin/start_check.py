@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, tool_gaps, turning_reach
 from rheotwin.meshing import smallest_surface_edge
 from rheotwin.problem import Problem, ProblemBody
@@ -98,13 +99,17 @@ def _edge_and_speed(tool: RigidTool, problem: Problem) -> tuple[float, float]:
     return smallest, max(_top_speed(tool, problem.extent), _driven_speed(tool, problem))
 
 
+def table_rates(motion: Motion) -> Array:
+    """Return the largest rate of each piece of a motion (pieces, components); a cubic ease has 1.5 times its mean."""
+    if len(motion.times) < 2:
+        return np.zeros((1, motion.values.shape[1]))
+    peak = 1.5 if motion.smooth else 1.0
+    return np.asarray(peak * np.diff(motion.values, axis=0) / np.diff(motion.times)[:, None])
+
+
 def _top_speed(tool: RigidTool, extent: float) -> float:
     """Return the largest speed [m/s] of a tool's surface along its table; turning round tools stay where they are."""
-    rates = np.zeros((1, tool.motion.values.shape[1]))
-    if len(tool.motion.times) > 1:
-        # a cubic ease is fastest half way: 1.5 times the mean
-        peak = 1.5 if tool.motion.smooth else 1.0
-        rates = peak * np.diff(tool.motion.values, axis=0) / np.diff(tool.motion.times)[:, None]
+    rates = table_rates(tool.motion)
     if tool.drive is not None:
         rates = np.where(tool.drive.free, 0.0, rates) + np.where(tool.drive.free, tool.drive.velocity, 0.0)
     speeds = np.linalg.norm(rates[:, :3], axis=1) + np.abs(rates[:, 3]) * _reach(tool, extent)

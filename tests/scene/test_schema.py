@@ -6,7 +6,7 @@ from typing import Any
 
 from rheotwin.fields import NODE_FIELDS
 from rheotwin.scene import scene_schema
-from rheotwin.scene.quantities import EXPONENTS
+from rheotwin.scene.units import EXPONENTS
 from tests.conftest import command
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rheotwin.scene import Quantity, Scene, Units, scene_from_data
-from rheotwin.scene.quantities import EXPONENTS
+from rheotwin.scene.units import EXPONENTS
 from tests.conftest import Data, scene_with
 
 DASHPOTS = {"voigt_viscosity": 200.0, "series_viscosity": {"bulk": 700.0, "shear": 500.0}}

@@ -17,10 +17,10 @@ from scipy.special import ndtri
 from rheotwin.arrays import Array
 from rheotwin.meshing import boundary_faces
 from rheotwin.particles.forces.global_pressure import add_global_pressure, make_global_pressure
-from rheotwin.particles.truss import TrussSimulation
 from rheotwin.record.grid import GridTopology
+from rheotwin.solver import Simulation
 from rheotwin.validation.checks.check import Values, check
-from rheotwin.validation.checks.running import FLOOR, LAWS, Data, begin, box_scene, path, problem_of, run_to
+from rheotwin.validation.checks.running import FLOOR, LAWS, Data, box_scene, path, problem_of, run_to, start
 from rheotwin.validation.experiments.synthetic import SIGMA_OF_MEAN, sample_surface
 from rheotwin.validation.metrics import shape_difference, surface_distance, surface_of
 from rheotwin.validation.run_view import RunView, tributary_weights
@@ -78,15 +78,14 @@ SETS = {name: Printed(**numbers) for name, numbers in LAWS["lattice"].items()}
 """Sets by table and model."""
 
 
-def scene(printed: Printed, *, pushed: bool) -> Data:
-    """Return the block with its punch, or let go."""
+def scene(printed: Printed) -> Data:
+    """Return the block with its punch, which lets go."""
     along, up = (10, 6) if printed.large else (5, 3)
     rows = np.array([(along + 1) // 2 - 1, (along + 1) // 2]) * LENGTH / along
-    supports = dict(FLOOR)
-    if pushed:
-        top = {"x": [float(rows[0]) - 1e-6, float(rows[1]) + 1e-6], "z": [HEIGHT - 1e-6, HEIGHT + 1e-6]}
-        motion = path((0.0, STOP), [[0.0] * 3, [0.0, 0.0, -DEPTH]])
-        supports["punch"] = {"body": "block", "where": {"box": top}, "motion": motion}
+    top = {"x": [float(rows[0]) - 1e-6, float(rows[1]) + 1e-6], "z": [HEIGHT - 1e-6, HEIGHT + 1e-6]}
+    motion = path((0.0, STOP), [[0.0] * 3, [0.0, 0.0, -DEPTH]])
+    punch = {"body": "block", "where": {"box": top}, "motion": motion, "until": RELEASE}
+    supports = FLOOR | {"punch": punch}
     more: Data = {"cell": printed.cell, "equal_mass": POINT_MASS * (along + 1) ** 2 * (up + 1), "supports": supports}
     size, cells = [LENGTH, LENGTH, HEIGHT], [along, along, up]
     data = box_scene(printed.laws["core"], size=size, cells=cells, duration=4.0, **more)
@@ -95,23 +94,18 @@ def scene(printed: Printed, *, pushed: bool) -> Data:
 
 
 class Push:
-    """A block that is pushed and, from the release on, let go: the same state goes on without the punch."""
+    """A run of that scene."""
 
     def __init__(self, printed: Printed, *, pressure: float = 1e-9, **options: object) -> None:
         # without pressure no volume is kept account of
-        settings = {"global_pressure": pressure, **printed.options, **options}
-        self._free = begin(scene(printed, pushed=False), **settings)
-        self._now = begin(scene(printed, pushed=True), **settings | {"step": self._free.step_size})
-        self.problem = problem_of(scene(printed, pushed=False))
+        settings = {"match": "edge", "global_pressure": pressure, **printed.options, **options}
+        self.problem = problem_of(scene(printed))
+        self._simulation = start(self.problem, "truss", **settings)
 
-    def at(self, time: float) -> TrussSimulation:
+    def at(self, time: float) -> Simulation:
         """Go to a time [s]."""
-        if time > RELEASE and self._now is not self._free:
-            run_to(self._now, RELEASE)
-            self._free.restore(self._now.save())
-            self._now = self._free
-        run_to(self._now, time)
-        return self._now
+        run_to(self._simulation, time)
+        return self._simulation
 
     def volume(self, time: float) -> float:
         """Return the volume [cm3] at a time [s]."""

@@ -17,6 +17,7 @@ from rheotwin.errors import InputFaults
 from rheotwin.fem import FemSolver
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.truss import TrussSimulation
+from rheotwin.phases import start_simulation
 from rheotwin.problem import Problem
 from rheotwin.registry import find_solver
 from rheotwin.scene import scene_from_data
@@ -59,7 +60,11 @@ def scene_of(law: Data, shape: Data, *, dimension: int, duration: float = 1.0, *
 
     `equal_mass` [kg] is the body's mass, the same for every node.
     """
-    body = shape | {key: more.pop(key) for key in ("cell", "pattern", "origin", "mass", "density") if key in more}
+    body = shape | {
+        key: more.pop(key)
+        for key in ("cell", "pattern", "origin", "mass", "density", "velocity", "spin")
+        if key in more
+    }
     if "equal_mass" in more:
         body |= {"mass": more.pop("equal_mass"), "mass_sharing": "equal"}
     if not {"mass", "density"} & set(body):
@@ -130,7 +135,7 @@ def problem_of(data: Data) -> Problem:
 def start(what: Data | Problem, solver: str = "fem", **options: Any) -> Simulation:
     """Start a solver on a scene or a problem."""
     problem, chosen = what if isinstance(what, Problem) else problem_of(what), find_solver(solver)
-    return chosen.start(problem, checked_options(chosen, options))
+    return start_simulation(chosen, problem, checked_options(chosen, options))
 
 
 def block(dimension: int, law: Data, body: Data | None = None, **scene: Any) -> Problem:
@@ -183,7 +188,7 @@ def named(pattern: str, names: Iterable[Any], values: Iterable[float]) -> dict[s
     return {pattern.format(name): float(value) for name, value in zip(names, values, strict=True)}
 
 
-def moved(simulation: TrussSimulation, time: float) -> float:
+def moved(simulation: Simulation, time: float) -> float:
     """Return how far the right end of a row has moved [m] at a time [s]."""
     run_to(simulation, time)
     return float(simulation.positions[-1, 0] - (len(simulation.positions) - 1.0))

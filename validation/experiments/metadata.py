@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.scene.base import Axis, Number, SceneModel
-from rheotwin.scene.quantities import SI_VALUE
+from rheotwin.scene.units import SI_VALUE
 
 GRAVITY = 9.80665
 """What a gram or kilogram weighs where forces are given in gf or kgf [m/s2]."""

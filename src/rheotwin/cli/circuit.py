@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rheotwin.cli.run import parse_settings
+from rheotwin.cli.run import add_set_argument, parse_settings
 from rheotwin.errors import RheotwinError
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --sweep: error over the width that is good enough; default: %(default)s",
     )
     parser.add_argument("--verilog", type=Path, metavar="FOLDER", help="also write the circuit as Verilog")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="fixed-point.OPTION=VALUE", help="an option of the solver"
-    )
+    add_set_argument(parser)
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
@@ -103,9 +101,7 @@ def _words(text: str | None) -> list[int]:
 def _prepared(args: argparse.Namespace) -> Prepared:
     """Load the scene and put it into words."""
     settings = parse_settings(args.set)
-    strangers = [name for name in settings if name != SOLVER]
-    if strangers:
-        raise RheotwinError(f"--set {strangers[0]}.…: only options of the solver '{SOLVER}' can be set here")
+    settings.only_for(SOLVER)
     from rheotwin.build import build_problem
     from rheotwin.particles.fixed_point import FixedPointSolver
     from rheotwin.particles.fixed_point.prepare import FixedPointOptions, prepare
@@ -113,10 +109,10 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     from rheotwin.scene import load_scene
     from rheotwin.solver import check_capabilities, checked_options
 
-    scene = load_scene(args.scene)
+    scene = load_scene(args.scene, settings.scene)
     problem, solver = build_problem(scene, args.case), FixedPointSolver()
     check_capabilities(solver, problem)
-    options = checked_options(solver, solver_options(problem.scene, SOLVER, settings.get(SOLVER)))
+    options = checked_options(solver, solver_options(problem.scene, SOLVER, settings.options.get(SOLVER)))
     assert isinstance(options, FixedPointOptions)
     return prepare(problem, options)
 

@@ -89,21 +89,19 @@ def execute(args: argparse.Namespace) -> int:
     from rheotwin.validation import compare_records
     from rheotwin.validation.checks.outcome import load_validation
 
-    scene = load_scene(args.scene)
+    settings = parse_settings(args.set)
+    scene = load_scene(args.scene, settings.scene)
     solvers = _names(args.solvers, "--solvers", "solver", "fem,truss")
     meshes = parse_refinements(args.refine, solvers)
     reference = args.reference or solvers[0]
     check_reference(reference, meshes)
     cases = _cases(scene, args.cases)
-    settings = parse_settings(args.set)
+    settings.only_for(*solvers)
     references = None if args.references is None else load_validation(args.references)
-    for solver in settings:
-        if solver not in solvers:
-            raise RheotwinError(f"--set {solver}.…: the solvers compared are {', '.join(solvers)}")
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
     # All are checked before the first one runs, so that a fault in the last solver costs no time.
-    requests = _requests(scene, meshes, cases, settings, output, overwrite=args.overwrite)
+    requests = _requests(scene, meshes, cases, settings.options, output, overwrite=args.overwrite)
     tasks = [_task(request, go_on=args.go_on) for request in requests]
     folders = [request.folder for request in requests]
     finished: list[str] = []

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rheotwin.cli.run import add_set_argument, parse_settings
 from rheotwin.errors import RheotwinError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ HELP = "describe a record folder or a scene file"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("path", type=Path, help="record folder or scene file")
+    add_set_argument(parser)
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
@@ -32,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
     elif args.path.exists():
         from rheotwin.scene import load_scene
 
-        about = _scene(load_scene(args.path))
+        about = _scene(load_scene(args.path, parse_settings(args.set).scene))
     else:
         raise RheotwinError(f"{args.path}: there is no such record folder or scene file")
     print(json.dumps(about, indent=2) if args.json else _text(about))
@@ -67,6 +69,16 @@ def _record(record: Record) -> dict[str, Any]:
 
 
 def _scene(scene: Scene) -> dict[str, Any]:
+    """Describe a scene and what its numbers amount to; whatever `run` would refuse is refused here."""
+    import warnings
+
+    from rheotwin.build import build_problem
+    from rheotwin.plausibility import behaviour, doubts, facts
+
+    problem = build_problem(scene)
+    known = facts(problem)
+    for doubt in doubts(problem, known):
+        warnings.warn(doubt, stacklevel=2)
     return {
         "title": scene.title,
         "dimension": scene.dimension,
@@ -77,7 +89,8 @@ def _scene(scene: Scene) -> dict[str, Any]:
             )
             for name, body in scene.bodies.items()
         },
-        "laws": {name: law.model for name, law in scene.laws.items()},
+        "amounts": {name: found.sentence() for name, found in known.items()},
+        "laws": {name: f"{spec.model}, {behaviour(spec.law())}" for name, spec in scene.laws.items()},
         "tools": {name: tool.shape for name, tool in scene.tools.items()},
         "contact": {} if scene.contact is None else scene.contact.model_dump(exclude_none=True),
         "supports": list(scene.supports),

@@ -44,10 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Time bodies of growing size and print the largest that hold each rate."""
     rates = _rates(args.rates)
-    options = parse_settings(args.set)
-    strangers = [name for name in options if name != "truss"]
-    if strangers:
-        raise RheotwinError(f"--set {strangers[0]}.…: only options of the solver 'truss' can be set here")
+    settings = parse_settings(args.set)
+    settings.only_for("truss")
+    if settings.scene:
+        raise RheotwinError(
+            f"--set {next(iter(settings.scene))}: there is no scene here; only options of the truss count"
+        )
     if args.most_edges < 1 or not args.seconds > 0.0:
         raise RheotwinError("--most-edges and --seconds: must be above 0")
     from rheotwin.particles.realtime import largest_bodies
@@ -56,7 +58,11 @@ def execute(args: argparse.Namespace) -> int:
     for extras in {"off": (False,), "on": (True,), "both": (False, True)}[args.extras]:
         _say(f"timing bodies with extras {'on' if extras else 'off'} …", args)
         found += largest_bodies(
-            rates, extras=extras, most_edges=args.most_edges, seconds=args.seconds, options=options.get("truss")
+            rates,
+            extras=extras,
+            most_edges=args.most_edges,
+            seconds=args.seconds,
+            options=settings.options.get("truss"),
         )
     if args.json:
         print(json.dumps([held.to_data() for held in found], indent=2))

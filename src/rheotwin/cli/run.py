@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +47,14 @@ def whole_number(text: str) -> int:
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--set solver.option=value`."""
+    """Declare `--set place=value`."""
     parser.add_argument(
         "--set",
         action="append",
         default=[],
-        metavar="SOLVER.OPTION=VALUE",
-        help="override an option of a solver, e.g. --set truss.step=1e-3 (repeatable)",
+        metavar="PLACE=VALUE",
+        help="override an option of a solver (truss.step=1e-3) or any entry of the scene (laws.foam.young=30e3, "
+        "gravity.1=-3.7); repeatable",
     )
 
 
@@ -62,21 +64,43 @@ def add_quiet_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no remarks")
 
 
-def parse_settings(items: list[str]) -> dict[str, dict[str, Any]]:
-    """Turn `solver.option=value` items into option tables; values are read as TOML, bare words as text."""
-    tables: dict[str, dict[str, Any]] = {}
+@dataclass(frozen=True)
+class Settings:
+    """What `--set` changes: entries of the scene by dotted place, and options by solver."""
+
+    scene: dict[str, Any]
+    options: dict[str, dict[str, Any]]
+
+    def only_for(self, *solvers: str) -> None:
+        """Refuse options of other solvers: they would have no effect."""
+        for stranger in sorted(set(self.options) - set(solvers)):
+            used = f"the solver '{solvers[0]}'" if len(solvers) == 1 else f"the solvers {', '.join(solvers)}"
+            raise RheotwinError(f"--set {stranger}.…: this uses {used}; set its options, or an entry of the scene")
+
+
+def parse_settings(items: list[str]) -> Settings:
+    """Sort `place=value` items into entries of the scene and options; values are TOML, bare words are text."""
+    from rheotwin.scene import Scene
+
+    tables = {field.alias or name for name, field in Scene.model_fields.items()}
+    settings = Settings({}, {})
     for item in items:
         path, equals, text = item.partition("=")
-        solver, dot, option = path.strip().partition(".")
-        if not (equals and dot and solver and option) or len(item.splitlines()) > 1:
+        first, dot, option = path.strip().partition(".")
+        if not (equals and first and (first in tables or (dot and option))) or len(item.splitlines()) > 1:
             shown = " ".join(item.splitlines())
-            raise RheotwinError(f"--set {shown}: write SOLVER.OPTION=VALUE, for example truss.step=1e-3")
+            raise RheotwinError(
+                f"--set {shown}: write PLACE=VALUE, for example truss.step=1e-3 or laws.foam.young=30e3"
+            )
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             value = text.strip()
-        tables.setdefault(solver, {})[option] = value
-    return tables
+        if first in tables:
+            settings.scene[path.strip()] = value
+        else:
+            settings.options.setdefault(first, {})[option] = value
+    return settings
 
 
 def record_name(scene: Path, case: str | None, solver: str) -> Path:
@@ -85,12 +109,15 @@ def record_name(scene: Path, case: str | None, solver: str) -> Path:
 
 
 def describe_start(problem: Problem, simulation: Simulation) -> str:
-    """Say in one or two lines what is about to run and how its step relates to the stable one."""
+    """Say what is about to run, how its step relates to the stable one, and what the numbers amount to."""
     stable = simulation.stable_step
     bound = "unconditionally stable" if stable == float("inf") else f"stable below {stable:.4g} s"
     lines = [
         f"{len(problem.points)} nodes, {problem.scene.duration:g} s in steps of {simulation.step_size:.4g} s ({bound})"
     ]
+    from rheotwin.plausibility import facts
+
+    lines += [f"body '{name}': {found.sentence()}" for name, found in facts(problem).items()]
     for body, match in simulation.statistics().get("material_match", {}).items():
         if "stiffness_misfit" in match:
             lines.append(f"body '{body}': springs miss the law's stiffness by {100 * match['stiffness_misfit']:.0f} %")
@@ -139,21 +166,19 @@ def _run(args: argparse.Namespace, watchers: Sequence[Observer], announce: Annou
     from rheotwin.run import RunRequest, run_scene
     from rheotwin.scene import load_scene
 
-    scene, solver = load_scene(args.scene), args.solver or "fem"
+    settings, solver = parse_settings(args.set), args.solver or "fem"
+    settings.only_for(solver)
+    scene = load_scene(args.scene, settings.scene)
     if args.refinement is not None:
         scene = scene.refined(args.refinement)
     case = scene.with_case(args.case).case
     folder = args.output or record_name(args.scene, case, solver)
-    settings = parse_settings(args.set)
-    strangers = sorted(set(settings) - {solver})
-    if strangers:
-        raise RheotwinError(f"--set {strangers[0]}.…: this run uses the solver '{solver}'; set its options only")
     request = RunRequest(
         scene=scene,
         solver=solver,
         folder=folder,
         case=args.case,
-        options=settings.get(solver),
+        options=settings.options.get(solver),
         format=args.format or "pvd",
         overwrite=args.overwrite,
     )

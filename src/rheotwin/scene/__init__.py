@@ -7,9 +7,9 @@ from rheotwin.scene.contact import ContactSpec, ToolContactSpec
 from rheotwin.scene.laws import LawSpec
 from rheotwin.scene.load import load_scene, parse_scene, scene_from_data, scene_schema
 from rheotwin.scene.motion import DriveSpec, ToolMotion
-from rheotwin.scene.quantities import Quantity, Units
 from rheotwin.scene.scene import Scene
 from rheotwin.scene.tools import BarTool, MeshTool, ToolSpec
+from rheotwin.scene.units import Quantity, Units
 
 __all__ = [
     "BarTool",

@@ -16,11 +16,15 @@ from rheotwin.scene.quantities import (
     Counts,
     PerAxis,
     Point,
+    Positive,
     PositiveDensity,
     PositiveLength,
     PositiveMass,
     Sizes,
+    SpinPart,
+    Velocity,
 )
+from rheotwin.scene.units import LengthWord, Units, check_one_unit, file_scale
 
 if TYPE_CHECKING:
     from rheotwin.meshing import Refinement, ShapeSpec
@@ -74,11 +78,15 @@ class BodyBase(SceneModel):
     finer: tuple[Finer, ...] = ()
     """Boxes in which cells are halved; particles hang on the coarser edges there, which `fem` cannot do."""
     parts: dict[Name, PartSpec] = Field(default_factory=dict)
-    """Parts of the body that are made of other laws, by name; `fem` and `truss` know them."""
+    """Parts of the body that are made of other laws, by name."""
     mass: PositiveMass | None = None
     """Total mass; exactly one of mass and density."""
     density: PositiveDensity | None = None
     """Density; exactly one of mass and density."""
+    velocity: Velocity = ()
+    """Velocity at the start; default: at rest."""
+    spin: SpinPart | None = None
+    """Rate of turning about the middle of its nodes at the start: a number in 2D, [x, y, z] in 3D; default: none."""
     mass_sharing: Literal["volume", "equal"] = "volume"
     """How the lumped mass reaches the nodes: by the volume around them, or the same for each."""
 
@@ -121,6 +129,10 @@ class BodyBase(SceneModel):
         for name, part in self.parts.items():
             for key, message in part.where.dimension_faults(dimension):
                 yield f"parts.{name}.where.{key}", message
+        if self.spin is not None and isinstance(self.spin, tuple) != (dimension == 3):
+            yield "spin", "in 2D write a number, in 3D [x, y, z]; a 1D body cannot turn"
+        elif self.spin is not None and dimension == 1:
+            yield "spin", "a 1D body cannot turn; leave it out"
         shape = getattr(self, "shape", "body")
         if dimension not in self.dimensions:
             possible = " or ".join(f"{d}D" for d in self.dimensions)
@@ -135,6 +147,10 @@ class BodyBase(SceneModel):
 
     def completed(self, dimension: Dimension) -> BodyBase:
         """Return the body with the defaults that depend on the dimension filled in."""
+        return self
+
+    def in_metres(self, units: Units) -> BodyBase:
+        """Return the body with the coordinates of its mesh file, if any, scaled to metres."""
         return self
 
 
@@ -291,12 +307,23 @@ class FileBody(BodyBase):
     """Kind of shape."""
     path: Annotated[str, Field(min_length=1)]
     """Mesh file, relative to the folder of the scene file."""
-    scale: PositiveLength = 1.0
-    """Length of one unit of the mesh file's coordinates; default: 1 m."""
+    unit: LengthWord | None = None
+    """Unit of the mesh file's coordinates; default: the file's `length` in `[units]`."""
+    scale: Positive | None = None
+    """Instead of `unit`: factor on the mesh file's coordinates, which are in the file's unit of length; default: 1."""
     drop_unused: Flag = False
     """Leave out points that no cell uses instead of refusing the file."""
     hanging: Flag = False
     """Tie nodes that lie on an edge of a cell they are no corner of to that edge, which `fem` cannot do."""
+
+    @model_validator(mode="after")
+    def _one_unit(self) -> FileBody:
+        check_one_unit(self.unit, self.scale)
+        return self
+
+    def in_metres(self, units: Units) -> FileBody:
+        """Return the body with `scale` alone, the factor from the file's coordinates to metres."""
+        return self.model_copy(update={"unit": None, "scale": file_scale(self.unit, self.scale, units)})
 
     @property
     def has_hanging_nodes(self) -> bool:

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import AXES, Axis, Dimension, Name, Number, SceneModel
 from rheotwin.scene.motion import Motion, check_lengths
-from rheotwin.scene.quantities import ForceVector, Length, Point, PositiveLength, Times
+from rheotwin.scene.quantities import ForceVector, Length, Modulus, Point, PositiveLength, PositiveTime, Time, Times
 
 Side = Literal["left", "right", "front", "back", "bottom", "top"]
 SIDES: dict[int, tuple[Side, ...]] = {
@@ -84,6 +84,22 @@ class SupportSpec(SceneModel):
     """Components that are held; default: all."""
     motion: Motion | None = None
     """Displacement of the held components over time; default: none, they stay where they are."""
+    since: Time = 0.0
+    """From when on it acts: it holds its nodes where they are then and moves them on from there; default: the start."""
+    until: PositiveTime | None = None
+    """When it lets go; default: never."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SupportSpec:
+        if self.until is None:
+            return self
+        if self.until <= self.since:
+            raise PydanticCustomError("until", "`until` must be after `since`: it would never act")
+        if self.motion is not None and any(time > self.until for time in self.motion.times):
+            raise PydanticCustomError(
+                "until", "lets go before its motion ends: end the table of `motion` at `until`, or let go later"
+            )
+        return self
 
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that does not exist in this dimension."""
@@ -132,8 +148,10 @@ class ForceSpec(SceneModel):
     """Name of the body."""
     where: Where
     """Which of its nodes."""
-    total: ForceVector
-    """Sum of the force over all chosen nodes, one component for each dimension."""
+    total: ForceVector | None = None
+    """Sum of the force over all chosen nodes, one component for each dimension; or `pressure`."""
+    pressure: Modulus | None = None
+    """Instead of `total`: pushes against the surface's normals at rest, inwards if above 0."""
     times: Times | None = None
     """Times of the table of factors, increasing; default: the force is constant."""
     factor: tuple[Number, ...] | None = None
@@ -146,6 +164,14 @@ class ForceSpec(SceneModel):
     def _one_for_each_time(cls, factor: tuple[float, ...] | None, info: ValidationInfo) -> tuple[float, ...] | None:
         check_lengths(factor, info)
         return factor
+
+    @model_validator(mode="after")
+    def _one_force(self) -> ForceSpec:
+        if (self.total is None) == (self.pressure is None):
+            raise PydanticCustomError("force", "needs exactly one of `total` and `pressure`")
+        if self.pressure is not None and self.punch is not None:
+            raise PydanticCustomError("force", "a `punch` shares a total force; give `total`, or leave `punch` out")
+        return self
 
     @model_validator(mode="after")
     def _both_or_neither(self) -> ForceSpec:

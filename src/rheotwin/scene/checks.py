@@ -19,10 +19,12 @@ from rheotwin.scene.laws import CaseSpec
 from rheotwin.scene.output import OutputSpec
 from rheotwin.scene.quantities import PositiveTime, axis_faults
 from rheotwin.scene.tools import ToolBase, ToolSpec
+from rheotwin.scene.units import Reading, Units, reading
 
 _DIMENSION: TypeAdapter[Dimension] = TypeAdapter(Dimension)
 _DURATION: TypeAdapter[float] = TypeAdapter(PositiveTime)
 _OUTPUT, _CONTACT = TypeAdapter(OutputSpec), TypeAdapter(ContactSpec)
+_UNITS: TypeAdapter[Units] = TypeAdapter(Units)
 _ENTRIES: dict[str, TypeAdapter[Any]] = {
     "bodies": TypeAdapter(BodySpec),
     "supports": TypeAdapter(SupportSpec),
@@ -80,8 +82,22 @@ def _references(data: Mapping[str, Any], section: str, key: str) -> dict[str, st
     return {name: value for name, value in found.items() if isinstance(value, str) and match(NAME_PATTERN, value)}
 
 
+def reading_of(data: Any) -> Reading:
+    """Return what raw data of a scene say of their units (SI where they cannot be read) and duration."""
+    if not isinstance(data, Mapping):
+        return Reading(Units())
+    units = _readable(_UNITS, data.get("units", {})) or Units()
+    with reading(Reading(units)):
+        return Reading(units, _readable(_DURATION, data.get("duration")))
+
+
 def draft_of(data: Mapping[str, Any]) -> Draft:
     """Read as much as possible of the raw data of a scene."""
+    with reading(reading_of(data)):
+        return _draft_of(data)
+
+
+def _draft_of(data: Mapping[str, Any]) -> Draft:
     entries = {
         section: {
             name: model

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field
 
 from rheotwin.scene.base import Dimension, Flag, Name, Number, SceneModel
-from rheotwin.scene.quantities import NotNegative, Positive, Quantity
+from rheotwin.scene.quantities import NotNegative, Positive
+from rheotwin.scene.units import Quantity
 
 if TYPE_CHECKING:
     from rheotwin.constraints.contact.law import ContactLaw

@@ -26,7 +26,8 @@ from rheotwin.scene.moduli import (
     need_poisson,
     poisson_of,
 )
-from rheotwin.scene.quantities import NotNegativeModulus, Quantity
+from rheotwin.scene.quantities import NotNegativeModulus
+from rheotwin.scene.units import Quantity
 
 if TYPE_CHECKING:
     from rheotwin.materials import (

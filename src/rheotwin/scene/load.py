@@ -52,20 +52,51 @@ def scene_from_data(data: Mapping[str, Any], *, base: Path | None = None, source
     return scene.located(base=base or Path(), source=source)
 
 
-def parse_scene(text: str, *, base: Path, source: Path | None = None) -> Scene:
-    """Return the scene written in TOML text; `base` is the folder its mesh files are relative to."""
+def _change(data: dict[str, Any], place: str, value: Any) -> None:
+    """Put a value at a dotted place of raw scene data; a whole number counts the entries of a list from 0."""
+    *path, last = place.split(".")
+    table: Any = data
+    for number, key in enumerate((*path, last)):
+        here = ".".join(path[:number]) or "the scene"
+        if isinstance(table, list):
+            if not (key.isdecimal() and int(key) < len(table)):
+                raise RheotwinError(
+                    f"--set {place}: {here} is a list of {len(table)}; choose one of 0 to {len(table) - 1}"
+                )
+            key = int(key)
+        elif not isinstance(table, dict):
+            raise RheotwinError(f"--set {place}: {here} is {table!r} and has no '{key}'")
+        elif number < len(path) and key not in table:
+            raise RheotwinError(
+                f"--set {place}: {here} has no '{key}'{nearest_name(key, table)}; there: {', '.join(table)}"
+            )
+        if number == len(path):
+            table[key] = value
+        else:
+            table = table[key]
+
+
+def parse_scene(
+    text: str, *, base: Path, source: Path | None = None, changes: Mapping[str, Any] | None = None
+) -> Scene:
+    """Return the scene written in TOML text, with values at dotted places changed.
+
+    `base` is the folder its mesh files are relative to.
+    """
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         said = str(error)
         raise RheotwinError(f"{source or 'scene'}: not a TOML file: {said[:1].lower()}{said[1:]}") from error
+    for place, value in (changes or {}).items():
+        _change(data, place, value)
     return scene_from_data(data, base=base, source=source)
 
 
-def load_scene(path: str | Path) -> Scene:
-    """Return the scene of a TOML file, in SI units."""
+def load_scene(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scene:
+    """Return the scene of a TOML file, in SI units; `changes` are values at dotted places: `laws.foam.young`."""
     file = Path(path)
-    return parse_scene(_text(file), base=file.parent, source=file)
+    return parse_scene(_text(file), base=file.parent, source=file, changes=changes)
 
 
 def _text(file: Path) -> str:

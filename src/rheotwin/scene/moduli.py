@@ -8,7 +8,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Number, SceneModel
-from rheotwin.scene.quantities import Modulus, NotNegativeModulus, NotNegativeViscosity, Positive, Quantity, Viscosity
+from rheotwin.scene.quantities import Modulus, NotNegativeModulus, NotNegativeViscosity, Positive, Viscosity
+from rheotwin.scene.units import Quantity
 
 if TYPE_CHECKING:
     from rheotwin.materials import Moduli, Slider, Softening

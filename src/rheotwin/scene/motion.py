@@ -10,8 +10,10 @@ from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator,
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import AXES, Dimension, Number, SceneModel
+from rheotwin.scene.course import Ramp, Sine, table_of
 from rheotwin.scene.moduli import number_or_table
 from rheotwin.scene.quantities import (
+    Acceleration,
     Angle,
     AngularSpeed,
     Direction3D,
@@ -19,10 +21,10 @@ from rheotwin.scene.quantities import (
     Point,
     Positive,
     PositiveMass,
-    Quantity,
     Times,
     Velocity,
 )
+from rheotwin.scene.units import Quantity
 
 
 def check_lengths(values: tuple[object, ...] | None, info: ValidationInfo) -> None:
@@ -37,13 +39,40 @@ def check_lengths(values: tuple[object, ...] | None, info: ValidationInfo) -> No
     )
 
 
-class Motion(SceneModel):
-    """A displacement over time; the first and last values are held before and after the table."""
+Expressions = Annotated[tuple[str, ...], Field(min_length=1)]
 
-    times: Times
+
+def _list_or_table(value: Any) -> str:
+    return "table" if isinstance(value, dict | SceneModel) else "list"
+
+
+NO_COURSE: dict[str, Any] = {"expression": None, "sine": None, "ramp": None}
+
+
+def _one_course(motion: Motion | ToolMotion, has_table: bool) -> list[str]:
+    """Return the course a motion is written as instead of a table, if it is; refuse two of them."""
+    given = [name for name in NO_COURSE if getattr(motion, name)]
+    if len(given) + has_table > 1:
+        raise PydanticCustomError("motion", "needs only one of a table, expression, sine and ramp")
+    return given
+
+
+class Motion(SceneModel):
+    """A displacement over time; the first and last values are held before and after the table.
+
+    Written as a table (`times`, `displacement`), or as one of `expression`, `sine` and `ramp`, which become one.
+    """
+
+    times: Times = ()
     """Times of the table, increasing."""
-    displacement: Annotated[tuple[Point, ...], Field(min_length=1)]
+    displacement: Annotated[tuple[Point, ...], Field(min_length=1)] = ()
     """Displacement from the rest position at each time, one component for each dimension."""
+    expression: Expressions | None = None
+    """Instead of a table: arithmetic of t for each dimension, such as "-0.01*sin(2*pi*t)", in the file's units."""
+    sine: Sine | None = None
+    """Instead of a table: a sine."""
+    ramp: Ramp | None = None
+    """Instead of a table: there, a hold, and back."""
     interpolation: Literal["linear", "smooth"] = "linear"
     """Between the times: straight, or a cubic ease with zero rate at each time."""
 
@@ -55,11 +84,60 @@ class Motion(SceneModel):
         check_lengths(displacement, info)
         return displacement
 
+    @model_validator(mode="after")
+    def _as_table(self) -> Motion:
+        courses = _one_course(self, bool(self.times or self.displacement))
+        if not courses:
+            if not (self.times and self.displacement):
+                raise PydanticCustomError(
+                    "motion", "needs `times` and `displacement`, or one of expression, sine, ramp"
+                )
+            return self
+        times, rows = table_of(self.expression or (), self.sine, self.ramp, "m")
+        return self.model_copy(update={**NO_COURSE, "times": times, "displacement": rows})
+
+
+class GravityTable(SceneModel):
+    """Gravity over time; the first and last values are held before and after the table."""
+
+    times: Times = ()
+    """Times of the table, increasing."""
+    acceleration: Annotated[tuple[Acceleration, ...], Field(min_length=1)] = ()
+    """Acceleration at each time, straight in between."""
+    expression: Expressions | None = None
+    """Instead of a table: arithmetic of t for each dimension, such as "-9.81*min(t, 1)", in the file's units."""
+
+    @field_validator("acceleration")
+    @classmethod
+    def _one_for_each_time(cls, values: Any, info: ValidationInfo) -> Any:
+        check_lengths(values, info)
+        return values
+
+    @model_validator(mode="after")
+    def _as_table(self) -> GravityTable:
+        if (self.expression is not None) == bool(self.times and self.acceleration):
+            raise PydanticCustomError("gravity", "needs either `times` and `acceleration`, or `expression`")
+        if self.expression is None:
+            return self
+        times, rows = table_of(self.expression, None, None, "m/s2")
+        return self.model_copy(update={"expression": None, "times": times, "acceleration": rows})
+
+
+GravityPart = Annotated[
+    Annotated[Acceleration, Tag("list")] | Annotated[GravityTable, Tag("table")], Discriminator(_list_or_table)
+]
+"""Gravity as written in a scene file: one vector, or a table over time."""
+
+
+def gravity_rows(gravity: tuple[float, ...] | GravityTable) -> tuple[tuple[float, ...], ...]:
+    """Return the vectors of gravity [m/s2]: the one, or those of its table."""
+    return gravity.acceleration if isinstance(gravity, GravityTable) else (gravity,)
+
 
 class ToolMotion(SceneModel):
     """A rigid motion of a tool: of its centre, by displacement or velocity, and about the axis through it."""
 
-    times: Times
+    times: Times = ()
     """Times of the table, increasing."""
     displacement: Annotated[tuple[Point, ...], Field(min_length=1)] | None = None
     """Displacement from the rest position at each time; the first and last are held before and after the table."""
@@ -69,6 +147,12 @@ class ToolMotion(SceneModel):
     """Rotation at each time; default: none. In 3D about the tool's axis (a bar or plane: its normal)."""
     angular_velocity: Annotated[tuple[AngularSpeed, ...], Field(min_length=1)] | None = None
     """Instead of angles: angular velocity from each time to the next, the last one until the end of the run."""
+    expression: Expressions | None = None
+    """Instead of a table: arithmetic of t for each dimension: where its centre goes, in the file's units."""
+    sine: Sine | None = None
+    """Instead of a table: a sine of its centre."""
+    ramp: Ramp | None = None
+    """Instead of a table: its centre goes there, holds, and comes back."""
     interpolation: Literal["linear", "smooth"] = "linear"
     """Between the times: straight, or a cubic ease with zero rate at each time (not with velocities)."""
 
@@ -80,6 +164,12 @@ class ToolMotion(SceneModel):
 
     @model_validator(mode="after")
     def _one_of_each(self) -> ToolMotion:
+        tables = (self.displacement, self.velocity, self.angle, self.angular_velocity)
+        if _one_course(self, bool(self.times) or any(tables)):
+            times, rows = table_of(self.expression or (), self.sine, self.ramp, "m")
+            return self.model_copy(update={**NO_COURSE, "times": times, "displacement": rows})
+        if not self.times:
+            raise PydanticCustomError("motion", "needs `times` of its table, or one of expression, sine, ramp")
         path, turn = (self.displacement, self.velocity), (self.angle, self.angular_velocity)
         if all(table is None for table in (*path, *turn)):
             raise PydanticCustomError("motion", "needs at least one of displacement, velocity, angle, angular_velocity")

@@ -1,4 +1,4 @@
-"""Numbers with units, the factors that turn them into SI, and lists with one entry for each dimension."""
+"""Numbers of a scene file by what they measure, and lists with one entry for each dimension."""
 
 from __future__ import annotations
 
@@ -6,100 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import hypot, pi
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from math import hypot
+from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, Field, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Count, Number, SceneModel
-
-SI_VALUE: dict[str, float] = {
-    **{"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "km": 1e3, "in": 0.0254},
-    **{"kg": 1.0, "g": 1e-3, "mg": 1e-6, "t": 1e3},
-    **{"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0},
-    **{"rad": 1.0, "deg": pi / 180.0},
-    **{"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
-    **{"N": 1.0, "mN": 1e-3, "kN": 1e3},
-    **{"kg/m3": 1.0, "g/cm3": 1e3},
-}
-"""Size of every unit a file may name, in SI."""
-
-
-class Units(SceneModel):
-    """How the numbers of this file are meant; after loading everything is SI."""
-
-    length: Literal["m", "cm", "mm", "um", "km", "in"] = "m"
-    """Unit of lengths; areas and accelerations follow."""
-    mass: Literal["kg", "g", "mg", "t"] = "kg"
-    """Unit of masses."""
-    time: Literal["s", "ms", "min", "h"] = "s"
-    """Unit of times."""
-    angle: Literal["rad", "deg"] = "rad"
-    """Unit of angles."""
-    pressure: Literal["Pa", "kPa", "MPa", "GPa"] | None = None
-    """Unit of moduli; default: mass / (length time2). Viscosities follow as pressure times time."""
-    force: Literal["N", "mN", "kN"] | None = None
-    """Unit of forces; default: mass length / time2."""
-    density: Literal["kg/m3", "g/cm3"] | None = None
-    """Unit of densities; default: mass / length3."""
-
-    def base(self, kind: str) -> float:
-        """Return the size in SI of the unit of `kind` (length, mass, time, angle, pressure, ...)."""
-        named = getattr(self, kind)
-        if named is not None:
-            return SI_VALUE[named]
-        length, mass, time = SI_VALUE[self.length], SI_VALUE[self.mass], SI_VALUE[self.time]
-        derived = {"pressure": mass / (length * time**2), "force": mass * length / time**2, "density": mass / length**3}
-        return derived[kind]
-
-
-EXPONENTS: dict[str, dict[str, int]] = {
-    "m": {"length": 1},
-    "m2": {"length": 2},
-    "kg": {"mass": 1},
-    "s": {"time": 1},
-    "rad": {"angle": 1},
-    "Pa": {"pressure": 1},
-    "Pa s": {"pressure": 1, "time": 1},
-    "N": {"force": 1},
-    "kg/m3": {"density": 1},
-    "m/s2": {"length": 1, "time": -2},
-    "m/s": {"length": 1, "time": -1},
-    "rad/s": {"angle": 1, "time": -1},
-    "N m": {"force": 1, "length": 1},
-    "N/m": {"force": 1, "length": -1},
-    "N s/m": {"force": 1, "time": 1, "length": -1},
-    "N/(m s)": {"force": 1, "length": -1, "time": -1},
-    "kg m2": {"mass": 1, "length": 2},
-    "1": {},
-}
-"""SI unit of a quantity -> exponents of the kinds of unit it is made of."""
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """Annotation of a number: its SI `unit`, one of `EXPONENTS`."""
-
-    unit: str
-
-    def factor(self, units: Units) -> float:
-        """Return what a number in `units` is multiplied by to become SI."""
-        factor = 1.0
-        for kind, exponent in EXPONENTS[self.unit].items():
-            factor *= units.base(kind) ** exponent
-        return factor
-
-    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Show the unit to editors as `x-unit`."""
-        schema: dict[str, Any] = handler(core_schema)
-        return {**schema, "x-unit": self.unit}
+from rheotwin.scene.units import Quantity
 
 
 @dataclass(frozen=True)
 class PerAxis:
     """Annotation of a list that has one entry for each dimension of the scene."""
+
+
+def number_or_list(value: Any) -> str:
+    """Tell a number and a list of numbers apart."""
+    return "list" if isinstance(value, list | tuple) else "number"
 
 
 Positive = Annotated[Number, Field(gt=0)]
@@ -124,6 +48,11 @@ Counts = Annotated[tuple[Count, ...], PerAxis()]
 ForceVector = Annotated[tuple[Annotated[Number, Quantity("N")], ...], PerAxis()]
 Velocity = Annotated[tuple[Annotated[Number, Quantity("m/s")], ...], PerAxis()]
 AngularSpeed = Annotated[Number, Quantity("rad/s")]
+SpinPart = Annotated[
+    Annotated[AngularSpeed, Tag("number")] | Annotated[tuple[AngularSpeed, AngularSpeed, AngularSpeed], Tag("list")],
+    Discriminator(number_or_list),
+]
+"""A rate of turning as written in a scene file: a number in 2D, one for each axis in 3D."""
 Acceleration = Annotated[tuple[Annotated[Number, Quantity("m/s2")], ...], PerAxis()]
 
 
@@ -155,7 +84,6 @@ Times = Annotated[tuple[Time, ...], Field(min_length=1), AfterValidator(_increas
 Coordinates = Annotated[tuple[Length, ...], Field(min_length=2), AfterValidator(_increasing)]
 
 Place = tuple[str | int, ...]
-AnyModel = TypeVar("AnyModel", bound=SceneModel)
 
 
 def _marks(annotation: Any, kind: type) -> Iterator[tuple[int, Any]]:
@@ -177,34 +105,6 @@ def _field_marks(model: type[SceneModel], kind: type) -> dict[str, tuple[int, An
         if marks:
             found[name] = marks[0]
     return found
-
-
-def _scaled(value: Any, factor: float) -> Any:
-    """Multiply a number, or every number of nested lists, by a factor."""
-    if isinstance(value, tuple):
-        return tuple(_scaled(entry, factor) for entry in value)
-    return value if value is None else value * factor
-
-
-def _converted(value: Any, factor: float | None, units: Units) -> Any:
-    """Convert a field: models and tables of models by their own fields, numbers by the field's factor."""
-    if isinstance(value, SceneModel):
-        return to_si(value, units)
-    if isinstance(value, dict):
-        return {key: _converted(entry, factor, units) for key, entry in value.items()}
-    if isinstance(value, tuple) and value and isinstance(value[0], SceneModel):
-        return tuple(to_si(entry, units) for entry in value)
-    return value if factor is None else _scaled(value, factor)
-
-
-def to_si(model: AnyModel, units: Units) -> AnyModel:
-    """Return the model with every number given in `units` turned into SI (defaults are SI already)."""
-    quantities = _field_marks(type(model), Quantity)
-    update = {}
-    for name in model.model_fields_set:
-        factor = quantities[name][1].factor(units) if name in quantities else None
-        update[name] = _converted(getattr(model, name), factor, units)
-    return model.model_copy(update=update)
 
 
 def _lists_at(value: Any, depth: int, place: Place) -> Iterator[tuple[Place, tuple[Any, ...]]]:

@@ -24,12 +24,14 @@ from rheotwin.errors import Fault, RheotwinError, nearest_name
 from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
-from rheotwin.scene.checks import cross_faults, draft_of
+from rheotwin.scene.checks import cross_faults, draft_of, reading_of
 from rheotwin.scene.contact import ContactSpec
 from rheotwin.scene.laws import CaseSpec, LawSpec
+from rheotwin.scene.motion import GravityPart, gravity_rows
 from rheotwin.scene.output import OutputSpec
-from rheotwin.scene.quantities import Acceleration, PositiveArea, PositiveLength, PositiveTime, Units, to_si
+from rheotwin.scene.quantities import PositiveArea, PositiveLength, PositiveTime
 from rheotwin.scene.tools import ToolSpec
+from rheotwin.scene.units import Units, reading
 
 if TYPE_CHECKING:
     from rheotwin.materials import Law
@@ -49,7 +51,7 @@ def _check_ring(name: str, value: Any) -> None:
     """Refuse what an axisymmetric scene cannot have."""
     if name == "thickness":
         raise PydanticCustomError("plane", "an axisymmetric scene has no thickness: its rings are closed, leave it out")
-    if name == "gravity" and value and value[0] != 0.0:
+    if name == "gravity" and any(pull and pull[0] != 0.0 for pull in gravity_rows(value)):
         raise PydanticCustomError("plane", "gravity of an axisymmetric scene acts along its axis: give 0 for x")
 
 
@@ -68,8 +70,8 @@ class Scene(SceneModel):
     """2D only, not axisymmetric: thickness out of the plane; default: 1 m."""
     section: PositiveArea = 1.0
     """1D only: area of the cross section; default: 1 m2."""
-    gravity: Acceleration = ()
-    """Acceleration of gravity, one component for each dimension; default: none."""
+    gravity: GravityPart = ()
+    """Acceleration of gravity, one component for each dimension, or a table of it over time; default: none."""
     duration: PositiveTime
     """How long is simulated."""
     refinement: Count = 1
@@ -111,10 +113,11 @@ class Scene(SceneModel):
         name = str(info.field_name)
         if dimension is None:
             return value
-        if name == "gravity" and value and len(value) != dimension:
-            raise PydanticCustomError(
-                "axes", f"needs {dimension} component(s) in a {dimension}D scene, has {len(value)}"
-            )
+        for pull in gravity_rows(value) if name == "gravity" else ():
+            if pull and len(pull) != dimension:
+                raise PydanticCustomError(
+                    "axes", f"needs {dimension} component(s) in a {dimension}D scene, has {len(pull)}"
+                )
         if name in _ONLY_IN and dimension != _ONLY_IN[name]:
             raise PydanticCustomError(
                 "dimension", f"is for {_ONLY_IN[name]}D scenes; this one is {dimension}D, leave it out"
@@ -134,15 +137,15 @@ class Scene(SceneModel):
     @model_validator(mode="wrap")
     @classmethod
     def _complete(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Check across tables, convert to SI, fill in what depends on dimension, duration or case."""
-        scene = handler(data)
+        """Read numbers as SI, check across tables, fill in what depends on dimension, duration or case."""
         if isinstance(data, cls):
-            return scene
+            return handler(data)
+        with reading(reading_of(data)):
+            scene = handler(data)
         if isinstance(data, Mapping):
             faults = [_line_error(fault) for fault in scene._case_faults(draft_faults(data))]
             if faults:
                 raise ValidationError.from_exception_data(cls.__name__, faults)
-        scene = to_si(scene, scene.units).model_copy(update={"units": Units()})
         scene = scene._filled_in()
         return scene if scene.case is None else scene.with_case(scene.case)
 
@@ -158,7 +161,9 @@ class Scene(SceneModel):
         dimension = self.dimension
         update: dict[str, Any] = {
             "gravity": self.gravity or (0.0,) * dimension,
-            "bodies": {name: body.completed(dimension) for name, body in self.bodies.items()},
+            "units": Units(virtual=self.units.virtual),
+            "bodies": {name: body.in_metres(self.units).completed(dimension) for name, body in self.bodies.items()},
+            "tools": {name: tool.in_metres(self.units) for name, tool in self.tools.items()},
             "supports": {name: support.completed(dimension) for name, support in self.supports.items()},
             "output": self.output.completed(self.duration),
             "contact": None if self.contact is None else self.contact.completed(dimension),

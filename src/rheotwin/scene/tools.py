@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from rheotwin.scene.base import AXES, Axis, Dimension, Name, SceneModel
 from rheotwin.scene.contact import ToolContactSpec
 from rheotwin.scene.motion import DriveSpec, Rotation, RotationPart, ToolMotion
-from rheotwin.scene.quantities import Angle, Direction, Direction3D, Point, Positive, PositiveLength, Sizes
+from rheotwin.scene.quantities import (
+    Angle,
+    Direction,
+    Direction3D,
+    Point,
+    Positive,
+    PositiveLength,
+    Sizes,
+    number_or_list,
+)
+from rheotwin.scene.units import LengthWord, Units, check_one_unit, file_scale
 
 
 class ToolBase(SceneModel):
@@ -30,6 +40,10 @@ class ToolBase(SceneModel):
     contact: ToolContactSpec | None = None
     """What its contact has different from the scene's `[contact]`."""
 
+    def in_metres(self, units: Units) -> ToolBase:
+        """Return the tool with the coordinates of its surface, if it has any, scaled to metres."""
+        return self
+
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that does not exist in this dimension."""
         if dimension not in self.dimensions:
@@ -48,10 +62,6 @@ class ToolBase(SceneModel):
                 yield "motion", f"moves {name}, which forces move (`drive.free`); let only one of them do it"
 
 
-def _number_or_list(value: Any) -> str:
-    return "list" if isinstance(value, list | tuple) else "number"
-
-
 class BarTool(ToolBase):
     """A flat face of limited width that presses along its normal."""
 
@@ -64,7 +74,7 @@ class BarTool(ToolBase):
     width: (
         Annotated[
             Annotated[PositiveLength, Tag("number")] | Annotated[tuple[PositiveLength, PositiveLength], Tag("list")],
-            Discriminator(_number_or_list),
+            Discriminator(number_or_list),
         ]
         | None
     ) = None
@@ -179,16 +189,30 @@ class MeshTool(ToolBase):
     """3D: file with its triangles (.stl, .obj, .ply, .vtk, ..), relative to the scene file."""
     points: Annotated[tuple[Point, ...], Field(min_length=3)] | None = None
     """2D: corners of the polygon one after the other, relative to `center`."""
-    scale: Positive = 1.0
-    """Factor from the file's lengths to metres."""
+    unit: LengthWord | None = None
+    """3D: unit of the file's coordinates; default: the file's `length` in `[units]`."""
+    scale: Positive | None = None
+    """Instead of `unit`: factor on the coordinates, which are in the file's unit of length; default: 1."""
     rotation: RotationPart | None = None
     """Turn at rest about the file's origin, which `center` is the place of."""
     axis: Direction3D | None = None
     """Direction of the axis through its centre that it turns about, in 3D; default: z."""
 
+    @model_validator(mode="after")
+    def _one_unit(self) -> MeshTool:
+        check_one_unit(self.unit, self.scale)
+        return self
+
+    def in_metres(self, units: Units) -> MeshTool:
+        """Return the tool with `scale` alone, the factor to metres; points of the scene are in metres already."""
+        read = Units() if self.path is None else units
+        return self.model_copy(update={"unit": None, "scale": file_scale(self.unit, self.scale, read)})
+
     def dimension_faults(self, dimension: Dimension) -> Iterator[tuple[str, str]]:
         """Yield (key, sentence) for everything that does not exist in this dimension."""
         yield from super().dimension_faults(dimension)
+        if dimension == 2 and self.unit is not None:
+            yield "unit", "is for files, in 3D; write `points` with units, or scale them"
         wanted, other = ("path", "points") if dimension == 3 else ("points", "path")
         if getattr(self, wanted) is None:
             kind = "file with its triangles" if dimension == 3 else "corners of the polygon"

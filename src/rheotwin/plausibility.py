@@ -1,0 +1,191 @@
+"""What the numbers of a scene amount to: mass, size, times and wave speed of its bodies, and which of them look wrong.
+
+`rheotwin info` and the start of a run print them, because a slip of a unit shows here before it costs a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rheotwin.arrays import Array
+from rheotwin.constraints.tools import PLANE, REFERENCE, tool_gaps
+from rheotwin.errors import RheotwinError
+from rheotwin.materials import Law
+from rheotwin.materials.channel import Channel
+from rheotwin.meshing import smallest_surface_edge
+from rheotwin.problem import Problem, ProblemBody
+from rheotwin.start_check import table_rates
+from rheotwin.tensors import padded
+
+LIGHTEST, HEAVIEST = 1.0, 25_000.0
+"""Densities [kg/m3] of solids and foams: aerogel to osmium."""
+
+
+@dataclass(frozen=True)
+class BodyFacts:
+    """What one body's numbers amount to, in SI units."""
+
+    mass: float
+    size: tuple[float, ...]
+    density: float
+    young: float
+    """Stiffest sudden Young's modulus of its laws [Pa]; 0 for a fluid."""
+    wave_speed: float
+    """c = sqrt((K + 4/3 G)/rho) of the stiffest law, in 1D sqrt(E/rho) [m/s]."""
+    times: tuple[float, float] | None
+    """Fastest and slowest time of its laws [s]; none for springs alone."""
+    explicit_step: float
+    """Smallest edge over wave speed [s]: about where explicit steps end."""
+
+    def sentence(self) -> str:
+        """Return the facts in one line."""
+        size = " x ".join(f"{edge:.4g}" for edge in self.size)
+        said = f"{self.mass:.4g} kg, {size} m, {self.density:.4g} kg/m3, waves of {self.wave_speed:.4g} m/s"
+        if np.isfinite(self.explicit_step):
+            said += f" (explicit steps end near {self.explicit_step:.2g} s)"
+        if self.times is not None:
+            fast, slow = self.times
+            said += f", times of {fast:.3g} s" if fast == slow else f", times of {fast:.3g} to {slow:.3g} s"
+        return said
+
+
+def _channel(law: Law, modulus: str) -> Channel | None:
+    """Return one relaxation function of a law; none for laws that are not linear in the history of strain."""
+    try:
+        return law.channel(modulus)  # type: ignore[arg-type]
+    except RheotwinError:
+        return None
+
+
+def _young(law: Law) -> float:
+    """Return the sudden Young's modulus [Pa]: of a nonlinear law that of its first spring."""
+    channel = _channel(law, "young")
+    return law.parts[0].young if channel is None else channel.instantaneous
+
+
+def _stiffness(law: Law, dimension: int) -> float:
+    """Return the modulus of fast waves [Pa]: E in 1D, else K + 4/3 G; E where the volume cannot change."""
+    bulk, shear = _channel(law, "bulk"), _channel(law, "shear")
+    if dimension == 1 or bulk is None or shear is None or not np.isfinite(bulk.instantaneous):
+        return _young(law)
+    return bulk.instantaneous + 4.0 / 3.0 * shear.instantaneous
+
+
+def _times(law: Law) -> list[float]:
+    """Return the times [s] of a law: of relaxation, and eta/g of a spring beside a dashpot."""
+    channel = _channel(law, "young")
+    if channel is None:
+        spring, *dashpots = (part.young for part in law.parts)
+        return [eta / spring for eta in dashpots if eta > 0.0 and spring > 0.0]
+    delayed = [channel.viscosity / channel.instantaneous] if channel.viscosity and channel.instantaneous else []
+    return [*channel.times, *delayed]
+
+
+def behaviour(law: Law) -> str:
+    """Say whether bodies of a law bounce and what they keep (EN tables 1, 2).
+
+    A spring bounces and keeps nothing, a dashpot keeps all and does not bounce. In a row, either part's bounce and
+    either part's residue is left; side by side either's bounce, but a residue only if both keep one. So a law bounces
+    when a sudden strain meets a modulus, and keeps a deformation when it has no equilibrium stress: a stress s that
+    acted for t leaves the strain s t/eta.
+    """
+    channel = _channel(law, "young")
+    if channel is None:
+        return "bounces; what it keeps depends on how far or how hard it is pressed"
+    bounces = "bounces" if channel.instantaneous > 0.0 else "does not bounce"
+    if channel.equilibrium > 0.0 or channel.steady_viscosity <= 0.0:
+        return f"{bounces}, returns to its shape"
+    return f"{bounces}, keeps {100.0 / channel.steady_viscosity:.3g} % of strain for every Pa and second it is pressed"
+
+
+def body_facts(problem: Problem, body: ProblemBody) -> BodyFacts:
+    """Return what the numbers of one body amount to."""
+    laws = [part.law for part in body.laws]
+    own = problem.points[body.nodes]
+    times = [time for law in laws for time in _times(law)]
+    stiffness = max(_stiffness(law, problem.dimension) for law in laws)
+    speed = float(np.sqrt(max(stiffness, 0.0) / body.density))
+    return BodyFacts(
+        mass=float(problem.masses[body.nodes].sum()),
+        size=tuple(float(edge) for edge in np.ptp(own, axis=0)),
+        density=body.density,
+        young=max(_young(law) for law in laws),
+        wave_speed=speed,
+        times=(min(times), max(times)) if times else None,
+        explicit_step=smallest_surface_edge(body.mesh) / speed if speed > 0.0 else np.inf,
+    )
+
+
+def facts(problem: Problem) -> dict[str, BodyFacts]:
+    """Return what the numbers of every body amount to, by its name."""
+    return {body.name: body_facts(problem, body) for body in problem.bodies}
+
+
+def doubts(problem: Problem, known: dict[str, BodyFacts]) -> Iterator[str]:
+    """Yield a sentence for every number that is hardly meant: its place, what follows from it, what to look at."""
+    if problem.scene.units.virtual:
+        return
+    for body in problem.bodies:
+        yield from _body_doubts(problem, body, known[body.name])
+    slowest = min((found.wave_speed for found in known.values() if found.wave_speed > 0.0), default=np.inf)
+    moved = [(f"tools.{tool.name}.motion", table_rates(tool.motion)[:, :3]) for tool in problem.tools]
+    moved += [(f"supports.{item.name}.motion", table_rates(item.motion)) for item in problem.prescribed]
+    for place, rates in moved:
+        speed = float(np.linalg.norm(rates, axis=1).max())
+        if speed > slowest:
+            yield (
+                f"{place}: moves at up to {speed:.4g} m/s, faster than the waves in a body ({slowest:.4g} m/s); check "
+                "its times and lengths, the moduli and the density"
+            )
+    yield from _stroke_doubts(problem)
+
+
+def _body_doubts(problem: Problem, body: ProblemBody, found: BodyFacts) -> Iterator[str]:
+    spec = problem.scene.bodies[body.name]
+    place = f"bodies.{body.name}.{'mass' if spec.mass is not None else 'density'}"
+    if not LIGHTEST <= found.density <= HEAVIEST:
+        yield (
+            f"{place}: {found.density:.4g} kg/m3 is no solid or foam ({LIGHTEST:g} to {HEAVIEST:g}); the body has "
+            f"{found.mass:.4g} kg at {' x '.join(f'{edge:.4g}' for edge in found.size)} m; check the units"
+        )
+    if found.young <= 0.0:
+        return
+    for axis, pull in enumerate(problem.gravity):
+        strain = body.density * abs(float(pull)) * found.size[axis] / found.young
+        if strain > 1.0:
+            yield (
+                f"gravity: the weight of '{body.name}' alone strains it by {100.0 * strain:.0f} %; check the units of "
+                "gravity, density and moduli"
+            )
+    for load in problem.loads:
+        if load.nodes[0] < body.nodes.start or load.nodes[0] >= body.nodes.stop:
+            continue
+        total = np.abs(load.factor.values).max() * load.shares.sum(axis=0)
+        for axis, force in enumerate(total):
+            area = found.mass / body.density / found.size[axis]
+            strain = abs(float(force)) / (area * found.young)
+            if strain > 1.0:
+                yield (
+                    f"forces.{load.name}: {abs(force):.4g} N over the body's section of {area:.4g} m2 strains it by "
+                    f"{100.0 * strain:.0f} %; check the units of force, lengths and moduli"
+                )
+
+
+def _stroke_doubts(problem: Problem) -> Iterator[str]:
+    """Yield flat tools that go further into the bodies than these are thick."""
+    for tool in problem.tools:
+        if tool.shape != PLANE or tool.drive is not None or not len(tool.candidates):
+            continue
+        normal = tool.geometry[REFERENCE : REFERENCE + 3]
+        places: Array = padded(problem.points)[tool.candidates]
+        gap = float(tool_gaps(tool, 0.0, places)[0].min())
+        way = float((tool.motion.values[:, :3] @ normal).max()) - max(gap, 0.0)
+        depth = float(np.ptp(places @ normal))
+        if depth > 0.0 and way > depth:
+            yield (
+                f"tools.{tool.name}.motion: goes {way:.4g} m into bodies that are {depth:.4g} m thick, a strain of "
+                f"{100.0 * way / depth:.0f} %; check the units of its displacements"
+            )
