@@ -6,36 +6,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.solver import Simulation
 from rheotwin.validation.checks.manufactured import space_orders
+from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, run_to, side, start
 
-Data = dict[str, Any]
 STEPS = (40, 80, 160)
 DRIVEN_LAWS = ("maxwell", "three-element", "generalized-maxwell")
-SMOOTH = {"times": [0.0, 2.0], "displacement": [[0.0, 0.0], [0.1, 0.05]], "interpolation": "smooth"}
+SMOOTH = path([0.0, 2.0], [[0.0, 0.0], [0.1, 0.05]]) | {"interpolation": "smooth"}
 
 
-@pytest.fixture
-def shaken(scene: Callable[..., Data], start: Callable[..., Simulation]) -> Callable[..., list[np.ndarray]]:
+def shaken(law: Data, density: float, **options: Any) -> list[np.ndarray]:
     """Displacements and velocities at the end of a smooth motion of one side, with ever shorter steps."""
-
-    def run(law: Data, density: float, **options: Any) -> list[np.ndarray]:
-        found = []
-        for steps in STEPS:
-            data = scene(
-                law,
-                size=[2.0, 1.0],
-                cells=[2, 1],
-                density=density,
-                duration=1.0,
-                supports={"grip": {"body": "block", "where": {"side": "left"}, "motion": SMOOTH}},
-            )
-            simulation = start(data, step=1.0 / steps, **options)
-            simulation.advance(1.0, 10**9)
-            found.append(np.stack([simulation.positions, simulation.velocities]))
-        return found
-
-    return run
+    found = []
+    for steps in STEPS:
+        data = box_scene(
+            law,
+            size=[2.0, 1.0],
+            cells=[2, 1],
+            density=density,
+            duration=1.0,
+            supports={"grip": side("left", motion=SMOOTH)},
+        )
+        simulation = start(data, step=1.0 / steps, **options)
+        run_to(simulation, 1.0)
+        found.append(np.stack([simulation.positions, simulation.velocities]))
+    return found
 
 
 def order_of(found: np.ndarray) -> float:
@@ -48,18 +42,16 @@ def order_of(found: np.ndarray) -> float:
     [(stepper, law) for stepper in ("midpoint", "cayley", "generalized-alpha") for law in DRIVEN_LAWS],
 )
 @pytest.mark.parametrize("mass", ["lumped", "consistent"])
-def test_dynamic_rules_are_of_order_two(
-    mass: str, stepper: str, law: str, shaken: Callable[..., Any], laws: dict[str, Data]
-) -> None:
+def test_dynamic_rules_are_of_order_two(mass: str, stepper: str, law: str) -> None:
     """Displacements and velocities of a body that its driven side shakes: 2 +- 0.1."""
-    found = shaken(laws[law], 80.0, stepper=stepper, mass=mass)
+    found = shaken(EQUAL_RATIO[law], 80.0, stepper=stepper, mass=mass)
     for quantity in range(2):
         assert order_of([both[quantity] for both in found]) == pytest.approx(2.0, abs=0.1)
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.5, 1.0])
-def test_order_two_at_any_spectral_radius(radius: float, shaken: Callable[..., Any], laws: dict[str, Data]) -> None:
-    found = shaken(laws["three-element"], 20.0, stepper="generalized-alpha", spectral_radius=radius)
+def test_order_two_at_any_spectral_radius(radius: float) -> None:
+    found = shaken(RHEOLOGICAL, 20.0, stepper="generalized-alpha", spectral_radius=radius)
     assert order_of([both[0] for both in found]) == pytest.approx(2.0, abs=0.1)
 
 
@@ -78,7 +70,7 @@ def test_order_without_inertia(stepper: str, law: str, order: float, creeping: C
 
 
 @pytest.fixture
-def creeping(scene: Callable[..., Data], start: Callable[..., Simulation]) -> Callable[..., list[np.ndarray]]:
+def creeping() -> Callable[..., list[np.ndarray]]:
     """Displacements of a body without inertia under a load that grows like t^2 (so its rate is not constant)."""
     maxwell = {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 200.0}
     three = {"model": "three-element", "young": 100.0, "poisson": 0.35, "voigt_viscosity": 80.0}
@@ -86,21 +78,21 @@ def creeping(scene: Callable[..., Data], start: Callable[..., Simulation]) -> Ca
     times = np.linspace(0.0, 1.0, 641)
 
     def run(law: str, stepper: str) -> list[np.ndarray]:
-        push = {"body": "block", "where": {"side": "right"}, "total": [10.0, 5.0]}
+        push = side("right", total=[10.0, 5.0])
         push |= {"times": times.tolist(), "factor": (times**2).tolist()}
         found = []
         for steps in STEPS:
-            data = scene(
+            data = box_scene(
                 {"bare maxwell": maxwell, "unequal": three}[law],
                 size=[2.0, 1.0],
                 cells=[2, 1],
                 density=1e-14,
                 duration=1.0,
-                supports={"wall": {"body": "block", "where": {"side": "left"}}},
+                supports={"wall": side("left")},
                 forces={"push": push},
             )
             simulation = start(data, step=1.0 / steps, stepper=stepper)
-            simulation.advance(1.0, 10**9)
+            run_to(simulation, 1.0)
             found.append(simulation.positions)
         return found
 

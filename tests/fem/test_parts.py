@@ -11,8 +11,7 @@ from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.registry import find_solver
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import check_capabilities
-
-Data = dict[str, Any]
+from rheotwin.validation.checks.running import Data, box_scene, path, run_to, side, start
 
 POISSON = 0.2
 ELASTIC: Data = {"model": "elastic", "young": 3.0, "poisson": POISSON}
@@ -26,35 +25,30 @@ CELLS = {"line": (1, "strain"), "triangle": (2, "strain"), "quad": (2, "stress")
 Bar = Callable[..., Data]
 
 
-@pytest.fixture
-def bar(scene: Callable[..., Data]) -> Bar:
+def bar(own: Data, other: Data | None, *, cell: str = "triangle", confined: bool = True, **more: Any) -> Data:
     """Return a bar of length 2 along x whose half x > 1 is of another law; it is held sideways if `confined`."""
-
-    def build(own: Data, other: Data | None, *, cell: str = "triangle", confined: bool = True, **more: Any) -> Data:
-        dimension, plane = CELLS[cell]
-        plane = more.pop("plane", plane)
-        axes = "yz"[: dimension - 1]
-        everywhere = {"box": {"x": [0.0, 2.0]}}
-        sides = {"y": {"side": "bottom" if dimension == 2 else "front"}, "z": {"side": "bottom"}}
-        supports: Data = {"foot": {"body": "block", "where": {"side": "left"}, "fix": ["x"]}} | {
-            f"wall-{axis}": {"body": "block", "where": everywhere if confined else sides[axis], "fix": [axis]}
-            for axis in axes
-        }
-        data = scene(
-            own,
-            size=[2.0, 1.0, 1.0][:dimension],
-            cells=[4, 2, 2][:dimension],
-            cell=cell,
-            **({"plane": plane} if dimension == 2 else {}),
-            **{"duration": 2.0, "supports": supports | more.pop("supports", {}), **more},
-        )
-        if other is not None:
-            data["laws"]["other"] = other
-            half = {"where": {"box": {"x": [1.0, 2.0]}}, "law": "other"}
-            data["bodies"]["block"]["parts"] = {"half": half}
-        return data
-
-    return build
+    dimension, plane = CELLS[cell]
+    plane = more.pop("plane", plane)
+    axes = "yz"[: dimension - 1]
+    everywhere = {"box": {"x": [0.0, 2.0]}}
+    sides = {"y": {"side": "bottom" if dimension == 2 else "front"}, "z": {"side": "bottom"}}
+    supports: Data = {"foot": side("left", fix=["x"])} | {
+        f"wall-{axis}": {"body": "block", "where": everywhere if confined else sides[axis], "fix": [axis]}
+        for axis in axes
+    }
+    data = box_scene(
+        own,
+        size=[2.0, 1.0, 1.0][:dimension],
+        cells=[4, 2, 2][:dimension],
+        cell=cell,
+        **({"plane": plane} if dimension == 2 else {}),
+        **{"duration": 2.0, "supports": supports | more.pop("supports", {}), **more},
+    )
+    if other is not None:
+        data["laws"]["other"] = other
+        half = {"where": {"box": {"x": [1.0, 2.0]}}, "law": "other"}
+        data["bodies"]["block"]["parts"] = {"half": half}
+    return data
 
 
 def modulus(cell: str) -> float:
@@ -68,20 +62,18 @@ def modulus(cell: str) -> float:
 
 
 def pull(dimension: int, total: float = 0.1) -> Data:
-    return {"pull": {"body": "block", "where": {"side": "right"}, "total": [total, 0.0, 0.0][:dimension]}}
+    return {"pull": side("right", total=[total, 0.0, 0.0][:dimension])}
 
 
 def drive(dimension: int, times: list[float], way: list[float]) -> Data:
     displacement = [[x, 0.0, 0.0][:dimension] for x in way]
-    motion = {"times": times, "displacement": displacement}
-    return {"drive": {"body": "block", "where": {"side": "right"}, "fix": ["x"], "motion": motion}}
+    motion = path(times, displacement)
+    return {"drive": side("right", fix=["x"], motion=motion)}
 
 
 @pytest.mark.parametrize("history", ["nodal", "quadrature"])
 @pytest.mark.parametrize(("cell", "order"), [*((cell, 1) for cell in CELLS), ("triangle", 2), ("tet", 2)])
-def test_elastic_and_maxwell_in_series_relax_as_one_maxwell_element(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str, order: int, history: str
-) -> None:
+def test_elastic_and_maxwell_in_series_relax_as_one_maxwell_element(cell: str, order: int, history: str) -> None:
     """Per area 1/k = 1/k1 + 1/k2, tau = c/k: F = c d' (1 - exp(-t/tau)) on the ramp, then it decays."""
     ramp, stretch, h = 0.5, 0.1, 0.02
     dimension = CELLS[cell][0]
@@ -108,9 +100,7 @@ def test_elastic_and_maxwell_in_series_relax_as_one_maxwell_element(
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_elastic_and_three_elements_in_series_creep_each_on_its_own(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str
-) -> None:
+def test_elastic_and_three_elements_in_series_creep_each_on_its_own(cell: str) -> None:
     """u = F [1/E1 + (1 - exp(-E2 t/eta1))/E2 + t/eta2] under a constant force."""
     dimension, h = CELLS[cell][0], 1e-3
     data = bar(ELASTIC, THREE, cell=cell, forces=pull(dimension))
@@ -152,9 +142,7 @@ STEPPERS: dict[str, Data] = {
 
 @pytest.mark.parametrize("history", ["nodal", "quadrature"])
 @pytest.mark.parametrize("stepper", STEPPERS)
-def test_a_part_of_the_same_law_changes_nothing(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], stepper: str, history: str
-) -> None:
+def test_a_part_of_the_same_law_changes_nothing(stepper: str, history: str) -> None:
     if stepper == "central-difference" and history == "quadrature":
         pytest.skip("central differences keep histories at the nodes")
     more: Data = {"confined": False, "forces": pull(2), "density": 10.0, "plane": "stress"}
@@ -170,9 +158,7 @@ def test_a_part_of_the_same_law_changes_nothing(
 
 @pytest.mark.parametrize("cell", ["line", "triangle", "quad", "tet"])
 @pytest.mark.parametrize("law", [ELASTIC, SLANTED], ids=["one ratio", "two ratios"])
-def test_static_parts_of_the_same_law_change_nothing(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str, law: Data
-) -> None:
+def test_static_parts_of_the_same_law_change_nothing(cell: str, law: Data) -> None:
     forces = pull(CELLS[cell][0])
     found = [
         start(bar(law, other, cell=cell, confined=False, forces=forces), stepper="static") for other in (None, law)
@@ -184,9 +170,7 @@ def test_static_parts_of_the_same_law_change_nothing(
         np.testing.assert_allclose(split[name], whole[name], atol=1e-12 * np.abs(whole[name]).max())
 
 
-def test_plane_stress_of_one_ratio_beside_two_ratios(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None]
-) -> None:
+def test_plane_stress_of_one_ratio_beside_two_ratios() -> None:
     """Where a law of two Poisson ratios adds the ZZ strain as an unknown, at rest it is the eliminated one."""
     more: Data = {"cell": "quad", "confined": False, "plane": "stress", "forces": pull(2), "duration": 20.0}
     settled = {key: SLANTED[key] for key in ("young", "poisson")} | {"model": "elastic"}
@@ -203,9 +187,7 @@ def test_plane_stress_of_one_ratio_beside_two_ratios(
 
 
 @pytest.mark.parametrize("options", [{"stepper": "quasi-static"}, {"history": "quadrature"}, {"stepper": "rk4"}])
-def test_a_continued_run_is_bitwise_the_uninterrupted_one(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], options: Data
-) -> None:
+def test_a_continued_run_is_bitwise_the_uninterrupted_one(options: Data) -> None:
     data = bar(ELASTIC, THREE, cell="tet", forces=pull(3), density=10.0)
     step = 0.01 if options.get("stepper") != "rk4" else 0.001
     first, second = (start(data, step=step, **options) for _ in range(2))
@@ -217,7 +199,7 @@ def test_a_continued_run_is_bitwise_the_uninterrupted_one(
         np.testing.assert_array_equal(second.fields()[name], field)
 
 
-def test_later_parts_win_and_the_rest_is_the_bodys_own(bar: Bar) -> None:
+def test_later_parts_win_and_the_rest_is_the_bodys_own() -> None:
     data = bar(ELASTIC, MAXWELL, cell="quad")
     data["bodies"]["block"]["parts"]["corner"] = {"where": {"box": {"x": [1.5, 2], "y": [0.5, 1]}}, "law": "stuff"}
     body = build_problem(scene_from_data(data)).bodies[0]
@@ -241,14 +223,14 @@ def test_later_parts_win_and_the_rest_is_the_bodys_own(bar: Bar) -> None:
         ({"where": {"box": {"x": [9.0, 10.0]}}}, r"bodies\.block\.parts\.half\.where: selects no node"),
     ],
 )
-def test_faults_are_named(bar: Bar, part: Data, words: str) -> None:
+def test_faults_are_named(part: Data, words: str) -> None:
     data = bar(ELASTIC, MAXWELL)
     data["bodies"]["block"]["parts"]["half"] |= part
     with pytest.raises(RheotwinError, match=words):
         build_problem(scene_from_data(data))
 
 
-def test_a_part_without_cells_of_its_own_is_a_fault(bar: Bar) -> None:
+def test_a_part_without_cells_of_its_own_is_a_fault() -> None:
     data = bar(ELASTIC, MAXWELL)
     data["bodies"]["block"]["parts"]["all"] = {"where": {"box": {"x": [0.0, 2.0]}}, "law": "other"}
     with pytest.raises(RheotwinError, match=r"parts\.half\.where: later parts take all its cells"):
@@ -263,9 +245,7 @@ PRESSURES = [
 
 
 @pytest.mark.parametrize(("cell", "formulation"), PRESSURES)
-def test_pressures_jump_where_laws_meet(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str, formulation: str
-) -> None:
+def test_pressures_jump_where_laws_meet(cell: str, formulation: str) -> None:
     """Two laws in series: one strain in each half, so that pressure spaces of each law change nothing."""
     dimension = CELLS[cell][0]
     data = bar(ELASTIC, MAXWELL, cell=cell, plane="strain", supports=drive(dimension, [0.0, 0.5, 1.0], [0.0, 0.1, 0.1]))
@@ -282,9 +262,7 @@ def test_pressures_jump_where_laws_meet(
 
 
 @pytest.mark.parametrize("formulation", ["taylor-hood", "mini", "stabilized", "p2-p0", "node"])
-def test_incompressible_parts_keep_the_volume(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], formulation: str
-) -> None:
+def test_incompressible_parts_keep_the_volume(formulation: str) -> None:
     """A soft and a stiff half, pressed: each keeps its area, and the soft one gives way."""
     data = bar(ELASTIC, ELASTIC | {"young": 0.3}, confined=False, plane="strain", forces=pull(2, -0.02))
     simulation = start(data, stepper="quasi-static", step=0.1, formulation=formulation, incompressible=True)
@@ -295,7 +273,7 @@ def test_incompressible_parts_keep_the_volume(
     assert np.abs(strain[x > 1.0, 0]).mean() > 5.0 * np.abs(strain[x < 1.0, 0]).mean()
 
 
-def test_constrained_volumes_have_parts(bar: Bar, start: Callable[..., Any], run_to: Callable[..., None]) -> None:
+def test_constrained_volumes_have_parts() -> None:
     """Volumes are constraints of the whole body, shear is that of each part: one of the same law changes nothing."""
     more: Data = {"confined": False, "plane": "strain", "forces": pull(2), "density": 10.0}
     options = {"stepper": "rk4", "step": 1e-3, "formulation": "node", "incompressible": True}
@@ -309,9 +287,7 @@ def test_constrained_volumes_have_parts(bar: Bar, start: Callable[..., Any], run
 @pytest.mark.parametrize("stepper", ["midpoint", "quasi-static"])
 @pytest.mark.parametrize("kinematics", ["corotational", "total-lagrangian"])
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet"])
-def test_large_strain_has_parts(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], cell: str, kinematics: str, stepper: str
-) -> None:
+def test_large_strain_has_parts(cell: str, kinematics: str, stepper: str) -> None:
     """A part of the same law changes nothing; of another law, small motions are those of small strain."""
     dimension = CELLS[cell][0]
     options = {"step": 0.1, "stepper": stepper, "kinematics": kinematics}
@@ -331,9 +307,7 @@ def test_large_strain_has_parts(
 
 
 @pytest.mark.parametrize("options", [{"kinematics": "total-lagrangian"}, {"formulation": "taylor-hood"}])
-def test_a_continued_run_of_other_descriptions_is_bitwise_the_uninterrupted_one(
-    bar: Bar, start: Callable[..., Any], run_to: Callable[..., None], options: Data
-) -> None:
+def test_a_continued_run_of_other_descriptions_is_bitwise_the_uninterrupted_one(options: Data) -> None:
     data = bar(ELASTIC, THREE, forces=pull(2), density=10.0, plane="strain")
     first, second = (start(data, step=0.01, **options) for _ in range(2))
     run_to(first, 0.05)
@@ -345,13 +319,13 @@ def test_a_continued_run_of_other_descriptions_is_bitwise_the_uninterrupted_one(
 
 
 @pytest.mark.parametrize("solver", ["shear-volume", "fixed-point"])
-def test_solvers_without_parts_say_so(bar: Bar, solver: str) -> None:
+def test_solvers_without_parts_say_so(solver: str) -> None:
     problem = build_problem(scene_from_data(bar(ELASTIC, ELASTIC)))
     with pytest.raises(InputFaults, match=r"bodies\.block\.parts: laws by part are beyond this solver"):
         check_capabilities(find_solver(solver), problem)
 
 
-def test_laws_of_parts_are_asked_for_too(bar: Bar, start: Callable[..., Any]) -> None:
+def test_laws_of_parts_are_asked_for_too() -> None:
     gum = {**ELASTIC, "poisson": 0.47}
     with pytest.warns(UserWarning, match=r"bodies\.block\.parts\.half\.law: linear triangle cells are too stiff"):
         start(bar(ELASTIC, gum))

@@ -9,8 +9,8 @@ import pytest
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, run_to, side, start
 
-Data = dict[str, Any]
 BOXES: dict[str, tuple[list[float], list[int]]] = {
     "triangle": ([2.0, 1.5], [4, 3]),
     "quad": ([2.0, 1.5], [4, 3]),
@@ -54,20 +54,16 @@ def ramp_stress(law: Any, strain: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def patch(
-    scene: Callable[..., Data],
-    problem_of: Callable[[Data], Problem],
-    distorted: Callable[..., Problem],
-    driven_boundary: Callable[..., Problem],
-    start: Callable[..., Simulation],
+    distorted: Callable[..., Problem], driven_boundary: Callable[..., Problem]
 ) -> Callable[..., tuple[Problem, Simulation]]:
     """Drive the boundary of a distorted box linearly up to TIME."""
 
     def run(law: Data, cell: str, *, split: str = "bulk-shear", **more: Any) -> tuple[Problem, Simulation]:
         size, cells = BOXES[cell]
-        data = scene(law, size=size, cells=cells, cell=cell, duration=TIME, **more)
+        data = box_scene(law, size=size, cells=cells, cell=cell, duration=TIME, **more)
         problem = driven_boundary(distorted(problem_of(data), spacing=0.3), rate(len(size)))
         simulation = start(problem, step=STEP, split=split)
-        simulation.advance(TIME, 10**9)
+        run_to(simulation, TIME)
         return problem, simulation
 
     return run
@@ -82,9 +78,9 @@ def check_linear(problem: Problem, simulation: Simulation) -> None:
 
 @pytest.mark.parametrize("cell", BOXES)
 @pytest.mark.parametrize("name", ["elastic", "voigt", "generalized-maxwell", *(f"unequal {law}" for law in UNEQUAL)])
-def test_uniform_stress(name: str, cell: str, patch: Callable[..., Any], laws: dict[str, Data]) -> None:
+def test_uniform_stress(name: str, cell: str, patch: Callable[..., Any]) -> None:
     """Plane strain and 3D, any law, any Poisson ratios: constant rates are integrated exactly."""
-    law = UNEQUAL[name.split()[1]] if name.startswith("unequal") else laws[name]
+    law = UNEQUAL[name.split()[1]] if name.startswith("unequal") else EQUAL_RATIO[name]
     problem, simulation = patch(law, cell)
     check_linear(problem, simulation)
     expected = ramp_stress(problem.bodies[0].law, strain_rate(rate(problem.dimension)))
@@ -101,17 +97,14 @@ def test_uniform_stress_at_every_order(
     name: str,
     cell: str,
     order: int,
-    scene: Callable[..., Data],
-    problem_of: Callable[[Data], Problem],
     distorted: Callable[..., Problem],
     affine: Callable[..., Any],
     point_stress: Callable[..., Any],
-    laws: dict[str, Data],
 ) -> None:
     """T3: all nodes follow, the stress is uniform at every quadrature point and inner nodes are without force."""
-    law = UNEQUAL[name.split()[1]] if name.startswith("unequal") else laws[name]
+    law = UNEQUAL[name.split()[1]] if name.startswith("unequal") else EQUAL_RATIO[name]
     size, cells = BOXES.get(cell, ([2.0], [4]))
-    problem = distorted(problem_of(scene(law, size=size, cells=cells, cell=cell, duration=TIME)), spacing=0.3)
+    problem = distorted(problem_of(box_scene(law, size=size, cells=cells, cell=cell, duration=TIME)), spacing=0.3)
     gradient = rate(len(size))
     model, state = affine(problem, gradient, course=lambda t: t, steps=6, order=order)
     np.testing.assert_allclose(state.u.reshape(-1, len(size)), model.points @ gradient.T * TIME, atol=1e-12)
@@ -140,9 +133,9 @@ def test_uniform_plane_stress(cell: str, any_law: Data, patch: Callable[..., Any
     assert not found[:, [2, 4, 5]].any()
 
 
-def test_memory_stress_is_what_the_arms_hold(patch: Callable[..., Any], laws: dict[str, Data]) -> None:
+def test_memory_stress_is_what_the_arms_hold(patch: Callable[..., Any]) -> None:
     """For a generalized Maxwell law: all stress but the equilibrium spring's and the dashpot's."""
-    _, simulation = patch(laws["generalized-maxwell"], "triangle")
+    _, simulation = patch(EQUAL_RATIO["generalized-maxwell"], "triangle")
     nu, strain = 0.35, strain_rate(rate(2))
     beside = (20.0 * TIME + 15.0) / (1 + nu) * (strain + nu / (1 - 2 * nu) * np.trace(strain) * np.eye(3))
     fields = simulation.fields()
@@ -151,10 +144,10 @@ def test_memory_stress_is_what_the_arms_hold(patch: Callable[..., Any], laws: di
 
 
 @pytest.mark.parametrize("cell", ["triangle", "hex"])
-def test_reactions_are_tractions_times_areas(cell: str, patch: Callable[..., Any], laws: dict[str, Data]) -> None:
+def test_reactions_are_tractions_times_areas(cell: str, patch: Callable[..., Any]) -> None:
     """All boundary forces cancel, and their virial sum f x' is volume times stress (thickness included)."""
     more = {"thickness": 0.2} if cell == "triangle" else {}
-    problem, simulation = patch(laws["three-element"], cell, **more)
+    problem, simulation = patch(RHEOLOGICAL, cell, **more)
     forces, places = [], []
     for item in problem.prescribed:
         forces.append(-simulation.reactions()[f"support.{item.name}"])
@@ -188,23 +181,21 @@ def test_lame_split_relaxes_each_constant(patch: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("cell", BOXES)
-def test_uniaxial_tension_through_supports(
-    cell: str, scene: Callable[..., Data], start: Callable[..., Simulation], laws: dict[str, Data]
-) -> None:
+def test_uniaxial_tension_through_supports(cell: str) -> None:
     """One side pulled, rollers on the opposite and lower sides: s_xx A = force, E (plane strain E/(1 - nu^2))."""
     size, cells = BOXES[cell]
     d = len(size)
-    motion = {"times": [0.0, TIME], "displacement": [[0.0] * d, [0.03 * size[0], *[0.0] * (d - 1)]]}
+    motion = path([0.0, TIME], [[0.0] * d, [0.03 * size[0], *[0.0] * (d - 1)]])
     supports: Data = {
-        "left": {"body": "block", "where": {"side": "left"}, "fix": ["x"]},
-        "right": {"body": "block", "where": {"side": "right"}, "fix": ["x"], "motion": motion},
-        "bottom": {"body": "block", "where": {"side": "bottom"}, "fix": ["xyz"[d - 1]]},
+        "left": side("left", fix=["x"]),
+        "right": side("right", fix=["x"], motion=motion),
+        "bottom": side("bottom", fix=["xyz"[d - 1]]),
     }
     if d == 3:
-        supports["front"] = {"body": "block", "where": {"side": "front"}, "fix": ["y"]}
-    data = scene(laws["three-element"], size=size, cells=cells, cell=cell, duration=TIME, supports=supports)
+        supports["front"] = side("front", fix=["y"])
+    data = box_scene(RHEOLOGICAL, size=size, cells=cells, cell=cell, duration=TIME, supports=supports)
     simulation = start(data, step=0.1)
-    simulation.advance(TIME, 10**9)
+    run_to(simulation, TIME)
     stiffening = 1 / (1 - 0.35**2) if d == 2 else 1.0
     young = scene_from_data(data).law_for("block").channel("young")
     stress = stiffening * young.ramp(TIME, 0.01)

@@ -9,11 +9,9 @@ import pytest
 from rheotwin.materials import Law
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
-from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import Data, box_scene, problem_of, run_to, side, start
 from rheotwin.validation.closed_forms import tensor_creep
 
-Data = dict[str, Any]
-Start = Callable[..., Simulation]
 CELLS, ORDERS, TIME = ("triangle", "quad"), (1, 2), 3.0
 UNEQUAL: dict[str, Data] = {
     "maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 500.0, "viscous_poisson": 0.1},
@@ -59,12 +57,12 @@ def operational(law: Law, time: float) -> tuple[np.ndarray, float]:
 
 
 @pytest.fixture
-def sheet(scene: Callable[..., Data], problem_of: Any, distorted: Any) -> Callable[..., Problem]:
+def sheet(distorted: Any) -> Callable[..., Problem]:
     """A distorted sheet of thickness 0.2."""
 
     def build(law: Data, cell: str) -> Problem:
         shape: Data = {"size": [2.0, 1.5], "cells": [3, 2], "cell": cell, "density": 1e-16}
-        data = scene(law, **shape, duration=TIME, plane="stress", thickness=0.2)
+        data = box_scene(law, **shape, duration=TIME, plane="stress", thickness=0.2)
         return distorted(problem_of(data), spacing=0.5)
 
     return build
@@ -136,20 +134,17 @@ def test_equal_ratios_are_the_limit(cell: str, order: int, sheet: Any, affine: A
 
 
 @pytest.mark.parametrize("name", UNEQUAL)
-def test_uniaxial_creep(name: str, scene: Callable[..., Data], start: Start) -> None:
+def test_uniaxial_creep(name: str) -> None:
     """T4 for the true series connection: e_xx = J_K/9 + J_mu/3, in plane stress as in 3D."""
     ends = []
     for step in (0.06, 0.03, 0.015):
-        pull = {"body": "block", "where": {"side": "right"}, "total": [0.2], "times": [0.0, step], "factor": [0.0, 1.0]}
+        pull = side("right", total=[0.2], times=[0.0, step], factor=[0.0, 1.0])
         pull["total"] = [0.2, 0.0]
-        supports = {
-            "wall": {"body": "block", "where": {"side": "left"}, "fix": ["x"]},
-            "floor": {"body": "block", "where": {"side": "bottom"}, "fix": ["y"]},
-        }
-        data = scene(UNEQUAL[name], size=[2.0, 1.0], cells=[2, 1], plane="stress", thickness=0.2, duration=TIME)
+        supports = {"wall": side("left", fix=["x"]), "floor": side("bottom", fix=["y"])}
+        data = box_scene(UNEQUAL[name], size=[2.0, 1.0], cells=[2, 1], plane="stress", thickness=0.2, duration=TIME)
         data |= {"supports": supports, "forces": {"pull": pull}}
         simulation = start(data, step=step, stepper="quasi-static")
-        simulation.advance(TIME, 10**9)
+        run_to(simulation, TIME)
         fields = simulation.fields()
         np.testing.assert_allclose(fields["stress"], np.tile([1.0, 0, 0, 0, 0, 0], (6, 1)), atol=1e-10)
         ends.append(fields["strain"][0, 0])
@@ -158,24 +153,24 @@ def test_uniaxial_creep(name: str, scene: Callable[..., Data], start: Start) -> 
 
 
 @pytest.mark.parametrize("stepper", ["midpoint", "cayley", "generalized-alpha"])
-def test_massless_strains_ride_along_in_dynamics(stepper: str, scene: Callable[..., Data], start: Start) -> None:
+def test_massless_strains_ride_along_in_dynamics(stepper: str) -> None:
     """A pulled strip with inertia comes to rest at the state the quasi-static rule finds; the inner strains, too."""
     law = UNEQUAL["three-element"] | {"voigt_viscosity": 300.0, "series_viscosity": 1e6}
-    pull = {"body": "block", "where": {"side": "right"}, "total": [0.3, 0.0], "times": [0.0, 2.0], "factor": [0.0, 1.0]}
-    data = scene(
+    pull = side("right", total=[0.3, 0.0], times=[0.0, 2.0], factor=[0.0, 1.0])
+    data = box_scene(
         law,
         size=[2.0, 1.0],
         cells=[4, 2],
         plane="stress",
         density=1.0,
         duration=150.0,
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
+        supports={"wall": side("left")},
         forces={"pull": pull},
     )
     results = []
     for rule in (stepper, "quasi-static"):
         simulation = start(data, step=0.25, stepper=rule)
-        simulation.advance(150.0, 10**9)
+        run_to(simulation, 150.0)
         results.append((simulation.fields(), simulation.energy()))
     (dynamic, energy), (static, _) = results
     for name in ("displacement", "strain", "stress"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +14,9 @@ from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import make_stepper
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
 from rheotwin.problem import Problem
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, problem_of, side
+from rheotwin.validation.checks.scenes import press_scene
 
-Data = dict[str, Any]
 Models = Callable[..., Model]
 
 TWO_RATIOS: Data = {
@@ -30,9 +30,9 @@ TWO_RATIOS: Data = {
 
 
 @pytest.fixture
-def pressed(press: Callable[..., Data], problem_of: Callable[[Data], Problem]) -> Callable[[Data], Problem]:
+def pressed() -> Callable[[Data], Problem]:
     """The papers' pressing scene with its mass of 30."""
-    return lambda law: problem_of(press(law, mass=30.0))
+    return lambda law: problem_of(press_scene(law, mass=30.0))
 
 
 def midpoint(model: Model, h: float, steps: int) -> State:
@@ -45,11 +45,11 @@ def midpoint(model: Model, h: float, steps: int) -> State:
 
 @pytest.mark.parametrize("name", ["rubber", "two ratios", "three-element"])
 def test_tends_to_the_midpoint_solution_as_the_step_shrinks(
-    name: str, pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
+    name: str, pressed: Callable[[Data], Problem], model_of: Models
 ) -> None:
     """First order, by the lag of eta; the midpoint rule's own error (h^2) at 5e-4 is far below."""
     rubber = {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 15.0}
-    model = model_of(pressed({"rubber": rubber, "two ratios": TWO_RATIOS}.get(name, laws["three-element"])))
+    model = model_of(pressed({"rubber": rubber, "two ratios": TWO_RATIOS}.get(name, RHEOLOGICAL)))
     time = 1.0
     reference, off = midpoint(model, 5e-4, 2000), []
     for h in (1e-3, 5e-4):
@@ -62,13 +62,11 @@ def test_tends_to_the_midpoint_solution_as_the_step_shrinks(
     np.testing.assert_array_equal(np.sort(state.contacts.node), np.sort(reference.contacts.node))
 
 
-def test_quadratic_elements_and_three_dimensions(
-    scene: Callable[..., Data], problem_of: Callable[..., Problem], laws: dict[str, Data], model_of: Models
-) -> None:
-    floor = {"floor": {"body": "block", "where": {"side": "bottom"}}}
-    pull = {"pull": {"body": "block", "where": {"side": "top"}, "total": [0.3, 0.0, -0.5]}}
-    data = scene(
-        laws["maxwell"],
+def test_quadratic_elements_and_three_dimensions(model_of: Models) -> None:
+    floor = FLOOR
+    pull = {"pull": side("top", total=[0.3, 0.0, -0.5])}
+    data = box_scene(
+        VISCOPLASTIC,
         size=[1.0, 1.0, 1.0],
         cells=[2, 2, 2],
         cell="tet",
@@ -83,18 +81,16 @@ def test_quadratic_elements_and_three_dimensions(
     np.testing.assert_allclose(state.u, reference.u, rtol=0.0, atol=2e-4 * np.abs(reference.u).max())
 
 
-def test_the_axis_of_a_ring_stays_where_it_is(
-    scene: Callable[..., Data], problem_of: Callable[..., Problem], laws: dict[str, Data], model_of: Models
-) -> None:
+def test_the_axis_of_a_ring_stays_where_it_is(model_of: Models) -> None:
     """A full cylinder pulled along its axis: symmetry holds the radial components there, no support does."""
-    data = scene(
-        laws["maxwell"],
+    data = box_scene(
+        VISCOPLASTIC,
         size=[1.0, 1.0],
         cells=[3, 3],
         density=20.0,
         plane="axisymmetric",
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}, "fix": ["y"]}},
-        forces={"pull": {"body": "block", "where": {"side": "top"}, "total": [0.0, 5.0]}},
+        supports={"floor": side("bottom", fix=["y"])},
+        forces={"pull": side("top", total=[0.0, 5.0])},
     )
     model = model_of(problem_of(data))
     state, steps = State.at_rest(model), 2000
@@ -106,10 +102,8 @@ def test_the_axis_of_a_ring_stays_where_it_is(
 
 
 @pytest.mark.parametrize("law", ["two ratios", "generalized-maxwell"])
-def test_restart_and_chunks_change_no_bit(
-    law: str, pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
-) -> None:
-    model = model_of(pressed(TWO_RATIOS if law == "two ratios" else laws[law]))
+def test_restart_and_chunks_change_no_bit(law: str, pressed: Callable[[Data], Problem], model_of: Models) -> None:
+    model = model_of(pressed(TWO_RATIOS if law == "two ratios" else EQUAL_RATIO[law]))
     stepper, h = CentralDifference(model, 1e-3), 1e-3
     through = State.at_rest(model)
     stepper.advance(through, 0, 300)
@@ -127,11 +121,9 @@ def test_restart_and_chunks_change_no_bit(
     np.testing.assert_allclose(work, other, rtol=1e-12)
 
 
-def test_the_full_step_state_is_in_balance(
-    pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
-) -> None:
+def test_the_full_step_state_is_in_balance(pressed: Callable[[Data], Problem], model_of: Models) -> None:
     """M a + f_int - f_ext vanishes on what neither floor nor bar holds; the account closes; the bar pushes down."""
-    model = model_of(pressed(laws["three-element"]))
+    model = model_of(pressed(RHEOLOGICAL))
     state = State.at_rest(model)
     CentralDifference(model, 1e-3).advance(state, 0, 2000)
     residual = model.mass @ state.acceleration + state.internal_force(model) - model.applied(2.0)
@@ -147,10 +139,8 @@ def test_the_full_step_state_is_in_balance(
     assert 0.0 < state.ledger.dissipated < state.ledger.external
 
 
-def test_what_central_differences_refuse(
-    pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
-) -> None:
-    problem = pressed(laws["three-element"])
+def test_what_central_differences_refuse(pressed: Callable[[Data], Problem], model_of: Models) -> None:
+    problem = pressed(RHEOLOGICAL)
     model = model_of(problem)
     stable = largest_stable_step(model)
     assert CentralDifference(model, 0.9 * stable).stable_step == pytest.approx(stable, rel=1e-12)
@@ -162,10 +152,8 @@ def test_what_central_differences_refuse(
         CentralDifference(model_of(problem, history="quadrature"), 1e-4)
 
 
-def test_plane_stress_with_unequal_ratios_is_refused(
-    press: Callable[..., Data], problem_of: Callable[..., Problem], model_of: Models
-) -> None:
+def test_plane_stress_with_unequal_ratios_is_refused(model_of: Models) -> None:
     """Its out-of-plane strains have no mass."""
-    model = model_of(problem_of(press(TWO_RATIOS, mass=30.0) | {"plane": "stress"}))
+    model = model_of(problem_of(press_scene(TWO_RATIOS, mass=30.0) | {"plane": "stress"}))
     with pytest.raises(RheotwinError, match="mass"):
         CentralDifference(model, 1e-4)

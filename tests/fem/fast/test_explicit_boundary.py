@@ -17,8 +17,8 @@ from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, path, problem_of, side
 
-Data = dict[str, Any]
 Array = np.ndarray
 Build = Callable[..., ExplicitModel]
 
@@ -29,7 +29,7 @@ DIPS = [0.0, 0.15, 0.15, -0.2, -0.2]
 
 def dipping(dimension: int, angle: list[float] | None = None) -> Data:
     down = [[0.3 * dip, *[0.0] * (dimension - 2), -dip] for dip in DIPS]
-    return {"times": TIMES, "displacement": down} | ({"angle": angle} if angle else {})
+    return path(TIMES, down) | ({"angle": angle} if angle else {})
 
 
 TOOLS: dict[str, tuple[int, Data]] = {
@@ -50,24 +50,13 @@ TOOLS: dict[str, tuple[int, Data]] = {
 }
 
 
-@pytest.fixture
-def touching(scene: Callable[..., Data], problem_of: Callable[[Data], Problem]) -> Callable[..., Problem]:
+def touching(dimension: int, tools: dict[str, Data], **more: Any) -> Problem:
     """A viscous block on a floor with one tool, or several."""
-
-    def build(dimension: int, tools: dict[str, Data], **more: Any) -> Problem:
-        size, cells = ([2.0, 1.0], [8, 4]) if dimension == 2 else ([1.2, 1.0, 1.0], [4, 3, 3])
-        data = scene(
-            SOFT,
-            size=size,
-            cells=cells,
-            density=10.0,
-            duration=TIMES[-1],
-            tools=tools,
-            **({"supports": {"floor": {"body": "block", "where": {"side": "bottom"}}}} | more),
-        )
-        return problem_of(data)
-
-    return build
+    size, cells = ([2.0, 1.0], [8, 4]) if dimension == 2 else ([1.2, 1.0, 1.0], [4, 3, 3])
+    data = box_scene(
+        SOFT, size=size, cells=cells, density=10.0, duration=TIMES[-1], tools=tools, **({"supports": FLOOR} | more)
+    )
+    return problem_of(data)
 
 
 def positions(model: ExplicitModel, state: ExplicitState) -> Array:
@@ -76,7 +65,7 @@ def positions(model: ExplicitModel, state: ExplicitState) -> Array:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_pressing_and_lifting(name: str, touching: Callable[..., Problem], explicit: Build) -> None:
+def test_pressing_and_lifting(name: str, explicit: Build) -> None:
     """Nothing inside the tool at any look, no pull, forces along its normal; contact ends when the tool is away."""
     dimension, tool = TOOLS[name]
     problem = touching(dimension, {"tool": tool})
@@ -98,19 +87,14 @@ def test_pressing_and_lifting(name: str, touching: Callable[..., Problem], expli
 
 
 @pytest.mark.parametrize("tilt", [-0.3, 0.35], ids=["wedge", "one before the other"])
-def test_a_node_between_two_tools_and_a_roller_support(
-    tilt: float, touching: Callable[..., Problem], explicit: Build
-) -> None:
+def test_a_node_between_two_tools_and_a_roller_support(tilt: float, explicit: Build) -> None:
     """Two planes press a corner whose side is held: the supports and tools share the force, none is entered."""
-    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.4]]}
+    motion = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.4]])
     planes = {
         "one": {"shape": "plane", "center": [1.0, 1.3], "normal": [0.2, -1.0], "motion": motion},
         "two": {"shape": "plane", "center": [1.0, 1.3], "normal": [tilt, -1.0], "motion": motion},
     }
-    supports = {
-        "floor": {"body": "block", "where": {"side": "bottom"}},
-        "wall": {"body": "block", "where": {"side": "left"}, "fix": ["x"]},
-    }
+    supports = {"floor": side("bottom"), "wall": side("left", fix=["x"])}
     problem = touching(2, planes, supports=supports)
     model = explicit(problem, 1e-3)
     state = model.start()
@@ -128,15 +112,15 @@ def test_a_node_between_two_tools_and_a_roller_support(
     np.testing.assert_allclose(state.outside.exerted.reshape(-1, 2).sum(axis=0), exerted, atol=1e-9)
 
 
-def test_driven_support_and_load_follow_their_tables(touching: Callable[..., Problem], explicit: Build) -> None:
+def test_driven_support_and_load_follow_their_tables(explicit: Build) -> None:
     """A shaken floor is where its table says at every step; loads are those of the step's start; gravity adds."""
-    shake = {"times": [0.0, 0.5, 1.0], "displacement": [[0.0, 0.0], [0.1, 0.05], [0.0, 0.0]], "interpolation": "smooth"}
+    shake = path([0.0, 0.5, 1.0], [[0.0, 0.0], [0.1, 0.05], [0.0, 0.0]]) | {"interpolation": "smooth"}
     ramp = {"times": [0.0, 1.0], "factor": [0.0, 2.0]}
     problem = touching(
         2,
         {},
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}, "motion": shake}},
-        forces={"pull": {"body": "block", "where": {"side": "top"}, "total": [3.0, 0.0], **ramp}},
+        supports={"floor": side("bottom", motion=shake)},
+        forces={"pull": side("top", total=[3.0, 0.0], **ramp)},
         gravity=[0.0, -9.81],
     )
     model = explicit(problem, 1e-3)
@@ -152,12 +136,12 @@ def test_driven_support_and_load_follow_their_tables(touching: Callable[..., Pro
 
 
 @pytest.mark.parametrize("name", ["disc", "ball"])
-def test_the_account_of_work_closes(name: str, touching: Callable[..., Problem], explicit: Build) -> None:
+def test_the_account_of_work_closes(name: str, explicit: Build) -> None:
     """Work of loads, supports and tools = kinetic energy + work into the body, at every full step, to rounding."""
     dimension, tool = TOOLS[name]
     away = [0.0] * (dimension - 1)
-    shake = {"times": [0.0, 0.5, 1.0], "displacement": [[*away, 0.0], [*away, 0.05], [*away, 0.0]]}
-    floor = {"floor": {"body": "block", "where": {"side": "bottom"}, "motion": shake}}
+    shake = path([0.0, 0.5, 1.0], [[*away, 0.0], [*away, 0.05], [*away, 0.0]])
+    floor = {"floor": side("bottom", motion=shake)}
     problem = touching(dimension, {"tool": tool}, supports=floor, gravity=[*away, -9.81])
     model = explicit(problem, 1e-3)
     state = model.start()
@@ -171,19 +155,17 @@ def test_the_account_of_work_closes(name: str, touching: Callable[..., Problem],
     assert np.abs(full.work).max() > 0.1
 
 
-def test_work_into_an_elastic_body_is_its_energy(
-    scene: Callable[..., Data], problem_of: Callable[..., Problem], laws: dict[str, Data], explicit: Build
-) -> None:
+def test_work_into_an_elastic_body_is_its_energy(explicit: Build) -> None:
     """Smoothly loaded, the work into the body is u'Ku/2 up to order 2 in the step."""
     ramp = {"times": [0.0, 0.4], "factor": [0.0, 1.0]}
     problem = problem_of(
-        scene(
-            laws["elastic"],
+        box_scene(
+            ELASTIC,
             size=[2.0, 1.0],
             cells=[4, 2],
             density=1.0,
-            supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-            forces={"pull": {"body": "block", "where": {"side": "top"}, "total": [3.0, -5.0], **ramp}},
+            supports=FLOOR,
+            forces={"pull": side("top", total=[3.0, -5.0], **ramp)},
         )
     )
     off = []
@@ -198,7 +180,7 @@ def test_work_into_an_elastic_body_is_its_energy(
     assert off[0] / off[1] == pytest.approx(4.0, rel=0.1)
 
 
-def test_full_step_forces_balance_the_motion(touching: Callable[..., Problem], explicit: Build) -> None:
+def test_full_step_forces_balance_the_motion(explicit: Build) -> None:
     """Total momentum changes by exactly what weight, floor and tool exert: sum m (v+ - v-) = h sum (f + exerted)."""
     problem = touching(2, {"tool": TOOLS["disc"][1]}, gravity=[0.0, -9.81])
     model = explicit(problem, 1e-3)

@@ -14,8 +14,8 @@ from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
 from rheotwin.fem.fast.explicit_terms import ESTIMATE_ERROR
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
+from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, side
 
-Data = dict[str, Any]
 Array = np.ndarray
 Build = Callable[..., ExplicitModel]
 
@@ -45,17 +45,12 @@ def allocations() -> Iterator[Callable[[], int]]:
     _nrt_python.memsys_disable_stats()
 
 
-@pytest.fixture
-def block(scene: Callable[..., Data], problem_of: Callable[[Data], Problem]) -> Callable[..., Problem]:
+def block(law: Data, dimension: int = 2, **more: Any) -> Problem:
     """Twelve squares or bricks on a floor that holds the bottom, without loads."""
-
-    def build(law: Data, dimension: int = 2, **more: Any) -> Problem:
-        size, cells = [2.0, 1.5, 1.0][:dimension], [3, 2, 2][:dimension]
-        side = "left" if dimension == 1 else "bottom"
-        floor = {"floor": {"body": "block", "where": {"side": side}}}
-        return problem_of(scene(law, size=size, cells=cells, density=1.0, **({"supports": floor} | more)))
-
-    return build
+    size, cells = [2.0, 1.5, 1.0][:dimension], [3, 2, 2][:dimension]
+    side = "left" if dimension == 1 else "bottom"
+    floor = {"floor": side(side)}
+    return problem_of(box_scene(law, size=size, cells=cells, density=1.0, **({"supports": floor} | more)))
 
 
 def wave(problem: Problem) -> Array:
@@ -91,11 +86,9 @@ def exact(
 
 
 @pytest.mark.parametrize(("name", "order"), [("elastic", 2), ("relaxing", 2), ("three-element", 1)])
-def test_order_in_time(
-    name: str, order: int, block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
-) -> None:
+def test_order_in_time(name: str, order: int, explicit: Build) -> None:
     """Displacement and full-step velocity against the matrix exponential; eta alone costs an order."""
-    problem = block(RELAXING if name == "relaxing" else laws[name])
+    problem = block(RELAXING if name == "relaxing" else EQUAL_RATIO[name])
     channel, velocity, time = problem.bodies[0].law.channel("young"), wave(problem), 0.25
     displacement = 0.1 * velocity[::-1] * (problem.owners < 0).ravel()
     errors = []
@@ -113,14 +106,12 @@ def test_order_in_time(
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_elastic_energy_of_the_scheme_never_drifts(
-    dimension: int, block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
-) -> None:
+def test_elastic_energy_of_the_scheme_never_drifts(dimension: int, explicit: Build) -> None:
     """Central differences keep v'Mv/2 + u_n'Ku_{n+1}/2 (v between n and n+1) for ever; the true energy stays near.
 
     The kept energy is v'(M - h^2 K/4)v/2 + mean'K mean/2 with the mean of u_n and u_{n+1}.
     """
-    problem = block(laws["elastic"], dimension)
+    problem = block(ELASTIC, dimension)
     model, velocity = explicit(problem, share=0.9), wave(problem)
     state, mass = model.start(velocity=velocity), model.boundary.nodes.mass
     stiffness = problem.bodies[0].law.channel("young").equilibrium * model.matrix.to_sparse()
@@ -148,9 +139,7 @@ def noisy(model: ExplicitModel) -> ExplicitState:
     return model.start(velocity=np.random.default_rng(1).standard_normal(model.size) * model.boundary.nodes.free)
 
 
-def test_stable_below_and_unstable_above_the_stable_step(
-    any_law: Data, block: Callable[..., Problem], explicit: Build
-) -> None:
+def test_stable_below_and_unstable_above_the_stable_step(any_law: Data, explicit: Build) -> None:
     """Just below, every mode stays bounded. 10 % above the bound of the spectrum an elastic body flies apart."""
     problem = block(any_law, supports={})
     model = explicit(problem, share=0.999)
@@ -163,11 +152,9 @@ def test_stable_below_and_unstable_above_the_stable_step(
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_stable_step_of_the_dense_spectrum(
-    dimension: int, block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]
-) -> None:
+def test_stable_step_of_the_dense_spectrum(dimension: int, explicit: Build) -> None:
     """a h^2 + 2 c h = 4 from dense eigenvalues; the estimate may fall short by its margin, never exceed."""
-    model = explicit(block(laws["three-element"], dimension), 1e-3)
+    model = explicit(block(RHEOLOGICAL, dimension), 1e-3)
     mass = np.diag(model.boundary.nodes.mass)
     top = eigvalsh(model.matrix.to_sparse().toarray(), mass)[-1]
     channel = Channel.three_element(30.0, 20.0, 500.0)
@@ -176,12 +163,10 @@ def test_stable_step_of_the_dense_spectrum(
     assert exact_step / (1.0 + ESTIMATE_ERROR) <= model.stable_step <= exact_step * (1.0 + 1e-9)
 
 
-def test_two_terms_stay_apart_and_agree_with_their_sum(
-    block: Callable[..., Problem], explicit: Build, laws: dict[str, Data], model_of: Callable[..., Any]
-) -> None:
+def test_two_terms_stay_apart_and_agree_with_their_sum(explicit: Build, model_of: Callable[..., Any]) -> None:
     """Unequal Poisson ratios keep two matrices; the same matrix split in halves moves as the whole."""
     assert explicit(block(TWO_RATIOS)).terms == 2
-    problem = block(laws["three-element"])
+    problem = block(RHEOLOGICAL)
     whole = explicit(problem)
     (term,) = model_of(problem).bodies[0].terms
     halves = [[(0.5 * term.matrix, term.channel), (0.5 * term.matrix, term.channel)]]
@@ -196,11 +181,9 @@ def test_two_terms_stay_apart_and_agree_with_their_sum(
     )
 
 
-def test_bodies_of_different_laws_move_as_if_alone(
-    block: Callable[..., Problem], explicit: Build, laws: dict[str, Data], model_of: Callable[..., Any]
-) -> None:
+def test_bodies_of_different_laws_move_as_if_alone(explicit: Build, model_of: Callable[..., Any]) -> None:
     """Two arms here, none there, two terms in the third: bodies share one matrix but nothing else."""
-    names = [laws["elastic"], RELAXING, TWO_RATIOS]
+    names = [ELASTIC, RELAXING, TWO_RATIOS]
     problems = [block(law, supports={}) for law in names]
     single = [explicit(problem, 1e-4) for problem in problems]
     terms = [[(t.matrix, t.channel) for t in model_of(problem).bodies[0].terms] for problem in problems]
@@ -221,7 +204,7 @@ def test_bodies_of_different_laws_move_as_if_alone(
     np.testing.assert_allclose(state.motion.displacement, np.concatenate(alone), rtol=1e-12, atol=1e-15)
 
 
-def test_chunks_change_no_bit(block: Callable[..., Problem], explicit: Build) -> None:
+def test_chunks_change_no_bit(explicit: Build) -> None:
     """Also when the account of work is opened at a full step in between."""
     problem = block(TWO_RATIOS)
     model = explicit(problem)
@@ -238,19 +221,17 @@ def test_chunks_change_no_bit(block: Callable[..., Problem], explicit: Build) ->
         np.testing.assert_array_equal(one, two)
 
 
-def test_the_loop_allocates_nothing(
-    scene: Callable[..., Data], problem_of: Callable[..., Problem], explicit: Build, allocations: Callable[[], int]
-) -> None:
+def test_the_loop_allocates_nothing(explicit: Build, allocations: Callable[[], int]) -> None:
     """As many allocations for a thousand steps as for one, with supports, loads and a tool."""
-    rising = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.1]]}
+    rising = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.1]])
     problem = problem_of(
-        scene(
+        box_scene(
             RELAXING,
             size=[2.0, 1.0],
             cells=[4, 2],
             density=1.0,
-            supports={"floor": {"body": "block", "where": {"side": "bottom"}, "motion": rising}},
-            forces={"push": {"body": "block", "where": {"side": "left"}, "total": [1.0, 0.0]}},
+            supports={"floor": side("bottom", motion=rising)},
+            forces={"push": side("left", total=[1.0, 0.0])},
             tools={"disc": {"shape": "sphere", "center": [1.0, 1.5], "radius": 0.5, "motion": rising}},
         )
     )
@@ -266,8 +247,8 @@ def test_the_loop_allocates_nothing(
     assert counts[0] == counts[1]
 
 
-def test_a_runaway_stops_the_loop(block: Callable[..., Problem], explicit: Build, laws: dict[str, Data]) -> None:
-    problem = block(laws["elastic"])
+def test_a_runaway_stops_the_loop(explicit: Build) -> None:
+    problem = block(ELASTIC)
     model = explicit(problem, share=2.0)
     taken = model.advance(noisy(model), 0, 10**6)
     assert taken < 10**4

@@ -8,6 +8,7 @@ import pytest
 
 from rheotwin.fem.finite.body import FinitePart
 from rheotwin.fem.finite.corotational import axial, cross_matrix, polar_rotation, spread
+from rheotwin.validation.checks.running import 
 
 Array = np.ndarray
 BodyOf = Callable[..., FinitePart]
@@ -45,17 +46,13 @@ def test_identities_of_axial_vectors() -> None:
     np.testing.assert_allclose(cross_matrix(spread(matrix) @ vector), left, atol=1e-14)
 
 
-def test_rigid_motion_strains_nothing(
-    cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]
-) -> None:
+def test_rigid_motion_strains_nothing(cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> None:
     body, mesh = body_of(cell, description), mesh_of(cell)
     rotation = turn(mesh.p.shape[0], 2.0)
     np.testing.assert_allclose(body.kinematics.strain(far(mesh, rotation, 0, strain=0.0)), 0.0, atol=1e-14)
 
 
-def test_operator_is_the_derivative_of_the_strain(
-    cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]
-) -> None:
+def test_operator_is_the_derivative_of_the_strain(cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> None:
     """Central differences with a step of 1e-6 of the unit size: an error of about 1e-10."""
     body, mesh = body_of(cell, description), mesh_of(cell)
     u, change = far(mesh, turn(mesh.p.shape[0], 1.3), 1), np.random.default_rng(2).normal(size=mesh.p.size)
@@ -65,9 +62,7 @@ def test_operator_is_the_derivative_of_the_strain(
     np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
 
 
-def test_forces_of_any_stress_have_no_resultant_and_no_moment(
-    cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]
-) -> None:
+def test_forces_of_any_stress_have_no_resultant_and_no_moment(cell: str, description: str, body_of: BodyOf, mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> None:
     """Each element for itself, about the deformed nodes: also for stresses that are not coaxial with the strain."""
     body, mesh = body_of(cell, description), mesh_of(cell)
     d = mesh.p.shape[0]

@@ -8,10 +8,9 @@ import pytest
 
 from rheotwin.constraints import tool_gaps
 from rheotwin.fem.finite.contact import ToolContact
-from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-
-Data = dict[str, Any]
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, path, problem_of, run_to
+from rheotwin.validation.checks.scenes import press_scene
 
 FORCES = {
     ("elastic", "corotational"): (2145.821517, 3876.586032),
@@ -25,20 +24,14 @@ FORCES = {
 @pytest.mark.parametrize("inertia", [False, True], ids=["equilibrium", "midpoint"])
 @pytest.mark.parametrize("name", ["elastic", "three-element"])
 def test_pressed_by_a_third_of_its_height(
-    name: str,
-    inertia: bool,
-    description: str,
-    laws: dict[str, Data],
-    press: Callable[..., Data],
-    problem_of: Callable[[Data], Problem],
-    begin: Callable[..., Any],
+    name: str, inertia: bool, description: str, begin: Callable[..., Any]
 ) -> None:
     """Down, up and away in 40 steps: no node inside the bar, no pull, and the forces are those of short steps.
 
     Without inertia the elastic block does not depend on the steps taken; the viscous one does, in first order. With
     inertia the block rings by a share of (stroke rate/wave speed)^2 of its energy, some per cent.
     """
-    problem = problem_of(press(laws[name], mass=30.0))
+    problem = problem_of(press_scene(EQUAL_RATIO[name], mass=30.0))
     simulation, bar = begin(problem, description, step=0.5, inertia=inertia), problem.tools[0]
     found = {}
     while simulation.time < 20.0:
@@ -61,7 +54,7 @@ def test_pressed_by_a_third_of_its_height(
     assert found[20.0] == 0.0 or name == "elastic"
 
 
-DIP = {"times": [0.0, 1.0, 2.0, 3.0], "displacement": [[0.0, 0.0], [0.1, -0.3], [0.1, -0.3], [0.0, 0.3]]}
+DIP = path([0.0, 1.0, 2.0, 3.0], [[0.0, 0.0], [0.1, -0.3], [0.1, -0.3], [0.0, 0.3]])
 TOOLS: dict[str, Data] = {
     "disc": {"shape": "sphere", "center": [0.97, 1.6], "radius": 0.6, "motion": DIP},
     "tilted plane": {"shape": "plane", "center": [0.0, 1.0], "normal": [0.3, -1.0], "motion": DIP},
@@ -78,24 +71,16 @@ TOOLS: dict[str, Data] = {
 
 @pytest.mark.parametrize("inertia", [False, True], ids=["equilibrium", "midpoint"])
 @pytest.mark.parametrize("tool", TOOLS)
-def test_pressing_deep_and_leaving(
-    tool: str,
-    inertia: bool,
-    description: str,
-    laws: dict[str, Data],
-    scene: Callable[..., Data],
-    problem_of: Callable[[Data], Problem],
-    begin: Callable[..., Any],
-) -> None:
+def test_pressing_deep_and_leaving(tool: str, inertia: bool, description: str, begin: Callable[..., Any]) -> None:
     """At every step nothing is inside the tool, forces push along its normal, and the tool feels their sum."""
-    data = scene(
-        laws["generalized-maxwell"],
+    data = box_scene(
+        EQUAL_RATIO["generalized-maxwell"],
         size=[2.0, 1.0],
         cells=[8, 4],
         cell="quad",
         density=1.0,
         duration=3.0,
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
+        supports=FLOOR,
         tools={"tool": TOOLS[tool]},
     )
     problem = problem_of(data)
@@ -115,26 +100,19 @@ def test_pressing_deep_and_leaving(
     assert touched[-1] == 0
 
 
-def test_two_tools_squeeze_a_block_in_space(
-    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
-) -> None:
+def test_two_tools_squeeze_a_block_in_space(description: str, begin: Callable[..., Any]) -> None:
     """A ball from above and a plane from the side; forces of tools and support balance, in equilibrium."""
-    down = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.3]]}
-    aside = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0, 0.0], [-0.2, 0.0, 0.0]]}
+    down = path([0.0, 1.0], [[0.0, 0.0, 0.0], [0.0, 0.0, -0.3]])
+    aside = path([0.0, 1.0], [[0.0, 0.0, 0.0], [-0.2, 0.0, 0.0]])
     tools = {
         "ball": {"shape": "sphere", "center": [0.6, 0.45, 1.5], "radius": 0.5, "motion": down},
         "wall": {"shape": "plane", "center": [1.2, 0.5, 0.0], "normal": [-1.0, 0.0, 0.1], "motion": aside},
     }
-    data = scene(
-        laws["three-element"],
-        size=[1.2, 1.0, 1.0],
-        cells=[4, 3, 3],
-        duration=1.0,
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-        tools=tools,
+    data = box_scene(
+        RHEOLOGICAL, size=[1.2, 1.0, 1.0], cells=[4, 3, 3], duration=1.0, supports=FLOOR, tools=tools
     )
     simulation = begin(data, description, step=0.25)
-    simulation.advance(1.0, 10**9)
+    run_to(simulation, 1.0)
     forces = simulation.reactions()
     assert forces["tool.ball"][2] > 1.0
     assert forces["tool.wall"][0] > 1.0
@@ -142,19 +120,19 @@ def test_two_tools_squeeze_a_block_in_space(
 
 
 def test_of_two_tools_along_one_direction_the_foremost_carries_the_force(
-    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
+    description: str, begin: Callable[..., Any]
 ) -> None:
     bar = {"shape": "bar", "center": [1.0, 1.0], "normal": [0.0, -1.0], "width": 1.0}
     plane = {"shape": "plane", "center": [1.0, 1.0], "normal": [0.0, -1.0]}
-    deep = {"motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.2]]}}
-    shallow = {"motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.1]]}}
-    support = {"floor": {"body": "block", "where": {"side": "bottom"}}}
+    deep = {"motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]])}
+    shallow = {"motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.1]])}
+    support = FLOOR
 
     def force(tools: Data) -> dict[str, np.ndarray]:
-        law = laws["elastic"]
-        data = scene(law, size=[2.0, 1.0], cells=[4, 2], tools=tools, supports=support, duration=1.0)
+        law = ELASTIC
+        data = box_scene(law, size=[2.0, 1.0], cells=[4, 2], tools=tools, supports=support, duration=1.0)
         simulation = begin(data, description, step=0.5)
-        simulation.advance(1.0, 10**9)
+        run_to(simulation, 1.0)
         return simulation.reactions()
 
     both, alone = force({"bar": bar | shallow, "plane": plane | deep}), force({"plane": plane | deep})
@@ -172,11 +150,9 @@ def test_of_two_tools_along_one_direction_the_foremost_carries_the_force(
     ],
     ids=["ball", "roller", "plane"],
 )
-def test_normals_turn_as_their_derivative_says(
-    tool: Data, laws: dict[str, Data], scene: Callable[..., Data], problem_of: Callable[[Data], Problem]
-) -> None:
+def test_normals_turn_as_their_derivative_says(tool: Data) -> None:
     """Central differences of the normals of every pair, with a step of 1e-6: good to about 1e-9."""
-    problem = problem_of(scene(laws["elastic"], size=[1.0, 1.0, 1.0], cells=[2, 2, 2], tools={"tool": tool}))
+    problem = problem_of(box_scene(ELASTIC, size=[1.0, 1.0, 1.0], cells=[2, 2, 2], tools={"tool": tool}))
     contact, h = ToolContact(problem.tools, problem.owners < 0), 1e-6
     bending = contact.pairs(problem.points, 0.0).bending
     for axis in range(3):

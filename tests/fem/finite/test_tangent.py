@@ -10,6 +10,7 @@ from rheotwin.fem.finite.body import FinitePart, PointState
 from rheotwin.fem.finite.isochoric_law import Isochoric
 from rheotwin.fem.finite.measures import Measure, SmallStrain
 from rheotwin.materials import Channel
+from rheotwin.validation.checks.running import path
 
 Array = np.ndarray
 MEASURES = pytest.mark.parametrize("measure", [SmallStrain(), Isochoric()], ids=["small", "isochoric"])

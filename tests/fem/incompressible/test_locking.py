@@ -9,16 +9,16 @@ from rheotwin.fem.incompressible import FORMULATIONS, locking_check
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
 @pytest.mark.parametrize("poisson", [0.46, 0.499])
 def test_linear_elements_warn(cell: str, poisson: float) -> None:
-    warning = locking_check(cell, 1, "displacement", poisson, place="laws.dough.poisson")
+    warning = locking_check(cell, 1, "displacement", poisson, place="EQUAL_RATIO.dough.poisson")
     assert warning is not None
-    assert warning.startswith("laws.dough.poisson: ")
+    assert warning.startswith("EQUAL_RATIO.dough.poisson: ")
     assert f"linear {cell} cells are too stiff at {poisson}" in warning
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
 def test_linear_elements_near_one_half_are_refused_with_a_formulation_that_exists(cell: str) -> None:
-    with pytest.raises(RheotwinError, match=r"laws.dough.poisson: 0.4995 locks linear") as caught:
-        locking_check(cell, 1, "displacement", 0.4995, place="laws.dough.poisson")
+    with pytest.raises(RheotwinError, match=r"EQUAL_RATIO.dough.poisson: 0.4995 locks linear") as caught:
+        locking_check(cell, 1, "displacement", 0.4995, place="EQUAL_RATIO.dough.poisson")
     advised = str(caught.value).split('formulation = "')[1].split('"')[0]
     assert cell in FORMULATIONS[advised]
 

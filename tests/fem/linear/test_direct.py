@@ -1,7 +1,6 @@
 """Direct solvers: the same answers from each, and a sentence where one is missing."""
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from scipy.sparse import csr_matrix, diags
 
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.fem.linear import PARDISO_PAYS, factorise
-from rheotwin.solver import Simulation
-
-Data = dict[str, Any]
+from rheotwin.validation.checks.running import EQUAL_RATIO, run_to, start
+from rheotwin.validation.checks.scenes import press_scene
 
 
 @pytest.fixture
@@ -56,20 +54,20 @@ def test_missing_pardiso_is_said_in_words(matrix: csr_matrix, monkeypatch: pytes
     assert factorise(diags(np.ones(PARDISO_PAYS + 1)).tocsr(), "auto").solver == "splu"
 
 
-def test_runs_agree(press: Callable[..., Data], start: Callable[..., Simulation], laws: dict[str, Data]) -> None:
+def test_runs_agree() -> None:
     pytest.importorskip("pypardiso")
     found = []
     for choice in ("splu", "pardiso"):
-        simulation = start(press(laws["three-element"], mass=30.0), step=0.2, linear_solver=choice, mass="consistent")
-        simulation.advance(12.0, 10**9)
+        simulation = start(
+            press_scene(RHEOLOGICAL, mass=30.0), step=0.2, linear_solver=choice, mass="consistent"
+        )
+        run_to(simulation, 12.0)
         assert simulation.statistics()["linear_solver"] == choice
         found.append(simulation)
     np.testing.assert_allclose(found[0].positions, found[1].positions, atol=1e-9)
     np.testing.assert_allclose(found[0].reactions()["support.floor"], found[1].reactions()["support.floor"], atol=1e-6)
 
 
-def test_unknown_solver_lists_what_exists(
-    press: Callable[..., Data], start: Callable[..., Simulation], laws: dict[str, Data]
-) -> None:
+def test_unknown_solver_lists_what_exists() -> None:
     with pytest.raises(InputFaults, match=r"solvers\.fem\.linear_solver: .*auto, splu, pardiso, cholmod or amg"):
-        start(press(laws["elastic"]), linear_solver="umfpack")
+        start(press_scene(ELASTIC), linear_solver="umfpack")
