@@ -16,17 +16,7 @@ from rheotwin.particles import TrussSolver
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, check_capabilities
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    FLOOR,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import ELASTIC, Data, box_scene, path, problem_of, run_to, side, start
 from rheotwin.validation.closed_forms import ThickCylinder
 
 RADIUS, HEIGHT, TIME = 1.5, 1.0, 3.0

@@ -7,7 +7,7 @@ import pytest
 
 from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.materials import Channel
-from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, put, run_to, start
+from rheotwin.validation.checks.running import ELASTIC, VISCOPLASTIC, Data, box_scene, path, put, run_to, start
 from rheotwin.validation.checks.scenes import press_scene
 
 
@@ -42,14 +42,6 @@ def test_unit_radius_keeps_the_amplitude() -> None:
         np.testing.assert_allclose(np.sort(np.abs(values))[-2:], 1.0, atol=1e-12)
 
 
-def test_memory_is_weighted_between_both_ends() -> None:
-    """(1 - af) of the arm at the end and af of it at the start: e_w = (1 - af) exp(-x) + af."""
-    af, x = 0.8 / 1.8, 0.3
-    step = generalized_alpha(0.3, 0.8).channel(Channel(0.0, (5.0,), (1.0,), 0.0))
-    assert step.on_memory[0] == pytest.approx((1 - af) * np.exp(-x) + af, rel=1e-14)
-    assert step.stiffness == pytest.approx((1 - af) * 5.0 * (1 - np.exp(-x)) / x, rel=1e-14)
-
-
 def after_release(law: Data, step: float, until: float, table: Data | None = None, **options: Any) -> list[float]:
     """Floor forces, step by step, once a bar has let go of a body without inertia."""
     data = press_scene(law)
@@ -82,9 +74,7 @@ def test_no_force_alternates_after_release() -> None:
 def test_what_is_left_falls_by_the_spectral_radius(radius: float) -> None:
     """The bar leaves at once: the force of an elastic body without inertia is a mode of infinite frequency."""
     away = path([0.0, 1.0, 1.1], [[0.0, 0.0], [0.0, -1.0], [0.0, 5.0]])
-    forces = np.array(
-        after_release(ELASTIC, 0.1, 2.0, away, stepper="generalized-alpha", spectral_radius=radius)
-    )
+    forces = np.array(after_release(ELASTIC, 0.1, 2.0, away, stepper="generalized-alpha", spectral_radius=radius))
     np.testing.assert_allclose(forces[1:] / forces[:-1], -radius, rtol=0.2)
     assert np.mean(np.abs(forces[1:] / forces[:-1])) == pytest.approx(radius, rel=0.1)
 

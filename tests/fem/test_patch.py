@@ -9,7 +9,18 @@ import pytest
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, run_to, side, start
+from rheotwin.validation.checks.running import (
+    EQUAL_RATIO,
+    RHEOLOGICAL,
+    VISCOPLASTIC,
+    Data,
+    box_scene,
+    path,
+    problem_of,
+    run_to,
+    side,
+    start,
+)
 
 BOXES: dict[str, tuple[list[float], list[int]]] = {
     "triangle": ([2.0, 1.5], [4, 3]),
@@ -18,17 +29,17 @@ BOXES: dict[str, tuple[list[float], list[int]]] = {
     "hex": ([1.0, 1.0, 1.0], [3, 3, 2]),
 }
 UNEQUAL: dict[str, Data] = {
-    "maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 500.0, "viscous_poisson": 0.25},
-    "three-element": {
-        "model": "three-element",
-        "young": 30.0,
-        "poisson": 0.35,
-        "voigt_viscosity": 20.0,
-        "series_viscosity": 500.0,
-        "viscous_poisson": 0.2,
-    },
+    "maxwell": VISCOPLASTIC | {"viscous_poisson": 0.25},
+    "three-element": RHEOLOGICAL | {"viscous_poisson": 0.2},
 }
+LAWS = EQUAL_RATIO | {f"unequal {name}": law for name, law in UNEQUAL.items()}
 TIME, STEP = 3.0, 0.5
+Patch = Callable[..., tuple[Problem, Simulation]]
+
+
+def some(first: str, *others: str) -> list[Any]:
+    """Laws by name: one of one ratio and one of two; the others in `make test-all`."""
+    return [first, "unequal three-element", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in others)]
 
 
 def rate(dimension: int) -> np.ndarray:
@@ -53,9 +64,7 @@ def ramp_stress(law: Any, strain: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture
-def patch(
-    distorted: Callable[..., Problem], driven_boundary: Callable[..., Problem]
-) -> Callable[..., tuple[Problem, Simulation]]:
+def patch(distorted: Any, driven_boundary: Any) -> Patch:
     """Drive the boundary of a distorted box linearly up to TIME."""
 
     def run(law: Data, cell: str, *, split: str = "bulk-shear", **more: Any) -> tuple[Problem, Simulation]:
@@ -77,11 +86,10 @@ def check_linear(problem: Problem, simulation: Simulation) -> None:
 
 
 @pytest.mark.parametrize("cell", BOXES)
-@pytest.mark.parametrize("name", ["elastic", "voigt", "generalized-maxwell", *(f"unequal {law}" for law in UNEQUAL)])
-def test_uniform_stress(name: str, cell: str, patch: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("name", some("generalized-maxwell", "elastic", "voigt", "unequal maxwell"))
+def test_uniform_stress(name: str, cell: str, patch: Patch) -> None:
     """Plane strain and 3D, any law, any Poisson ratios: constant rates are integrated exactly."""
-    law = UNEQUAL[name.split()[1]] if name.startswith("unequal") else EQUAL_RATIO[name]
-    problem, simulation = patch(law, cell)
+    problem, simulation = patch(LAWS[name], cell)
     check_linear(problem, simulation)
     expected = ramp_stress(problem.bodies[0].law, strain_rate(rate(problem.dimension)))
     found = simulation.fields()["stress"]
@@ -90,21 +98,14 @@ def test_uniform_stress(name: str, cell: str, patch: Callable[..., Any]) -> None
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("cell", ["line", *BOXES])
-@pytest.mark.parametrize(
-    "name", ["elastic", "three-element", "generalized-voigt", *(f"unequal {law}" for law in UNEQUAL)]
-)
+@pytest.mark.parametrize("name", some("three-element", "elastic", "generalized-voigt", "unequal maxwell"))
 def test_uniform_stress_at_every_order(
-    name: str,
-    cell: str,
-    order: int,
-    distorted: Callable[..., Problem],
-    affine: Callable[..., Any],
-    point_stress: Callable[..., Any],
+    name: str, cell: str, order: int, distorted: Any, affine: Any, point_stress: Any
 ) -> None:
     """T3: all nodes follow, the stress is uniform at every quadrature point and inner nodes are without force."""
-    law = UNEQUAL[name.split()[1]] if name.startswith("unequal") else EQUAL_RATIO[name]
     size, cells = BOXES.get(cell, ([2.0], [4]))
-    problem = distorted(problem_of(box_scene(law, size=size, cells=cells, cell=cell, duration=TIME)), spacing=0.3)
+    data = box_scene(LAWS[name], size=size, cells=cells, cell=cell, duration=TIME)
+    problem = distorted(problem_of(data), spacing=0.3)
     gradient = rate(len(size))
     model, state = affine(problem, gradient, course=lambda t: t, steps=6, order=order)
     np.testing.assert_allclose(state.u.reshape(-1, len(size)), model.points @ gradient.T * TIME, atol=1e-12)
@@ -119,7 +120,7 @@ def test_uniform_stress_at_every_order(
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad"])
-def test_uniform_plane_stress(cell: str, any_law: Data, patch: Callable[..., Any]) -> None:
+def test_uniform_plane_stress(cell: str, any_law: Data, patch: Patch) -> None:
     """s = r_E/(1 - nu^2) [(1 - nu) e + nu tr(e) I] in the plane, nothing out of it; thickness cancels."""
     nu = 0.35
     problem, simulation = patch(any_law, cell, plane="stress", thickness=0.2)
@@ -133,7 +134,7 @@ def test_uniform_plane_stress(cell: str, any_law: Data, patch: Callable[..., Any
     assert not found[:, [2, 4, 5]].any()
 
 
-def test_memory_stress_is_what_the_arms_hold(patch: Callable[..., Any]) -> None:
+def test_memory_stress_is_what_the_arms_hold(patch: Patch) -> None:
     """For a generalized Maxwell law: all stress but the equilibrium spring's and the dashpot's."""
     _, simulation = patch(EQUAL_RATIO["generalized-maxwell"], "triangle")
     nu, strain = 0.35, strain_rate(rate(2))
@@ -144,7 +145,7 @@ def test_memory_stress_is_what_the_arms_hold(patch: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("cell", ["triangle", "hex"])
-def test_reactions_are_tractions_times_areas(cell: str, patch: Callable[..., Any]) -> None:
+def test_reactions_are_tractions_times_areas(cell: str, patch: Patch) -> None:
     """All boundary forces cancel, and their virial sum f x' is volume times stress (thickness included)."""
     more = {"thickness": 0.2} if cell == "triangle" else {}
     problem, simulation = patch(RHEOLOGICAL, cell, **more)
@@ -159,12 +160,12 @@ def test_reactions_are_tractions_times_areas(cell: str, patch: Callable[..., Any
     np.testing.assert_allclose(np.transpose(forces) @ places, volume * stress, atol=1e-10)
 
 
-def test_splits_coincide_for_equal_poisson(patch: Callable[..., Any], any_law: Data) -> None:
+def test_splits_coincide_for_equal_poisson(patch: Patch, any_law: Data) -> None:
     found = [patch(any_law, "triangle", split=split)[1].fields()["stress"] for split in ("lame", "bulk-shear")]
     np.testing.assert_allclose(found[0], found[1], atol=1e-10)
 
 
-def test_lame_split_relaxes_each_constant(patch: Callable[..., Any]) -> None:
+def test_lame_split_relaxes_each_constant(patch: Patch) -> None:
     """E19: r_K of the papers' rule is r_lambda + 2/3 r_mu: 113.4, 5.00 at 1, 5 s instead of 122.6, 2.25."""
     problem, simulation = patch(UNEQUAL["maxwell"], "triangle", split="lame")
     law = problem.bodies[0].law
@@ -186,13 +187,9 @@ def test_uniaxial_tension_through_supports(cell: str) -> None:
     size, cells = BOXES[cell]
     d = len(size)
     motion = path([0.0, TIME], [[0.0] * d, [0.03 * size[0], *[0.0] * (d - 1)]])
-    supports: Data = {
-        "left": side("left", fix=["x"]),
-        "right": side("right", fix=["x"], motion=motion),
-        "bottom": side("bottom", fix=["xyz"[d - 1]]),
-    }
-    if d == 3:
-        supports["front"] = side("front", fix=["y"])
+    rollers = {"left": "x", "bottom": "y"} if d == 2 else {"left": "x", "front": "y", "bottom": "z"}
+    supports = {name: side(name, fix=[axis]) for name, axis in rollers.items()}
+    supports["right"] = side("right", fix=["x"], motion=motion)
     data = box_scene(RHEOLOGICAL, size=size, cells=cells, cell=cell, duration=TIME, supports=supports)
     simulation = start(data, step=0.1)
     run_to(simulation, TIME)

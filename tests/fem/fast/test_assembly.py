@@ -9,7 +9,6 @@ from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
-from rheotwin.validation.checks.running import 
 
 
 @pytest.fixture(scope="module")

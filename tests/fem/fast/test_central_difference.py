@@ -14,7 +14,16 @@ from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import make_stepper
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, problem_of, side
+from rheotwin.validation.checks.running import (
+    EQUAL_RATIO,
+    FLOOR,
+    RHEOLOGICAL,
+    VISCOPLASTIC,
+    Data,
+    box_scene,
+    problem_of,
+    side,
+)
 from rheotwin.validation.checks.scenes import press_scene
 
 Models = Callable[..., Model]
@@ -66,13 +75,7 @@ def test_quadratic_elements_and_three_dimensions(model_of: Models) -> None:
     floor = FLOOR
     pull = {"pull": side("top", total=[0.3, 0.0, -0.5])}
     data = box_scene(
-        VISCOPLASTIC,
-        size=[1.0, 1.0, 1.0],
-        cells=[2, 2, 2],
-        cell="tet",
-        density=20.0,
-        supports=floor,
-        forces=pull,
+        VISCOPLASTIC, size=[1.0, 1.0, 1.0], cells=[2, 2, 2], cell="tet", density=20.0, supports=floor, forces=pull
     )
     model = model_of(problem_of(data), order=2)
     state, steps = State.at_rest(model), 2000

@@ -17,7 +17,7 @@ from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, path, problem_of, side
+from rheotwin.validation.checks.running import ELASTIC, FLOOR, Data, box_scene, path, problem_of, side
 
 Array = np.ndarray
 Build = Callable[..., ExplicitModel]

@@ -14,7 +14,16 @@ from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
 from rheotwin.fem.fast.explicit_terms import ESTIMATE_ERROR
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, side
+from rheotwin.validation.checks.running import (
+    ELASTIC,
+    EQUAL_RATIO,
+    RHEOLOGICAL,
+    Data,
+    box_scene,
+    path,
+    problem_of,
+    side,
+)
 
 Array = np.ndarray
 Build = Callable[..., ExplicitModel]

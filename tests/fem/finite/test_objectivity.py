@@ -11,7 +11,7 @@ from rheotwin.constraints import Motion
 from rheotwin.fem.finite.body import FinitePart
 from rheotwin.fem.finite.voigt import stress_tensor
 from rheotwin.problem import Prescribed, Problem
-from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, problem_of, run_to, start
+from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, Data, box_scene, problem_of, run_to, start
 
 Array = np.ndarray
 
@@ -23,11 +23,7 @@ def padded_turn(rotation: Array) -> Array:
 
 
 def test_superposed_rotation_leaves_the_turned_back_stress(
-    cell: str,
-    description: str,
-    body_of: Callable[..., FinitePart],
-    mesh_of: Callable[[str], Any],
-    turn: Callable[..., Array],
+    cell: str, description: str, body_of: Any, mesh_of: Any, turn: Any
 ) -> None:
     """Two runs of random large strains, one of them tumbling by up to 90 degrees a step: R' sigma R to 1e-12."""
     body, mesh = body_of(cell, description), mesh_of(cell)
@@ -46,7 +42,7 @@ def test_superposed_rotation_leaves_the_turned_back_stress(
 
 
 @pytest.fixture
-def stretched_then_turned(distorted: Callable[..., Problem], turn: Callable[..., Array]) -> Callable[..., Problem]:
+def stretched_then_turned(distorted: Any, turn: Any) -> Callable[..., Problem]:
     """A body whose whole boundary is sheared within 1 s and then turned by an angle within the next second."""
 
     def build(law: Data, dimension: int, angle: float, strain: float = 0.2) -> Problem:
@@ -68,12 +64,7 @@ def stretched_then_turned(distorted: Callable[..., Problem], turn: Callable[...,
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("name", ["maxwell", "generalized-maxwell"])
 def test_quarter_turn_during_relaxation_adds_no_stress(
-    name: str,
-    dimension: int,
-    description: str,
-    stretched_then_turned: Callable[..., Problem],
-    begin: Callable[..., Any],
-    turn: Callable[..., Array],
+    name: str, dimension: int, description: str, stretched_then_turned: Any, begin: Any, turn: Any
 ) -> None:
     """Against the same run without the turn, at the quarter turn and long after, in the turned frame, to 1e-12."""
     resting, turning = (
@@ -90,9 +81,7 @@ def test_quarter_turn_during_relaxation_adds_no_stress(
 
 
 @pytest.mark.parametrize("angle", [np.pi / 18, np.pi / 6])
-def test_small_strain_theory_takes_a_turn_for_strain(
-    angle: float, stretched_then_turned: Callable[..., Problem], begin: Callable[..., Any]
-) -> None:
+def test_small_strain_theory_takes_a_turn_for_strain(angle: float, stretched_then_turned: Any, begin: Any) -> None:
     """Spec 6: the linear solver finds 2 (lam + mu)(cos phi - 1), -3.8 % of E at 10 and -33 % at 30 degrees."""
     problem = stretched_then_turned(ELASTIC, 2, angle, strain=0.0)
     linear = start(problem, step=1.0)

@@ -1,6 +1,5 @@
 """As the motion becomes small, large-strain results become those of the linear solver, in first order."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ DEPTHS = np.array([1.0, 0.1, 0.01])
 
 
 @pytest.mark.parametrize("name", ["elastic", "three-element", "generalized-maxwell"])
-def test_pressing_less_and_less_deep(name: str, description: str, begin: Callable[..., Any]) -> None:
+def test_pressing_less_and_less_deep(name: str, description: str, begin: Any) -> None:
     """Force on the bar and nodal stress half way up again, relative to the linear solver: order 1 +- 0.1 in depth."""
     forces, stresses = [], []
     for depth in DEPTHS:

@@ -12,7 +12,6 @@ from skfem import Basis
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import lame_matrix, shear_matrix
 from rheotwin.fem.incompressible import FORMULATIONS, MixedForm, mixed_form
-from rheotwin.validation.checks.running import 
 
 Array = np.ndarray
 Distorted = Callable[[str], Any]

@@ -13,7 +13,6 @@ from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.linear import SingularMatrix, Unknowns, choose, factorise, selection
-from rheotwin.validation.checks.running import 
 
 HAS = {
     "splu": True,
@@ -137,7 +136,9 @@ def test_a_zero_row_is_singular() -> None:
         (200_000, 2, "spd", "splu", "pardiso"),
     ],
 )
-def test_choice_by_size(unknowns: int, dimension: Any, kind: Any, alone: str, with_pardiso: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choice_by_size(
+    unknowns: int, dimension: Any, kind: Any, alone: str, with_pardiso: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for there, expected in ((False, alone), (True, with_pardiso)):
         monkeypatch.setattr(selection, "pardiso_installed", lambda there=there: there)
         name, reason = choose(unknowns, dimension, kind)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, diags
 
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.fem.linear import PARDISO_PAYS, factorise
-from rheotwin.validation.checks.running import EQUAL_RATIO, run_to, start
+from rheotwin.validation.checks.running import ELASTIC, RHEOLOGICAL, run_to, start
 from rheotwin.validation.checks.scenes import press_scene
 
 
@@ -58,9 +58,7 @@ def test_runs_agree() -> None:
     pytest.importorskip("pypardiso")
     found = []
     for choice in ("splu", "pardiso"):
-        simulation = start(
-            press_scene(RHEOLOGICAL, mass=30.0), step=0.2, linear_solver=choice, mass="consistent"
-        )
+        simulation = start(press_scene(RHEOLOGICAL, mass=30.0), step=0.2, linear_solver=choice, mass="consistent")
         run_to(simulation, 12.0)
         assert simulation.statistics()["linear_solver"] == choice
         found.append(simulation)

@@ -8,7 +8,6 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.linear import free_rigid_modes, require_no_free_modes, rigid_body_modes
-from rheotwin.validation.checks.running import 
 
 BOX = np.array([[x, y, z] for z in (0.0, 2.0) for y in (0.0, 1.0) for x in (0.0, 3.0)])
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -8,27 +8,30 @@ import pytest
 from rheotwin.constraints import tool_gaps
 from rheotwin.materials import Channel
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, path, put, run_to, start
+from rheotwin.validation.checks.running import (
+    EQUAL_RATIO,
+    FLOOR,
+    RHEOLOGICAL,
+    VISCOPLASTIC,
+    Data,
+    box_scene,
+    path,
+    put,
+    run_to,
+    start,
+)
 from rheotwin.validation.checks.scenes import press_scene
 
 SOFT: Data = {"model": "voigt", "young": 300.0, "poisson": 0.3, "viscosity": 15.0}
 MASSES = ["lumped", "consistent"]
+BLOCK: Data = {"size": [2.0, 1.0], "cells": [4, 2], "density": 30.0}
 
 
 def pressed(tool: Data, **motion: Any) -> Data:
     """A small block on a floor; a tool goes down smoothly, waits, goes far up, waits and comes down again."""
-    path = path(
-        [0.0, 1.0, 1.5, 2.5, 3.0, 4.0], [[0.0, 0.0], [0.0, -0.15], [0.0, -0.15], [0.0, 0.2], [0.0, 0.2], [0.0, -0.1]]
-    ) | {"interpolation": "smooth"}
-    return box_scene(
-        SOFT,
-        size=[2.0, 1.0],
-        cells=[4, 2],
-        density=30.0,
-        duration=4.0,
-        supports=FLOOR,
-        tools={"tool": tool | {"motion": path | motion}},
-    )
+    heights = [0.0, -0.15, -0.15, 0.2, 0.2, -0.1]
+    motion |= path([0.0, 1.0, 1.5, 2.5, 3.0, 4.0], [[0.0, y] for y in heights]) | {"interpolation": "smooth"}
+    return box_scene(SOFT, duration=4.0, supports=FLOOR, tools={"tool": tool | {"motion": motion}}, **BLOCK)
 
 
 TOOLS: dict[str, Data] = {
@@ -39,8 +42,20 @@ TOOLS: dict[str, Data] = {
 TURN = {"angle": [0.0, 0.1, 0.1, -0.1, 0.0, 0.1]}
 
 
-@pytest.mark.parametrize("mass", MASSES)
-@pytest.mark.parametrize("name", TOOLS)
+EXHAUSTIVE = pytest.mark.exhaustive
+
+
+@pytest.mark.parametrize(
+    ("name", "mass"),
+    [
+        ("bar", "lumped"),
+        ("disc", "consistent"),
+        pytest.param("bar", "consistent", marks=EXHAUSTIVE),
+        pytest.param("disc", "lumped", marks=EXHAUSTIVE),
+        pytest.param("square", "lumped", marks=EXHAUSTIVE),
+        pytest.param("square", "consistent", marks=EXHAUSTIVE),
+    ],
+)
 def test_press_hold_release_and_press_again(name: str, mass: str) -> None:
     """Nothing goes deeper than it moves in two steps, forces push only, tool and midpoint feel the same force."""
     turn = TURN if name == "square" else {}
@@ -70,6 +85,7 @@ def test_press_hold_release_and_press_again(name: str, mass: str) -> None:
     assert sorted(differences)[-5] < 0.05 * largest
 
 
+@EXHAUSTIVE
 def test_papers_scene_with_inertia() -> None:
     """F-RH with its 30 kg: the force of the midpoint rule to 1e-4 while the start dies out, to 1e-6 after that.
 
@@ -108,9 +124,7 @@ def test_sudden_tool_is_an_inelastic_impact(mass: str) -> None:
     mass 1/(n' M^-1 n) instead.
     """
     tool = {"shape": "bar", "center": [2.0], "normal": [-1.0]}
-    data = box_scene(
-        EQUAL_RATIO["voigt"], size=[2.0], cells=[2], mass=1.0, mass_sharing="volume", duration=0.02, tools={"t": tool}
-    )
+    data = box_scene(EQUAL_RATIO["voigt"], cells=[2], mass=1.0, duration=0.02, tools={"t": tool})
     simulation = start(data, stepper="rk4", step=1e-4, mass=mass)
     put(simulation, v=[1.0, 1.0, 1.0])
     simulation.advance(1e-4, 1)
@@ -127,7 +141,7 @@ def test_sudden_tool_is_an_inelastic_impact(mass: str) -> None:
 def test_a_tool_never_pulls() -> None:
     """A body that touches a tool and flies away from it is not held back for a single step."""
     tool = {"shape": "bar", "center": [2.0], "normal": [-1.0]}
-    data = box_scene(EQUAL_RATIO["voigt"], size=[2.0], cells=[2], density=1.0, duration=0.02, tools={"t": tool})
+    data = box_scene(EQUAL_RATIO["voigt"], cells=[2], density=1.0, duration=0.02, tools={"t": tool})
     simulation = start(data, stepper="rk4", step=1e-4)
     put(simulation, v=[-1.0, -1.0, -1.0])
     simulation.advance(1e-4, 1)
@@ -135,47 +149,21 @@ def test_a_tool_never_pulls() -> None:
     np.testing.assert_array_equal(simulation.reactions()["tool.t"], 0.0)
 
 
-@pytest.mark.parametrize("name", ["bar", "disc"])
+@pytest.mark.parametrize("name", [pytest.param("bar", marks=EXHAUSTIVE), "disc"])
 def test_energy_balance_in_contact(name: str) -> None:
     """What comes from outside is stored, moves, is dissipated or lost in impacts."""
-    defects = []
-    for step in (0.008, 0.004):
-        simulation = start(pressed(TOOLS[name]), stepper="rk4", step=step)
-        run_to(simulation, 1.5)
-        energy = simulation.energy()
-        assert energy["impact"] >= 0.0
-        defects.append(abs(energy["defect"]) / energy["external"])
-    assert defects[1] < 5e-3
-
-
-def test_restart_in_contact_is_exact(any_law: Data) -> None:
-    data = press_scene(any_law, mass=30.0) | {"gravity": [0.0, -0.5], "duration": 0.5, "output": {"interval": 0.5}}
-    data["tools"]["bar"]["motion"] = path([0.0, 0.5], [[0.0, 0.0], [0.0, -0.5]])
-    mass = "consistent" if any_law["model"] == "three-element" else "lumped"
-    step = 0.0005 if any_law["model"] in ("voigt", "three-element", "generalized-maxwell") else 0.01
-    whole, first, second = (start(data, stepper="rk4", step=step, mass=mass) for _ in range(3))
-    run_to(first, 0.1)
-    state = first.save()
-    assert len(state["contact_node"]) == 5
-    second.restore(state)
-    for simulation in (whole, second):
-        run_to(simulation, 0.2)
-    for name, array in whole.save().items():
-        assert second.save()[name].tobytes() == array.tobytes(), name
+    simulation = start(pressed(TOOLS[name]), stepper="rk4", step=0.004)
+    run_to(simulation, 1.5)
+    energy = simulation.energy()
+    assert energy["impact"] >= 0.0
+    assert abs(energy["defect"]) < 5e-3 * energy["external"]
 
 
 def test_held_nodes_win_over_the_tool() -> None:
     """The lower corners are held: a plane that presses the whole side cannot move them, and nothing breaks."""
     motion = path([0.0, 1.0], [[0.0, 0.0], [0.1, 0.0]])
-    data = box_scene(
-        SOFT,
-        size=[2.0, 1.0],
-        cells=[4, 2],
-        density=30.0,
-        duration=1.0,
-        supports=FLOOR,
-        tools={"plate": {"shape": "plane", "center": [0.0, 0.5], "normal": [1.0, 0.0], "motion": motion}},
-    )
+    plate = {"shape": "plane", "center": [0.0, 0.5], "normal": [1.0, 0.0], "motion": motion}
+    data = box_scene(SOFT, supports=FLOOR, tools={"plate": plate}, **BLOCK)
     simulation = start(data, stepper="rk4", step=0.005)
     run_to(simulation, 1.0)
     corner = np.flatnonzero(np.all(simulation._problem.points == 0.0, axis=1))[0]

@@ -94,9 +94,7 @@ def test_maxwell_creep() -> None:
     """
     h, times = 0.1, np.array([1.0, 5.0, 20.0])
     pull = {"pull": side("right", total=[2.0], times=[0.0, h], factor=[0.0, 1.0])}
-    bar = box_scene(
-        VISCOPLASTIC, size=[4.0], cells=[3], section=2.0, duration=20.0 + h, supports=HELD, forces=pull
-    )
+    bar = box_scene(VISCOPLASTIC, size=[4.0], cells=[3], section=2.0, duration=20.0 + h, supports=HELD, forces=pull)
     simulation = start(bar, step=h)
     around = seen(simulation, (times[:, None] + [-h, 0.0, h]).ravel(), lambda: simulation.positions[-1, 0] / 4.0 - 1.0)
     strains, exact = np.reshape(around, (3, 3)), 1 / 300 + (times - h / 2) / 500

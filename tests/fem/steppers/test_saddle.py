@@ -16,17 +16,34 @@ from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.touching import Touching
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, put, run_to, side, start
+from rheotwin.validation.checks.running import (
+    EQUAL_RATIO,
+    FLOOR,
+    HELD,
+    RHEOLOGICAL,
+    VISCOPLASTIC,
+    Data,
+    box_scene,
+    path,
+    problem_of,
+    put,
+    run_to,
+    side,
+    start,
+)
 
 Array = np.ndarray
 MASSES = ["lumped", "consistent"]
 
 
+VOIGT = EQUAL_RATIO["voigt"]
+
+
 def shaken(law: Data, interpolation: str = "smooth") -> Data:
     """A block between a fixed floor and a top that moves sideways and down."""
     drive = path([0.0, 0.5, 1.0], [[0.0, 0.0], [0.2, -0.1], [0.1, 0.0]]) | {"interpolation": interpolation}
-    supports = {"floor": side("bottom"), "top": side("top", motion=drive)}
-    return box_scene(law, size=[2.0, 1.0], cells=[4, 2], density=30.0, duration=1.0, supports=supports)
+    supports = FLOOR | {"top": side("top", motion=drive)}
+    return box_scene(law, size=[2.0, 1.0], cells=[4, 2], density=30.0, supports=supports)
 
 
 @pytest.mark.parametrize("mass", MASSES)
@@ -51,9 +68,8 @@ def test_multipliers_are_the_reactions(mass: str, any_law: Data) -> None:
 def test_supports_follow_their_motion(mass: str) -> None:
     """A linear motion with kinks is followed to round-off, a smooth one to the rule's order; floor and top balance."""
     for interpolation, tolerance in (("linear", 1e-12), ("smooth", 1e-6)):
-        simulation = start(
-            shaken(EQUAL_RATIO["voigt"], interpolation), stepper="rk4", step=0.005, mass=mass, constraint_frequency=20.0
-        )
+        data = shaken(VOIGT, interpolation)
+        simulation = start(data, stepper="rk4", step=0.005, mass=mass, constraint_frequency=20.0)
         top = np.flatnonzero(simulation.positions[:, 1] == 1.0)
         rest = simulation.positions[top].copy()
         for time, share in ((0.25, [0.1, -0.05]), (0.5, [0.2, -0.1]), (0.75, [0.15, -0.05]), (1.0, [0.1, 0.0])):
@@ -67,12 +83,12 @@ def test_supports_follow_their_motion(mass: str) -> None:
 def test_order_four_under_a_smooth_support() -> None:
     """With a fixed frequency; kinks of the acceleration lie on the grid and are seen from their right side."""
     found = []
-    for step in (0.01, 0.005, 0.0025, 0.00125):
+    for step in (0.005, 0.0025, 0.00125):
         simulation = start(shaken(VISCOPLASTIC), stepper="rk4", step=step, constraint_frequency=20.0)
         run_to(simulation, 1.0)
         found.append(simulation.positions)
     differences = [np.abs(a - b).max() for a, b in pairwise(found)]
-    assert np.log2(differences[1] / differences[2]) == pytest.approx(4.0, abs=0.3)
+    assert np.log2(differences[0] / differences[1]) == pytest.approx(4.0, abs=0.3)
 
 
 def test_explicit_and_implicit_agree(any_law: Data) -> None:
@@ -105,7 +121,7 @@ def test_a_sudden_support_is_an_inelastic_impact() -> None:
     """A wall that starts at speed V does the work m V^2 on its node: half of it moves on, half is lost."""
     drive = path([0.0, 1.0], [[0.0], [0.5]])
     supports = {"wall": side("left", motion=drive)}
-    data = box_scene(EQUAL_RATIO["voigt"], size=[2.0], cells=[4], density=30.0, duration=1.0, supports=supports)
+    data = box_scene(VOIGT, size=[2.0], cells=[4], density=30.0, duration=1.0, supports=supports)
     simulation = start(data, stepper="rk4", step=0.002)
     run_to(simulation, 1.0)
     energy = simulation.energy()
@@ -115,8 +131,7 @@ def test_a_sudden_support_is_an_inelastic_impact() -> None:
 
 def test_wrong_start_of_a_support_dies_out_critically_damped() -> None:
     """u(0) = 0.1 on a fixed node: u = 0.1 (1 + om t) exp(-om t), whatever the body does (5.4)."""
-    wall = {"wall": side("left")}
-    data = box_scene(RHEOLOGICAL, size=[2.0], cells=[4], density=30.0, duration=1.0, supports=wall)
+    data = box_scene(RHEOLOGICAL, size=[2.0], cells=[4], density=30.0, supports=HELD)
     simulation = start(data, stepper="rk4", step=0.005, constraint_frequency=8.0)
     put(simulation, u=[0.1, 0.0, 0.0, 0.0, 0.0])
     for time in (0.25, 0.5, 1.0):
@@ -149,7 +164,7 @@ class Link:
 @pytest.mark.parametrize("mass", MASSES)
 def test_rigid_link_in_a_body(mass: str) -> None:
     """A further constraint between two free nodes holds while the body is shaken; without it the nodes part."""
-    problem = problem_of(shaken(EQUAL_RATIO["voigt"]))
+    problem = problem_of(shaken(VOIGT))
     options = FemOptions(stepper="rk4", mass=mass)
     model = build_model(problem, options)
     middle = np.flatnonzero(np.isclose(model.points[:, 1], 0.5))
@@ -165,11 +180,11 @@ def test_rigid_link_in_a_body(mass: str) -> None:
     assert lengths[1] > 1e-3
 
 
-def squeezed(law: Data) -> Data:
+def squeezed() -> Data:
     """A block between two plates that come together by 10 %; its sides are free."""
     drive = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.1]]) | {"interpolation": "smooth"}
-    supports = {"floor": side("bottom"), "top": side("top", motion=drive)}
-    return box_scene(law, size=[2.0, 1.0], cells=[8, 4], density=30.0, duration=1.0, supports=supports)
+    supports = FLOOR | {"top": side("top", motion=drive)}
+    return box_scene(VOIGT, size=[2.0, 1.0], cells=[8, 4], density=30.0, duration=2.5, supports=supports)
 
 
 def area(simulation: Simulation, problem: Problem) -> float:
@@ -181,20 +196,28 @@ def area(simulation: Simulation, problem: Problem) -> float:
 @pytest.mark.filterwarnings("ignore:solvers.fem.formulation")
 @pytest.mark.parametrize("kind", ["node", "cell"])
 def test_volume_is_kept(kind: str) -> None:
-    """Plates 10 % closer: a body of nu = 0.35 shrinks by percents, a constrained one keeps its area to 1e-4."""
-    problem = problem_of(squeezed(EQUAL_RATIO["voigt"]))
-    changes = {}
+    """Plates 10 % closer: a body of nu = 0.35 shrinks by percents, a constrained one keeps its area to 1e-4.
+
+    Held still, both plates carry the same force, which is larger than that of the compressible body.
+    """
+    problem = problem_of(squeezed())
+    changes, forces = {}, {}
     for incompressible in (True, False):
         simulation = start(problem, stepper="rk4", step=0.004, formulation=kind, incompressible=incompressible)
         run_to(simulation, 1.0)
         changes[incompressible] = abs(area(simulation, problem) / 2.0 - 1.0)
+        if kind == "cell":
+            run_to(simulation, 2.5)
+            forces[incompressible] = simulation.reactions()["support.floor"][1]
+            assert simulation.reactions()["support.top"][1] == pytest.approx(-forces[incompressible], rel=1e-4)
     assert changes[True] < 1e-4
     assert changes[False] > 0.02
+    assert kind == "node" or abs(forces[True]) > 1.2 * abs(forces[False])
 
 
 def test_soft_cells_stay_near_the_mean_of_their_patch() -> None:
     """The drift of single triangles from their node patches falls as far as the patches' constraints let it."""
-    problem, drifts = problem_of(squeezed(EQUAL_RATIO["voigt"])), []
+    problem, drifts = problem_of(squeezed()), []
     mesh = problem.bodies[0].mesh
     soft = soft_measure(patches("node", mesh.t.T, mesh.p.T), mesh.p.T, 1.0)
     for modulus in (0.0, 5.0, 50.0):
@@ -209,32 +232,22 @@ def test_soft_cells_stay_near_the_mean_of_their_patch() -> None:
     assert stable[1] < 0.5 * stable[0]  # the constrained stepper has the soft cells too
 
 
-def test_constrained_plates_feel_the_pressure() -> None:
-    """Held still, both plates carry the same force, which is larger than that of the compressible body."""
-    found = {}
-    for kind in ("cell", "none"):
-        data = squeezed(EQUAL_RATIO["voigt"]) | {"duration": 2.5, "output": {"interval": 2.5}}
-        volumes = {"formulation": kind, "incompressible": True} if kind == "cell" else {}
-        simulation = start(data, stepper="rk4", step=0.004, **volumes)
-        run_to(simulation, 2.5)
-        forces = simulation.reactions()
-        found[kind] = forces["support.floor"][1]
-        assert forces["support.top"][1] == pytest.approx(-found[kind], rel=1e-4)
-    assert abs(found["cell"]) > 1.2 * abs(found["none"])
-
-
 def test_constraints_report_their_rank() -> None:
-    data = squeezed(EQUAL_RATIO["voigt"])
+    data = squeezed()
     simulation = start(data, stepper="rk4", step=0.004, formulation="cell", incompressible=True)
     assert simulation.statistics()["constraints"][0].startswith("constraints per cell: 54 dof, 32 constraints, rank")
     with pytest.warns(UserWarning, match=r"solvers\.fem\.formulation: seed mode .* expect locking"):
         start(data, stepper="rk4", step=0.004, formulation="element", incompressible=True)
 
 
-def test_volume_constraints_of_other_pressure_spaces_are_refused() -> None:
-    with pytest.raises(RheotwinError, match=r"incompressible with stepper = 'rk4' holds volumes of patches"):
-        start(squeezed(EQUAL_RATIO["voigt"]), stepper="rk4", formulation="mini", incompressible=True)
-    with pytest.raises(RheotwinError, match=r"incompressible needs a pressure space"):
-        start(squeezed(EQUAL_RATIO["voigt"]), incompressible=True)
-    with pytest.raises(RheotwinError, match=r"soft_volume belongs to formulation = node or cell"):
-        start(squeezed(EQUAL_RATIO["voigt"]), formulation="element", soft_volume=1.0)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"stepper": "rk4", "formulation": "mini", "incompressible": True}, "stepper = 'rk4' holds volumes of patches"),
+        ({"incompressible": True}, "incompressible needs a pressure space"),
+        ({"formulation": "element", "soft_volume": 1.0}, "soft_volume belongs to formulation = node or cell"),
+    ],
+)
+def test_volume_constraints_of_other_pressure_spaces_are_refused(options: Data, words: str) -> None:
+    with pytest.raises(RheotwinError, match=words):
+        start(squeezed(), **options)
