@@ -1,6 +1,5 @@
 """Axisymmetric bodies: x is the radius, y the axis, every cell stands for its ring (T5, R14)."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from rheotwin.meshing import BoxShape, make_shape
 from rheotwin.observers.outputs import probe_columns, probe_values
 from rheotwin.observers.protocol import Watched
 from rheotwin.particles import TrussSolver
-from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, check_capabilities
 from rheotwin.validation.checks.running import ELASTIC, Data, box_scene, path, problem_of, run_to, side, start
@@ -29,22 +27,21 @@ def disc(law: Data, cell: str = "triangle", **more: Any) -> Data:
     return box_scene(law, size=size, cells=cells, cell=cell, plane="axisymmetric", duration=TIME, **more)
 
 
-def driven(side: str, fix: str, distance: float) -> Data:
+def driven(name: str, fix: str, distance: float) -> Data:
     """A support that moves a side along x or y, at constant speed up to the end."""
     target = [distance, 0.0] if fix == "x" else [0.0, distance]
-    motion = path([0.0, TIME], [[0.0, 0.0], target])
-    return side(side, fix=[fix], motion=motion)
+    return {"grip": side(name, fix=[fix], motion=path([0.0, TIME], [[0.0, 0.0], target]))}
 
 
-FLOOR = side("bottom", fix=["y"])
-CEILING = side("top", fix=["y"])
+FLOOR = {"floor": side("bottom", fix=["y"])}
+PLATES = FLOOR | {"ceiling": side("top", fix=["y"])}
 
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_rod_pulled_along_its_axis(cell: str, order: int, distorted: Any, any_law: Data) -> None:
     """s_yy = r_E * e, nothing else; u_r = -nu e r, so the axis stays in place though no support holds it."""
-    data = disc(any_law, cell, supports={"floor": FLOOR, "grip": driven("top", "y", 0.03 * HEIGHT)})
+    data = disc(any_law, cell, supports=FLOOR | driven("top", "y", 0.03 * HEIGHT))
     problem = distorted(problem_of(data), spacing=0.3)
     simulation = start(problem, step=0.25, order=order)
     run_to(simulation, TIME)
@@ -61,8 +58,7 @@ def test_a_rod_pulled_along_its_axis(cell: str, order: int, distorted: Any, any_
 @pytest.mark.parametrize("cell", CELLS)
 def test_uniform_expansion(cell: str, order: int, distorted: Any) -> None:
     """u_r = c r: s_rr = s_hoop = 2 (lambda + mu) c, s_yy = 2 lambda c; the rim is pulled by s_rr 2 pi R H."""
-    grip = driven("right", "x", 0.02 * RADIUS)
-    data = disc(ELASTIC, cell, supports={"floor": FLOOR, "ceiling": CEILING, "grip": grip})
+    data = disc(ELASTIC, cell, supports=PLATES | driven("right", "x", 0.02 * RADIUS))
     problem = distorted(problem_of(data), spacing=0.3)
     simulation = start(problem, step=0.5, order=order)
     run_to(simulation, TIME)
@@ -113,7 +109,7 @@ def test_energy_of_linear_fields(cell: str) -> None:
 def test_pressure_on_a_disc_is_shared_by_rings(order: int) -> None:
     """A pressure between two plates gives uniform stress p, which needs shares int N_i 2 pi r dr."""
     push = side("top", total=[0.0, -5.0 * np.pi * RADIUS**2])
-    data = disc(ELASTIC, supports={"floor": FLOOR}, forces={"push": push})
+    data = disc(ELASTIC, supports=FLOOR, forces={"push": push})
     simulation = start(data, step=0.5, order=order, stepper="quasi-static")
     run_to(simulation, TIME)
     np.testing.assert_allclose(simulation.fields()["stress"][:, 1], -5.0, rtol=1e-9)
@@ -128,22 +124,12 @@ BULK_ELASTIC = {
 }
 
 
-def tube(cells: int, step: float, **options: Any) -> Simulation:
+def tube(cells: int, step: float, *, order: int = 2, cell: str = "quad") -> Simulation:
     """One layer of a thick cylinder between frictionless plates, its inner pressure rising over the first step."""
-    push = side("left", total=[2 * np.pi / cells, 0.0])
-    push |= {"times": [0.0, step], "factor": [0.0, 1.0]}
-    data = box_scene(
-        BULK_ELASTIC,
-        size=[1.0, 1.0 / cells],
-        cells=[cells, 1],
-        cell=options.pop("cell", "quad"),
-        origin=[1.0, 0.0],
-        plane="axisymmetric",
-        duration=2.0,
-        supports={"floor": FLOOR, "ceiling": CEILING},
-        forces={"push": push},
-    )
-    return start(data, step=step, stepper="quasi-static", **options)
+    push = {"push": side("left", total=[2 * np.pi / cells, 0.0], times=[0.0, step], factor=[0.0, 1.0])}
+    shape: Data = {"size": [1.0, 1.0 / cells], "cells": [cells, 1], "cell": cell, "origin": [1.0, 0.0]}
+    data = box_scene(BULK_ELASTIC, plane="axisymmetric", duration=2.0, supports=PLATES, forces=push, **shape)
+    return start(data, step=step, stepper="quasi-static", order=order)
 
 
 def ramped(radius: float, t: float, rise: float) -> float:
@@ -155,23 +141,13 @@ def ramped(radius: float, t: float, rise: float) -> float:
 def test_thick_cylinder(cell: str) -> None:
     """T5: bulk elastic, shear Maxwell (tau = 2); the first step costs (h/tau)^2/12 = 2.1e-6, the mesh up to 5e-7."""
     step = 0.01
-    simulation = tube(32, step, order=2, cell=cell)
+    simulation = tube(32, step, cell=cell)
     for time in (step, 2.0):
         run_to(simulation, time)
         for radius in (1.0, 2.0):
             at = np.isclose(simulation.positions[:, 0], radius, atol=0.01)
             found = simulation.fields()["displacement"][at, 0]
             np.testing.assert_allclose(found, ramped(radius, time, step), rtol=2.7e-6)
-
-
-def test_thick_cylinder_at_the_printed_numbers() -> None:
-    """R14 at t = 2 by Richardson: a pressure that rises over one step lags by half of it, but for 1e-6."""
-    ends = []
-    for step in (0.01, 0.005):
-        simulation = tube(32, step, order=2)
-        run_to(simulation, 2.0)
-        ends.append(simulation.fields()["displacement"][[0, -1], 0])
-    np.testing.assert_allclose(2 * ends[1] - ends[0], [0.01349796, 0.00699591], atol=1.3e-8)
 
 
 @pytest.mark.parametrize(("order", "expected"), [(1, 2.0), (2, 4.0)])
@@ -186,26 +162,18 @@ def test_nodal_order_of_the_thick_cylinder(order: int, expected: float) -> None:
     assert rates[-1] == pytest.approx(expected, abs=0.3)
 
 
-def test_a_body_beyond_the_axis_is_refused() -> None:
-    with pytest.raises(RheotwinError, match=r"bodies\.block: reaches x = -0\.5 m, but x is the radius .* x >= 0"):
-        problem_of(disc(ELASTIC, origin=[-0.5, 0.0]))
-
-
-def test_the_axis_cannot_be_moved_away() -> None:
-    with pytest.raises(RheotwinError, match=r"supports\.grip: node 0 lies on the axis and cannot move along x"):
-        problem_of(disc(ELASTIC, supports={"grip": driven("left", "x", 0.1)}))
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ({"origin": [-0.5, 0.0]}, r"bodies\.block: reaches x = -0\.5 m, but x is the radius .* x >= 0"),
+        ({"supports": driven("left", "x", 0.1)}, r"supports\.grip: node 0 lies on the axis and cannot move along x"),
         ({"thickness": 0.5}, "thickness: an axisymmetric scene has no thickness"),
         ({"gravity": [1.0, 0.0]}, "gravity: gravity of an axisymmetric scene acts along its axis"),
     ],
 )
 def test_what_rings_cannot_have(more: Data, message: str) -> None:
     with pytest.raises(RheotwinError, match=message):
-        scene_from_data(disc(ELASTIC) | more)
+        problem_of(disc(ELASTIC, **more))
 
 
 def test_a_scene_of_rings_reads_back() -> None:
@@ -219,8 +187,7 @@ def test_the_truss_says_that_it_has_no_hoops() -> None:
 
 
 def test_a_free_disc_falls_along_its_axis() -> None:
-    data = disc(ELASTIC, density=2.0, gravity=[0.0, -1.0])
-    simulation = start(data, step=0.1)
+    simulation = start(disc(ELASTIC, density=2.0, gravity=[0.0, -1.0]), step=0.1)
     run_to(simulation, TIME)
     expected = np.tile([0.0, -0.5 * TIME**2, 0.0], (20, 1))
     np.testing.assert_allclose(simulation.fields()["displacement"], expected, atol=1e-10)
@@ -229,7 +196,6 @@ def test_a_free_disc_falls_along_its_axis() -> None:
 def test_the_axis_is_held_against_a_load() -> None:
     """A force on a node of the axis along x goes nowhere."""
     pull = {"body": "block", "where": {"nearest": [0.0, 0.5]}, "total": [1.0, 0.0]}
-    problem: Problem = problem_of(disc(ELASTIC, supports={"floor": FLOOR}, forces={"pull": pull}))
-    simulation = start(replace(problem, gravity=np.zeros(2)), step=0.5)
+    simulation = start(disc(ELASTIC, supports=FLOOR, forces={"pull": pull}), step=0.5)
     run_to(simulation, TIME)
     assert not simulation.fields()["displacement"].any()

@@ -9,20 +9,22 @@ import pytest
 from rheotwin.materials import Law
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
-from rheotwin.validation.checks.running import Data, box_scene, problem_of, run_to, side, start
+from rheotwin.validation.checks.running import (
+    RHEOLOGICAL,
+    VISCOPLASTIC,
+    Data,
+    box_scene,
+    problem_of,
+    run_to,
+    side,
+    start,
+)
 from rheotwin.validation.closed_forms import tensor_creep
 
 CELLS, ORDERS, TIME = ("triangle", "quad"), (1, 2), 3.0
 UNEQUAL: dict[str, Data] = {
-    "maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 500.0, "viscous_poisson": 0.1},
-    "three-element": {
-        "model": "three-element",
-        "young": 30.0,
-        "poisson": 0.35,
-        "voigt_viscosity": 20.0,
-        "series_viscosity": 500.0,
-        "viscous_poisson": 0.1,
-    },
+    "maxwell": VISCOPLASTIC | {"viscous_poisson": 0.1},
+    "three-element": RHEOLOGICAL | {"viscous_poisson": 0.1},
 }
 GRADIENT = 0.01 * np.array([[1.0, 0.3], [-0.1, 0.4]])
 
