@@ -1,6 +1,5 @@
 """Every pair of displacement and pressure spaces: numbering, patch test, and the two ways to use it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from rheotwin.fem.forms import lame_matrix, shear_matrix
 from rheotwin.fem.incompressible import FORMULATIONS, MixedForm, mixed_form
 
 Array = np.ndarray
-Distorted = Callable[[str], Any]
 ALL = [(name, cell) for name, cells in FORMULATIONS.items() for cell in cells]
 FLAT = [(name, cell) for name, cell in ALL if cell in ("triangle", "quad")]
 
@@ -37,7 +35,7 @@ def inner_components(basis: Basis) -> Array:
 
 
 @pytest.mark.parametrize(("name", "cell"), ALL)
-def test_unknowns_are_node_major_with_the_vertices_first(distorted: Distorted, name: str, cell: str) -> None:
+def test_unknowns_are_node_major_with_the_vertices_first(distorted: Any, name: str, cell: str) -> None:
     mesh = distorted(cell)
     basis = mixed_form(mesh, cell, name).basis
     d, vertices = mesh.p.shape
@@ -49,7 +47,7 @@ def test_unknowns_are_node_major_with_the_vertices_first(distorted: Distorted, n
 
 
 @pytest.mark.parametrize(("name", "cell"), ALL)
-def test_a_uniform_strain_has_a_uniform_volume_strain(distorted: Distorted, name: str, cell: str) -> None:
+def test_a_uniform_strain_has_a_uniform_volume_strain(distorted: Any, name: str, cell: str) -> None:
     mesh = distorted(cell)
     form = mixed_form(mesh, cell, name, ratio=50.0)
     matrix = slope(len(mesh.p))
@@ -60,14 +58,14 @@ def test_a_uniform_strain_has_a_uniform_volume_strain(distorted: Distorted, name
 
 
 @pytest.mark.parametrize(("name", "cell"), FLAT)
-def test_the_hoop_strain_belongs_to_the_volume_strain_of_a_ring(distorted: Distorted, name: str, cell: str) -> None:
+def test_the_hoop_strain_belongs_to_the_volume_strain_of_a_ring(distorted: Any, name: str, cell: str) -> None:
     form = mixed_form(distorted(cell), cell, name, ratio=50.0, axisymmetric=True)
     theta = form.volume_strain(linear(form.basis, np.diag([0.3, -0.1])))
     np.testing.assert_allclose(form.values @ theta, 0.5, rtol=1e-11)
 
 
 @pytest.mark.parametrize(("name", "cell"), ALL)
-def test_patch_test(distorted: Distorted, name: str, cell: str) -> None:
+def test_patch_test(distorted: Any, name: str, cell: str) -> None:
     form = mixed_form(distorted(cell), cell, name, ratio=50.0)
     u = linear(form.basis, slope(form.basis.mesh.dim()))
     force = 2.0 * (shear_matrix(form.basis) @ u) + 100.0 * form.force(u)
@@ -76,7 +74,7 @@ def test_patch_test(distorted: Distorted, name: str, cell: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "cell"), ALL)
-def test_pressure_rows_stand_for_the_volume_matrix(distorted: Distorted, name: str, cell: str) -> None:
+def test_pressure_rows_stand_for_the_volume_matrix(distorted: Any, name: str, cell: str) -> None:
     form = mixed_form(distorted(cell), cell, name, ratio=7.0)
     inner = inner_components(form.basis)
     stiffness = shear_matrix(form.basis)
@@ -94,7 +92,7 @@ def test_pressure_rows_stand_for_the_volume_matrix(distorted: Distorted, name: s
 
 
 @pytest.mark.parametrize(("name", "cell"), ALL)
-def test_condensed_matrix_or_the_reason_why_not(distorted: Distorted, name: str, cell: str) -> None:
+def test_condensed_matrix_or_the_reason_why_not(distorted: Any, name: str, cell: str) -> None:
     form = mixed_form(distorted(cell), cell, name)
     if name in ("taylor-hood", "mini", "stabilized"):
         with pytest.raises(RheotwinError, match=f"'{name}'.*dense"):
@@ -105,7 +103,7 @@ def test_condensed_matrix_or_the_reason_why_not(distorted: Distorted, name: str,
 
 
 @pytest.mark.parametrize(("name", "cell"), ALL)
-def test_the_deviator_stores_no_negative_energy(distorted: Distorted, name: str, cell: str) -> None:
+def test_the_deviator_stores_no_negative_energy(distorted: Any, name: str, cell: str) -> None:
     # int theta^2 <= int div(u)^2, hence J_mu - (2/3) J_vol >= J_mu - (2/3) J_lambda >= 0
     form = mixed_form(distorted(cell), cell, name, ratio=50.0)
     u = np.random.default_rng(0).standard_normal(form.basis.N)
@@ -117,12 +115,12 @@ def volume_matrix(form: MixedForm) -> Array:
     return np.column_stack([form.force(column) for column in np.eye(form.basis.N)])
 
 
-def test_one_pressure_per_triangle_is_the_plain_linear_triangle(distorted: Distorted) -> None:
+def test_one_pressure_per_triangle_is_the_plain_linear_triangle(distorted: Any) -> None:
     form = mixed_form(distorted("triangle"), "triangle", "element")
     np.testing.assert_allclose(form.condensed().toarray(), lame_matrix(form.basis).toarray(), atol=1e-13)
 
 
-def test_without_penalty_the_stabilized_pair_projects_onto_linear_pressures(distorted: Distorted) -> None:
+def test_without_penalty_the_stabilized_pair_projects_onto_linear_pressures(distorted: Any) -> None:
     mesh = distorted("triangle")
     plain = volume_matrix(mixed_form(mesh, "triangle", "stabilized"))
     penalised = volume_matrix(mixed_form(mesh, "triangle", "stabilized", ratio=10.0))
@@ -136,6 +134,6 @@ def test_without_penalty_the_stabilized_pair_projects_onto_linear_pressures(dist
     ("name", "cell", "remedy"),
     [("mini", "quad", "taylor-hood, b-bar"), ("b-bar", "tet", "taylor-hood, mini"), ("node", "line", "two or three")],
 )
-def test_a_formulation_on_the_wrong_cells_is_refused(distorted: Distorted, name: str, cell: str, remedy: str) -> None:
+def test_a_formulation_on_the_wrong_cells_is_refused(distorted: Any, name: str, cell: str, remedy: str) -> None:
     with pytest.raises(RheotwinError, match=f"'{name}' does not exist on {cell} cells.*{remedy}"):
         mixed_form(None, cell, name)
