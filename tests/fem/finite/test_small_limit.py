@@ -11,7 +11,7 @@ from rheotwin.validation.checks.scenes import press_scene
 DEPTHS = np.array([1.0, 0.1, 0.01])
 
 
-@pytest.mark.parametrize("name", ["elastic", "three-element", "generalized-maxwell"])
+@pytest.mark.parametrize("name", ["three-element", pytest.param("generalized-maxwell", marks=pytest.mark.exhaustive)])
 def test_pressing_less_and_less_deep(name: str, description: str, begin: Any) -> None:
     """Force on the bar and nodal stress half way up again, relative to the linear solver: order 1 +- 0.1 in depth."""
     forces, stresses = [], []
