@@ -41,7 +41,7 @@ def swung(law: Data, cell: str, **options: Any) -> dict[str, np.ndarray]:
     shaker = {"shaker": side("left", motion=away)}
     more: Data = {"supports": shaker, "gravity": [-1.0] * d, "duration": 0.5, "density": 30.0}
     more |= {"plane": options.pop("plane")} if "plane" in options else {}
-    simulation = start(box_scene(law, size=size, cells=cells, cell=cell, **more), step=0.05, **options)
+    simulation = start(box_scene(law, size=size, cells=cells, cell=cell, **more), **{"step": 0.05} | options)
     run_to(simulation, 0.5)
     energy = {name: np.array(value) for name, value in simulation.energy().items()}
     return {**simulation.fields(), **simulation.reactions(), **energy}
@@ -74,6 +74,10 @@ def check_both_places(law: Data, cell: str, **options: Any) -> None:
 @pytest.mark.parametrize("law", ["three-element", "unequal maxwell"])
 def test_both_places_give_the_same(stepper: str, cell: str, order: int, law: str) -> None:
     check_both_places(LAWS[law], cell, stepper=stepper, order=order)
+
+
+def test_both_places_give_the_same_by_explicit_steps() -> None:
+    check_both_places(EQUAL_RATIO["generalized-maxwell"], "triangle", stepper="rk4", step=0.005)
 
 
 @pytest.mark.exhaustive

@@ -78,11 +78,12 @@ def patch(distorted: Any, driven_boundary: Any) -> Patch:
     return run
 
 
-def check_linear(problem: Problem, simulation: Simulation) -> None:
-    """Inner nodes followed the linear field."""
-    gradient = rate(problem.dimension) * TIME
-    moved = simulation.fields()["displacement"][:, : problem.dimension]
+def check_uniform(problem: Problem, simulation: Simulation, stress: np.ndarray, atol: float = 1e-11 * 300) -> None:
+    """Inner nodes followed the linear field, and the stress is the same at all nodes."""
+    gradient, fields = rate(problem.dimension) * TIME, simulation.fields()
+    moved = fields["displacement"][:, : problem.dimension]
     np.testing.assert_allclose(moved, problem.points @ gradient.T, atol=1e-12)
+    np.testing.assert_allclose(fields["stress"], np.tile(components(stress), (len(moved), 1)), atol=atol)
 
 
 @pytest.mark.parametrize("cell", BOXES)
@@ -90,10 +91,8 @@ def check_linear(problem: Problem, simulation: Simulation) -> None:
 def test_uniform_stress(name: str, cell: str, patch: Patch) -> None:
     """Plane strain and 3D, any law, any Poisson ratios: constant rates are integrated exactly."""
     problem, simulation = patch(LAWS[name], cell)
-    check_linear(problem, simulation)
-    expected = ramp_stress(problem.bodies[0].law, strain_rate(rate(problem.dimension)))
-    found = simulation.fields()["stress"]
-    np.testing.assert_allclose(found, np.tile(components(expected), (len(found), 1)), atol=1e-11 * 300)
+    stress = ramp_stress(problem.bodies[0].law, strain_rate(rate(problem.dimension)))
+    check_uniform(problem, simulation, stress)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -124,14 +123,10 @@ def test_uniform_plane_stress(cell: str, any_law: Data, patch: Patch) -> None:
     """s = r_E/(1 - nu^2) [(1 - nu) e + nu tr(e) I] in the plane, nothing out of it; thickness cancels."""
     nu = 0.35
     problem, simulation = patch(any_law, cell, plane="stress", thickness=0.2)
-    check_linear(problem, simulation)
-    strain = strain_rate(rate(2))
-    plane = np.diag([1.0, 1.0, 0.0])
+    strain, plane = strain_rate(rate(2)), np.diag([1.0, 1.0, 0.0])
     scale = problem.bodies[0].law.channel("young").ramp(TIME) / (1 - nu**2)
-    expected = scale * ((1 - nu) * strain + nu * np.trace(strain) * plane)
-    found = simulation.fields()["stress"]
-    np.testing.assert_allclose(found, np.tile(components(expected), (len(found), 1)), atol=1e-11 * 300)
-    assert not found[:, [2, 4, 5]].any()
+    check_uniform(problem, simulation, scale * ((1 - nu) * strain + nu * np.trace(strain) * plane))
+    assert not simulation.fields()["stress"][:, [2, 4, 5]].any()
 
 
 def test_memory_stress_is_what_the_arms_hold(patch: Patch) -> None:
@@ -139,8 +134,7 @@ def test_memory_stress_is_what_the_arms_hold(patch: Patch) -> None:
     _, simulation = patch(EQUAL_RATIO["generalized-maxwell"], "triangle")
     nu, strain = 0.35, strain_rate(rate(2))
     beside = (20.0 * TIME + 15.0) / (1 + nu) * (strain + nu / (1 - 2 * nu) * np.trace(strain) * np.eye(3))
-    fields = simulation.fields()
-    held = fields["stress"] - fields["memory_stress"]
+    held = simulation.fields()["stress"] - simulation.fields()["memory_stress"]
     np.testing.assert_allclose(held, np.tile(components(beside), (len(held), 1)), atol=1e-9)
 
 
@@ -149,11 +143,8 @@ def test_reactions_are_tractions_times_areas(cell: str, patch: Patch) -> None:
     """All boundary forces cancel, and their virial sum f x' is volume times stress (thickness included)."""
     more = {"thickness": 0.2} if cell == "triangle" else {}
     problem, simulation = patch(RHEOLOGICAL, cell, **more)
-    forces, places = [], []
-    for item in problem.prescribed:
-        forces.append(-simulation.reactions()[f"support.{item.name}"])
-        places.append(problem.points[item.nodes[0]])
-    d = problem.dimension
+    forces = [-simulation.reactions()[f"support.{item.name}"] for item in problem.prescribed]
+    places, d = [problem.points[item.nodes[0]] for item in problem.prescribed], problem.dimension
     volume = np.prod(BOXES[cell][0]) * more.get("thickness", 1.0)
     stress = ramp_stress(problem.bodies[0].law, strain_rate(rate(d)))[:d, :d]
     np.testing.assert_allclose(np.sum(forces, axis=0), 0, atol=1e-10)
@@ -173,11 +164,10 @@ def test_lame_split_relaxes_each_constant(patch: Patch) -> None:
     np.testing.assert_allclose(lame.relaxation([1, 5]) + 2 / 3 * shear.relaxation([1, 5]), [113.4, 5.0], rtol=1e-3)
     np.testing.assert_allclose(bulk.relaxation([1, 5]), [122.6, 2.25], rtol=2e-3)
     strain = strain_rate(rate(2))
-    expected = lame.ramp(TIME) * np.trace(strain) * np.eye(3) + shear.ramp(TIME) * 2 * strain
-    found = simulation.fields()["stress"]
-    np.testing.assert_allclose(found, np.tile(components(expected), (len(found), 1)), atol=1e-9)
-    other = patch(UNEQUAL["maxwell"], "triangle")[1].fields()["stress"]
-    mean, series = (np.mean(stress[:, :3]) for stress in (found, other))
+    stress = lame.ramp(TIME) * np.trace(strain) * np.eye(3) + shear.ramp(TIME) * 2 * strain
+    check_uniform(problem, simulation, stress, atol=1e-9)
+    other = patch(UNEQUAL["maxwell"], "triangle")[1]
+    mean, series = (np.mean(run.fields()["stress"][:, :3]) for run in (simulation, other))
     assert abs(mean - series) > 0.03 * abs(series)
 
 

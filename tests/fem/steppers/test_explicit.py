@@ -10,7 +10,6 @@ from rheotwin.materials import Channel
 from rheotwin.validation.checks.running import (
     ELASTIC,
     EQUAL_RATIO,
-    FLOOR,
     HELD,
     RHEOLOGICAL,
     VISCOPLASTIC,
@@ -115,14 +114,3 @@ def test_printed_gain_is_four_percent_too_large() -> None:
         run_to(simulation, 7.0)
         found.append(simulation.fields()["memory_stress"][:, 0])
     np.testing.assert_allclose(found[1] / found[0], 1.04, rtol=1e-13)
-
-
-def test_histories_in_nodes_and_in_points_agree() -> None:
-    law = EQUAL_RATIO["generalized-maxwell"]
-    data = box_scene(law, gravity=[1.0, -2.0], supports=FLOOR, **BLOCK)
-    runs = [start(data, stepper="rk4", step=0.005, history=history) for history in ("nodal", "quadrature")]
-    for simulation in runs:
-        run_to(simulation, 1.0)
-    np.testing.assert_allclose(runs[0].positions, runs[1].positions, rtol=1e-12)
-    first, second = (simulation.fields()["stress"] for simulation in runs)
-    np.testing.assert_allclose(first, second, atol=1e-11 * np.abs(first).max())

@@ -46,15 +46,18 @@ def shaken(law: Data, interpolation: str = "smooth") -> Data:
     return box_scene(law, size=[2.0, 1.0], cells=[4, 2], density=30.0, supports=supports)
 
 
+def take(stepper: ExplicitStepper, state: State, steps: int, h: float) -> None:
+    for k in range(steps):
+        stepper.step(state, k * h, (k + 1) * h)
+
+
 @pytest.mark.parametrize("mass", MASSES)
 def test_multipliers_are_the_reactions(mass: str, any_law: Data) -> None:
     """L of the supports = M a + internal forces - loads on their components, to round-off."""
-    problem = problem_of(shaken(any_law) | {"gravity": [0.0, -2.0]})
     options = FemOptions(stepper="rk4", mass=mass)
-    model = build_model(problem, options)
-    stepper, state, h = ExplicitStepper(model, 0.005, options), State.at_rest(model), 0.005
-    for k in range(20):
-        stepper.step(state, k * h, (k + 1) * h)
+    model = build_model(problem_of(shaken(any_law) | {"gravity": [0.0, -2.0]}), options)
+    stepper, state = ExplicitStepper(model, 0.005, options), State.at_rest(model)
+    take(stepper, state, 20, 0.005)
     system = stepper._system
     answer = system.respond_to(system.packed(state), 0.1, Touching.none(), after=False, unilateral=True)
     residual = model.mass @ state.acceleration + state.internal_force(model) - model.applied(0.1)
@@ -164,17 +167,14 @@ class Link:
 @pytest.mark.parametrize("mass", MASSES)
 def test_rigid_link_in_a_body(mass: str) -> None:
     """A further constraint between two free nodes holds while the body is shaken; without it the nodes part."""
-    problem = problem_of(shaken(VOIGT))
     options = FemOptions(stepper="rk4", mass=mass)
-    model = build_model(problem, options)
+    model = build_model(problem_of(shaken(VOIGT)), options)
     middle = np.flatnonzero(np.isclose(model.points[:, 1], 0.5))
     link = Link(model, int(middle[0]), int(middle[-1]))
     lengths = []
     for constraints in ((link,), ()):
-        stepper, h = ExplicitStepper(model, 0.004, options, extra=constraints), 0.004
         state = State.at_rest(model)
-        for k in range(100):
-            stepper.step(state, k * h, (k + 1) * h)
+        take(ExplicitStepper(model, 0.004, options, extra=constraints), state, 100, 0.004)
         lengths.append(abs(link.value(model.points + state.u.reshape(-1, 2))[0]))
     assert lengths[0] < 1e-6
     assert lengths[1] > 1e-3
@@ -233,11 +233,10 @@ def test_soft_cells_stay_near_the_mean_of_their_patch() -> None:
 
 
 def test_constraints_report_their_rank() -> None:
-    data = squeezed()
-    simulation = start(data, stepper="rk4", step=0.004, formulation="cell", incompressible=True)
+    simulation = start(squeezed(), stepper="rk4", step=0.004, formulation="cell", incompressible=True)
     assert simulation.statistics()["constraints"][0].startswith("constraints per cell: 54 dof, 32 constraints, rank")
     with pytest.warns(UserWarning, match=r"solvers\.fem\.formulation: seed mode .* expect locking"):
-        start(data, stepper="rk4", step=0.004, formulation="element", incompressible=True)
+        start(squeezed(), stepper="rk4", step=0.004, formulation="element", incompressible=True)
 
 
 @pytest.mark.parametrize(
