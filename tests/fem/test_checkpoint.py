@@ -7,17 +7,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    FLOOR,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    run_to,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, VISCOPLASTIC, Data, box_scene, path, run_to, start
 from rheotwin.validation.checks.scenes import press_scene
 
 
@@ -89,7 +79,7 @@ def test_restart_of_two_bodies_with_a_round_tool() -> None:
     """Each body keeps its own memories; the chunks of `advance` do not matter either."""
     ball = {"shape": "sphere", "center": [1.0, 1.4], "radius": 0.5}
     ball["motion"] = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]])
-    data = box_scene(RHEOLOGICAL, size=[2.0, 1.0], cells=[6, 3], density=1.0, tools={"ball": ball})
+    data = box_scene(EQUAL_RATIO["three-element"], size=[2.0, 1.0], cells=[6, 3], density=1.0, tools={"ball": ball})
     data["laws"]["other"] = EQUAL_RATIO["generalized-maxwell"]
     data["bodies"]["lower"] = data["bodies"]["block"] | {"law": "other", "origin": [0.0, -2.0]}
     data["supports"] = {name: {"body": name, "where": {"side": "bottom"}} for name in ("block", "lower")}

@@ -8,24 +8,16 @@ import pytest
 from rheotwin.observers.outputs import probe_columns, probe_values
 from rheotwin.observers.protocol import Watched
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    HELD,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    put,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, put, run_to, side, start
 from rheotwin.validation.checks.scenes import press_scene
 
-UNEQUAL = RHEOLOGICAL | {"young": 300.0, "voigt_viscosity": 60.0, "series_viscosity": 90.0, "viscous_poisson": 0.1}
+ELASTIC = EQUAL_RATIO["elastic"]
+UNEQUAL = EQUAL_RATIO["three-element"] | {
+    "young": 300.0,
+    "voigt_viscosity": 60.0,
+    "series_viscosity": 90.0,
+    "viscous_poisson": 0.1,
+}
 BLOCK: Data = {"size": [2.0, 1.0], "cells": [4, 2], "density": 30.0}
 MASSES = ("lumped", "consistent")
 
@@ -131,7 +123,9 @@ def test_energy_never_grows_without_load(any_law: Data) -> None:
 def test_voigt_loses_what_its_dashpot_takes() -> None:
     """One cell between wall and free end: loss per step = h eta (dv/dx)^2 V with the mid-step rate du/h, exactly."""
     law = EQUAL_RATIO["voigt"]
-    simulation = start(box_scene(law, size=[2.0], cells=[1], section=0.5, density=30.0, supports=HELD), step=0.05)
+    simulation = start(
+        box_scene(law, size=[2.0], cells=[1], section=0.5, density=30.0, supports={"left": side("left")}), step=0.05
+    )
     put(simulation, v=[0.0, 1.0])
     for _ in range(20):
         energy, length = mechanical(simulation), simulation.positions[1, 0]
@@ -187,7 +181,7 @@ def test_defect_of_the_exponential_update_is_of_order_two() -> None:
     """Spec 2.3: the balance of the exponential midpoint rule closes as h^2; a driven and loaded body."""
     smooth = path([0.0, 1.0], [[0.0, 0.0], [0.2, 0.1]]) | {"interpolation": "smooth"}
     grip, push = {"grip": side("left", motion=smooth)}, {"push": side("right", total=[5.0, 5.0])}
-    data = box_scene(VISCOPLASTIC | {"viscosity": 60.0}, supports=grip, forces=push, **BLOCK)
+    data = box_scene(EQUAL_RATIO["maxwell"] | {"viscosity": 60.0}, supports=grip, forces=push, **BLOCK)
     found = []
     for steps in (20, 40, 80):
         simulation = start(data, step=1.0 / steps)
@@ -207,7 +201,7 @@ def test_midpoint_rule_is_exact_without_arms(law: str) -> None:
 
 
 def test_every_row_of_the_probe_table_tells_the_defect() -> None:
-    problem = problem_of(press_scene(RHEOLOGICAL, mass=30.0))
+    problem = problem_of(press_scene(EQUAL_RATIO["three-element"], mass=30.0))
     simulation = start(problem, step=0.1, stepper="cayley")
     columns = probe_columns(problem, simulation.energy())
     run_to(simulation, 4.0)
@@ -231,7 +225,7 @@ def test_balance_without_inertia() -> None:
     defects: dict[str, list[float]] = {"elastic": [], "maxwell": []}
     for name, found in defects.items():
         for step in (0.04, 0.02):
-            data = box_scene(EQUAL_RATIO[name], supports=HELD, forces=push, **BLOCK)
+            data = box_scene(EQUAL_RATIO[name], supports={"left": side("left")}, forces=push, **BLOCK)
             simulation = start(data, step=step, stepper="quasi-static")
             run_to(simulation, 1.0)
             energy = simulation.energy()

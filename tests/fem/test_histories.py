@@ -5,18 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    HELD,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, VISCOPLASTIC, Data, box_scene, path, run_to, side, start
 
 BOXES: dict[str, tuple[list[float], list[int]]] = {
     "line": ([2.0], [3]),
@@ -120,9 +109,9 @@ def test_memory_lives_where_it_is_asked_to() -> None:
 def test_printed_gain_adds_four_percent_to_what_relaxes(history: str) -> None:
     """E15, A6: after a ramp that stopped, all stress is memory, 1 + c1/c2 = 1.04 times too large."""
     motion = path([0.0, 2.0, 4.0], [[0.0, 0.0], [0.1, 0.0], [0.1, 0.0]])
-    supports, found = HELD | {"grip": side("right", motion=motion)}, []
+    supports, found = {"left": side("left")} | {"grip": side("right", motion=motion)}, []
     for printed in (False, True):
-        law = RHEOLOGICAL | {"seed_printed": printed}
+        law = EQUAL_RATIO["three-element"] | {"seed_printed": printed}
         data = box_scene(law, size=[2.0, 1.0], cells=[4, 2], duration=4.0, supports=supports)
         simulation = start(data, step=0.25, stepper="quasi-static", history=history)
         run_to(simulation, 4.0)

@@ -9,18 +9,7 @@ import pytest
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, run_to, side, start
 
 BOXES: dict[str, tuple[list[float], list[int]]] = {
     "triangle": ([2.0, 1.5], [4, 3]),
@@ -29,8 +18,8 @@ BOXES: dict[str, tuple[list[float], list[int]]] = {
     "hex": ([1.0, 1.0, 1.0], [3, 3, 2]),
 }
 UNEQUAL: dict[str, Data] = {
-    "maxwell": VISCOPLASTIC | {"viscous_poisson": 0.25},
-    "three-element": RHEOLOGICAL | {"viscous_poisson": 0.2},
+    "maxwell": EQUAL_RATIO["maxwell"] | {"viscous_poisson": 0.25},
+    "three-element": EQUAL_RATIO["three-element"] | {"viscous_poisson": 0.2},
 }
 LAWS = EQUAL_RATIO | {f"unequal {name}": law for name, law in UNEQUAL.items()}
 TIME, STEP = 3.0, 0.5
@@ -142,7 +131,7 @@ def test_memory_stress_is_what_the_arms_hold(patch: Patch) -> None:
 def test_reactions_are_tractions_times_areas(cell: str, patch: Patch) -> None:
     """All boundary forces cancel, and their virial sum f x' is volume times stress (thickness included)."""
     more = {"thickness": 0.2} if cell == "triangle" else {}
-    problem, simulation = patch(RHEOLOGICAL, cell, **more)
+    problem, simulation = patch(EQUAL_RATIO["three-element"], cell, **more)
     forces = [-simulation.reactions()[f"support.{item.name}"] for item in problem.prescribed]
     places, d = [problem.points[item.nodes[0]] for item in problem.prescribed], problem.dimension
     volume = np.prod(BOXES[cell][0]) * more.get("thickness", 1.0)
@@ -180,7 +169,7 @@ def test_uniaxial_tension_through_supports(cell: str) -> None:
     rollers = {"left": "x", "bottom": "y"} if d == 2 else {"left": "x", "front": "y", "bottom": "z"}
     supports = {name: side(name, fix=[axis]) for name, axis in rollers.items()}
     supports["right"] = side("right", fix=["x"], motion=motion)
-    data = box_scene(RHEOLOGICAL, size=size, cells=cells, cell=cell, duration=TIME, supports=supports)
+    data = box_scene(EQUAL_RATIO["three-element"], size=size, cells=cells, cell=cell, duration=TIME, supports=supports)
     simulation = start(data, step=0.1)
     run_to(simulation, TIME)
     stiffening = 1 / (1 - 0.35**2) if d == 2 else 1.0

@@ -9,24 +9,14 @@ import pytest
 from rheotwin.materials import Law
 from rheotwin.problem import Problem
 from rheotwin.scene import scene_from_data
-from rheotwin.validation.checks.running import (
-    HELD,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    problem_of,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, Data, box_scene, problem_of, run_to, side, start
 from rheotwin.validation.closed_forms import tensor_creep
 
 CELLS, ORDERS, TIME = ("triangle", "quad"), (1, 2), 3.0
 OTHERS = [pytest.param(*case, marks=pytest.mark.exhaustive) for case in (("triangle", 2), ("quad", 1))]
 UNEQUAL: dict[str, Data] = {
-    "maxwell": VISCOPLASTIC | {"viscous_poisson": 0.1},
-    "three-element": RHEOLOGICAL | {"viscous_poisson": 0.1},
+    "maxwell": EQUAL_RATIO["maxwell"] | {"viscous_poisson": 0.1},
+    "three-element": EQUAL_RATIO["three-element"] | {"viscous_poisson": 0.1},
 }
 GRADIENT = 0.01 * np.array([[1.0, 0.3], [-0.1, 0.4]])
 

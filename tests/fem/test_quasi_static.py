@@ -5,20 +5,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.scene import scene_from_data
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    HELD,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    pull,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, Data, box_scene, path, pull, run_to, side, start
 from rheotwin.validation.checks.scenes import SAME, press_scene
 
 
@@ -39,7 +26,7 @@ def test_force_is_the_elastic_one_times_the_one_dimensional_response(stepper: st
 
 def test_viscous_forces_do_not_alternate() -> None:
     """The bar starts at full speed: without inertia the velocity alternates 2 v, 0, 2 v, but no force may."""
-    simulation, forces = start(press_scene(RHEOLOGICAL), step=0.1), []
+    simulation, forces = start(press_scene(EQUAL_RATIO["three-element"]), step=0.1), []
     for k in range(1, 21):
         run_to(simulation, 0.1 * k)
         forces.append(simulation.reactions()["tool.bar"][1])
@@ -51,7 +38,7 @@ def test_viscous_forces_do_not_alternate() -> None:
 def test_mass_does_not_matter() -> None:
     results = []
     for mass in (1e-12, 30.0):
-        simulation = start(press_scene(RHEOLOGICAL, mass=mass), step=0.25, stepper="quasi-static")
+        simulation = start(press_scene(EQUAL_RATIO["three-element"], mass=mass), step=0.25, stepper="quasi-static")
         run_to(simulation, 15.0)
         results.append(simulation.positions)
     np.testing.assert_array_equal(*results)
@@ -59,7 +46,7 @@ def test_mass_does_not_matter() -> None:
 
 def test_weight_does() -> None:
     """A column under its own weight: stress rho g (H - y), here at the nodes of a line of linear elements."""
-    data = box_scene(ELASTIC, size=[2.0], cells=[8], density=3.0, gravity=[-2.0], supports=HELD)
+    data = box_scene(EQUAL_RATIO["elastic"], size=[2.0], cells=[8], density=3.0, gravity=[-2.0], supports=HELD)
     simulation = start(data, step=0.5, stepper="quasi-static")
     run_to(simulation, 1.0)
     y = np.linspace(0.0, 2.0, 9)
@@ -70,7 +57,7 @@ def test_weight_does() -> None:
 
 def test_velocity_is_that_of_the_step() -> None:
     grip = {"grip": side("right", motion=path([0.0, 1.0, 2.0], [[0.0], [0.4], [0.4]]))}
-    data = box_scene(VISCOPLASTIC, cells=[2], duration=2.0, supports=HELD | grip)
+    data = box_scene(EQUAL_RATIO["maxwell"], cells=[2], duration=2.0, supports=HELD | grip)
     simulation = start(data, step=0.25, stepper="quasi-static")
     for time, speed in ((1.0, 0.4), (2.0, 0.0)):
         run_to(simulation, time)

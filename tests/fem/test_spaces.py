@@ -12,17 +12,7 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.space import body_space
 from rheotwin.meshing import BoxShape, make_shape
 from rheotwin.problem import Prescribed
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, box_scene, path, problem_of, run_to, side, start
 
 BOXES: dict[str, tuple[list[float], list[int]]] = {
     "line": ([2.0], [3]),
@@ -151,7 +141,7 @@ def test_reactions_carry_weight_and_load(cell: str, mass: str, order: int) -> No
     size, cells = BOXES[cell]
     down = [0.0] * (len(size) - 1)
     bottom, top = ("left", "right") if cell == "line" else ("bottom", "top")
-    more: Data = {"supports": {"floor": side(bottom)}, "forces": {"push": side(top, total=[*down, -3.0])}}
+    more: dict[str, Any] = {"supports": {"floor": side(bottom)}, "forces": {"push": side(top, total=[*down, -3.0])}}
     data = box_scene(
         EQUAL_RATIO["voigt"], size=size, cells=cells, cell=cell, density=2.0, gravity=[*down, -1.0], **more
     )

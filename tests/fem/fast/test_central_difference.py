@@ -14,16 +14,7 @@ from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import make_stepper
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    FLOOR,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    problem_of,
-    side,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, RHEOLOGICAL, Data, box_scene, problem_of, side
 from rheotwin.validation.checks.scenes import press_scene
 
 TWO_RATIOS = RHEOLOGICAL | {"viscous_poisson": 0.2}
@@ -74,7 +65,7 @@ RING: Data = {"cells": [3, 3], "size": [1.0] * 2, "plane": "axisymmetric"}
 )
 def test_follows_the_midpoint_rule(scene: Data, total: list[float], order: int, model_of: Any) -> None:
     """Symmetry holds the radial components on the axis of the ring, no support does."""
-    data = box_scene(VISCOPLASTIC, density=20.0, forces={"pull": side("top", total=total)}, **scene)
+    data = box_scene(EQUAL_RATIO["maxwell"], density=20.0, forces={"pull": side("top", total=total)}, **scene)
     model = model_of(problem_of(data), order=order)
     state, steps = State.at_rest(model), 2000
     CentralDifference(model, 0.5 / steps).advance(state, 0, steps)

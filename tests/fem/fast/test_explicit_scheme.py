@@ -14,23 +14,12 @@ from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
 from rheotwin.fem.fast.explicit_terms import ESTIMATE_ERROR
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    FLOOR,
-    HELD,
-    RHEOLOGICAL,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    side,
-)
+from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, FLOOR, Data, box_scene, path, problem_of, side
 from rheotwin.validation.closed_forms import mode_matrix
 
 Array = np.ndarray
 
-TWO_RATIOS = RHEOLOGICAL | {"viscous_poisson": 0.2}
+TWO_RATIOS = EQUAL_RATIO["three-element"] | {"viscous_poisson": 0.2}
 """Bulk and shear relax differently: two matrices stay apart."""
 RELAXING: Data = {
     "model": "generalized-maxwell",
@@ -52,7 +41,7 @@ def allocations() -> Iterator[Callable[[], int]]:
 def block(law: Data, dimension: int = 2, **more: Any) -> Problem:
     """Twelve squares or bricks on a floor that holds the bottom, without loads."""
     size, cells = [2.0, 1.5, 1.0][:dimension], [3, 2, 2][:dimension]
-    supports = {"supports": HELD if dimension == 1 else FLOOR}
+    supports = {"supports": {"left": side("left")} if dimension == 1 else FLOOR}
     return problem_of(box_scene(law, size=size, cells=cells, density=1.0, **(supports | more)))
 
 
@@ -144,7 +133,7 @@ def test_stable_below_and_unstable_above_the_stable_step(any_law: Data, explicit
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_stable_step_of_the_dense_spectrum(dimension: int, explicit: Any) -> None:
     """a h^2 + 2 c h = 4 from dense eigenvalues; the estimate may fall short by its margin, never exceed."""
-    model = explicit(block(RHEOLOGICAL, dimension), 1e-3)
+    model = explicit(block(EQUAL_RATIO["three-element"], dimension), 1e-3)
     mass = np.diag(model.boundary.nodes.mass)
     top = eigvalsh(model.matrix.to_sparse().toarray(), mass)[-1]
     channel = Channel.three_element(30.0, 20.0, 500.0)
@@ -156,7 +145,7 @@ def test_stable_step_of_the_dense_spectrum(dimension: int, explicit: Any) -> Non
 def test_two_terms_stay_apart_and_agree_with_their_sum(explicit: Any, model_of: Any) -> None:
     """Unequal Poisson ratios keep two matrices; the same matrix split in halves moves as the whole."""
     assert explicit(block(TWO_RATIOS)).terms == 2
-    problem = block(RHEOLOGICAL)
+    problem = block(EQUAL_RATIO["three-element"])
     whole = explicit(problem)
     (term,) = model_of(problem).bodies[0].terms
     halves = [[(0.5 * term.matrix, term.channel), (0.5 * term.matrix, term.channel)]]

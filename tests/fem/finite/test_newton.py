@@ -11,19 +11,9 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.newton import NewtonStepper
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    FLOOR,
-    HELD,
-    RHEOLOGICAL,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    run_to,
-    side,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, path, problem_of, run_to, side
+
+ELASTIC = EQUAL_RATIO["elastic"]
 
 
 def pulled(law: Data, stretch: float, **more: Any) -> Data:
@@ -82,7 +72,7 @@ def everything(simulation: Simulation) -> dict[str, np.ndarray]:
 
 def test_a_stop_keeps_the_last_good_state(description: str, begin: Any) -> None:
     """The lid is driven through the floor: the run stops on its way, in words, and nothing has changed since."""
-    data = pulled(RHEOLOGICAL, -0.4, duration=2.0)
+    data = pulled(EQUAL_RATIO["three-element"], -0.4, duration=2.0)
     data["supports"]["lid"]["motion"] = path([0.0, 1.0, 2.0], [[0.0, 0.0], [0.0, -0.4], [0.0, -3.0]])
     simulation = begin(data, description, step=1.0)
     run_to(simulation, 1.0)
@@ -99,7 +89,9 @@ def test_an_inverted_element_is_named(description: str, begin: Any) -> None:
     corner = {"body": "block", "where": {"box": {"x": [1.0, 1.0], "y": [1.0, 1.0]}}}
     rest = {"body": "block", "where": {"box": {"x": [-0.1, 1.1], "y": [-0.1, 0.9]}}}
     corner |= {"motion": path([0.0, 1.0], [[0.0, 0.0], [-1.5, -1.5]])}
-    data = box_scene(ELASTIC, cells=[1, 1], pattern="se-nw", supports=HELD | {"rest": rest, "corner": corner})
+    data = box_scene(
+        ELASTIC, cells=[1, 1], pattern="se-nw", supports={"left": side("left")} | {"rest": rest, "corner": corner}
+    )
     simulation = begin(data, description, step=1.0)
     points, cells = simulation.positions, simulation._problem.bodies[0].mesh.t.T
     ours = [e for e, cell in enumerate(cells) if any(np.allclose(points[node], 1.0) for node in cell)]

@@ -8,17 +8,7 @@ import pytest
 from rheotwin.constraints import tool_gaps
 from rheotwin.fem.finite.contact import ToolContact
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    FLOOR,
-    RHEOLOGICAL,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    run_to,
-)
+from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, FLOOR, Data, box_scene, path, problem_of, run_to
 from rheotwin.validation.checks.scenes import press_scene
 
 FORCES = {
@@ -122,7 +112,7 @@ def test_two_tools_squeeze_a_block_in_space(description: str, begin: Any) -> Non
         "ball": {"shape": "sphere", "center": [0.6, 0.45, 1.5], "radius": 0.5, "motion": down},
         "wall": {"shape": "plane", "center": [1.2, 0.5, 0.0], "normal": [-1.0, 0.0, 0.1], "motion": aside},
     }
-    data = box_scene(RHEOLOGICAL, size=[1.2, 1.0, 1.0], cells=[4, 3, 3], supports=FLOOR, tools=tools)
+    data = box_scene(EQUAL_RATIO["three-element"], size=[1.2, 1.0, 1.0], cells=[4, 3, 3], supports=FLOOR, tools=tools)
     simulation = begin(data, description, step=0.25)
     run_to(simulation, 1.0)
     forces = simulation.reactions()

@@ -8,17 +8,7 @@ import pytest
 from rheotwin.errors import Diverged
 from rheotwin.fields import NODE_FIELDS
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    FLOOR,
-    RHEOLOGICAL,
-    Data,
-    box_scene,
-    path,
-    run_to,
-    side,
-)
+from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, FLOOR, Data, box_scene, path, run_to, side
 
 PUSH = {"push": side("top", total=[6.0, -9.0], times=[0.0, 1.0], factor=[0.0, 1.0])}
 
@@ -52,7 +42,7 @@ def pulled(law: Data, **more: Any) -> Data:
 def test_forces_grow_with_the_thickness(description: str, begin: Any) -> None:
     forces = []
     for thickness in (1.0, 2.5):
-        simulation = begin(pulled(RHEOLOGICAL, thickness=thickness), description, step=0.5)
+        simulation = begin(pulled(EQUAL_RATIO["three-element"], thickness=thickness), description, step=0.5)
         run_to(simulation, 1.0)
         forces.append(simulation.reactions()["support.lid"])
     np.testing.assert_allclose(forces[1], 2.5 * forces[0], rtol=1e-9)
@@ -62,7 +52,7 @@ def test_forces_grow_with_the_thickness(description: str, begin: Any) -> None:
 def test_two_bodies_are_two_runs(inertia: bool, description: str, begin: Any) -> None:
     """Bodies of two laws that do not meet move as they do alone, and a restart keeps both memories apart."""
     alone = [pulled(EQUAL_RATIO[name], density=3.0) for name in ("three-element", "generalized-maxwell")]
-    both = pulled(RHEOLOGICAL, density=3.0)
+    both = pulled(EQUAL_RATIO["three-element"], density=3.0)
     both["laws"]["other"] = EQUAL_RATIO["generalized-maxwell"]
     both["bodies"]["second"] = both["bodies"]["block"] | {"law": "other", "origin": [5.0, 0.0]}
     for name in ("floor", "lid"):

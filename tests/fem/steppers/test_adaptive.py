@@ -4,24 +4,16 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    HELD,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    box_scene,
-    pull,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, VISCOPLASTIC, box_scene, pull, run_to, side, start
 from rheotwin.validation.checks.scenes import press_scene
 
 TOLERANCES = [1e-2, 1e-3, 1e-4]
 
 
 PULL = {"pull": side("right", total=[2.0], times=[0.0, 1.0], factor=[0.0, 1.0])}
-LOADED_BAR = box_scene(RHEOLOGICAL, size=[4.0], cells=[3], section=2.0, duration=10.0, supports=HELD, forces=PULL)
+LOADED_BAR = box_scene(
+    EQUAL_RATIO["three-element"], size=[4.0], cells=[3], section=2.0, duration=10.0, supports=HELD, forces=PULL
+)
 """A three-element bar (E = 30, c1 = 20, c2 = 500) without inertia; its stress rises to 1 in 1 s and stays."""
 
 

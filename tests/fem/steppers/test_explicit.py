@@ -7,23 +7,10 @@ from scipy.integrate import solve_ivp
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.steppers.explicit_rules import EXPLICIT_EULER, RUNGE_KUTTA, ExplicitRule, modal_limit
 from rheotwin.materials import Channel
-from rheotwin.validation.checks.running import (
-    ELASTIC,
-    EQUAL_RATIO,
-    HELD,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    put,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, Data, box_scene, path, put, run_to, side, start
 
 BLOCK: Data = {"size": [2.0, 1.0], "cells": [4, 2], "density": 30.0}
-UNEQUAL = VISCOPLASTIC | {"viscous_poisson": 0.25}
+UNEQUAL = EQUAL_RATIO["maxwell"] | {"viscous_poisson": 0.25}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +41,10 @@ def test_stable_step_is_sharp(stepper: str) -> None:
 
 def test_limit_bounds_two_moduli_with_their_own_times() -> None:
     """Unequal Poisson ratios give two channels; the limit is on the safe side, and not far off."""
-    two, one = (start(box_scene(law, **BLOCK), stepper="rk4", step=1e-6).stable_step for law in (UNEQUAL, VISCOPLASTIC))
+    two, one = (
+        start(box_scene(law, **BLOCK), stepper="rk4", step=1e-6).stable_step
+        for law in (UNEQUAL, EQUAL_RATIO["maxwell"])
+    )
     assert one / np.sqrt(2.0) <= two <= one
 
 
@@ -69,7 +59,7 @@ def test_frequency_of_constraints_bounds_the_step(stepper: str, limit: float) ->
 @pytest.mark.parametrize(
     ("stepper", "law", "more", "words"),
     [
-        ("euler", ELASTIC, {}, "explicit Euler is unstable"),
+        ("euler", EQUAL_RATIO["elastic"], {}, "explicit Euler is unstable"),
         ("rk4", UNEQUAL, {"plane": "stress"}, "explicit rules need a mass"),
     ],
 )
@@ -90,7 +80,7 @@ def test_memory_equals_the_network() -> None:
     A given frequency of the constraints keeps order 4 under the moving grip: the slower, the smaller its error.
     """
     young, c1, c2 = 30.0, 20.0, 500.0
-    simulation = start(pulled_cell(RHEOLOGICAL), stepper="rk4", step=0.02, constraint_frequency=1.0)
+    simulation = start(pulled_cell(EQUAL_RATIO["three-element"]), stepper="rk4", step=0.02, constraint_frequency=1.0)
 
     def rate(time: float) -> float:
         return 0.1 * 6 * (time / 10) * (1 - time / 10) / 10 if time < 10.0 else 0.0
@@ -110,7 +100,7 @@ def test_printed_gain_is_four_percent_too_large() -> None:
     """E15: the relaxing part as printed is 1 + c1/c2 = 1.04 times the true one, exactly."""
     found = []
     for flag in (False, True):
-        simulation = start(pulled_cell(RHEOLOGICAL | {"seed_printed": flag}), stepper="rk4", step=0.05)
+        simulation = start(pulled_cell(EQUAL_RATIO["three-element"] | {"seed_printed": flag}), stepper="rk4", step=0.05)
         run_to(simulation, 7.0)
         found.append(simulation.fields()["memory_stress"][:, 0])
     np.testing.assert_allclose(found[1] / found[0], 1.04, rtol=1e-13)

@@ -8,18 +8,7 @@ import pytest
 from rheotwin.constraints import tool_gaps
 from rheotwin.materials import Channel
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    FLOOR,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    put,
-    run_to,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, Data, box_scene, path, put, run_to, start
 from rheotwin.validation.checks.scenes import press_scene
 
 SOFT: Data = {"model": "voigt", "young": 300.0, "poisson": 0.3, "viscosity": 15.0}
@@ -91,7 +80,7 @@ def test_papers_scene_with_inertia() -> None:
 
     By 4 s it is the quasi-static T8 force, 469.64775/30 times the ramp response of the law.
     """
-    data, found = press_scene(RHEOLOGICAL, mass=30.0), []
+    data, found = press_scene(EQUAL_RATIO["three-element"], mass=30.0), []
     for options in ({"stepper": "rk4", "step": 0.0025}, {"step": 0.01}):
         simulation, forces = start(data, **options), []
         for time in (2.5, 4.0):
@@ -105,7 +94,7 @@ def test_papers_scene_with_inertia() -> None:
 
 def test_viscoplastic_scene_separates() -> None:
     """F-VP: the bar leaves after it has turned, and the block keeps its dent."""
-    simulation = start(press_scene(VISCOPLASTIC, mass=30.0), stepper="rk4", step=0.02)
+    simulation = start(press_scene(EQUAL_RATIO["maxwell"], mass=30.0), stepper="rk4", step=0.02)
     forces = {}
     for time in (9.0, 10.0, 13.0, 20.0):
         run_to(simulation, time)

@@ -16,21 +16,7 @@ from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
 from rheotwin.fem.steppers.touching import Touching
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.running import (
-    EQUAL_RATIO,
-    FLOOR,
-    HELD,
-    RHEOLOGICAL,
-    VISCOPLASTIC,
-    Data,
-    box_scene,
-    path,
-    problem_of,
-    put,
-    run_to,
-    side,
-    start,
-)
+from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, put, run_to, side, start
 
 Array = np.ndarray
 MASSES = ["lumped", "consistent"]
@@ -42,7 +28,7 @@ VOIGT = EQUAL_RATIO["voigt"]
 def shaken(law: Data, interpolation: str = "smooth") -> Data:
     """A block between a fixed floor and a top that moves sideways and down."""
     drive = path([0.0, 0.5, 1.0], [[0.0, 0.0], [0.2, -0.1], [0.1, 0.0]]) | {"interpolation": interpolation}
-    supports = FLOOR | {"top": side("top", motion=drive)}
+    supports = {"floor": side("bottom")} | {"top": side("top", motion=drive)}
     return box_scene(law, size=[2.0, 1.0], cells=[4, 2], density=30.0, supports=supports)
 
 
@@ -87,7 +73,7 @@ def test_order_four_under_a_smooth_support() -> None:
     """With a fixed frequency; kinks of the acceleration lie on the grid and are seen from their right side."""
     found = []
     for step in (0.005, 0.0025, 0.00125):
-        simulation = start(shaken(VISCOPLASTIC), stepper="rk4", step=step, constraint_frequency=20.0)
+        simulation = start(shaken(EQUAL_RATIO["maxwell"]), stepper="rk4", step=step, constraint_frequency=20.0)
         run_to(simulation, 1.0)
         found.append(simulation.positions)
     differences = [np.abs(a - b).max() for a, b in pairwise(found)]
@@ -134,7 +120,7 @@ def test_a_sudden_support_is_an_inelastic_impact() -> None:
 
 def test_wrong_start_of_a_support_dies_out_critically_damped() -> None:
     """u(0) = 0.1 on a fixed node: u = 0.1 (1 + om t) exp(-om t), whatever the body does (5.4)."""
-    data = box_scene(RHEOLOGICAL, size=[2.0], cells=[4], density=30.0, supports=HELD)
+    data = box_scene(EQUAL_RATIO["three-element"], size=[2.0], cells=[4], density=30.0, supports={"left": side("left")})
     simulation = start(data, stepper="rk4", step=0.005, constraint_frequency=8.0)
     put(simulation, u=[0.1, 0.0, 0.0, 0.0, 0.0])
     for time in (0.25, 0.5, 1.0):
@@ -183,7 +169,7 @@ def test_rigid_link_in_a_body(mass: str) -> None:
 def squeezed() -> Data:
     """A block between two plates that come together by 10 %; its sides are free."""
     drive = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.1]]) | {"interpolation": "smooth"}
-    supports = FLOOR | {"top": side("top", motion=drive)}
+    supports = {"floor": side("bottom")} | {"top": side("top", motion=drive)}
     return box_scene(VOIGT, size=[2.0, 1.0], cells=[8, 4], density=30.0, duration=2.5, supports=supports)
 
 
