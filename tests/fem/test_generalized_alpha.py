@@ -11,11 +11,10 @@ from rheotwin.validation.checks.running import ELASTIC, VISCOPLASTIC, Data, box_
 from rheotwin.validation.checks.scenes import press_scene
 
 
-def amplification(radius: float, ratio: float, damping: float = 0.0) -> np.ndarray:
-    """Matrix (3, 3) of one step of h = 1 on q'' + 2 damping omega q' + omega^2 q = 0, state (q, v, a)."""
-    omega = ratio
+def amplification(radius: float, omega: float) -> np.ndarray:
+    """Matrix (3, 3) of one step of h = 1 on q'' + omega^2 q = 0, state (q, v, a)."""
     scheme = generalized_alpha(1.0, radius)
-    step = scheme.channel(Channel.voigt(omega**2, 2.0 * damping * omega))
+    step = scheme.channel(Channel.elastic(omega**2))
     m, on_v, on_a = scheme.inertia
     du = np.array([-step.on_displacement, on_v - step.on_velocity, on_a - step.on_acceleration])
     du /= m + step.stiffness
@@ -33,13 +32,10 @@ def test_spectral_radius(radius: float) -> None:
     # at radius 0 all three meet: they leave 0 by ratio^(-2/3)
     largest = np.abs(np.linalg.eigvals(amplification(radius, 1e6))).max()
     assert largest == pytest.approx(radius, abs=2e-4)
-
-
-def test_unit_radius_keeps_the_amplitude() -> None:
-    """rho = 1 is the average of both ends: no damping at any frequency."""
-    for ratio in (0.1, 1.0, 10.0):
-        values = np.linalg.eigvals(amplification(1.0, ratio))
-        np.testing.assert_allclose(np.sort(np.abs(values))[-2:], 1.0, atol=1e-12)
+    if radius == 1.0:  # the average of both ends: no damping at any frequency
+        for ratio in (0.1, 1.0, 10.0):
+            values = np.linalg.eigvals(amplification(1.0, ratio))
+            np.testing.assert_allclose(np.sort(np.abs(values))[-2:], 1.0, atol=1e-12)
 
 
 def after_release(law: Data, step: float, until: float, table: Data | None = None, **options: Any) -> list[float]:

@@ -182,10 +182,3 @@ def test_an_iteration_that_stalls_says_what_to_do(block: Any, monkeypatch: pytes
     body = block(6)
     with pytest.raises(RheotwinError, match=r"amg stopped after 2 iterations .* choose pardiso or splu"):
         solver(body).solve(np.ones(len(body.free)))
-
-
-def test_a_zero_load_moves_nothing(block: Any) -> None:
-    body = block(3)
-    outcome = solver(body).solve(np.zeros(len(body.free)))
-    assert outcome.iterations == 0
-    assert not outcome.solution.any()
