@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 
+from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.patches import patches
 from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.model import Model, build_model
+from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
@@ -129,34 +129,14 @@ def test_wrong_start_of_a_support_dies_out_critically_damped() -> None:
         assert simulation.positions[0, 0] == pytest.approx(exact, abs=1e-7)
 
 
-class Link:
-    """R = (|x_j - x_i|^2 - l^2)/2 between two nodes of a model."""
-
-    def __init__(self, model: Model, first: int, last: int) -> None:
-        self.first, self.last, self.size = first, last, model.size
-        self.square = float(np.sum((model.points[last] - model.points[first]) ** 2))
-
-    def value(self, positions: Array) -> Array:
-        link = positions[self.last] - positions[self.first]
-        return np.array([0.5 * (link @ link - self.square)])
-
-    def gradient(self, positions: Array) -> csr_matrix:
-        link = positions[self.last] - positions[self.first]
-        columns = np.concatenate([2 * self.first + np.arange(2), 2 * self.last + np.arange(2)])
-        return csr_matrix((np.concatenate([-link, link]), (np.zeros(4, int), columns)), shape=(1, self.size))
-
-    def curvature(self, positions: Array, velocities: Array) -> Array:
-        speed = velocities[self.last] - velocities[self.first]
-        return np.array([speed @ speed])
-
-
 @pytest.mark.parametrize("mass", MASSES)
 def test_rigid_link_in_a_body(mass: str) -> None:
     """A further constraint between two free nodes holds while the body is shaken; without it the nodes part."""
     options = FemOptions(stepper="rk4", mass=mass)
     model = build_model(problem_of(shaken(VOIGT)), options)
     middle = np.flatnonzero(np.isclose(model.points[:, 1], 0.5))
-    link = Link(model, int(middle[0]), int(middle[-1]))
+    distance = np.linalg.norm(model.points[middle[-1]] - model.points[middle[0]])
+    link = LinkConstraints(middle[None, [0, -1]], np.array([distance]), model.size)
     lengths = []
     for constraints in ((link,), ()):
         state = State.at_rest(model)
