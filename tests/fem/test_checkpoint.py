@@ -68,7 +68,7 @@ def test_restart_of_every_law(any_law: Data, stepper: str) -> None:
     if stepper == "rk4":
         data |= {"duration": 0.5, "output": {"interval": 0.5}}
         data["tools"]["bar"]["motion"] = path([0.0, 0.5], [[0.0, 0.0], [0.0, -0.5]])
-        at, end = 0.05, 0.1
+        at, end = 0.02, 0.04
         step = 0.0005 if any_law["model"] in ("voigt", "three-element", "generalized-maxwell") else 0.01
     mass = "consistent" if any_law["model"] == "three-element" else "lumped"
     simulation = check_restart(data, at, end, step=step, stepper=stepper, mass=mass)

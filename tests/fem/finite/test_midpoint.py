@@ -52,6 +52,7 @@ def test_second_order_in_time(name: str, description: str, flying: Any) -> None:
     assert np.log2(first / second) == pytest.approx(2.0, abs=0.15)
 
 
+@pytest.mark.exhaustive
 def test_elastic_energy_is_kept_in_second_order(description: str, flying: Any) -> None:
     """Total energy of the ringing block over 1 s: a mean deviation of order h^2 that does not grow."""
     soft, drifts = ELASTIC | {"young": 20.0}, []

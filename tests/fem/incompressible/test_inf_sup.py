@@ -89,8 +89,8 @@ def test_an_enclosed_body_has_eight_free_pressures_per_node_and_two_per_pair() -
     ("name", "cell", "sizes"),
     [
         ("taylor-hood", "quad", (4, 8)),
-        ("taylor-hood", "tet", (2, 4)),
-        ("taylor-hood", "hex", (2, 4)),
+        pytest.param("taylor-hood", "tet", (2, 4), marks=pytest.mark.exhaustive),
+        pytest.param("taylor-hood", "hex", (2, 4), marks=pytest.mark.exhaustive),
         ("mini", "tet", (2, 4)),
         ("p2-p0", "triangle", (4, 8)),
     ],

@@ -169,7 +169,8 @@ def test_volume_is_kept(kind: str) -> None:
     problem = problem_of(squeezed())
     changes, forces = {}, {}
     for incompressible in (True, False):
-        simulation = start(problem, stepper="rk4", step=0.004, formulation=kind, incompressible=incompressible)
+        rule = {"step": 0.05} if kind == "cell" and not incompressible else {"stepper": "rk4", "step": 0.004}
+        simulation = start(problem, formulation=kind, incompressible=incompressible, **rule)
         run_to(simulation, 1.0)
         changes[incompressible] = abs(area(simulation, problem) / 2.0 - 1.0)
         if kind == "cell":
