@@ -1,93 +1,56 @@
-"""Small scenes for the finite-element solver, and the laws they are made of."""
+"""Laws in turn, distorted meshes and driven boundaries; and, for the tests of contact, scenes and solvers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rheotwin.build import build_problem
 from rheotwin.constraints import Motion
-from rheotwin.fem import FemSolver
 from rheotwin.fem.model import Model, build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers import make_stepper
 from rheotwin.problem import Prescribed, Problem
-from rheotwin.scene import scene_from_data
-from rheotwin.solver import Simulation, checked_options
-from rheotwin.validation.checks.running import EQUAL_RATIO
+from rheotwin.validation.checks import running
+from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene
 
-Data = dict[str, Any]
+TELLING = ("elastic", "three-element", "generalized-maxwell")
+"""No arm, an arm beside a dashpot, several arms beside a spring and a dashpot: the others are their special cases."""
 
 
-@pytest.fixture(params=list(EQUAL_RATIO))
+@pytest.fixture(
+    params=[name if name in TELLING else pytest.param(name, marks=pytest.mark.exhaustive) for name in EQUAL_RATIO]
+)
 def any_law(request: pytest.FixtureRequest) -> Data:
     return dict(EQUAL_RATIO[request.param])
 
 
 @pytest.fixture
-def laws() -> dict[str, Data]:
-    return {name: dict(law) for name, law in EQUAL_RATIO.items()}
-
-
-@pytest.fixture
 def scene() -> Callable[..., Data]:
-    """Return scene data with one box body `block`; keywords of the body and of the scene itself are told apart."""
-
-    def build(law: Data, *, size: list[float], cells: list[int], duration: float = 10.0, **more: Any) -> Data:
-        keys = ("cell", "pattern", "mass", "density", "mass_sharing", "origin", "rotation")
-        body = {key: more.pop(key) for key in keys if key in more}
-        if not {"mass", "density"} & set(body):
-            body["density"] = 1e-12
-        return {
-            "schema": 1,
-            "dimension": len(size),
-            "duration": duration,
-            "laws": {"stuff": law},
-            "bodies": {"block": {"shape": "box", "size": size, "cells": cells, "law": "stuff", **body}},
-            "output": {"interval": duration},
-            **more,
-        }
-
-    return build
+    return partial(box_scene, duration=10.0)
 
 
 @pytest.fixture
-def problem_of() -> Callable[[Data], Problem]:
-    return lambda data: build_problem(scene_from_data(data))
+def problem_of() -> Callable[..., Any]:
+    return running.problem_of
 
 
 @pytest.fixture
-def start() -> Callable[..., Simulation]:
-    """Start the solver on scene data or on a problem."""
-
-    def begin(what: Data | Problem, **options: Any) -> Simulation:
-        problem = what if isinstance(what, Problem) else build_problem(scene_from_data(what))
-        return FemSolver().start(problem, checked_options(FemSolver, options))
-
-    return begin
+def start() -> Callable[..., Any]:
+    return running.start
 
 
 @pytest.fixture
-def run_to() -> Callable[[Simulation, float], None]:
-    return lambda simulation, time: simulation.advance(time, 10**9)
-
-
-@pytest.fixture
-def step_once() -> Callable[[Simulation], None]:
-    return lambda simulation: simulation.advance(simulation.time + 2.0 * simulation.step_size, 1)
+def run_to() -> Callable[..., None]:
+    return running.run_to
 
 
 @pytest.fixture
 def with_state() -> Callable[..., None]:
-    """Overwrite parts of a simulation's state, such as u or v."""
-
-    def overwrite(simulation: Simulation, **arrays: Any) -> None:
-        simulation.restore(simulation.save() | {name: np.asarray(array) for name, array in arrays.items()})
-
-    return overwrite
+    return running.put
 
 
 @pytest.fixture
@@ -127,28 +90,6 @@ def driven_boundary() -> Callable[..., Problem]:
         return replace(problem, prescribed=tuple(held))
 
     return drive
-
-
-@pytest.fixture
-def press(scene: Callable[..., Data]) -> Callable[..., Data]:
-    """The papers' pressing scene without inertia: 16 x 6 squares of 5, a bar of width 20 goes down 10 in 10 s."""
-
-    def build(law: Data, pattern: str = "se-nw", mass: float = 1e-12) -> Data:
-        motion = {"times": [0.0, 10.0, 20.0], "displacement": [[0.0, 0.0], [0.0, -10.0], [0.0, 0.0]]}
-        bar = {"shape": "bar", "center": [40.0, 30.0], "normal": [0.0, -1.0], "width": 20.0, "motion": motion}
-        return scene(
-            law,
-            size=[80.0, 30.0],
-            cells=[16, 6],
-            pattern=pattern,
-            mass=mass,
-            mass_sharing="equal",
-            duration=20.0,
-            supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-            tools={"bar": bar},
-        )
-
-    return build
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,12 @@
 """Histories at nodes, as in the papers, and at quadrature points: the same results on a body of one law (spec 2.2)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import EQUAL_RATIO, VISCOPLASTIC, Data, box_scene, path, run_to, side, start
 
-Data = dict[str, Any]
-Start = Callable[..., Simulation]
 BOXES: dict[str, tuple[list[float], list[int]]] = {
     "line": ([2.0], [3]),
     "triangle": ([2.0, 1.0], [2, 1]),
@@ -19,29 +16,24 @@ BOXES: dict[str, tuple[list[float], list[int]]] = {
 }
 STEPPERS = ("midpoint", "cayley", "quasi-static", "generalized-alpha")
 UNEQUAL = {
-    "unequal maxwell": {"model": "maxwell", "young": 300.0, "poisson": 0.35, "viscosity": 90.0, "viscous_poisson": 0.2},
-    "unequal voigt": {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 60.0, "viscous_poisson": 0.2},
+    "unequal maxwell": VISCOPLASTIC | {"viscosity": 90.0, "viscous_poisson": 0.2},
+    "unequal voigt": EQUAL_RATIO["voigt"] | {"viscous_poisson": 0.2},
 }
+LAWS = EQUAL_RATIO | UNEQUAL
 
 
-@pytest.fixture
-def swung(scene: Callable[..., Data], start: Start) -> Callable[..., dict[str, np.ndarray]]:
+def swung(law: Data, cell: str, **options: Any) -> dict[str, np.ndarray]:
     """Results of a heavy body that is shaken at one end: fields, reactions and energies."""
-
-    def run(law: Data, cell: str, **options: Any) -> dict[str, np.ndarray]:
-        size, cells = BOXES[cell]
-        d = len(size)
-        away = [[0.0] * d, [0.1, *[0.05] * (d - 1)], [0.0] * d]
-        motion = {"times": [0.0, 0.3, 0.5], "displacement": away, "interpolation": "smooth"}
-        shaker = {"body": "block", "where": {"side": "left"}, "motion": motion}
-        more = {"supports": {"shaker": shaker}, "gravity": [-1.0] * d, "duration": 0.5, "density": 30.0}
-        more |= {"plane": options.pop("plane")} if "plane" in options else {}
-        simulation = start(scene(law, size=size, cells=cells, cell=cell, **more), step=0.05, **options)
-        simulation.advance(0.5, 10**9)
-        energy = {name: np.array(value) for name, value in simulation.energy().items()}
-        return {**simulation.fields(), **simulation.reactions(), **energy}
-
-    return run
+    size, cells = BOXES[cell]
+    d = len(size)
+    away = path([0.0, 0.3, 0.5], [[0.0] * d, [0.1, *[0.05] * (d - 1)], [0.0] * d]) | {"interpolation": "smooth"}
+    shaker = {"shaker": side("left", motion=away)}
+    more: Data = {"supports": shaker, "gravity": [-1.0] * d, "duration": 0.5, "density": 30.0}
+    more |= {"plane": options.pop("plane")} if "plane" in options else {}
+    simulation = start(box_scene(law, size=size, cells=cells, cell=cell, **more), **{"step": 0.05} | options)
+    run_to(simulation, 0.5)
+    energy = {name: np.array(value) for name, value in simulation.energy().items()}
+    return {**simulation.fields(), **simulation.reactions(), **energy}
 
 
 def check_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
@@ -53,30 +45,48 @@ def check_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) ->
         np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-12 * whole.get(name, scale[name]), err_msg=name)
 
 
+def check_both_places(law: Data, cell: str, **options: Any) -> None:
+    nodal, points = (swung(law, cell, history=place, **options) for place in ("nodal", "quadrature"))
+    check_same(points, nodal)
+
+
+@pytest.mark.parametrize(
+    ("stepper", "cell", "order"),
+    [
+        *((stepper, "triangle", 1) for stepper in STEPPERS),
+        *(("midpoint", cell, 1) for cell in ("line", "quad", "tet", "hex")),
+        ("cayley", "line", 2),
+        ("generalized-alpha", "quad", 2),
+        ("quasi-static", "tet", 2),
+    ],
+)
+@pytest.mark.parametrize("law", ["three-element", "unequal maxwell"])
+def test_both_places_give_the_same(stepper: str, cell: str, order: int, law: str) -> None:
+    check_both_places(LAWS[law], cell, stepper=stepper, order=order)
+
+
+def test_both_places_give_the_same_by_explicit_steps() -> None:
+    check_both_places(EQUAL_RATIO["generalized-maxwell"], "triangle", stepper="rk4", step=0.005)
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("cell", BOXES)
 @pytest.mark.parametrize("stepper", STEPPERS)
-def test_both_places_give_the_same(
-    stepper: str, cell: str, order: int, swung: Callable[..., Any], laws: dict[str, Data]
-) -> None:
-    every = laws | UNEQUAL
-    for law in every.values() if order == 1 else [every["three-element"], every["unequal maxwell"]]:
-        results = [swung(law, cell, stepper=stepper, order=order, history=place) for place in ("nodal", "quadrature")]
-        check_same(results[1], results[0])
+def test_both_places_give_the_same_everywhere(stepper: str, cell: str, law: str, order: int) -> None:
+    check_both_places(LAWS[law], cell, stepper=stepper, order=order)
 
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("law", UNEQUAL)
-def test_both_places_give_the_same_in_plane_stress(law: str, order: int, swung: Callable[..., Any]) -> None:
+def test_both_places_give_the_same_in_plane_stress(law: str, order: int) -> None:
     """The out-of-plane strains have histories, too."""
-    results = [
-        swung(UNEQUAL[law], "triangle", order=order, plane="stress", history=place) for place in ("nodal", "quadrature")
-    ]
-    check_same(results[1], results[0])
+    check_both_places(UNEQUAL[law], "triangle", order=order, plane="stress")
 
 
 @pytest.mark.parametrize("cell", ["triangle", "hex"])
-def test_both_places_give_the_same_for_the_rule_per_constant(cell: str, swung: Callable[..., Any]) -> None:
+def test_both_places_give_the_same_for_the_rule_per_constant(cell: str) -> None:
     """E19: the papers' split by Lame constants is another material than that by bulk and shear modulus."""
     law = UNEQUAL["unequal maxwell"]
     nodal, points, series = (
@@ -87,30 +97,24 @@ def test_both_places_give_the_same_for_the_rule_per_constant(cell: str, swung: C
     assert np.abs(series["stress"] - nodal["stress"]).max() > 0.01 * np.abs(nodal["stress"]).max()
 
 
-def test_memory_lives_where_it_is_asked_to(scene: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+def test_memory_lives_where_it_is_asked_to() -> None:
     """One arm of the merged term: a displacement vector, or six components at each of the triangles."""
-    data = scene(laws["maxwell"], size=[2.0, 1.0], cells=[2, 1])
+    data = box_scene(VISCOPLASTIC, size=[2.0, 1.0], cells=[2, 1])
     nodal, points = (start(data, history=place).save()["memory_0_0"] for place in ("nodal", "quadrature"))
     assert nodal.shape == (1, 6 * 2)
     assert points.shape == (1, 4 * 6)
 
 
 @pytest.mark.parametrize("history", ["nodal", "quadrature"])
-def test_printed_gain_adds_four_percent_to_what_relaxes(
-    history: str, scene: Callable[..., Data], start: Start, laws: dict[str, Data]
-) -> None:
+def test_printed_gain_adds_four_percent_to_what_relaxes(history: str) -> None:
     """E15, A6: after a ramp that stopped, all stress is memory, 1 + c1/c2 = 1.04 times too large."""
-    motion = {"times": [0.0, 2.0, 4.0], "displacement": [[0.0, 0.0], [0.1, 0.0], [0.1, 0.0]]}
-    supports = {
-        "wall": {"body": "block", "where": {"side": "left"}},
-        "grip": {"body": "block", "where": {"side": "right"}, "motion": motion},
-    }
-    found = []
+    motion = path([0.0, 2.0, 4.0], [[0.0, 0.0], [0.1, 0.0], [0.1, 0.0]])
+    supports, found = {"left": side("left")} | {"grip": side("right", motion=motion)}, []
     for printed in (False, True):
-        law = laws["three-element"] | {"seed_printed": printed}
-        data = scene(law, size=[2.0, 1.0], cells=[4, 2], duration=4.0, supports=supports)
+        law = EQUAL_RATIO["three-element"] | {"seed_printed": printed}
+        data = box_scene(law, size=[2.0, 1.0], cells=[4, 2], duration=4.0, supports=supports)
         simulation = start(data, step=0.25, stepper="quasi-static", history=history)
-        simulation.advance(4.0, 10**9)
+        run_to(simulation, 4.0)
         found.append(simulation.fields()["memory_stress"])
         np.testing.assert_allclose(found[-1], simulation.fields()["stress"], atol=1e-12)
     np.testing.assert_allclose(found[1], 1.04 * found[0], atol=1e-11 * np.abs(found[0]).max())

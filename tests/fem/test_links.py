@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,33 +9,28 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import Data, path, problem_of, start
 
-Data = dict[str, Any]
 ELASTIC = {"model": "elastic", "young": 300.0, "poisson": 0.35}
-UP = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, 0.3]], "interpolation": "smooth"}
+UP = path([0.0, 1.0], [[0.0, 0.0], [0.0, 0.3]]) | {"interpolation": "smooth"}
 
 
-@pytest.fixture
-def two_blocks() -> Callable[..., Data]:
+def two_blocks(**more: Any) -> Data:
     """Return two blocks side by side, held at their bottoms and joined by a rod from top to top."""
-
-    def build(**more: Any) -> Data:
-        box = {"shape": "box", "size": [2.0, 1.0], "cells": [4, 2], "law": "stuff", "density": 1e-3}
-        ends = [{"body": "left", "at": [2.0, 1.0]}, {"body": "right", "at": [3.0, 1.0]}]
-        return {
-            "schema": 1,
-            "dimension": 2,
-            "duration": 1.0,
-            "laws": {"stuff": ELASTIC},
-            "bodies": {"left": box, "right": box | {"origin": [3.0, 0.0]}},
-            "supports": {name: {"body": name, "where": {"side": "bottom"}} for name in ("left", "right")},
-            "links": {"rod": {"between": ends}},
-            "forces": {"pull": {"body": "right", "where": {"nearest": [5.0, 1.0]}, "total": [2.0, 0.0]}},
-            "output": {"interval": 1.0},
-            **more,
-        }
-
-    return build
+    box = {"shape": "box", "size": [2.0, 1.0], "cells": [4, 2], "law": "stuff", "density": 1e-3}
+    ends = [{"body": "left", "at": [2.0, 1.0]}, {"body": "right", "at": [3.0, 1.0]}]
+    return {
+        "schema": 1,
+        "dimension": 2,
+        "duration": 1.0,
+        "laws": {"stuff": ELASTIC},
+        "bodies": {"left": box, "right": box | {"origin": [3.0, 0.0]}},
+        "supports": {name: {"body": name, "where": {"side": "bottom"}} for name in ("left", "right")},
+        "links": {"rod": {"between": ends}},
+        "forces": {"pull": {"body": "right", "where": {"nearest": [5.0, 1.0]}, "total": [2.0, 0.0]}},
+        "output": {"interval": 1.0},
+        **more,
+    }
 
 
 def length(simulation: Simulation, problem: Any) -> float:
@@ -45,9 +39,7 @@ def length(simulation: Simulation, problem: Any) -> float:
 
 
 @pytest.mark.parametrize("stepper", ["quasi-static", "static"])
-def test_the_rod_carries_the_force_between_blocks(
-    stepper: str, two_blocks: Callable[..., Data], problem_of: Callable[[Data], Any], start: Callable[..., Simulation]
-) -> None:
+def test_the_rod_carries_the_force_between_blocks(stepper: str) -> None:
     problem = problem_of(two_blocks())
     simulation = start(problem, stepper=stepper, step=1.0)
     simulation.advance(1.0, 1)
@@ -65,9 +57,7 @@ def test_the_rod_carries_the_force_between_blocks(
 
 
 @pytest.mark.parametrize("stepper", ["midpoint", "adaptive"])
-def test_a_moving_support_does_the_work_that_links_pass_on(
-    stepper: str, two_blocks: Callable[..., Data], problem_of: Callable[[Data], Any], start: Callable[..., Simulation]
-) -> None:
+def test_a_moving_support_does_the_work_that_links_pass_on(stepper: str) -> None:
     supports = two_blocks()["supports"]
     supports["left"] = {"body": "left", "where": {"box": {"x": [0.0, 2.0]}}, "motion": UP}
     problem = problem_of(two_blocks(supports=supports, forces={}))
@@ -82,11 +72,9 @@ def test_a_moving_support_does_the_work_that_links_pass_on(
     assert 0.0 <= energy["impact"] < 0.02 * energy["external"]
 
 
-def test_links_and_contact_hold_together(
-    two_blocks: Callable[..., Data], problem_of: Callable[[Data], Any], start: Callable[..., Simulation]
-) -> None:
+def test_links_and_contact_hold_together() -> None:
     """A tool presses the left end of the rod down: the rod turns, keeps its length and nothing enters the tool."""
-    motion = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.2]]}
+    motion = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]])
     tool = {"shape": "plane", "center": [0.0, 1.0], "normal": [0.0, -1.0], "bodies": ["left"], "motion": motion}
     problem = problem_of(two_blocks(tools={"press": tool}, forces={}))
     simulation = start(problem, stepper="quasi-static", step=0.25)
@@ -101,9 +89,7 @@ def test_links_and_contact_hold_together(
     assert found["link.rod"][0] != pytest.approx(0.0, abs=1e-6)
 
 
-def test_redundant_links_are_named_and_share_their_force(
-    two_blocks: Callable[..., Data], start: Callable[..., Simulation]
-) -> None:
+def test_redundant_links_are_named_and_share_their_force() -> None:
     once = two_blocks()["links"]["rod"]
     with pytest.warns(UserWarning, match=r"links\.rod, links\.twin depend on each other"):
         twice = start(two_blocks(links={"rod": once, "twin": once}), stepper="quasi-static", step=1.0)
@@ -125,8 +111,6 @@ def test_redundant_links_are_named_and_share_their_force(
         ({"kinematics": "corotational"}, "links.rod: kinematics = 'corotational' knows no rigid links"),
     ],
 )
-def test_where_links_are_not_kept_they_are_refused(
-    options: dict[str, Any], sentence: str, two_blocks: Callable[..., Data], start: Callable[..., Simulation]
-) -> None:
+def test_where_links_are_not_kept_they_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence):
         start(two_blocks(), **options)

@@ -1,82 +1,99 @@
-"""Equilibrium without inertia: exact for straight motions, free of history of the mass (spec 2.3)."""
-
-from collections.abc import Callable
-from typing import Any
+"""Without inertia: forces of the papers' pressing scene, exact for straight motions, blind to the mass; and statics."""
 
 import numpy as np
 import pytest
 
-from rheotwin.fem.steppers.equilibrium import end_step
-from rheotwin.materials import Channel
+from rheotwin.errors import RheotwinError
 from rheotwin.scene import scene_from_data
-from rheotwin.solver import Simulation
-
-Data = dict[str, Any]
-Start = Callable[..., Simulation]
+from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, Data, box_scene, path, pull, run_to, side, start
+from rheotwin.validation.checks.scenes import SAME, press_scene
 
 
-def test_factors_of_a_channel() -> None:
-    """kappa = g_inf + sum g (1 - exp(-x))/x + eta/h, d = exp(-x)."""
-    step = end_step(Channel(3.0, (2.0, 5.0), (0.5, 4.0), 0.7), 0.2)
-    x, g = np.array([0.4, 0.05]), np.array([2.0, 5.0])
-    assert step.stiffness == pytest.approx(3.0 + np.sum(g * (1 - np.exp(-x)) / x) + 3.5, rel=1e-14)
-    np.testing.assert_allclose(step.on_memory, np.exp(-x), rtol=1e-15)
-    np.testing.assert_allclose(step.gain, g * (1 - np.exp(-x)) / x, rtol=1e-13)
+@pytest.mark.parametrize(("stepper", "step"), [("midpoint", 0.25), ("quasi-static", 0.5), ("quasi-static", 0.05)])
+def test_force_is_the_elastic_one_times_the_one_dimensional_response(stepper: str, step: float, any_law: Data) -> None:
+    """T8: equal Poisson ratios make F(t) = F_el/E r(t) for a ramp in persistent contact, whatever the law."""
+    data = press_scene(any_law)
+    channel = scene_from_data(data).law_for("block").channel("young")
+    simulation = start(data, step=step, stepper=stepper)
+    for time in (1.0, 5.0) if step < 0.1 else (1.0, 2.0, 5.0, 10.0):
+        run_to(simulation, time)
+        forces = simulation.reactions()
+        force = float(forces["tool.bar"][1])
+        assert force == pytest.approx(SAME / 300.0 * float(channel.ramp(time)), rel=5e-8)
+        assert forces["tool.bar"][0] == 0.0
+        np.testing.assert_allclose(forces["support.floor"], [0, -force], atol=1e-5 * force)
 
 
-@pytest.mark.parametrize("step", [0.5, 0.05])
-def test_force_of_the_pressing_bar(step: float, any_law: Data, press: Callable[..., Data], start: Start) -> None:
-    """R7, R8, T8: F = F_el/E r(t) at any step, going down at constant speed."""
-    simulation = start(press(any_law), step=step, stepper="quasi-static")
-    channel = scene_from_data(press(any_law)).law_for("block").channel("young")
-    for time in (1.0, 5.0):
-        simulation.advance(time, 10**9)
-        expected = 469.64775 / 300.0 * float(channel.ramp(time))
-        assert simulation.reactions()["tool.bar"][1] == pytest.approx(expected, rel=2e-8)
+def test_viscous_forces_do_not_alternate() -> None:
+    """The bar starts at full speed: without inertia the velocity alternates 2 v, 0, 2 v, but no force may."""
+    simulation, forces = start(press_scene(EQUAL_RATIO["three-element"]), step=0.1), []
+    for k in range(1, 21):
+        run_to(simulation, 0.1 * k)
+        forces.append(simulation.reactions()["tool.bar"][1])
+    curvature = np.diff(forces, 2)
+    assert np.all(curvature < 0)
+    assert np.abs(curvature).max() < 0.01 * np.abs(np.diff(forces)).max()
 
 
-def test_mass_does_not_matter(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+def test_mass_does_not_matter() -> None:
     results = []
     for mass in (1e-12, 30.0):
-        simulation = start(press(laws["three-element"], mass=mass), step=0.25, stepper="quasi-static")
-        simulation.advance(15.0, 10**9)
+        simulation = start(press_scene(EQUAL_RATIO["three-element"], mass=mass), step=0.25, stepper="quasi-static")
+        run_to(simulation, 15.0)
         results.append(simulation.positions)
     np.testing.assert_array_equal(*results)
 
 
-def test_weight_does(scene: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+def test_weight_does() -> None:
     """A column under its own weight: stress rho g (H - y), here at the nodes of a line of linear elements."""
-    wall = {"floor": {"body": "block", "where": {"side": "left"}}}
-    data = scene(laws["elastic"], size=[2.0], cells=[8], density=3.0, gravity=[-2.0], duration=1.0, supports=wall)
+    data = box_scene(EQUAL_RATIO["elastic"], size=[2.0], cells=[8], density=3.0, gravity=[-2.0], supports=HELD)
     simulation = start(data, step=0.5, stepper="quasi-static")
-    simulation.advance(1.0, 10**9)
+    run_to(simulation, 1.0)
     y = np.linspace(0.0, 2.0, 9)
     expected = -3.0 * 2.0 / 300.0 * (2.0 * y - 0.5 * y**2)
     np.testing.assert_allclose(simulation.fields()["displacement"][:, 0], expected, atol=1e-13)
-    assert simulation.reactions()["support.floor"][0] == pytest.approx(-12.0, rel=1e-12)
+    assert simulation.reactions()["support.left"][0] == pytest.approx(-12.0, rel=1e-12)
 
 
-def test_velocity_is_that_of_the_step(scene: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
-    supports = {
-        "wall": {"body": "block", "where": {"side": "left"}},
-        "grip": {
-            "body": "block",
-            "where": {"side": "right"},
-            "motion": {"times": [0.0, 1.0, 2.0], "displacement": [[0.0], [0.4], [0.4]]},
-        },
-    }
-    data = scene(laws["maxwell"], size=[2.0], cells=[2], duration=2.0, supports=supports)
+def test_velocity_is_that_of_the_step() -> None:
+    grip = {"grip": side("right", motion=path([0.0, 1.0, 2.0], [[0.0], [0.4], [0.4]]))}
+    data = box_scene(EQUAL_RATIO["maxwell"], cells=[2], duration=2.0, supports=HELD | grip)
     simulation = start(data, step=0.25, stepper="quasi-static")
     for time, speed in ((1.0, 0.4), (2.0, 0.0)):
-        simulation.advance(time, 10**9)
+        run_to(simulation, time)
         np.testing.assert_allclose(simulation.velocities[:, 0], [0.0, speed / 2, speed], atol=1e-12)
     assert simulation.energy()["kinetic"] < 1e-12
 
 
-def test_work_of_an_elastic_body_is_stored(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
-    """Work by the trapezoid over each step, exact for springs: what is done in a ramp of 20 steps is stored."""
-    simulation = start(press(laws["elastic"]), step=0.5, stepper="quasi-static")
-    simulation.advance(10.0, 10**9)
-    energy = simulation.energy()
-    assert energy["external"] == pytest.approx(energy["stored"], rel=1e-9)
-    assert abs(energy["defect"]) < 1e-9 * energy["stored"]
+def pulled_bar(law: str, duration: float) -> Data:
+    return box_scene(
+        EQUAL_RATIO[law], size=[4.0], cells=[3], section=2.0, duration=duration, supports=HELD, forces=pull(2.0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("law", "young"), [("elastic", 300.0), ("voigt", 300.0), ("generalized-voigt", 1 / (1 / 300 + 1 / 100 + 1 / 40))]
+)
+def test_static_bar_rests_at_its_long_term_modulus(law: str, young: float) -> None:
+    """u = F L/(E_inf A), at once and for ever; springs in series add their compliances."""
+    simulation = start(pulled_bar(law, 10.0), stepper="static", step=1.0)
+    for time in (1.0, 10.0):
+        run_to(simulation, time)
+        assert simulation.positions[-1, 0] - 4.0 == pytest.approx(2.0 * 4.0 / (young * 2.0), rel=1e-12)
+        np.testing.assert_allclose(simulation.reactions()["support.left"], [2.0], rtol=1e-12)
+
+
+def test_statics_are_the_limit_of_the_quasi_static_run() -> None:
+    """After 100 of the longest retardation time (10 s) nothing is left to come."""
+    ends = []
+    for stepper, step in (("static", 1000.0), ("quasi-static", 5.0)):
+        simulation = start(pulled_bar("generalized-voigt", 1000.0), stepper=stepper, step=step)
+        run_to(simulation, 1000.0)
+        ends.append(simulation.positions[-1, 0] - 4.0)
+    assert ends[1] == pytest.approx(ends[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("law", ["maxwell", "three-element"])
+def test_a_law_that_relaxes_to_nothing_has_no_statics(law: str) -> None:
+    with pytest.raises(RheotwinError, match=rf"bodies\.block\.law: a {law} law relaxes to nothing.*quasi-static"):
+        start(pulled_bar(law, 1.0), stepper="static")

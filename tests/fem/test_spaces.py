@@ -1,6 +1,5 @@
 """Quadratic elements through the whole solver: supports, loads, tools, masses, and where the new nodes stand."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +11,9 @@ from rheotwin.fem.model import FREE, build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.space import body_space
 from rheotwin.meshing import BoxShape, make_shape
-from rheotwin.problem import Prescribed, Problem
-from rheotwin.solver import Simulation
+from rheotwin.problem import Prescribed
+from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, box_scene, path, problem_of, run_to, side, start
 
-Data = dict[str, Any]
-Start = Callable[..., Simulation]
 BOXES: dict[str, tuple[list[float], list[int]]] = {
     "line": ([2.0], [3]),
     "triangle": ([2.0, 1.0], [4, 2]),
@@ -28,37 +25,23 @@ NODES = {"line": 7, "triangle": 45, "quad": 45, "tet": None, "hex": 45}
 QUADRATIC = FemOptions(order=2)
 
 
-def mesh_of(cell: str) -> Any:
-    size, cells = BOXES[cell]
-    return make_shape(BoxShape(tuple(size), tuple(cells), cell=cell))
-
-
 @pytest.mark.parametrize("cell", BOXES)
-def test_parents_stand_around_their_nodes(cell: str) -> None:
+def test_nodes_stand_between_their_parents_and_on_the_box(cell: str) -> None:
     """Every node behind the vertices is the mean of its parents; grids have the nodes of one twice as fine."""
-    space = body_space(mesh_of(cell), cell, 2)
+    size, cells = BOXES[cell]
+    space = body_space(make_shape(BoxShape(tuple(size), tuple(cells), cell=cell)), cell, 2)
     assert NODES[cell] in (None, space.nodes)
     means = np.concatenate([space.points[group].mean(axis=1) for group in space.parents])
     np.testing.assert_allclose(space.points[space.vertices :], means, atol=1e-14)
     np.testing.assert_array_equal(space.points[: space.vertices], space.mesh.p.T)
-
-
-@pytest.mark.parametrize("cell", BOXES)
-def test_boundary_nodes_are_those_on_the_box(cell: str) -> None:
-    space, size = body_space(mesh_of(cell), cell, 2), np.array(BOXES[cell][0])
     on_box = np.any(np.isclose(space.points, 0.0) | np.isclose(space.points, size), axis=1)
     np.testing.assert_array_equal(space.boundary, on_box)
 
 
-@pytest.fixture
-def model_of(scene: Callable[..., Data], problem_of: Callable[[Data], Problem], laws: dict[str, Data]) -> Any:
+def model_of(cell: str, **more: Any) -> Any:
     """Model with quadratic elements of a box with supports, loads or tools."""
-
-    def build(cell: str, **more: Any) -> Any:
-        size, cells = BOXES[cell]
-        return build_model(problem_of(scene(laws["elastic"], size=size, cells=cells, cell=cell, **more)), QUADRATIC)
-
-    return build
+    size, cells = BOXES[cell]
+    return build_model(problem_of(box_scene(ELASTIC, size=size, cells=cells, cell=cell, **more)), QUADRATIC)
 
 
 def held_rows(model: Any) -> np.ndarray:
@@ -66,10 +49,10 @@ def held_rows(model: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("cell", BOXES)
-def test_midpoints_of_a_held_side_are_held(cell: str, model_of: Any) -> None:
+def test_midpoints_of_a_held_side_are_held(cell: str) -> None:
     """And no other: a diagonal at a corner has both ends on sides, but lies inside."""
     sides = ["left"] if cell == "line" else ["left", "bottom"]
-    model = model_of(cell, supports={side: {"body": "block", "where": {"side": side}} for side in sides})
+    model = model_of(cell, supports={name: side(name) for name in sides})
     on_sides = np.isclose(model.points[:, 0], 0.0)
     if cell != "line":
         on_sides |= np.isclose(model.points[:, -1], 0.0)
@@ -77,7 +60,7 @@ def test_midpoints_of_a_held_side_are_held(cell: str, model_of: Any) -> None:
 
 
 @pytest.mark.parametrize("height", [0.0, 0.5])
-def test_a_box_holds_all_within_its_vertices(height: float, model_of: Any) -> None:
+def test_a_box_holds_all_within_its_vertices(height: float) -> None:
     """One cell at the corner, or its lower side: nodes behind the vertices between those that are held, no others."""
     corner = {"body": "block", "where": {"box": {"x": [0.0, 0.5], "y": [0.0, height]}}}
     model = model_of("triangle", supports={"corner": corner})
@@ -85,16 +68,15 @@ def test_a_box_holds_all_within_its_vertices(height: float, model_of: Any) -> No
     np.testing.assert_array_equal(held_rows(model), np.flatnonzero(expected))
 
 
-def test_a_thin_body_held_on_both_faces_is_free_between(model_of: Any) -> None:
+def test_a_thin_body_held_on_both_faces_is_free_between() -> None:
     """One cell through the thickness: the midpoints in between have all their parents held."""
-    faces = {side: {"body": "block", "where": {"side": side}} for side in ("front", "back")}
-    model = model_of("hex", supports=faces)
+    model = model_of("hex", supports={name: side(name) for name in ("front", "back")})
     expected = np.isclose(model.points[:, 1] % 1.0, 0.0)
     np.testing.assert_array_equal(held_rows(model), np.flatnonzero(expected))
 
 
 @pytest.mark.parametrize("around", ["everything", "the left side", "a corner"])
-def test_chords_of_supports_made_in_code_stay_free(around: str, model_of: Any) -> None:
+def test_chords_of_supports_made_in_code_stay_free(around: str) -> None:
     """Nothing inside inherits from vertices of the boundary alone, as those of a region around a corner."""
     problem = model_of("triangle").problem
     x, y = build_model(problem, QUADRATIC).points.T
@@ -111,11 +93,10 @@ def test_chords_of_supports_made_in_code_stay_free(around: str, model_of: Any) -
 
 
 @pytest.mark.parametrize("cell", [cell for cell in BOXES if cell != "line"])
-def test_loads_are_constant_tractions(cell: str, model_of: Any) -> None:
+def test_loads_are_constant_tractions(cell: str) -> None:
     """The shares do the work of a constant traction on any quadratic field: exact integrals of x, x^2 over the top."""
     d = len(BOXES[cell][0])
-    total = [0.0] * (d - 1) + [3.0]
-    model = model_of(cell, forces={"push": {"body": "block", "where": {"side": "top"}, "total": total}})
+    model = model_of(cell, forces={"push": side("top", total=[0.0] * (d - 1) + [3.0])})
     (load,) = model.loads
     x, shares = model.points[load.rows, 0], load.shares[:, -1]
     assert not load.shares[:, :-1].any()
@@ -126,7 +107,7 @@ def test_loads_are_constant_tractions(cell: str, model_of: Any) -> None:
 
 
 @pytest.mark.parametrize("cell", ["line", "triangle"])
-def test_a_force_on_a_node_stays_there(cell: str, model_of: Any) -> None:
+def test_a_force_on_a_node_stays_there(cell: str) -> None:
     d = len(BOXES[cell][0])
     where = {"side": "right"} if cell == "line" else {"nearest": [2.0, 0.5]}
     model = model_of(cell, forces={"pull": {"body": "block", "where": where, "total": [2.0] * d}})
@@ -135,103 +116,57 @@ def test_a_force_on_a_node_stays_there(cell: str, model_of: Any) -> None:
     assert model.points[load.rows[0], 0] == 2.0
 
 
-def test_tools_touch_midpoints_of_the_surface_only(model_of: Any) -> None:
-    ball = {"shape": "sphere", "center": [1.0, 3.0], "radius": 0.5}
-    model = model_of("triangle", tools={"ball": ball})
-    space = model.bodies[0].space
-    np.testing.assert_array_equal(model.tools[0].candidates, np.flatnonzero(space.boundary))
+def test_tools_touch_midpoints_of_the_surface_only() -> None:
+    model = model_of("triangle", tools={"ball": {"shape": "sphere", "center": [1.0, 3.0], "radius": 0.5}})
+    np.testing.assert_array_equal(model.tools[0].candidates, np.flatnonzero(model.bodies[0].space.boundary))
 
 
 @pytest.mark.parametrize("cell", BOXES)
 @pytest.mark.parametrize("mass", ["lumped", "consistent"])
-def test_masses_are_positive_and_complete(cell: str, mass: str, scene: Any, problem_of: Any, laws: Any) -> None:
+def test_masses_are_positive_and_complete(cell: str, mass: str) -> None:
     """Scaled diagonals add up to the mass and have no negative share (row sums of quadratic tets have)."""
     size, cells = BOXES[cell]
-    problem = problem_of(scene(laws["elastic"], size=size, cells=cells, cell=cell, density=7.0))
+    problem = problem_of(box_scene(ELASTIC, size=size, cells=cells, cell=cell, density=7.0))
     model = build_model(problem, FemOptions(order=2, mass=mass))
     ones = np.tile(np.eye(len(size))[0], len(model.points))
     assert ones @ model.mass @ ones == pytest.approx(7.0 * np.prod(size), rel=1e-12)
     assert model.mass.diagonal().min() > 0.0
 
 
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("mass", ["lumped", "consistent"])
 @pytest.mark.parametrize("cell", BOXES)
-def test_reactions_carry_weight_and_load(cell: str, mass: str, scene: Any, start: Start, laws: dict[str, Data]) -> None:
+def test_reactions_carry_weight_and_load(cell: str, mass: str, order: int) -> None:
     """Without inertia the floor carries weight and load at every time."""
     size, cells = BOXES[cell]
-    d, side = len(size), "left" if cell == "line" else "bottom"
-    push = {"body": "block", "where": {"side": "right" if d == 1 else "top"}, "total": [0.0] * (d - 1) + [-3.0]}
-    data = scene(
-        laws["voigt"],
-        size=size,
-        cells=cells,
-        cell=cell,
-        density=2.0,
-        gravity=[0.0] * (d - 1) + [-1.0],
-        duration=1.0,
-        supports={"floor": {"body": "block", "where": {"side": side}}},
-        forces={"push": push},
+    down = [0.0] * (len(size) - 1)
+    bottom, top = ("left", "right") if cell == "line" else ("bottom", "top")
+    more: dict[str, Any] = {"supports": {"floor": side(bottom)}, "forces": {"push": side(top, total=[*down, -3.0])}}
+    data = box_scene(
+        EQUAL_RATIO["voigt"], size=size, cells=cells, cell=cell, density=2.0, gravity=[*down, -1.0], **more
     )
-    simulation = start(data, step=0.5, order=2, mass=mass, stepper="quasi-static")
-    simulation.advance(1.0, 10**9)
-    expected = [0.0] * (d - 1) + [-3.0 - 2.0 * np.prod(size)]
+    simulation = start(data, step=0.5, order=order, mass=mass, stepper="quasi-static")
+    run_to(simulation, 1.0)
+    expected = [*down, -3.0 - 2.0 * np.prod(size)]
     np.testing.assert_allclose(simulation.reactions()["support.floor"], expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
-def test_a_plate_presses_uniformly_through_midpoints(
-    cell: str, scene: Any, start: Start, laws: dict[str, Data]
-) -> None:
+def test_a_plate_presses_uniformly_through_midpoints(cell: str) -> None:
     """Contact of the whole top between frictionless plates: s = E e exactly, and the plate carries s times the area."""
     size, cells = BOXES[cell]
     d = len(size)
-    motion = {"times": [0.0, 1.0], "displacement": [[0.0] * d, [0.0] * (d - 1) + [-0.01]]}
-    plate = {"shape": "plane", "center": [0.0] * (d - 1) + [1.0], "normal": [0.0] * (d - 1) + [-1.0], "motion": motion}
-    supports: Data = {"floor": {"body": "block", "where": {"side": "bottom"}, "fix": ["xyz"[d - 1]]}}
-    supports["left"] = {"body": "block", "where": {"side": "left"}, "fix": ["x"]}
-    if d == 3:
-        supports["front"] = {"body": "block", "where": {"side": "front"}, "fix": ["y"]}
-    data = scene(laws["elastic"], size=size, cells=cells, cell=cell, duration=1.0, tools={"plate": plate})
-    simulation = start(data | {"supports": supports}, step=0.25, order=2)
-    simulation.advance(1.0, 10**9)
+    down = [0.0] * (d - 1)
+    plate = {"shape": "plane", "center": [*down, 1.0], "normal": [*down, -1.0]}
+    plate["motion"] = path([0.0, 1.0], [[*down, 0.0], [*down, -0.01]])
+    rollers = {"left": "x", "bottom": "y"} if d == 2 else {"left": "x", "front": "y", "bottom": "z"}
+    supports = {name: side(name, fix=[axis]) for name, axis in rollers.items()}
+    data = box_scene(ELASTIC, size=size, cells=cells, cell=cell, supports=supports, tools={"plate": plate})
+    simulation = start(data, step=0.25, order=2)
+    run_to(simulation, 1.0)
     stress = -0.01 * 300.0 / (1.0 if d == 3 else 1 - 0.35**2)
     row = [0.0, 0.0, stress, 0, 0, 0] if d == 3 else [0.0, stress, 0.35 * stress, 0, 0, 0]
     fields = simulation.fields()
     np.testing.assert_allclose(fields["stress"], np.tile(row, (len(fields["stress"]), 1)), atol=1e-8)
     assert simulation.reactions()["tool.plate"][d - 1] == pytest.approx(-2.0 * stress, rel=1e-9)
     assert len(simulation.save()["contact_node"]) > np.count_nonzero(fields["contact_force"][:, d - 1])
-
-
-def test_restart_of_quadratic_elements_is_exact(
-    press: Callable[..., Data], start: Start, laws: dict[str, Data]
-) -> None:
-    data = press(laws["three-element"], mass=30.0)
-    whole, first, second = (start(data, step=0.2, order=2, history="quadrature") for _ in range(3))
-    first.advance(2.0, 10**9)
-    second.restore(first.save())
-    for simulation in (whole, second):
-        simulation.advance(3.0, 10**9)
-    for name, array in whole.save().items():
-        assert second.save()[name].tobytes() == array.tobytes(), name
-
-
-def test_quadratic_elements_bend(scene: Any, start: Start) -> None:
-    """A cantilever of one row of squares: Timoshenko's tip force to 1 %, where linear squares are 60 % too stiff.
-
-    1/F = (L^3/(3 E I) + 6 L/(5 G A))/u with nu = 0, so G = E/2.
-    """
-    law = {"model": "elastic", "young": 12.0, "poisson": 0.0}
-    tip = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, 0.02]]}
-    supports = {
-        "wall": {"body": "block", "where": {"side": "left"}},
-        "grip": {"body": "block", "where": {"side": "right"}, "fix": ["y"], "motion": tip},
-    }
-    data = scene(law, size=[4.0, 1.0], cells=[4, 1], cell="quad", duration=1.0, supports=supports)
-    found = []
-    for order in (1, 2):
-        simulation = start(data, step=0.5, order=order, stepper="quasi-static")
-        simulation.advance(1.0, 10**9)
-        found.append(-simulation.reactions()["support.grip"][1])
-    timoshenko = 0.02 / (4.0**3 / (3 * 12.0 / 12.0) + 1.2 * 4.0 / 6.0)
-    assert found[1] == pytest.approx(timoshenko, rel=0.01)
-    assert found[0] > 1.3 * timoshenko

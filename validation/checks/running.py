@@ -158,7 +158,7 @@ def begin(data: Data, **options: Any) -> TrussSimulation:
     return truss(data, match="edge", **options)
 
 
-def put(simulation: TrussSimulation, **values: Any) -> None:
+def put(simulation: Simulation, **values: Any) -> None:
     """Overwrite parts of the state; positions [m] and velocities [m/s] are (N, d)."""
     state = simulation.save()
     for name, value in values.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,16 @@ from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import make_stepper
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
 from rheotwin.problem import Problem
+from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, RHEOLOGICAL, Data, box_scene, problem_of, side
+from rheotwin.validation.checks.scenes import press_scene
 
-Data = dict[str, Any]
-Models = Callable[..., Model]
-
-TWO_RATIOS: Data = {
-    "model": "three-element",
-    "young": 30.0,
-    "poisson": 0.35,
-    "voigt_viscosity": 20.0,
-    "series_viscosity": 500.0,
-    "viscous_poisson": 0.2,
-}
+TWO_RATIOS = RHEOLOGICAL | {"viscous_poisson": 0.2}
+RUBBER = EQUAL_RATIO["voigt"] | {"viscosity": 15.0}
 
 
-@pytest.fixture
-def pressed(press: Callable[..., Data], problem_of: Callable[[Data], Problem]) -> Callable[[Data], Problem]:
+def pressed(law: Data) -> Problem:
     """The papers' pressing scene with its mass of 30."""
-    return lambda law: problem_of(press(law, mass=30.0))
+    return problem_of(press_scene(law, mass=30.0))
 
 
 def midpoint(model: Model, h: float, steps: int) -> State:
@@ -43,13 +34,14 @@ def midpoint(model: Model, h: float, steps: int) -> State:
     return state
 
 
-@pytest.mark.parametrize("name", ["rubber", "two ratios", "three-element"])
-def test_tends_to_the_midpoint_solution_as_the_step_shrinks(
-    name: str, pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
-) -> None:
+@pytest.mark.parametrize(
+    "law",
+    [TWO_RATIOS, *(pytest.param(law, marks=pytest.mark.exhaustive) for law in (RUBBER, RHEOLOGICAL))],
+    ids=["two ratios", "rubber", "three-element"],
+)
+def test_tends_to_the_midpoint_solution_as_the_step_shrinks(law: Data, model_of: Any) -> None:
     """First order, by the lag of eta; the midpoint rule's own error (h^2) at 5e-4 is far below."""
-    rubber = {"model": "voigt", "young": 300.0, "poisson": 0.35, "viscosity": 15.0}
-    model = model_of(pressed({"rubber": rubber, "two ratios": TWO_RATIOS}.get(name, laws["three-element"])))
+    model = model_of(pressed(law))
     time = 1.0
     reference, off = midpoint(model, 5e-4, 2000), []
     for h in (1e-3, 5e-4):
@@ -62,54 +54,30 @@ def test_tends_to_the_midpoint_solution_as_the_step_shrinks(
     np.testing.assert_array_equal(np.sort(state.contacts.node), np.sort(reference.contacts.node))
 
 
-def test_quadratic_elements_and_three_dimensions(
-    scene: Callable[..., Data], problem_of: Callable[..., Problem], laws: dict[str, Data], model_of: Models
-) -> None:
-    floor = {"floor": {"body": "block", "where": {"side": "bottom"}}}
-    pull = {"pull": {"body": "block", "where": {"side": "top"}, "total": [0.3, 0.0, -0.5]}}
-    data = scene(
-        laws["maxwell"],
-        size=[1.0, 1.0, 1.0],
-        cells=[2, 2, 2],
-        cell="tet",
-        density=20.0,
-        supports=floor,
-        forces=pull,
-    )
-    model = model_of(problem_of(data), order=2)
+CUBE: Data = {"cells": [2, 2, 2], "size": [1.0] * 3, "cell": "tet", "supports": FLOOR}
+RING: Data = {"cells": [3, 3], "size": [1.0] * 2, "plane": "axisymmetric"}
+
+
+@pytest.mark.parametrize(
+    ("scene", "total", "order"),
+    [(CUBE, [0.3, 0.0, -0.5], 2), (RING | {"supports": {"floor": side("bottom", fix=["y"])}}, [0.0, 5.0], 1)],
+    ids=["quadratic elements in space", "a full cylinder pulled along its axis"],
+)
+def test_follows_the_midpoint_rule(scene: Data, total: list[float], order: int, model_of: Any) -> None:
+    """Symmetry holds the radial components on the axis of the ring, no support does."""
+    data = box_scene(EQUAL_RATIO["maxwell"], density=20.0, forces={"pull": side("top", total=total)}, **scene)
+    model = model_of(problem_of(data), order=order)
     state, steps = State.at_rest(model), 2000
     CentralDifference(model, 0.5 / steps).advance(state, 0, steps)
     reference = midpoint(model, 0.5 / 500, 500)
     np.testing.assert_allclose(state.u, reference.u, rtol=0.0, atol=2e-4 * np.abs(reference.u).max())
+    if "plane" in scene:
+        assert np.all(state.u.reshape(-1, 2)[model.points[:, 0] == 0.0, 0] == 0.0)
 
 
-def test_the_axis_of_a_ring_stays_where_it_is(
-    scene: Callable[..., Data], problem_of: Callable[..., Problem], laws: dict[str, Data], model_of: Models
-) -> None:
-    """A full cylinder pulled along its axis: symmetry holds the radial components there, no support does."""
-    data = scene(
-        laws["maxwell"],
-        size=[1.0, 1.0],
-        cells=[3, 3],
-        density=20.0,
-        plane="axisymmetric",
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}, "fix": ["y"]}},
-        forces={"pull": {"body": "block", "where": {"side": "top"}, "total": [0.0, 5.0]}},
-    )
-    model = model_of(problem_of(data))
-    state, steps = State.at_rest(model), 2000
-    CentralDifference(model, 0.5 / steps).advance(state, 0, steps)
-    axis = model.points[:, 0] == 0.0
-    assert np.all(state.u.reshape(-1, 2)[axis, 0] == 0.0)
-    reference = midpoint(model, 0.5 / 500, 500)
-    np.testing.assert_allclose(state.u, reference.u, rtol=0.0, atol=2e-4 * np.abs(reference.u).max())
-
-
-@pytest.mark.parametrize("law", ["two ratios", "generalized-maxwell"])
-def test_restart_and_chunks_change_no_bit(
-    law: str, pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
-) -> None:
-    model = model_of(pressed(TWO_RATIOS if law == "two ratios" else laws[law]))
+@pytest.mark.parametrize("law", [TWO_RATIOS, EQUAL_RATIO["generalized-maxwell"]], ids=["two ratios", "two arms"])
+def test_restart_and_chunks_change_no_bit(law: Data, model_of: Any) -> None:
+    model = model_of(pressed(law))
     stepper, h = CentralDifference(model, 1e-3), 1e-3
     through = State.at_rest(model)
     stepper.advance(through, 0, 300)
@@ -127,11 +95,9 @@ def test_restart_and_chunks_change_no_bit(
     np.testing.assert_allclose(work, other, rtol=1e-12)
 
 
-def test_the_full_step_state_is_in_balance(
-    pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
-) -> None:
+def test_the_full_step_state_is_in_balance(model_of: Any) -> None:
     """M a + f_int - f_ext vanishes on what neither floor nor bar holds; the account closes; the bar pushes down."""
-    model = model_of(pressed(laws["three-element"]))
+    model = model_of(pressed(RHEOLOGICAL))
     state = State.at_rest(model)
     CentralDifference(model, 1e-3).advance(state, 0, 2000)
     residual = model.mass @ state.acceleration + state.internal_force(model) - model.applied(2.0)
@@ -147,25 +113,23 @@ def test_the_full_step_state_is_in_balance(
     assert 0.0 < state.ledger.dissipated < state.ledger.external
 
 
-def test_what_central_differences_refuse(
-    pressed: Callable[[Data], Problem], laws: dict[str, Data], model_of: Models
-) -> None:
-    problem = pressed(laws["three-element"])
-    model = model_of(problem)
+def test_a_step_above_the_stable_one_is_refused(model_of: Any) -> None:
+    model = model_of(pressed(RHEOLOGICAL))
     stable = largest_stable_step(model)
     assert CentralDifference(model, 0.9 * stable).stable_step == pytest.approx(stable, rel=1e-12)
     with pytest.raises(RheotwinError, match=r"solvers\.fem\.step: .* above the stable step"):
         CentralDifference(model, 1.01 * stable)
-    with pytest.raises(RheotwinError, match="lumped"):
-        CentralDifference(model_of(problem, mass="consistent"), 1e-4)
-    with pytest.raises(RheotwinError, match="nodal"):
-        CentralDifference(model_of(problem, history="quadrature"), 1e-4)
 
 
-def test_plane_stress_with_unequal_ratios_is_refused(
-    press: Callable[..., Data], problem_of: Callable[..., Problem], model_of: Models
-) -> None:
-    """Its out-of-plane strains have no mass."""
-    model = model_of(problem_of(press(TWO_RATIOS, mass=30.0) | {"plane": "stress"}))
-    with pytest.raises(RheotwinError, match="mass"):
+@pytest.mark.parametrize(
+    ("law", "plane", "choice", "words"),
+    [
+        (RHEOLOGICAL, "strain", {"mass": "consistent"}, "lumped"),
+        (RHEOLOGICAL, "strain", {"history": "quadrature"}, "nodal"),
+        (TWO_RATIOS, "stress", {}, "mass"),  # strains out of the plane have none
+    ],
+)
+def test_what_central_differences_refuse(law: Data, plane: str, choice: Data, words: str, model_of: Any) -> None:
+    model = model_of(problem_of(press_scene(law, mass=30.0, plane=plane)), **choice)
+    with pytest.raises(RheotwinError, match=words):
         CentralDifference(model, 1e-4)

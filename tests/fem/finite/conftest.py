@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 from skfem import MeshHex, MeshQuad, MeshTet, MeshTri
 
-from rheotwin.build import build_problem
-from rheotwin.fem import FemSolver
 from rheotwin.fem.finite.body import DESCRIPTIONS, FinitePart
 from rheotwin.fem.finite.kinematics import element_geometry
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
-from rheotwin.scene import scene_from_data
-from rheotwin.solver import Simulation, checked_options
-
-Data = dict[str, Any]
+from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import Data, start
 
 MESHES = {
     "triangle": lambda: MeshTri().refined(1),
@@ -40,26 +36,18 @@ def cell(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def mesh_of() -> Callable[[str], Any]:
+def mesh(cell: str) -> Any:
     """A small mesh of the unit square or cube with all nodes moved a little."""
-
-    def build(cell: str) -> Any:
-        mesh = MESHES[cell]()
-        shift = 0.05 * np.random.default_rng(3).uniform(-1, 1, mesh.p.shape)
-        return replace(mesh, doflocs=np.ascontiguousarray(mesh.p + shift))
-
-    return build
+    regular = MESHES[cell]()
+    shift = 0.05 * np.random.default_rng(3).uniform(-1, 1, regular.p.shape)
+    return replace(regular, doflocs=np.ascontiguousarray(regular.p + shift))
 
 
 @pytest.fixture
-def body_of(mesh_of: Callable[[str], Any]) -> Callable[..., FinitePart]:
-    """A body by cell and description; relaxing and viscous in both moduli unless channels are given."""
-
-    def build(cell: str, description: str, bulk: Channel = BULK, shear: Channel = SHEAR) -> FinitePart:
-        kinematics, measure = DESCRIPTIONS[description]
-        return FinitePart("block", kinematics(element_geometry(mesh_of(cell), cell)), measure, bulk, shear)
-
-    return build
+def body(mesh: Any, cell: str, description: str) -> FinitePart:
+    """A body that relaxes and is viscous in both moduli."""
+    kinematics, measure = DESCRIPTIONS[description]
+    return FinitePart("block", kinematics(element_geometry(mesh, cell)), measure, BULK, SHEAR)
 
 
 @pytest.fixture
@@ -81,9 +69,8 @@ def turn() -> Callable[[int, float], np.ndarray]:
 def begin() -> Callable[..., Simulation]:
     """Start the solver on scene data or on a problem."""
 
-    def start(what: Data | Problem, description: str, *, inertia: bool = False, **options: Any) -> Simulation:
-        problem = what if isinstance(what, Problem) else build_problem(scene_from_data(what))
-        rule = {"kinematics": description, "stepper": "midpoint" if inertia else "quasi-static"}
-        return FemSolver().start(problem, checked_options(FemSolver, {"newton_tolerance": 1e-10} | rule | options))
+    def begun(what: Data | Problem, description: str, *, inertia: bool = False, **options: Any) -> Simulation:
+        rule = "midpoint" if inertia else "quasi-static"
+        return start(what, kinematics=description, stepper=rule, **{"newton_tolerance": 1e-10} | options)
 
-    return start
+    return begun

@@ -5,7 +5,6 @@ import pytest
 
 from rheotwin.fem.finite.body import channel_share
 from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.measures import SmallStrain
 from rheotwin.fem.finite.voigt import strain_vector, stress_tensor
 from rheotwin.materials import Channel
 
@@ -28,20 +27,17 @@ def spring(deformation: Array) -> Array:
 
 
 @pytest.mark.parametrize("stretch", [0.4, 0.9, 1.0, 1.7])
-def test_confined_stretch(stretch: float) -> None:
-    """F = diag(l, 1, 1): sigma_xx = K (l - 1) + 2/3 mu l^(-5/3) (l^2 - 1), sigma_yy with -1/3."""
-    found = spring(np.diag([stretch, 1.0, 1.0]))
+def test_stretch(stretch: float) -> None:
+    """F = diag(l, 1, 1): sigma_xx = K (l - 1) + 2/3 mu l^(-5/3) (l^2 - 1), sigma_yy with -1/3.
+
+    F = diag(l, l^-1/2, l^-1/2): no pressure, sigma_xx - sigma_yy = mu (l^2 - 1/l).
+    """
     pressure, deviator = K * (stretch - 1.0), MU * stretch ** (-5 / 3) * (stretch**2 - 1.0)
     expected = np.diag(pressure + deviator * np.array([2 / 3, -1 / 3, -1 / 3]))
-    np.testing.assert_allclose(found, expected, atol=1e-12 * K)
-
-
-@pytest.mark.parametrize("stretch", [0.5, 1.5])
-def test_isochoric_uniaxial_stretch(stretch: float) -> None:
-    """F = diag(l, l^-1/2, l^-1/2): no pressure, sigma_xx - sigma_yy = mu (l^2 - 1/l)."""
+    np.testing.assert_allclose(spring(np.diag([stretch, 1.0, 1.0])), expected, atol=1e-12 * K)
     found = spring(np.diag([stretch, stretch**-0.5, stretch**-0.5]))
     assert np.trace(found) == pytest.approx(0.0, abs=1e-12 * K)
-    assert found[0, 0] - found[1, 1] == pytest.approx(MU * (stretch**2 - 1 / stretch), rel=1e-12)
+    assert found[0, 0] - found[1, 1] == pytest.approx(MU * (stretch**2 - 1 / stretch), rel=1e-12, abs=1e-12 * K)
 
 
 @pytest.mark.parametrize("shear", [0.1, 2.0])
@@ -80,51 +76,3 @@ def test_memory_is_exact_for_a_driver_at_constant_rate(steps: int) -> None:
     np.testing.assert_allclose(
         channel_share(channel, 4.0).remembered(memories, after, after), exact * np.exp(-4.0 / tau), rtol=1e-12
     )
-
-
-def test_shear_stress_of_a_ramp_in_the_isochoric_stress() -> None:
-    """A shear history whose tau_xy = (g + g^3/3) rises linearly: S_xy is that of the 1D ramp, for any steps."""
-    channel, end = Channel.prony(10.0, (30.0,), (0.7,)), 2.0
-    for steps in (2, 9):
-        share, memory, before = channel_share(channel, end / steps), np.zeros((1, 6)), np.zeros(6)
-        for level in np.linspace(0, 0.6, steps + 1)[1:]:
-            shear = np.roots([1 / 3, 0, 1, -level])
-            value = float(shear[np.abs(shear.imag) < 1e-9].real[0])
-            now = LAW.drivers(green(np.eye(3) + value * np.outer([1, 0, 0], [0, 1, 0]))).shear
-            stress = share.stress(memory, now, before)
-            memory, before = share.remembered(memory, now, before), now
-        assert stress[3] == pytest.approx(float(channel.ramp(end, rate=0.3)), rel=1e-12)
-
-
-def test_deviation_from_the_linear_law_is_of_the_order_of_the_strain() -> None:
-    """Stress histories of one strain path, scaled by 1e-2, 1e-3, 1e-4: relative deviation 0.1 to 1 times the scale.
-
-    The spec's prototype met 0.18; the factor depends on the path.
-    """
-    bulk, shear = Channel.prony(50.0, (60.0,), (1.0,)), Channel.prony(20.0, (30.0,), (0.6,), 4.0)
-    base, scales = np.random.default_rng(1).normal(size=(3, 3)), np.array([1e-2, 1e-3, 1e-4])
-
-    def history(law: SmallStrain | Isochoric, scale: float, steps: int = 40) -> Array:
-        step = 2.0 / steps
-        shares = channel_share(bulk, step), channel_share(shear, step)
-        pressures, shears, strain, found = np.zeros(1), np.zeros((1, 6)), np.zeros(6), []
-        before = law.drivers(strain)
-        for time in np.linspace(0, 2, steps + 1)[1:]:
-            deformation = np.eye(3) + scale * np.sin(time) * base
-            now = green(deformation) if isinstance(law, Isochoric) else strain_vector(deformation - np.eye(3))
-            drivers = law.drivers(now)
-            stress = shares[0].stress(pressures, drivers.volume, before.volume) * drivers.direction
-            stress = stress + shares[1].stress(shears, drivers.shear, before.shear)
-            stress = stress + law.newtonian(now, (now - strain) / step, 0.0, shear.viscosity)[0]
-            pressures = shares[0].remembered(pressures, drivers.volume, before.volume)
-            shears, strain, before = shares[1].remembered(shears, drivers.shear, before.shear), now, drivers
-            found.append(cauchy(deformation, stress) if isinstance(law, Isochoric) else stress_tensor(stress))
-        return np.array(found)
-
-    deviations = [
-        np.linalg.norm(history(Isochoric(), s) - history(SmallStrain(), s)) / np.linalg.norm(history(SmallStrain(), s))
-        for s in scales / np.linalg.norm(base)
-    ]
-    order = np.polyfit(np.log(scales), np.log(deviations), 1)[0]
-    assert order == pytest.approx(1.0, abs=0.05)
-    assert 0.1 < deviations[0] / scales[0] < 1.0

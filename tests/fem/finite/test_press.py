@@ -1,6 +1,5 @@
 """The papers' pressing scene at its full depth, 10 of 30, and contact with tools of other shapes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,19 @@ import pytest
 
 from rheotwin.constraints import tool_gaps
 from rheotwin.fem.finite.contact import ToolContact
-from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-
-Data = dict[str, Any]
+from rheotwin.validation.checks.running import (
+    ELASTIC,
+    EQUAL_RATIO,
+    FLOOR,
+    Data,
+    box_scene,
+    path,
+    problem_of,
+    run_to,
+    start,
+)
+from rheotwin.validation.checks.scenes import press_scene
 
 FORCES = {
     ("elastic", "corotational"): (2145.821517, 3876.586032),
@@ -22,23 +30,24 @@ FORCES = {
 """Force on the bar at depth 5 and 10 without inertia, from steps of 0.05 s; linear: 2348, 4696 and 218.7, 360.0."""
 
 
-@pytest.mark.parametrize("inertia", [False, True], ids=["equilibrium", "midpoint"])
-@pytest.mark.parametrize("name", ["elastic", "three-element"])
-def test_pressed_by_a_third_of_its_height(
-    name: str,
-    inertia: bool,
-    description: str,
-    laws: dict[str, Data],
-    press: Callable[..., Data],
-    problem_of: Callable[[Data], Problem],
-    begin: Callable[..., Any],
-) -> None:
+EXHAUSTIVE = pytest.mark.exhaustive
+
+
+@pytest.mark.parametrize(
+    ("name", "inertia"),
+    [
+        ("elastic", False),
+        ("three-element", True),
+        *(pytest.param(*case, marks=EXHAUSTIVE) for case in (("elastic", True), ("three-element", False))),
+    ],
+)
+def test_pressed_by_a_third_of_its_height(name: str, inertia: bool, description: str, begin: Any) -> None:
     """Down, up and away in 40 steps: no node inside the bar, no pull, and the forces are those of short steps.
 
     Without inertia the elastic block does not depend on the steps taken; the viscous one does, in first order. With
     inertia the block rings by a share of (stroke rate/wave speed)^2 of its energy, some per cent.
     """
-    problem = problem_of(press(laws[name], mass=30.0))
+    problem = problem_of(press_scene(EQUAL_RATIO[name], mass=30.0))
     simulation, bar = begin(problem, description, step=0.5, inertia=inertia), problem.tools[0]
     found = {}
     while simulation.time < 20.0:
@@ -61,44 +70,34 @@ def test_pressed_by_a_third_of_its_height(
     assert found[20.0] == 0.0 or name == "elastic"
 
 
-DIP = {"times": [0.0, 1.0, 2.0, 3.0], "displacement": [[0.0, 0.0], [0.1, -0.3], [0.1, -0.3], [0.0, 0.3]]}
+DIP = path([0.0, 1.0, 2.0, 3.0], [[0.0, 0.0], [0.1, -0.3], [0.1, -0.3], [0.0, 0.3]])
 TOOLS: dict[str, Data] = {
-    "disc": {"shape": "sphere", "center": [0.97, 1.6], "radius": 0.6, "motion": DIP},
-    "tilted plane": {"shape": "plane", "center": [0.0, 1.0], "normal": [0.3, -1.0], "motion": DIP},
-    "turning square": {
-        "shape": "prism",
-        "center": [0.97, 1.58],
-        "radius": 0.5,
-        "sides": 4,
-        "angle": 0.3,
-        "motion": DIP | {"angle": [0.0, 0.8, 0.8, 0.8]},
-    },
+    "disc": {"shape": "sphere", "center": [0.97, 1.6], "radius": 0.6},
+    "tilted plane": {"shape": "plane", "center": [0.0, 1.0], "normal": [0.3, -1.0]},
+    "turning square": {"shape": "prism", "center": [0.97, 1.58], "radius": 0.5, "sides": 4, "angle": 0.3},
 }
 
 
-@pytest.mark.parametrize("inertia", [False, True], ids=["equilibrium", "midpoint"])
-@pytest.mark.parametrize("tool", TOOLS)
-def test_pressing_deep_and_leaving(
-    tool: str,
-    inertia: bool,
-    description: str,
-    laws: dict[str, Data],
-    scene: Callable[..., Data],
-    problem_of: Callable[[Data], Problem],
-    begin: Callable[..., Any],
-) -> None:
+@pytest.mark.parametrize(
+    ("tool", "inertia"),
+    [
+        ("disc", False),
+        ("turning square", True),
+        *(pytest.param(*case, marks=EXHAUSTIVE) for case in (("disc", True), ("turning square", False))),
+        *(pytest.param("tilted plane", inertia, marks=EXHAUSTIVE) for inertia in (False, True)),
+    ],
+)
+def test_pressing_deep_and_leaving(tool: str, inertia: bool, description: str, begin: Any) -> None:
     """At every step nothing is inside the tool, forces push along its normal, and the tool feels their sum."""
-    data = scene(
-        laws["generalized-maxwell"],
-        size=[2.0, 1.0],
-        cells=[8, 4],
-        cell="quad",
-        density=1.0,
-        duration=3.0,
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-        tools={"tool": TOOLS[tool]},
-    )
-    problem = problem_of(data)
+    motion = DIP | ({"angle": [0.0, 0.8, 0.8, 0.8]} if "turning" in tool else {})
+    more: Data = {
+        "cell": "quad",
+        "density": 1.0,
+        "supports": FLOOR,
+        "tools": {"tool": TOOLS[tool] | {"motion": motion}},
+    }
+    law = EQUAL_RATIO["generalized-maxwell"]
+    problem = problem_of(box_scene(law, size=[2.0, 1.0], cells=[8, 4], duration=3.0, **more))
     simulation, rigid, touched = begin(problem, description, step=0.125, inertia=inertia), problem.tools[0], []
     while simulation.time < 3.0:
         simulation.advance(3.0, 1)
@@ -115,68 +114,51 @@ def test_pressing_deep_and_leaving(
     assert touched[-1] == 0
 
 
-def test_two_tools_squeeze_a_block_in_space(
-    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
-) -> None:
+def test_two_tools_squeeze_a_block_in_space(description: str, begin: Any) -> None:
     """A ball from above and a plane from the side; forces of tools and support balance, in equilibrium."""
-    down = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.3]]}
-    aside = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0, 0.0], [-0.2, 0.0, 0.0]]}
+    down = path([0.0, 1.0], [[0.0, 0.0, 0.0], [0.0, 0.0, -0.3]])
+    aside = path([0.0, 1.0], [[0.0, 0.0, 0.0], [-0.2, 0.0, 0.0]])
     tools = {
         "ball": {"shape": "sphere", "center": [0.6, 0.45, 1.5], "radius": 0.5, "motion": down},
         "wall": {"shape": "plane", "center": [1.2, 0.5, 0.0], "normal": [-1.0, 0.0, 0.1], "motion": aside},
     }
-    data = scene(
-        laws["three-element"],
-        size=[1.2, 1.0, 1.0],
-        cells=[4, 3, 3],
-        duration=1.0,
-        supports={"floor": {"body": "block", "where": {"side": "bottom"}}},
-        tools=tools,
-    )
+    data = box_scene(EQUAL_RATIO["three-element"], size=[1.2, 1.0, 1.0], cells=[4, 3, 3], supports=FLOOR, tools=tools)
     simulation = begin(data, description, step=0.25)
-    simulation.advance(1.0, 10**9)
+    run_to(simulation, 1.0)
     forces = simulation.reactions()
     assert forces["tool.ball"][2] > 1.0
     assert forces["tool.wall"][0] > 1.0
     np.testing.assert_allclose(sum(forces.values()), 0.0, atol=1e-8 * np.abs(forces["tool.wall"]).max())
 
 
-def test_of_two_tools_along_one_direction_the_foremost_carries_the_force(
-    description: str, laws: dict[str, Data], scene: Callable[..., Data], begin: Callable[..., Any]
-) -> None:
-    bar = {"shape": "bar", "center": [1.0, 1.0], "normal": [0.0, -1.0], "width": 1.0}
-    plane = {"shape": "plane", "center": [1.0, 1.0], "normal": [0.0, -1.0]}
-    deep = {"motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.2]]}}
-    shallow = {"motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.1]]}}
-    support = {"floor": {"body": "block", "where": {"side": "bottom"}}}
-
-    def force(tools: Data) -> dict[str, np.ndarray]:
-        law = laws["elastic"]
-        data = scene(law, size=[2.0, 1.0], cells=[4, 2], tools=tools, supports=support, duration=1.0)
+def test_of_two_tools_along_one_direction_the_foremost_carries_the_force(description: str, begin: Any) -> None:
+    tools: Data = {"bar": {"shape": "bar", "width": 1.0}, "plane": {"shape": "plane"}}
+    for tool, depth in zip(tools.values(), (0.1, 0.2), strict=True):
+        motion = path([0.0, 1.0], [[0.0, 0.0], [0.0, -depth]])
+        tool |= {"center": [1.0, 1.0], "normal": [0.0, -1.0], "motion": motion}
+    forces = []
+    for chosen in (tools, {"plane": tools["plane"]}):
+        data = box_scene(ELASTIC, size=[2.0, 1.0], cells=[4, 2], tools=chosen, supports=FLOOR)
         simulation = begin(data, description, step=0.5)
-        simulation.advance(1.0, 10**9)
-        return simulation.reactions()
-
-    both, alone = force({"bar": bar | shallow, "plane": plane | deep}), force({"plane": plane | deep})
+        run_to(simulation, 1.0)
+        forces.append(simulation.reactions())
+    both, alone = forces
     np.testing.assert_allclose(both["tool.plane"], alone["tool.plane"], rtol=1e-9)
     np.testing.assert_array_equal(both["tool.bar"], 0.0)
     assert both["tool.plane"][1] > 1.0
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
-        {"shape": "sphere", "center": [0.5, 0.45, 1.6], "radius": 0.5},
-        {"shape": "cylinder", "center": [0.5, 0.5, 1.7], "radius": 0.5, "axis": [0.3, 1.0, 0.2]},
-        {"shape": "plane", "center": [0.5, 0.5, 1.1], "normal": [0.1, 0.2, -1.0]},
-    ],
-    ids=["ball", "roller", "plane"],
-)
-def test_normals_turn_as_their_derivative_says(
-    tool: Data, laws: dict[str, Data], scene: Callable[..., Data], problem_of: Callable[[Data], Problem]
-) -> None:
+ROUND = [
+    {"shape": "sphere", "center": [0.5, 0.45, 1.6], "radius": 0.5},
+    {"shape": "cylinder", "center": [0.5, 0.5, 1.7], "radius": 0.5, "axis": [0.3, 1.0, 0.2]},
+]
+FLAT = {"shape": "plane", "center": [0.5, 0.5, 1.1], "normal": [0.1, 0.2, -1.0]}
+
+
+@pytest.mark.parametrize("tool", [*ROUND, FLAT], ids=["ball", "roller", "plane"])
+def test_normals_turn_as_their_derivative_says(tool: Data) -> None:
     """Central differences of the normals of every pair, with a step of 1e-6: good to about 1e-9."""
-    problem = problem_of(scene(laws["elastic"], size=[1.0, 1.0, 1.0], cells=[2, 2, 2], tools={"tool": tool}))
+    problem = problem_of(box_scene(ELASTIC, size=[1.0, 1.0, 1.0], cells=[2, 2, 2], tools={"tool": tool}))
     contact, h = ToolContact(problem.tools, problem.owners < 0), 1e-6
     bending = contact.pairs(problem.points, 0.0).bending
     for axis in range(3):
@@ -184,3 +166,25 @@ def test_normals_turn_as_their_derivative_says(
         ahead, behind = (contact.pairs(problem.points + s * shift, 0.0).normal for s in (1.0, -1.0))
         np.testing.assert_allclose(bending[:, :, axis], (ahead - behind) / (2 * h), atol=1e-8)
     assert np.any(bending != 0.0) == (tool["shape"] != "plane")
+
+
+DEPTHS = np.array([1.0, 0.1, 0.01])
+
+
+@pytest.mark.parametrize("name", ["three-element", pytest.param("generalized-maxwell", marks=pytest.mark.exhaustive)])
+def test_pressing_less_and_less_deep(name: str, description: str, begin: Any) -> None:
+    """Force on the bar and nodal stress half way up again, relative to the linear solver: order 1 +- 0.1 in depth."""
+    forces, stresses = [], []
+    for depth in DEPTHS:
+        data = press_scene(EQUAL_RATIO[name])
+        data["tools"]["bar"]["motion"]["displacement"] = [[0.0, 0.0], [0.0, -depth], [0.0, -0.5 * depth]]
+        linear, finite = start(data, step=1.0), begin(data, description, step=1.0, newton_tolerance=1e-11)
+        for simulation in (linear, finite):
+            run_to(simulation, 10.0)
+        expected, found = (s.reactions()["tool.bar"][1] for s in (linear, finite))
+        forces.append(abs(found / expected - 1.0))
+        expected, found = (s.fields()["stress"] for s in (linear, finite))
+        stresses.append(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+    for deviations in (forces, stresses):
+        assert np.polyfit(np.log(DEPTHS), np.log(deviations), 1)[0] == pytest.approx(1.0, abs=0.1)
+        assert deviations[-1] < 1e-3

@@ -1,6 +1,7 @@
 """Slopes of laws and the tangent of a whole step against central differences."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,15 +66,14 @@ def test_small_strains_keep_their_digits() -> None:
 
 
 @pytest.fixture
-def path(mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> Callable[..., tuple[PointState, Array, Array]]:
-    """A body with a past, at a far displacement, and another displacement for the end of its next step."""
+def step(mesh: Any, turn: Any) -> Callable[[FinitePart], tuple[PointState, Array, Array]]:
+    """A past, a far displacement, and another displacement for the end of the next step, which turns by 34 degrees."""
 
-    def build(body: FinitePart, cell: str, angles: tuple[float, float]) -> tuple[PointState, Array, Array]:
-        mesh, rng = mesh_of(cell), np.random.default_rng(8)
-        points = mesh.p.T
+    def build(body: FinitePart) -> tuple[PointState, Array, Array]:
+        points, rng = mesh.p.T, np.random.default_rng(8)
         start, end = (
             (points @ turn(points.shape[1], angle).T - points + 0.05 * rng.normal(size=points.shape)).ravel()
-            for angle in angles
+            for angle in (1.0, 1.6)
         )
         state = body.state(np.zeros(points.size), body.at_rest())
         return body.commit(body.commit(state, 0.1 * start, 0.2), start, 0.1), start, end
@@ -82,12 +82,9 @@ def path(mesh_of: Callable[[str], Any], turn: Callable[..., Array]) -> Callable[
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
-def test_tangent_is_exact(
-    share: float, cell: str, description: str, body_of: Callable[..., FinitePart], path: Callable[..., Any]
-) -> None:
-    """Every entry of each element's tangent to 1e-6 of the largest, in a step that turns the body by 34 degrees."""
-    body = body_of(cell, description)
-    state, start, end = path(body, cell, (1.0, 1.6))
+def test_tangent_is_exact(share: float, body: FinitePart, step: Any) -> None:
+    """Every entry of each element's tangent to 1e-6 of the largest."""
+    state, start, end = step(body)
     blocks, h = body.respond(state, start, end, 0.2, share)[1], 1e-6
     assert np.abs(blocks).max() > 1.0
     dofs = body.geometry.dofs
@@ -99,12 +96,10 @@ def test_tangent_is_exact(
         np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-6 * np.abs(blocks).max())
 
 
-def test_tangent_is_symmetric_where_it_is_said_to_be(
-    cell: str, description: str, body_of: Callable[..., FinitePart], path: Callable[..., Any]
-) -> None:
+def test_tangent_is_symmetric_where_it_is_said_to_be(description: str, body: FinitePart, step: Any) -> None:
     """At the end of a step: always for corotational bodies, without Newtonian arms for total-Lagrangian ones."""
-    channels = {} if description == "corotational" else {"bulk": Channel.elastic(90.0), "shear": Channel.maxwell(40, 9)}
-    body = body_of(cell, description, **channels)
-    state, start, end = path(body, cell, (1.0, 1.6))
+    if description != "corotational":
+        body = replace(body, bulk=Channel.elastic(90.0), shear=Channel.maxwell(40, 9))
+    state, start, end = step(body)
     blocks = body.respond(state, start, end, 0.2)[1]
     np.testing.assert_allclose(blocks, np.swapaxes(blocks, 1, 2), atol=1e-14 * np.abs(blocks).max())

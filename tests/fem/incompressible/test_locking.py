@@ -5,17 +5,18 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.incompressible import FORMULATIONS, locking_check
 
+CELLS = pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
 
-@pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
+
+@CELLS
 @pytest.mark.parametrize("poisson", [0.46, 0.499])
 def test_linear_elements_warn(cell: str, poisson: float) -> None:
     warning = locking_check(cell, 1, "displacement", poisson, place="laws.dough.poisson")
     assert warning is not None
-    assert warning.startswith("laws.dough.poisson: ")
-    assert f"linear {cell} cells are too stiff at {poisson}" in warning
+    assert warning.startswith(f"laws.dough.poisson: linear {cell} cells are too stiff at {poisson}")
 
 
-@pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
+@CELLS
 def test_linear_elements_near_one_half_are_refused_with_a_formulation_that_exists(cell: str) -> None:
     with pytest.raises(RheotwinError, match=r"laws.dough.poisson: 0.4995 locks linear") as caught:
         locking_check(cell, 1, "displacement", 0.4995, place="laws.dough.poisson")

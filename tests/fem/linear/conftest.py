@@ -25,16 +25,16 @@ class Block:
 
 @pytest.fixture
 def block() -> Callable[..., Block]:
-    """Return a unit cube of `cells` along its edges; its floor is held, `rollers` hold y on one side as well."""
+    """Return a unit cube of `cells` along its edges; its floor is `held`, `rollers` hold y on one side as well."""
 
-    def build(cells: int, *, rollers: bool = False) -> Block:
+    def build(cells: int, *, rollers: bool = False, held: bool = True) -> Block:
         mesh = MeshTet.init_tensor(*[np.linspace(0.0, 1.0, cells + 1)] * 3)
         basis = vector_basis(mesh, "tet")
         points = np.ascontiguousarray(mesh.p.T)
-        held = np.repeat((points[:, 2] == 0.0)[:, None], 3, axis=1)
+        fixed = np.repeat(((points[:, 2] == 0.0) & held)[:, None], 3, axis=1)
         if rollers:
-            held[points[:, 1] == 0.0, 1] = True
-        free = np.flatnonzero(~held.ravel())
+            fixed[points[:, 1] == 0.0, 1] = True
+        free = np.flatnonzero(~fixed.ravel())
         matrix = (1.5 * lame_matrix(basis) + shear_matrix(basis)).tocsr()
         return Block(points, free, matrix[free][:, free])
 

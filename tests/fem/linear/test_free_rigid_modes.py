@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from skfem import MeshTet, MeshTri
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
@@ -69,9 +70,8 @@ def test_axisymmetric_bodies_move_along_their_axis_only() -> None:
 
 def test_the_sentence_names_body_motions_and_remedy() -> None:
     held = mask(SQUARE, (0, "y"))
-    with pytest.raises(
-        RheotwinError, match=r"bodies\.block: .*'block' can still move along x and rotate about z; add a support"
-    ):
+    words = r"bodies\.block: .*'block' can still move along x and rotate about z; add a support"
+    with pytest.raises(RheotwinError, match=words):
         require_no_free_modes("block", SQUARE, held)
     require_no_free_modes("block", SQUARE, mask(SQUARE, (0, "xy"), (1, "y")))
 
@@ -79,9 +79,7 @@ def test_the_sentence_names_body_motions_and_remedy() -> None:
 @pytest.mark.parametrize("cell", ["triangle", "tet"])
 def test_rigid_modes_strain_nothing(cell: str) -> None:
     """The modes are the null space of the stiffness: right number, independent, no force."""
-    from skfem import MeshTet, MeshTri
-
-    mesh = (MeshTri() if cell == "triangle" else MeshTet()).refined(2)
+    mesh = (MeshTri() if cell == "triangle" else MeshTet()).refined(1)
     basis = vector_basis(mesh, cell)
     matrix = (lame_matrix(basis) + shear_matrix(basis)).toarray()
     modes = rigid_body_modes(np.ascontiguousarray(mesh.p.T))

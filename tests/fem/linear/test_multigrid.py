@@ -1,6 +1,5 @@
 """Multigrid: iterations independent of the mesh, warm starts, what happens when it does not converge."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,58 +29,49 @@ def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) ->
     return Multigrid.of(BlockRows.from_sparse(body.matrix, 3), modes, tolerance)
 
 
-def test_iterations_hardly_grow_with_the_mesh(block: Callable[..., Any]) -> None:
+def test_iterations_hardly_grow_with_the_mesh(block: Any) -> None:
     """On a mesh three times as fine conjugate gradients alone need three times as many (condition ~ 1/h^2).
 
     Aggregates of 24 nodes coarsen so fast that a little growth stays; less than the root of three means that the
     preconditioned condition grows slower than 1/h. From 12 to 36 cells the count goes from 20 to 29.
     """
-    counts = {}
-    for cells in (6, 18):
-        body = block(cells)
-        counts[cells] = solver(body).solve(np.ones(body.matrix.shape[0])).iterations
-    assert counts[18] < np.sqrt(3.0) * counts[6]
-    assert counts[18] <= 30
+    coarse, fine = (solver(block(cells)).solve(np.ones(len(block(cells).free))).iterations for cells in (5, 15))
+    assert coarse < fine < np.sqrt(3.0) * coarse
+    assert fine <= 30
 
 
-def test_rotations_matter(block: Callable[..., Any]) -> None:
-    body = block(14)
-    load = np.ones(body.matrix.shape[0])
-    with_all = solver(body).solve(load).iterations
-    moves_only = solver(body, columns=slice(0, 3)).solve(load).iterations
+def test_rotations_matter(block: Any) -> None:
+    body = block(12)
+    load = np.ones(len(body.free))
+    with_all, moves_only = (solver(body, columns=slice(count)).solve(load).iterations for count in (6, 3))
     assert moves_only > 1.25 * with_all
 
 
-def test_residual_is_as_small_as_asked(block: Callable[..., Any]) -> None:
+def test_residual_is_as_small_as_asked(block: Any) -> None:
     """Single precision is in the preconditioner only; the answer is as exact as a direct one."""
     body = block(6)
-    expected = np.random.default_rng(0).normal(size=body.matrix.shape[0])
+    expected = np.random.default_rng(0).normal(size=len(body.free))
     load = body.matrix @ expected
     for tolerance in (1e-4, 1e-8, 1e-13):
         outcome = solver(body, tolerance).solve(load)
         assert np.linalg.norm(load - body.matrix @ outcome.solution) <= 1.5 * tolerance * np.linalg.norm(load)
 
 
-def test_runs_repeat_bitwise(block: Callable[..., Any]) -> None:
+def test_runs_repeat_bitwise(block: Any) -> None:
     body = block(8)
-    load = np.random.default_rng(0).normal(size=body.matrix.shape[0])
+    load = np.random.default_rng(0).normal(size=len(body.free))
     first, second = (solver(body).solve(load).solution for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
-def history(size: int, step: int) -> Any:
+def test_a_warm_start_saves_iterations(block: Any) -> None:
     """Loads that decay at two rates: smooth in time, four directions at most."""
-    rng = np.random.default_rng(5)
-    shapes = rng.normal(size=(3, size))
-    return shapes[0] + np.exp(-0.1 * step) * shapes[1] + np.exp(-0.3 * step) * shapes[2]
-
-
-def test_a_warm_start_saves_iterations(block: Callable[..., Any]) -> None:
     body = block(6)
+    shapes = np.random.default_rng(5).normal(size=(3, len(body.free)))
     amg, cold, warm = solver(body), [], []
     start = WarmStart(amg.matrix)
     for step in range(8):
-        load = history(body.matrix.shape[0], step)
+        load = shapes[0] + np.exp(-0.1 * step) * shapes[1] + np.exp(-0.3 * step) * shapes[2]
         cold.append(amg.solve(load).iterations)
         outcome = amg.solve(load, start.guess(load))
         start.remember(outcome.solution)
@@ -91,15 +81,15 @@ def test_a_warm_start_saves_iterations(block: Callable[..., Any]) -> None:
     assert max(warm[3:]) <= 3 < min(cold)
 
 
-def test_the_guess_is_the_best_combination(block: Callable[..., Any]) -> None:
+def test_the_guess_is_the_best_combination(block: Any) -> None:
     body = block(4)
     start = WarmStart(BlockRows.from_sparse(body.matrix, 3), depth=3)
     rng = np.random.default_rng(1)
-    assert start.guess(np.ones(body.matrix.shape[0])) is None
-    solutions = rng.normal(size=(5, body.matrix.shape[0]))
+    assert start.guess(np.ones(len(body.free))) is None
+    solutions = rng.normal(size=(5, len(body.free)))
     for solution in solutions:
         start.remember(solution)
-    load = rng.normal(size=body.matrix.shape[0])
+    load = rng.normal(size=len(body.free))
     products = (body.matrix @ solutions[-3:].T).T
     shares = np.linalg.lstsq(products.T, load, rcond=None)[0]
     np.testing.assert_allclose(start.guess(load), shares @ solutions[-3:], rtol=1e-10, atol=1e-12)
@@ -108,20 +98,20 @@ def test_the_guess_is_the_best_combination(block: Callable[..., Any]) -> None:
     np.testing.assert_array_equal(again.guess(load), start.guess(load))
 
 
-def test_repeated_solutions_do_no_harm(block: Callable[..., Any]) -> None:
+def test_repeated_solutions_do_no_harm(block: Any) -> None:
     body = block(3)
     start = WarmStart(BlockRows.from_sparse(body.matrix, 3))
-    solution = np.random.default_rng(1).normal(size=body.matrix.shape[0])
+    solution = np.random.default_rng(1).normal(size=len(body.free))
     for _ in range(3):
         start.remember(solution)
     start.remember(np.zeros_like(solution))
     np.testing.assert_allclose(start.guess(2.0 * (body.matrix @ solution)), 2.0 * solution, rtol=1e-10)
 
 
-def test_a_guess_through_the_common_interface(block: Callable[..., Any]) -> None:
+def test_a_guess_through_the_common_interface(block: Any) -> None:
     body = block(5, rollers=True)
     factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
-    load = np.random.default_rng(0).normal(size=(body.matrix.shape[0], 2))
+    load = np.random.default_rng(0).normal(size=(len(body.free), 2))
     answer = factor.solve(load)
     many = factor.iterations
     factor.solve(load, answer)
@@ -130,12 +120,12 @@ def test_a_guess_through_the_common_interface(block: Callable[..., Any]) -> None
 
 
 @pytest.mark.parametrize("count", [1, 5])
-def test_many_columns(block: Callable[..., Any], count: int) -> None:
+def test_many_columns(block: Any, count: int) -> None:
     """Columns of other sizes, and one without a load."""
     body = block(5, rollers=True)
     factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
     rng = np.random.default_rng(4)
-    expected = rng.normal(size=(body.matrix.shape[0], count)) * 10.0 ** rng.uniform(-8, 8, count)
+    expected = rng.normal(size=(len(body.free), count)) * 10.0 ** rng.uniform(-8, 8, count)
     expected[:, count // 2] *= count == 1
     loads = body.matrix @ expected
     size = np.abs(expected).max(axis=0) + (np.arange(count) == count // 2)
@@ -163,47 +153,32 @@ def test_smoothing_is_the_chebyshev_polynomial(degree: int, monkeypatch: pytest.
     np.testing.assert_allclose(error, polynomial((middle - values) / half) / polynomial(middle / half), atol=1e-13)
 
 
-def test_held_components_cost_no_iterations(block: Callable[..., Any]) -> None:
+def test_held_components_cost_no_iterations(block: Any) -> None:
     """Unknowns on rollers have a component that is coupled to nothing, which must not disturb the rigid body modes."""
     counts = []
     for rollers in (False, True):
-        body = block(10, rollers=rollers)
+        body = block(8, rollers=rollers)
         factor = factorise(body.matrix, "amg", nodes=Unknowns(body.points, body.free))
         factor.solve(np.ones(len(body.free)))
         counts.append(factor.iterations)
     assert counts[1] <= counts[0] + 2
 
 
-def plane(cells: int) -> Any:
-    """Points, free components and matrix of a square of triangles on a floor."""
-    mesh = MeshTri.init_tensor(*[np.linspace(0.0, 1.0, cells + 1)] * 2)
-    basis = vector_basis(mesh, "triangle")
-    matrix = (1.5 * lame_matrix(basis) + shear_matrix(basis)).tocsr()
-    points = np.ascontiguousarray(mesh.p.T)
-    free = np.flatnonzero(np.repeat(points[:, 1] > 0.0, 2))
-    return points, free, csr_matrix(matrix[free][:, free])
-
-
 def test_plane_and_scalar_problems() -> None:
     """Two components make 2 x 2 blocks with three modes; without nodes unknowns count as one field."""
-    points, free, matrix = plane(30)
-    load = np.ones(len(free))
-    factor = factorise(matrix, "amg", nodes=Unknowns(points, free))
-    np.testing.assert_allclose(factor.solve(load), factorise(matrix, "splu").solve(load), rtol=1e-6)
-    assert factor.iterations < 30
-    scalar = factorise(matrix, "amg")
-    np.testing.assert_allclose(scalar.solve(load), factorise(matrix, "splu").solve(load), rtol=1e-6)
+    mesh = MeshTri.init_tensor(*[np.linspace(0.0, 1.0, 31)] * 2)
+    points, basis = np.ascontiguousarray(mesh.p.T), vector_basis(mesh, "triangle")
+    free = np.flatnonzero(np.repeat(points[:, 1] > 0.0, 2))
+    matrix = csr_matrix((1.5 * lame_matrix(basis) + shear_matrix(basis)).tocsr()[free][:, free])
+    load, block_factor = np.ones(len(free)), factorise(matrix, "amg", nodes=Unknowns(points, free))
+    expected = factorise(matrix, "splu").solve(load)
+    for factor in (block_factor, factorise(matrix, "amg")):
+        np.testing.assert_allclose(factor.solve(load), expected, rtol=1e-6)
+    assert block_factor.iterations < 30
 
 
-def test_an_iteration_that_stalls_says_what_to_do(block: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_iteration_that_stalls_says_what_to_do(block: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multigrid, "MOST_ITERATIONS", 2)
     body = block(6)
     with pytest.raises(RheotwinError, match=r"amg stopped after 2 iterations .* choose pardiso or splu"):
-        solver(body).solve(np.ones(body.matrix.shape[0]))
-
-
-def test_a_zero_load_moves_nothing(block: Callable[..., Any]) -> None:
-    body = block(3)
-    outcome = solver(body).solve(np.zeros(body.matrix.shape[0]))
-    assert outcome.iterations == 0
-    assert not outcome.solution.any()
+        solver(body).solve(np.ones(len(body.free)))

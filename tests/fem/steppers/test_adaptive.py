@@ -1,38 +1,20 @@
 """Adaptive midpoint: error follows the tolerance, pieces are halves of halves, restart is exact."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, VISCOPLASTIC, box_scene, pull, run_to, side, start
+from rheotwin.validation.checks.scenes import press_scene
 
-Data = dict[str, Any]
-Start = Callable[..., Simulation]
 TOLERANCES = [1e-2, 1e-3, 1e-4]
 
 
-@pytest.fixture
-def loaded_bar(scene: Callable[..., Data], laws: dict[str, Data]) -> Data:
-    """A three-element bar (E = 30, c1 = 20, c2 = 500) without inertia; its stress rises to 1 in 1 s and stays."""
-    pull = {
-        "body": "block",
-        "where": {"side": "right"},
-        "total": [2.0],
-        "times": [0.0, 1.0],
-        "factor": [0.0, 1.0],
-    }
-    return scene(
-        laws["three-element"],
-        size=[4.0],
-        cells=[3],
-        section=2.0,
-        duration=10.0,
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={"pull": pull},
-    )
+PULL = {"pull": side("right", total=[2.0], times=[0.0, 1.0], factor=[0.0, 1.0])}
+LOADED_BAR = box_scene(
+    EQUAL_RATIO["three-element"], size=[4.0], cells=[3], section=2.0, duration=10.0, supports=HELD, forces=PULL
+)
+"""A three-element bar (E = 30, c1 = 20, c2 = 500) without inertia; its stress rises to 1 in 1 s and stays."""
 
 
 def creep_of_ramp(time: float) -> float:
@@ -41,13 +23,13 @@ def creep_of_ramp(time: float) -> float:
     return (time - delay * (1 - np.exp(-time / delay))) / 30.0 + time**2 / 1000.0
 
 
-def test_error_follows_the_tolerance(loaded_bar: Data, start: Start) -> None:
+def test_error_follows_the_tolerance() -> None:
     """Ramp, then hold: over two decades error/tolerance stays within one decade, and below 1."""
     ratios = []
     for tolerance in TOLERANCES:
-        simulation, worst = start(loaded_bar, stepper="adaptive", step=2.0, tolerance=tolerance), 0.0
+        simulation, worst = start(LOADED_BAR, stepper="adaptive", step=2.0, tolerance=tolerance), 0.0
         for time in (2.0, 4.0, 6.0):
-            simulation.advance(time, 10**9)
+            run_to(simulation, time)
             exact = creep_of_ramp(time) - creep_of_ramp(time - 1.0)
             worst = max(worst, abs((simulation.positions[-1, 0] - 4.0) / 4.0 / exact - 1.0))
         ratios.append(worst / tolerance)
@@ -55,26 +37,17 @@ def test_error_follows_the_tolerance(loaded_bar: Data, start: Start) -> None:
     assert max(ratios) / min(ratios) < 10.0
 
 
-def test_error_of_a_ringing_mass_follows_the_tolerance(
-    scene: Callable[..., Data], start: Start, laws: dict[str, Data]
-) -> None:
+def test_error_of_a_ringing_mass_follows_the_tolerance() -> None:
     """One Voigt cell under a sudden force: m u'' + c u' + k u = 1 by matrix exponential."""
-    data = scene(
-        laws["voigt"] | {"viscosity": 1.0},
-        size=[1.0],
-        cells=[1],
-        density=10.0,
-        duration=1.0,
-        supports={"wall": {"body": "block", "where": {"side": "left"}}},
-        forces={"pull": {"body": "block", "where": {"side": "right"}, "total": [1.0]}},
-    )
+    law = EQUAL_RATIO["voigt"] | {"viscosity": 1.0}
+    data = box_scene(law, cells=[1], density=10.0, supports=HELD, forces=pull(1.0))
     mass, damping, spring = 5.0, 1.0, 300.0
     matrix = np.array([[0.0, 1.0], [-spring / mass, -damping / mass]])
     exact = 1 / spring - (expm(matrix) @ [1 / spring, 0.0])[0]
     ratios, pieces = [], []
     for tolerance in TOLERANCES:
         simulation = start(data, stepper="adaptive", step=0.1, tolerance=tolerance)
-        simulation.advance(1.0, 10**9)
+        run_to(simulation, 1.0)
         ratios.append(abs(simulation.positions[-1, 0] - 1.0 - exact) * spring / 2 / tolerance)
         pieces.append(simulation.statistics()["steps"])
     assert max(ratios) < 2.0
@@ -83,9 +56,9 @@ def test_error_of_a_ringing_mass_follows_the_tolerance(
     np.testing.assert_allclose(np.divide(pieces[1:], pieces[:-1]), np.sqrt(10.0), rtol=0.25)
 
 
-def test_statistics_tell_what_was_done(loaded_bar: Data, start: Start) -> None:
-    simulation = start(loaded_bar, stepper="adaptive", step=2.0, tolerance=1e-3)
-    simulation.advance(10.0, 10**9)
+def test_statistics_tell_what_was_done() -> None:
+    simulation = start(LOADED_BAR, stepper="adaptive", step=2.0, tolerance=1e-3)
+    run_to(simulation, 10.0)
     found = simulation.statistics()
     assert found["rejected"] > 0
     assert found["beyond_tolerance"] == 0
@@ -96,34 +69,17 @@ def test_statistics_tell_what_was_done(loaded_bar: Data, start: Start) -> None:
     assert found["factorisations"] <= 2 * (levels[0] + 1)
 
 
-def test_loose_tolerance_is_the_midpoint_rule(loaded_bar: Data, start: Start) -> None:
+def test_loose_tolerance_is_the_midpoint_rule() -> None:
     """Nothing is rejected, so the motion is that of the plain rule, bit for bit."""
-    runs = start(loaded_bar, stepper="adaptive", step=0.5, tolerance=1e6), start(loaded_bar, step=0.5)
+    runs = start(LOADED_BAR, stepper="adaptive", step=0.5, tolerance=1e6), start(LOADED_BAR, step=0.5)
     for simulation in runs:
-        simulation.advance(5.0, 10**9)
+        run_to(simulation, 5.0)
     assert runs[0].positions.tobytes() == runs[1].positions.tobytes()
     assert runs[0].statistics()["rejected"] == 0
 
 
-def test_restart_is_exact(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
-    """In contact, with inertia; a resumed run takes the same pieces."""
-    data = press(laws["three-element"], mass=30.0)
-    data["tools"]["bar"]["motion"]["interpolation"] = "smooth"
-    whole, first, second = (start(data, stepper="adaptive", step=0.1, tolerance=0.02) for _ in range(3))
-    first.advance(0.5, 10**9)
-    second.restore(first.save())
-    for simulation in (whole, second):
-        simulation.advance(1.0, 10**9)
-    for name, array in whole.save().items():
-        assert second.save()[name].tobytes() == array.tobytes(), name
-    assert len(whole.save()["contact_node"]) == 5
-    pieces = [run.statistics()["steps"] for run in (whole, first, second)]
-    assert pieces[0] == pieces[1] + pieces[2]
-    assert pieces[0] > 10
-
-
-def test_bar_force_of_the_papers_scene(press: Callable[..., Data], start: Start, laws: dict[str, Data]) -> None:
+def test_bar_force_of_the_papers_scene() -> None:
     """R7 without inertia at steps of the grid as coarse as 1 s: 743.77561 at 5 s."""
-    simulation = start(press(laws["maxwell"]), stepper="adaptive", step=1.0, tolerance=1e-3)
-    simulation.advance(5.0, 10**9)
+    simulation = start(press_scene(VISCOPLASTIC), stepper="adaptive", step=1.0, tolerance=1e-3)
+    run_to(simulation, 5.0)
     assert simulation.reactions()["tool.bar"][1] == pytest.approx(743.77561, rel=1e-5)
