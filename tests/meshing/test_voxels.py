@@ -1,7 +1,5 @@
 """Bodies in equal squares and cubes: counts of the papers' lattices, volumes, what stays out."""
 
-from __future__ import annotations
-
 from math import pi
 from pathlib import Path
 
