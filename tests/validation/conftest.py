@@ -1,7 +1,5 @@
 """Made-up runs: a block pressed by a bar and released, with residuals chosen per case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

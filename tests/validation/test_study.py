@@ -1,7 +1,5 @@
 """Comparison of runs: errors, reasons, sentences, orderings, refinement studies, the summary, the JSON round trip."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

@@ -7,8 +7,6 @@ two sizes the third goes too, and what remains is rounding.
 
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

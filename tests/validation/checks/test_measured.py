@@ -1,7 +1,5 @@
 """Predictions against measurements: quick ones run, what was found stays found, and a wrong constant is noticed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A record folder written by hand, a small run with known motion, and the command line in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Readers of the real data sets against numbers their READMEs state; skipped where the data are not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reading and writing records: units, what is optional, and one sentence for everything that is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path

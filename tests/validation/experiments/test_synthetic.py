@@ -1,7 +1,5 @@
 """Synthetic experiments of a run whose motion is known, and runs held against them; the command line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from hashlib import sha256

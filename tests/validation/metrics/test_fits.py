@@ -1,7 +1,5 @@
 """Observed orders and limits, and ring-down fits, against values made up from known ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

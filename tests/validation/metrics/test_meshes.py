@@ -1,7 +1,5 @@
 """Between meshes exact for what the elements can represent; distances to surfaces, their sum, far points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import skfem

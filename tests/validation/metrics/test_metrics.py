@@ -1,7 +1,5 @@
 """Each metric against a case whose value follows by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

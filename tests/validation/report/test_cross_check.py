@@ -1,7 +1,5 @@
 """The comparison's verdict on particles and finite elements on one mesh, from made-up force curves."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

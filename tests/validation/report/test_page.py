@@ -1,7 +1,5 @@
 """The page: numbers of a validation, how springs match the law, words, and that a browser can show it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
