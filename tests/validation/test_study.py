@@ -10,8 +10,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.validation import Cost, RunView, compare, load_comparison
 from rheotwin.validation.metrics.meshes import at_nodes_of
-from rheotwin.validation.report.charts import line_styles, paler
-from rheotwin.validation.report.plots import case_plots
+from rheotwin.validation.report.plots import study_plots
 from rheotwin.validation.report.sentences import markdown_summary
 from rheotwin.validation.study import finest_labels, labelled, with_limits
 
@@ -213,16 +212,9 @@ def test_what_was_beaten_is_not_on_the_front(study: list[RunView]) -> None:
 def test_a_study_has_plots_of_cost_and_of_every_number(study: list[RunView]) -> None:
     views = labelled(study)
     comparison = compare(views)
-    plots = {plot.name: plot for plot in case_plots(comparison, comparison.cases[0], views)}
+    plots = {plot.name: plot for plot in study_plots(comparison.cases[0], comparison.labels)}
     assert "truss@1: 1" in plots["elastic-pareto"].alt and "Not beaten: truss@1" in plots["elastic-pareto"].alt
     assert "observed order 1.5" in plots["elastic-settling-peak-force"].alt
-
-
-def test_coarser_meshes_are_paler() -> None:
-    styles = line_styles(["fem@1", "truss", "fem@4", "fem@limit"])
-    assert styles["fem@limit"].colour == line_styles(["fem"])["fem"].colour
-    assert styles["fem@1"].colour != styles["fem@4"].colour
-    assert paler("#0072B2", 0.0) == "#0072B2" and paler("#0072B2", 1.0) == "#FFFFFF"
 
 
 def test_the_summary_is_a_table_per_case_that_markdown_does_not_break(study: list[RunView]) -> None:
