@@ -217,7 +217,8 @@ def test_junit_and_summary_say_what_happened(command, offered: Offer, made_up, t
     offered(made_up(), made_up(2.5, name="short", identity="truss.R1"), ill, waiting)
     assert command("--output", folder)[0] == 2
     suites = ElementTree.parse(folder / "junit.xml").getroot().findall("testsuite")
-    counts = [" ".join(suite.get(key, "") for key in "name tests failures errors skipped".split()) for suite in suites]
+    keys = ("name", "tests", "failures", "errors", "skipped")
+    counts = [" ".join(suite.get(key, "") for key in keys) for suite in suites]
     assert counts == ["fem 3 0 1 1", "truss 1 1 0 0"]
     (failure,) = suites[1].iter("failure")
     assert failure.get("message") == "F: 2 instead of 2.5 N"
