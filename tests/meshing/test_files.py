@@ -9,19 +9,9 @@ import meshio
 import numpy as np
 import pytest
 
+from rheotwin import meshing
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import (
-    BoxShape,
-    SphereShape,
-    build_mesh,
-    cell_kind,
-    element_measures,
-    make_shape,
-    mesh_hash,
-    read_mesh,
-    read_surface,
-    write_mesh,
-)
+from rheotwin.meshing import BoxShape, SphereShape, element_measures, make_shape, read_mesh, read_surface, write_mesh
 from rheotwin.meshing.files import load_file
 
 SPECS = {
@@ -65,7 +55,7 @@ def test_round_trip_is_exact(tmp_path: Path, kind: str, suffix: str) -> None:
     """All these formats keep 64-bit coordinates (or 17 digits): the identity survives."""
     mesh = make_shape(SPECS[kind])
     write_mesh(tmp_path / f"body{suffix}", mesh)
-    assert mesh_hash(read_mesh(tmp_path / f"body{suffix}").mesh) == mesh_hash(mesh)
+    assert meshing.mesh_hash(read_mesh(tmp_path / f"body{suffix}").mesh) == meshing.mesh_hash(mesh)
     assert [path.name for path in tmp_path.iterdir()] == [f"body{suffix}"]
 
 
@@ -94,7 +84,7 @@ def test_physical_groups_of_gmsh_become_regions(tmp_path: Path) -> None:
     cells = [("triangle", [[0, 1, 2]]), ("tetra", [[0, 1, 2, 4], [0, 2, 3, 4]])]
     names = {"wall": (7, 2), "soft": (1, 3), "hard": (2, 3)}
     imported = read_mesh(in_gmsh(tmp_path, CUBE[:5], cells, [[7], [1, 2]], names))
-    assert cell_kind(imported.mesh) == "tet"
+    assert meshing.cell_kind(imported.mesh) == "tet"
     assert lists(imported.regions) == {"wall": [0, 1, 2], "soft": [0, 1, 2, 4], "hard": [0, 2, 3, 4]}
     assert lists(imported.cell_regions) == {"soft": [0], "hard": [1]}
 
@@ -240,7 +230,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(meshio, "write", full_disk)
     with pytest.raises(RheotwinError, match="No space left on device"):
-        write_mesh(path, build_mesh("line", [[0.0, 1.0]], [[0], [1]]))
+        write_mesh(path, meshing.build_mesh("line", [[0.0, 1.0]], [[0], [1]]))
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["body.vtu"]
 
@@ -296,7 +286,7 @@ def test_geo_without_the_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: p
 def test_geo_is_meshed_and_its_physical_groups_kept(tmp_path: Path) -> None:
     need_gmsh()
     imported = read_mesh(geometry(tmp_path, HALF_DISC + GROUPS))
-    assert cell_kind(imported.mesh) == "triangle"
+    assert meshing.cell_kind(imported.mesh) == "triangle"
     # chords of length h = 0.2 on a unit circle miss about h^2 / 6 of the area
     assert element_measures(imported.mesh).sum() == pytest.approx(np.pi / 2.0, rel=0.2**2 / 4.0)
     assert np.all(imported.mesh.p[1, imported.regions["floor"]] == 0.0)

@@ -5,26 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rheotwin import meshing
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import (
-    Refinement,
-    build_mesh,
-    cell_kind,
-    check_elements,
-    element_measures,
-    hanging_nodes,
-    hex_grid,
-    line,
-    quad_grid,
-    refined,
-    tet_grid,
-    triangle_grid,
-)
+from rheotwin.meshing import Refinement, hanging_nodes, hex_grid, line, quad_grid, refined, tet_grid
 
 AXIS = np.arange(5.0)
 MESHES = {
-    "triangle": triangle_grid(AXIS, AXIS),
-    "alternating": triangle_grid(AXIS, AXIS, pattern="alternating"),
+    "triangle": meshing.triangle_grid(AXIS, AXIS),
+    "alternating": meshing.triangle_grid(AXIS, AXIS, pattern="alternating"),
     "quad": quad_grid(AXIS, AXIS),
     "five": tet_grid(AXIS, AXIS, AXIS[:3]),
     "six": tet_grid(AXIS, AXIS, AXIS[:3], split="six"),
@@ -67,8 +55,8 @@ def hang_where_edges_are(mesh: Any) -> Any:
 def test_halving_keeps_the_body_and_hangs_what_lies_on_edges(name: str) -> None:
     mesh = MESHES[name]
     graded = refined(mesh, [STRIP])
-    check_elements(graded, name)
-    assert element_measures(graded).sum() == pytest.approx(element_measures(mesh).sum(), rel=1e-14)
+    meshing.check_elements(graded, name)
+    assert meshing.element_measures(graded).sum() == pytest.approx(meshing.element_measures(mesh).sum(), rel=1e-14)
     halved = STRIP.chosen(mesh.p[:, mesh.t].mean(axis=1)).sum()
     assert graded.t.shape[1] == mesh.t.shape[1] + halved * (2 ** mesh.p.shape[0] - 1)
     assert len(np.unique(graded.t)) == graded.p.shape[1]
@@ -102,7 +90,7 @@ def test_levels_grow_inwards() -> None:
 def test_coarse_fine_description_of_the_papers() -> None:
     """Table 2.2: triangles P0 P1 P3 and P3 P2 P4, P2 on the edge from P1 to P3."""
     points = np.array([[0.0, 1.0], [0.0, 0.0], [0.9, 0.0], [1.5, 0.0], [1.2, -0.5]])
-    found = hanging_nodes(build_mesh("triangle", points.T, np.array([[0, 1, 3], [3, 2, 4]]).T))
+    found = hanging_nodes(meshing.build_mesh("triangle", points.T, np.array([[0, 1, 3], [3, 2, 4]]).T))
     assert (found.node.tolist(), found.start.tolist(), found.end.tolist()) == ([2], [1], [3])
     np.testing.assert_allclose(found.ratio, [0.6], rtol=1e-12)
 
@@ -122,7 +110,7 @@ def test_a_node_on_edges_of_three_levels_hangs_on_the_shortest(name: str) -> Non
 def test_nothing_chosen_changes_nothing() -> None:
     same = refined(MESHES["quad"], [Refinement({1: (10.0, 11.0)})])
     np.testing.assert_array_equal(same.t, MESHES["quad"].t)
-    assert cell_kind(same) == "quad"
+    assert meshing.cell_kind(same) == "quad"
 
 
 def test_hexahedra_are_halved_once() -> None:

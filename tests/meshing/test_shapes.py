@@ -6,30 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from rheotwin import meshing
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import (
-    BoxShape,
-    CylinderShape,
-    GridShape,
-    LShape,
-    Mesh,
-    ShapeSpec,
-    SphereShape,
-    TriangleShape,
-    boundary_nodes,
-    cell_kind,
-    check_elements,
-    element_measures,
-    hex_grid,
-    line,
-    make_shape,
-    quad_grid,
-    quality_report,
-    tet_grid,
-    triangle_grid,
-    truss_edges,
-    with_finer_cells,
-)
+from rheotwin.meshing import BoxShape, CylinderShape, GridShape, LShape, Mesh, ShapeSpec, SphereShape, TriangleShape
 from rheotwin.meshing.round import extruded, unit_ball
 
 X, Y, Z = [0.0, 0.3, 1.0, 1.1], [0.0, 0.5, 0.6], [0.0, 0.2, 1.0]
@@ -52,14 +31,18 @@ def picture(mesh: Mesh, mirror: float | None = None) -> set[frozenset[tuple[floa
 
 
 def test_graded_grids_fill_their_box_exactly() -> None:
-    meshes = [triangle_grid(X, Y, pattern=pattern) for pattern in ("se-nw", "sw-ne", "alternating")]
-    meshes += [quad_grid(X, Y), hex_grid(X, Y, Z), *(tet_grid(X, Y, Z, split=split) for split in ("five", "six"))]
-    assert [element_measures(mesh).sum() for mesh in meshes] == pytest.approx([0.66] * 7, rel=1e-14)
-    assert element_measures(line(X)).sum() == pytest.approx(1.1, rel=1e-14)
+    meshes = [meshing.triangle_grid(X, Y, pattern=pattern) for pattern in ("se-nw", "sw-ne", "alternating")]
+    meshes += [
+        meshing.quad_grid(X, Y),
+        meshing.hex_grid(X, Y, Z),
+        *(meshing.tet_grid(X, Y, Z, split=split) for split in ("five", "six")),
+    ]
+    assert [meshing.element_measures(mesh).sum() for mesh in meshes] == pytest.approx([0.66] * 7, rel=1e-14)
+    assert meshing.element_measures(meshing.line(X)).sum() == pytest.approx(1.1, rel=1e-14)
 
 
 def test_vertices_are_numbered_x_fastest() -> None:
-    assert hex_grid(X, Y, Z).p[:, 2 + 4 * (1 + 3 * 2)] == pytest.approx([X[2], Y[1], Z[2]])
+    assert meshing.hex_grid(X, Y, Z).p[:, 2 + 4 * (1 + 3 * 2)] == pytest.approx([X[2], Y[1], Z[2]])
 
 
 @pytest.mark.parametrize(
@@ -71,18 +54,18 @@ def test_vertices_are_numbered_x_fastest() -> None:
     ],
 )
 def test_patterns_of_triangles(pattern: str, cells: list[list[int]]) -> None:
-    assert triangle_grid([0, 1, 2], [0, 1], pattern=pattern).t.T.tolist() == cells
+    assert meshing.triangle_grid([0, 1, 2], [0, 1], pattern=pattern).t.T.tolist() == cells
 
 
 def test_five_split_is_one_third_and_four_sixths_of_each_cell() -> None:
-    volumes = element_measures(tet_grid([0, 1, 2], [0, 1, 2], [0, 1, 2])).reshape(8, 5)
+    volumes = meshing.element_measures(meshing.tet_grid([0, 1, 2], [0, 1, 2], [0, 1, 2])).reshape(8, 5)
     assert volumes == pytest.approx(np.tile([1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6], (8, 1)), rel=1e-13)
 
 
 @pytest.mark.parametrize("split", ["five", "six"])
 def test_face_diagonals_of_neighbours_match(split: str) -> None:
     """Conforming: every face belongs to two tets, or to one and then lies in a side of the box."""
-    mesh = tet_grid(X, Y, Z, split=split)
+    mesh = meshing.tet_grid(X, Y, Z, split=split)
     counts = np.bincount(mesh.t2f.ravel())
     assert set(counts.tolist()) == {1, 2}
     boundary = mesh.p[:, mesh.facets[:, counts == 1]]
@@ -91,8 +74,8 @@ def test_face_diagonals_of_neighbours_match(split: str) -> None:
 
 
 def test_interior_degree_of_the_five_split_alternates_between_6_and_18() -> None:
-    mesh = tet_grid(*[np.arange(5.0)] * 3)
-    degree = np.bincount(truss_edges(mesh).ravel())
+    mesh = meshing.tet_grid(*[np.arange(5.0)] * 3)
+    degree = np.bincount(meshing.truss_edges(mesh).ravel())
     inside = ((mesh.p > 0) & (mesh.p < 4)).all(axis=0)
     even = mesh.p.sum(axis=0) % 2 == 0
     assert (set(degree[inside & even]), set(degree[inside & ~even])) == ({18}, {6})
@@ -110,14 +93,14 @@ def test_interior_degree_of_the_five_split_alternates_between_6_and_18() -> None
     ],
 )
 def test_odd_particle_counts_keep_mirror_symmetry(cells: tuple[int, ...], pattern: str, mirrored: bool) -> None:
-    mesh = make_shape(BoxShape(tuple(float(count) for count in cells), cells, pattern=pattern))
+    mesh = meshing.make_shape(BoxShape(tuple(float(count) for count in cells), cells, pattern=pattern))
     assert (picture(mesh, 0.5 * cells[0]) == picture(mesh)) is mirrored
 
 
 def test_a_million_tets_take_less_than_two_seconds() -> None:
     axis = np.linspace(0.0, 1.0, 61)
     start = time.perf_counter()
-    mesh = tet_grid(axis, axis, axis)
+    mesh = meshing.tet_grid(axis, axis, axis)
     assert time.perf_counter() - start < 2.0
     assert mesh.t.shape == (4, 5 * 60**3)
 
@@ -125,7 +108,7 @@ def test_a_million_tets_take_less_than_two_seconds() -> None:
 @pytest.mark.parametrize("axis", [[0.0], [0.0, 0.0], [1.0, 0.5], [0.0, np.nan], [[0.0, 1.0]]])
 def test_axes_that_do_not_increase_are_refused(axis: list[float]) -> None:
     with pytest.raises(RheotwinError, match="along y must be at least two finite numbers, strictly increasing"):
-        quad_grid([0.0, 1.0], axis)
+        meshing.quad_grid([0.0, 1.0], axis)
 
 
 @pytest.mark.parametrize(("shape", "cell"), ROUND)
@@ -133,7 +116,7 @@ def test_measure_converges_with_order_two(shape: str, cell: str) -> None:
     """Vertices on the rim leave chords, whose missing measure shrinks with h^2."""
     build, exact = BUILD[shape]
     counts = np.array([8, 16, 24])
-    errors = np.array([exact - element_measures(make_shape(build(n, cell))).sum() for n in counts])
+    errors = np.array([exact - meshing.element_measures(meshing.make_shape(build(n, cell))).sum() for n in counts])
     assert np.all(errors > 0.0)
     # the next term is h^4: relative size below 5 % at 8 cells
     assert -np.polyfit(np.log(counts), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.05)
@@ -144,15 +127,15 @@ def test_every_element_is_good_at_any_resolution(shape: str, cell: str) -> None:
     # measured minima over 1..24 cells: triangle 0.451, quad 0.515, tet 0.456, hex 0.579
     bound = {"triangle": 0.43, "quad": 0.5, "tet": 0.44, "hex": 0.56}[cell]
     for cells in range(1, 13):
-        mesh = make_shape(BUILD[shape][0](cells, cell))
-        check_elements(mesh, shape)
-        assert quality_report(mesh).quality_min > bound, cells
+        mesh = meshing.make_shape(BUILD[shape][0](cells, cell))
+        meshing.check_elements(mesh, shape)
+        assert meshing.quality_report(mesh).quality_min > bound, cells
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
 def test_boundary_nodes_lie_on_the_circle_or_sphere(cell: str) -> None:
-    mesh = make_shape(SphereShape(RADIUS, 8, cell))
-    distance, rim = np.linalg.norm(mesh.p, axis=0), boundary_nodes(mesh)
+    mesh = meshing.make_shape(SphereShape(RADIUS, 8, cell))
+    distance, rim = np.linalg.norm(mesh.p, axis=0), meshing.boundary_nodes(mesh)
     assert distance[rim] == pytest.approx(RADIUS, rel=1e-14)
     assert np.delete(distance, rim).max() < 0.9 * RADIUS
     if cell in ("triangle", "tet"):
@@ -160,11 +143,11 @@ def test_boundary_nodes_lie_on_the_circle_or_sphere(cell: str) -> None:
 
 
 def test_cylinder_stands_on_the_origin_and_a_flat_one_is_a_disc() -> None:
-    mesh = make_shape(CylinderShape(RADIUS, HEIGHT, (6, 4), "hex"))
+    mesh = meshing.make_shape(CylinderShape(RADIUS, HEIGHT, (6, 4), "hex"))
     assert mesh.p.min(axis=1) == pytest.approx([-RADIUS, -RADIUS, 0.0])
     assert mesh.p.max(axis=1) == pytest.approx([RADIUS, RADIUS, HEIGHT])
-    disc = make_shape(CylinderShape(0.5, None, (6,), "quad"))
-    assert np.array_equal(disc.p, make_shape(SphereShape(0.5, 6, "quad")).p)
+    disc = meshing.make_shape(CylinderShape(0.5, None, (6,), "quad"))
+    assert np.array_equal(disc.p, meshing.make_shape(SphereShape(0.5, 6, "quad")).p)
 
 
 @pytest.mark.parametrize(("cells", "core", "rings"), [(1, 1, 0), (2, 2, 0), (3, 1, 1), (8, 4, 2), (11, 5, 3)])
@@ -184,20 +167,20 @@ def test_every_edge_joins_an_even_and_an_odd_vertex() -> None:
 
 @pytest.mark.parametrize(("dimension", "kind"), [(1, "line"), (2, "triangle"), (3, "tet")])
 def test_default_cell_follows_the_dimension(dimension: int, kind: str) -> None:
-    assert cell_kind(make_shape(BoxShape((1.0,) * dimension, (2,) * dimension))) == kind
+    assert meshing.cell_kind(meshing.make_shape(BoxShape((1.0,) * dimension, (2,) * dimension))) == kind
 
 
 def test_a_box_is_a_grid_with_even_coordinates() -> None:
-    box = make_shape(BoxShape((2.0, 1.0), (4, 1), cell="quad"))
-    grid = make_shape(GridShape(([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 1.0]), cell="quad"))
+    box = meshing.make_shape(BoxShape((2.0, 1.0), (4, 1), cell="quad"))
+    grid = meshing.make_shape(GridShape(([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 1.0]), cell="quad"))
     assert np.array_equal(box.p, grid.p) and np.array_equal(box.t, grid.t)
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
 def test_l_shape_is_the_box_without_the_cut(cell: str) -> None:
     deep = cell in ("tet", "hex")
-    mesh = make_shape(LShape((2.0, 3.0, 0.8)[: 2 + deep], (5, 4, 2)[: 2 + deep], (0.5, 1.3), cell=cell))
-    assert element_measures(mesh).sum() == pytest.approx((6.0 - 0.65) * (0.8 if deep else 1.0), rel=1e-13)
+    mesh = meshing.make_shape(LShape((2.0, 3.0, 0.8)[: 2 + deep], (5, 4, 2)[: 2 + deep], (0.5, 1.3), cell=cell))
+    assert meshing.element_measures(mesh).sum() == pytest.approx((6.0 - 0.65) * (0.8 if deep else 1.0), rel=1e-13)
     assert not np.any((mesh.p[0] > 1.5 + 1e-9) & (mesh.p[1] > 1.7 + 1e-9))
     assert np.any(np.isclose(mesh.p[0], 1.5) & np.isclose(mesh.p[1], 1.7))
 
@@ -227,7 +210,7 @@ def test_l_shape_is_the_box_without_the_cut(cell: str) -> None:
 )
 def test_impossible_shapes_are_refused_in_one_sentence(spec: ShapeSpec, sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence) as caught:
-        make_shape(spec)
+        meshing.make_shape(spec)
     assert "\n" not in str(caught.value)
 
 
@@ -245,7 +228,7 @@ def test_impossible_shapes_are_refused_in_one_sentence(spec: ShapeSpec, sentence
 )
 @pytest.mark.parametrize("parts", [2, 3])
 def test_finer_cells_are_so_many_more_and_keep_the_shape(spec: ShapeSpec, parts: int) -> None:
-    coarse, fine = make_shape(spec), make_shape(with_finer_cells(spec, parts))
+    coarse, fine = meshing.make_shape(spec), meshing.make_shape(meshing.with_finer_cells(spec, parts))
     assert fine.t.shape[1] == parts ** coarse.p.shape[0] * coarse.t.shape[1]
     if not isinstance(spec, CylinderShape | SphereShape):
         corners = {tuple(point) for point in np.round(fine.p.T, 12)}
@@ -254,6 +237,6 @@ def test_finer_cells_are_so_many_more_and_keep_the_shape(spec: ShapeSpec, parts:
 
 
 def test_finer_grid_lines_divide_each_gap_evenly() -> None:
-    fine = with_finer_cells(GridShape(([0.0, 0.1, 0.4],)), 2)
+    fine = meshing.with_finer_cells(GridShape(([0.0, 0.1, 0.4],)), 2)
     assert isinstance(fine, GridShape)
     assert fine.coordinates[0] == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.4])

@@ -6,24 +6,9 @@ import numpy as np
 import pytest
 from skfem import MeshTri2
 
+from rheotwin import meshing
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import (
-    BoxShape,
-    CylinderShape,
-    LShape,
-    SphereShape,
-    boundary_faces,
-    boundary_nodes,
-    build_mesh,
-    cell_kind,
-    check_elements,
-    element_edges,
-    element_measures,
-    lattice_edges,
-    line,
-    make_shape,
-    truss_edges,
-)
+from rheotwin.meshing import BoxShape, CylinderShape, LShape, SphereShape, build_mesh, line, make_shape
 from rheotwin.validation.checks.lattices import BOXES
 
 SHAPES = {
@@ -74,13 +59,13 @@ def enclosed_measure(corners: np.ndarray) -> float:
 def test_elements_edges_and_the_closed_boundary_of_every_shape(name: str) -> None:
     """Outward area vectors sum to zero; the divergence theorem returns the sum of the element measures."""
     mesh = make_shape(SHAPES[name])
-    check_elements(mesh, "shape")
-    assert np.all(element_measures(mesh) > 0.0) and len(np.unique(mesh.t)) == mesh.p.shape[1]
-    corners = mesh.p.T[boundary_faces(mesh)]
+    meshing.check_elements(mesh, "shape")
+    assert np.all(meshing.element_measures(mesh) > 0.0) and len(np.unique(mesh.t)) == mesh.p.shape[1]
+    corners = mesh.p.T[meshing.boundary_faces(mesh)]
     areas = area_vectors(corners)
     assert areas.sum(axis=0) == pytest.approx(np.zeros(areas.shape[1]), abs=1e-13 * np.abs(areas).sum())
-    assert enclosed_measure(corners) == pytest.approx(element_measures(mesh).sum(), rel=1e-12)
-    library, edges = mesh.facets if mesh.p.shape[0] == 2 else mesh.edges, element_edges(mesh)
+    assert enclosed_measure(corners) == pytest.approx(meshing.element_measures(mesh).sum(), rel=1e-12)
+    library, edges = mesh.facets if mesh.p.shape[0] == 2 else mesh.edges, meshing.element_edges(mesh)
     assert edges.dtype == np.int32 and np.all(edges[:, 0] < edges[:, 1])
     assert {tuple(edge) for edge in edges.tolist()} == {tuple(edge) for edge in np.sort(library, axis=0).T.tolist()}
     assert len(np.unique(edges, axis=0)) == len(edges)
@@ -88,18 +73,18 @@ def test_elements_edges_and_the_closed_boundary_of_every_shape(name: str) -> Non
 
 def test_boundary_of_a_line_is_its_two_ends_and_of_a_box_its_sides() -> None:
     shuffled = build_mesh("line", [[2.0, 0.0, 1.0]], [[1, 2], [2, 0]])
-    assert boundary_faces(shuffled).tolist() == [[1], [0]]
-    assert boundary_nodes(line([0.0, 1.0, 2.0])).tolist() == [0, 2]
+    assert meshing.boundary_faces(shuffled).tolist() == [[1], [0]]
+    assert meshing.boundary_nodes(line([0.0, 1.0, 2.0])).tolist() == [0, 2]
     mesh = make_shape(BoxShape((1.0, 1.0, 1.0), (3, 3, 3)))
     on_side = ((mesh.p == 0.0) | (mesh.p == 1.0)).any(axis=0)
-    assert boundary_nodes(mesh).tolist() == np.flatnonzero(on_side).tolist()
+    assert meshing.boundary_nodes(mesh).tolist() == np.flatnonzero(on_side).tolist()
 
 
 def test_lattice_of_a_grid_is_the_26_neighbourhood() -> None:
     mesh = make_shape(BoxShape((2.0, 3.0, 2.0), (2, 3, 2), cell="hex"))
     pairs = combinations(range(mesh.p.shape[1]), 2)
     near = {(i, j) for i, j in pairs if np.abs(mesh.p[:, i] - mesh.p[:, j]).max() < 1.5}
-    assert {tuple(edge) for edge in lattice_edges(mesh).tolist()} == near
+    assert {tuple(edge) for edge in meshing.lattice_edges(mesh).tolist()} == near
 
 
 @pytest.mark.parametrize("particles", BOXES)
@@ -111,18 +96,20 @@ def test_totals_of_edges_and_tets_in_boxes(particles: tuple[int, int, int]) -> N
     cubes = cells[0] * cells[1] * cells[2]
     five, six = (make_shape(BoxShape((1.0,) * 3, cells, pattern=pattern)) for pattern in ("five", "six"))
     assert (five.t.shape[1], six.t.shape[1]) == (5 * cubes, 6 * cubes)
-    assert (len(truss_edges(five)), len(truss_edges(six))) == (axis + faces, axis + faces + cubes)
-    assert np.array_equal(lattice_edges(five), truss_edges(five)), "the lattice of simplices is their edges"
+    assert (len(meshing.truss_edges(five)), len(meshing.truss_edges(six))) == (axis + faces, axis + faces + cubes)
+    assert np.array_equal(meshing.lattice_edges(five), meshing.truss_edges(five)), (
+        "the lattice of simplices is their edges"
+    )
     bricks = make_shape(BoxShape((1.0,) * 3, cells, cell="hex"))
-    assert len(lattice_edges(bricks)) == axis + 2 * faces + 4 * cubes
+    assert len(meshing.lattice_edges(bricks)) == axis + 2 * faces + 4 * cubes
 
 
 @pytest.mark.parametrize(("size", "cell", "remedy"), [(2, "quad", "triangle"), (3, "hex", "tet")])
 def test_a_truss_of_bare_quads_is_refused(size: int, cell: str, remedy: str) -> None:
     with pytest.raises(RheotwinError, match=f"mechanism: use cell = '{remedy}'"):
-        truss_edges(make_shape(BoxShape((1.0,) * size, (1,) * size, cell=cell)))
+        meshing.truss_edges(make_shape(BoxShape((1.0,) * size, (1,) * size, cell=cell)))
 
 
 def test_second_order_meshes_are_refused() -> None:
     with pytest.raises(RheotwinError, match="MeshTri2 is not supported: use first-order"):
-        cell_kind(MeshTri2())
+        meshing.cell_kind(MeshTri2())
