@@ -99,9 +99,9 @@ def test_odd_particle_counts_keep_mirror_symmetry(cells: tuple[int, ...], patter
 
 def test_a_million_tets_take_less_than_two_seconds() -> None:
     axis = np.linspace(0.0, 1.0, 61)
-    start = time.perf_counter()
+    start = time.process_time()
     mesh = meshing.tet_grid(axis, axis, axis)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     assert mesh.t.shape == (4, 5 * 60**3)
 
 
