@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +46,7 @@ class QualityReport:
     measure_total: float
     worst: tuple[tuple[int, float], ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
         return asdict(self) | {"worst": [{"element": element, "quality": value} for element, value in self.worst]}
 
@@ -190,7 +189,7 @@ class MeshSummary:
     regions: dict[str, int]
     cell_regions: dict[str, int]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
         return asdict(self) | {"quality": self.quality.as_dict()}
 

@@ -23,14 +23,14 @@ from rheotwin.validation.metrics import at_times
 from rheotwin.validation.metrics.meshes import same_nodes
 from rheotwin.validation.run_view import RunView, force_sources, main_axis, names_with, vector
 
-FINITE: Mapping[str, Any] = {
+FINITE: Mapping[str, object] = {
     "order": 1,
     "formulation": "displacement",
     "mass": "lumped",
     "kinematics": "small",
     "incompressible": False,
 }
-PARTICLES: Mapping[str, Any] = {"incompressible": "none", "shear_law": None, "volume_law": None}
+PARTICLES: Mapping[str, object] = {"incompressible": "none", "shear_law": None, "volume_law": None}
 CONSISTENT = ("neo-hooke", "cotangent")
 """Options, and shear elements, with which both are the same linear model."""
 BEGIN, PART = 0.1, 0.5

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.record.grid import CellKind
+
+if TYPE_CHECKING:
+    from rheotwin.record.reader import Record
 
 AXES = ("x", "y", "z")
 FORCE_KINDS = ("tool", "support")
@@ -172,7 +175,7 @@ def body_grid(points: Array, cells: Indices, cell_kind: str) -> Any:
     return pyvista.UnstructuredGrid({pyvista.CellType[_VTK_NAME[cell_kind]]: cells}, points)
 
 
-def view_of(record: Any, *, label: str | None = None) -> RunView:
+def view_of(record: Record, *, label: str | None = None) -> RunView:
     """Read an opened record into arrays; `label` defaults to the solver's name.
 
     A record without frames, with non-increasing times or with non-finite displacements is refused.
@@ -234,7 +237,7 @@ def _check_finite(name: str, times: Array, displacement: Array) -> None:
         )
 
 
-def _optional_field(record: Any, manifest: Mapping[str, Any], name: str) -> Array | None:
+def _optional_field(record: Record, manifest: Mapping[str, Any], name: str) -> Array | None:
     if name not in (manifest.get("fields") or {}):
         return None
     return np.asarray(record.field(name), dtype=float)
@@ -248,7 +251,7 @@ def _cost_of(manifest: Mapping[str, Any]) -> Cost:
     return Cost(wall_time=wall, steps=step.get("count"), step_size=step.get("size"))
 
 
-def _tools_of(record: Any) -> Callable[[int], tuple[Surface, ...]]:
+def _tools_of(record: Record) -> Callable[[int], tuple[Surface, ...]]:
     def tools_at(frame: int) -> tuple[Surface, ...]:
         data = record.tools(frame)
         if data is None or data.n_points == 0:

@@ -1,12 +1,12 @@
 """What newcomers get wrong: each ends in one sentence that names the place and the remedy, before anything runs."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import meshio
 import numpy as np
 import pytest
+
+from tests.conftest import command
 
 SCENE = """
 schema = 1
@@ -72,15 +72,15 @@ def bracket(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_is_refused_at_its_place(
-    old: str, new: str, said: str, command: Callable[..., Any], tmp_path: Path
+    old: str, new: str, said: str, own_folder: Path
 ) -> None:
     assert old in SCENE
-    bracket(tmp_path)
-    (tmp_path / "cushion.toml").write_text(SCENE.replace(old, new))
+    bracket(own_folder)
+    (own_folder / "cushion.toml").write_text(SCENE.replace(old, new))
     for verb in ("info", "run"):
         found = command(verb, "cushion.toml")
         assert found.code == 2 and said in found.err, found.err
-    assert not (tmp_path / "runs").exists()
+    assert not (own_folder / "runs").exists()
 
 
 @pytest.mark.parametrize(
@@ -94,18 +94,18 @@ def test_a_mistake_is_refused_at_its_place(
     ],
 )  # fmt: skip
 def test_an_implausible_number_is_warned_of(
-    old: str, new: str, said: str, command: Callable[..., Any], tmp_path: Path
+    old: str, new: str, said: str, own_folder: Path
 ) -> None:
     assert old in SCENE
-    (tmp_path / "cushion.toml").write_text(SCENE.replace(old, new))
+    (own_folder / "cushion.toml").write_text(SCENE.replace(old, new))
     assert said in command("info", "cushion.toml").err
     virtual = SCENE.replace(old, new).replace("[units]", "[units]\nvirtual = true")
-    (tmp_path / "cushion.toml").write_text(virtual)
+    (own_folder / "cushion.toml").write_text(virtual)
     assert said not in command("info", "cushion.toml").err
 
 
-def test_info_says_what_the_numbers_amount_to(command: Callable[..., Any], tmp_path: Path) -> None:
-    (tmp_path / "cushion.toml").write_text(SCENE)
+def test_info_says_what_the_numbers_amount_to(own_folder: Path) -> None:
+    (own_folder / "cushion.toml").write_text(SCENE)
     said = command("info", "cushion.toml")
     assert said.err == ""
     # 40 kg/m3 x .1 x .1 x .05 m3; c = sqrt(E (1 - nu)/((1 + nu)(1 - 2 nu) rho)); eta/E = 100/30e3
@@ -118,17 +118,17 @@ def test_info_says_what_the_numbers_amount_to(command: Callable[..., Any], tmp_p
         assert words in said.out
 
 
-def test_a_mesh_file_has_the_length_of_the_file_or_its_own_unit(command: Callable[..., Any], tmp_path: Path) -> None:
-    bracket(tmp_path)
+def test_a_mesh_file_has_the_length_of_the_file_or_its_own_unit(own_folder: Path) -> None:
+    bracket(own_folder)
     for given in ("", 'unit = "mm"\n', "scale = 1.0\n"):
-        (tmp_path / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + given))
+        (own_folder / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + given))
         assert "0.06 x 0.06 x 0.06 m" in command("info", "cushion.toml").out
-    (tmp_path / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + 'unit = "cm"\n'))
+    (own_folder / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + 'unit = "cm"\n'))
     assert "0.6 x 0.6 x 0.6 m" in command("info", "cushion.toml").out
 
 
-def test_any_entry_can_be_set_for_one_run(command: Callable[..., Any], tmp_path: Path) -> None:
-    (tmp_path / "cushion.toml").write_text(SCENE)
+def test_any_entry_can_be_set_for_one_run(own_folder: Path) -> None:
+    (own_folder / "cushion.toml").write_text(SCENE)
     said = command(
         "info", "cushion.toml", "--set", 'bodies.cushion.density="80 kg/m3"', "--set", "bodies.cushion.size.0=200.0"
     )

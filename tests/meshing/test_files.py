@@ -1,8 +1,7 @@
-"""Mesh files: a round trip per format, named groups, and every bad file refused in one sentence."""
-
-from __future__ import annotations
+"""Files of meshes, tools and geometry: round trips, named groups, every bad file refused in one sentence."""
 
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,9 @@ import meshio
 import numpy as np
 import pytest
 
+from rheotwin import meshing
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import (
-    BoxShape,
-    SphereShape,
-    build_mesh,
-    cell_kind,
-    element_measures,
-    make_shape,
-    mesh_hash,
-    read_mesh,
-    write_mesh,
-)
+from rheotwin.meshing import BoxShape, SphereShape, element_measures, make_shape, read_mesh, read_surface, write_mesh
 from rheotwin.meshing.files import load_file
 
 SPECS = {
@@ -33,6 +23,7 @@ SPECS = {
 }
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
 CUBE = np.vstack([SQUARE, SQUARE + np.array([0, 0, 1])])
+SIDES = np.array([[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [3, 7, 6, 2], [0, 4, 7, 3], [1, 2, 6, 5]])
 
 
 def save(folder: Path, points: Any, cells: Any, name: str = "mesh.vtu", **extra: Any) -> Path:
@@ -41,13 +32,30 @@ def save(folder: Path, points: Any, cells: Any, name: str = "mesh.vtu", **extra:
     return path
 
 
+def in_gmsh(folder: Path, points: Any, cells: Any, tags: list[list[int]], names: dict[str, tuple[int, int]]) -> Path:
+    """Write a file of Gmsh 2.2 with physical groups: a tag per element, names with tag and dimension."""
+    data = [np.array(tag) for tag in tags]
+    raw = meshio.Mesh(
+        points,
+        cells,
+        cell_data={"gmsh:physical": data, "gmsh:geometrical": data},
+        field_data={name: np.array(pair) for name, pair in names.items()},
+    )
+    meshio.write(folder / "body.msh", raw, file_format="gmsh22")
+    return folder / "body.msh"
+
+
+def lists(groups: Any) -> dict[str, list[int]]:
+    return {name: members.tolist() for name, members in groups.items()}
+
+
 @pytest.mark.parametrize("suffix", [".msh", ".vtu", ".vtk", ".inp", ".mesh"])
 @pytest.mark.parametrize("kind", list(SPECS))
 def test_round_trip_is_exact(tmp_path: Path, kind: str, suffix: str) -> None:
     """All these formats keep 64-bit coordinates (or 17 digits): the identity survives."""
     mesh = make_shape(SPECS[kind])
     write_mesh(tmp_path / f"body{suffix}", mesh)
-    assert mesh_hash(read_mesh(tmp_path / f"body{suffix}").mesh) == mesh_hash(mesh)
+    assert meshing.mesh_hash(read_mesh(tmp_path / f"body{suffix}").mesh) == meshing.mesh_hash(mesh)
     assert [path.name for path in tmp_path.iterdir()] == [f"body{suffix}"]
 
 
@@ -64,77 +72,37 @@ def test_stl_round_trip_keeps_the_triangles(tmp_path: Path) -> None:
 
 
 def test_groups_survive_the_abaqus_round_trip(tmp_path: Path) -> None:
-    mesh = make_shape(BoxShape((1.0, 1.0), (2, 2), cell="quad"))
-    write_mesh(
-        tmp_path / "body.inp",
-        mesh,
-        regions={"floor": np.array([0, 1, 2])},
-        cell_regions={"soft": np.array([1, 3])},
-    )
-    imported = read_mesh(tmp_path / "body.inp")
-    assert imported.regions["floor"].tolist() == [0, 1, 2]
-    assert imported.cell_regions["soft"].tolist() == [1, 3]
-    assert imported.regions["soft"].tolist() == sorted(set(mesh.t[:, [1, 3]].ravel().tolist()))
+    mesh, path = make_shape(BoxShape((1.0, 1.0), (2, 2), cell="quad")), tmp_path / "body.inp"
+    write_mesh(path, mesh, regions={"floor": np.array([0, 1, 2])}, cell_regions={"soft": np.array([1, 3])})
+    imported = read_mesh(path)
+    soft = sorted(set(mesh.t[:, [1, 3]].ravel().tolist()))
+    assert lists(imported.regions) == {"floor": [0, 1, 2], "soft": soft}
+    assert lists(imported.cell_regions) == {"soft": [1, 3]}
 
 
 def test_physical_groups_of_gmsh_become_regions(tmp_path: Path) -> None:
-    raw = meshio.Mesh(
-        CUBE[:5],
-        [("triangle", [[0, 1, 2]]), ("tetra", [[0, 1, 2, 4], [0, 2, 3, 4]])],
-        cell_data={
-            "gmsh:physical": [np.array([7]), np.array([1, 2])],
-            "gmsh:geometrical": [np.array([1]), np.array([1, 2])],
-        },
-        field_data={"wall": np.array([7, 2]), "soft": np.array([1, 3]), "hard": np.array([2, 3])},
-    )
-    meshio.write(tmp_path / "body.msh", raw, file_format="gmsh22")
-    imported = read_mesh(tmp_path / "body.msh")
-    assert cell_kind(imported.mesh) == "tet"
-    assert {name: nodes.tolist() for name, nodes in imported.regions.items()} == {
-        "wall": [0, 1, 2],
-        "soft": [0, 1, 2, 4],
-        "hard": [0, 2, 3, 4],
-    }
-    assert {name: cells.tolist() for name, cells in imported.cell_regions.items()} == {
-        "soft": [0],
-        "hard": [1],
-    }
+    cells = [("triangle", [[0, 1, 2]]), ("tetra", [[0, 1, 2, 4], [0, 2, 3, 4]])]
+    names = {"wall": (7, 2), "soft": (1, 3), "hard": (2, 3)}
+    imported = read_mesh(in_gmsh(tmp_path, CUBE[:5], cells, [[7], [1, 2]], names))
+    assert meshing.cell_kind(imported.mesh) == "tet"
+    assert lists(imported.regions) == {"wall": [0, 1, 2], "soft": [0, 1, 2, 4], "hard": [0, 2, 3, 4]}
+    assert lists(imported.cell_regions) == {"soft": [0], "hard": [1]}
 
 
-def test_reversed_simplices_are_oriented(tmp_path: Path) -> None:
-    path = save(tmp_path, CUBE[[0, 1, 3, 4]], [("tetra", [[0, 2, 1, 3]])])
-    assert element_measures(read_mesh(path).mesh) == pytest.approx([1.0 / 6.0])
-
-
-def test_constant_z_is_dropped_whatever_its_value(tmp_path: Path) -> None:
-    path = save(tmp_path, SQUARE + np.array([0, 0, 5]), [("quad", [[0, 1, 2, 3]])])
-    assert read_mesh(path).mesh.p.shape == (2, 4)
-
-
-def test_blocks_of_one_kind_are_joined_and_lower_cells_ignored(tmp_path: Path) -> None:
-    path = save(
-        tmp_path,
-        SQUARE,
-        [("triangle", [[0, 1, 2]]), ("line", [[0, 1]]), ("triangle", [[0, 2, 3]])],
-        name="m.vtk",
-    )
-    assert read_mesh(path).mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
-
-
-def test_element_groups_count_through_all_blocks_of_the_kind(tmp_path: Path) -> None:
-    raw = meshio.Mesh(
-        SQUARE,
-        [("triangle", [[0, 1, 2]]), ("line", [[0, 1]]), ("triangle", [[0, 2, 3]])],
-        cell_data={
-            "gmsh:physical": [np.array([1]), np.array([3]), np.array([2])],
-            "gmsh:geometrical": [np.array([1]), np.array([3]), np.array([2])],
-        },
-        field_data={"low": np.array([1, 2]), "high": np.array([2, 2]), "edge": np.array([3, 1])},
-    )
-    meshio.write(tmp_path / "plate.msh", raw, file_format="gmsh22")
-    imported = read_mesh(tmp_path / "plate.msh")
+def test_blocks_of_one_kind_are_joined_and_counted_through_and_lower_cells_ignored(tmp_path: Path) -> None:
+    cells = [("triangle", [[0, 1, 2]]), ("line", [[0, 1]]), ("triangle", [[0, 2, 3]])]
+    assert read_mesh(save(tmp_path, SQUARE, cells, "m.vtk")).mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
+    names = {"low": (1, 2), "high": (2, 2), "edge": (3, 1)}
+    imported = read_mesh(in_gmsh(tmp_path, SQUARE, cells, [[1], [3], [2]], names))
     assert imported.cell_regions["high"].tolist() == [1]
     assert imported.regions["edge"].tolist() == [0, 1]
+
+
+def test_reversed_simplices_are_oriented_and_a_constant_z_is_dropped(tmp_path: Path) -> None:
+    path = save(tmp_path, CUBE[[0, 1, 3, 4]], [("tetra", [[0, 2, 1, 3]])])
+    assert element_measures(read_mesh(path).mesh) == pytest.approx([1.0 / 6.0])
+    path = save(tmp_path, SQUARE + np.array([0, 0, 5]), [("quad", [[0, 1, 2, 3]])])
+    assert read_mesh(path).mesh.p.shape == (2, 4)
 
 
 def test_unused_points_are_named_or_dropped(tmp_path: Path) -> None:
@@ -149,50 +117,34 @@ def test_unused_points_are_named_or_dropped(tmp_path: Path) -> None:
 
 
 WARPED = SQUARE + np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0.5], [0, 0, 0]])
+HALVES = [("triangle", [[0, 1, 2], [0, 2, 3]])]
+SKIN = [("triangle", [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])]
 
 
 @pytest.mark.parametrize(
     ("points", "cells", "sentence"),
     [
         (SQUARE, [("triangle", [[0, 1, 2]]), ("quad", [[0, 1, 2, 3]])], "mixes quad and triangle cells"),
-        (
-            CUBE,
-            [("tetra", [[0, 1, 3, 4]]), ("hexahedron", [list(range(8))])],
-            "mixes hexahedron and tetra cells",
-        ),
+        (CUBE, [("tetra", [[0, 1, 3, 4]]), ("hexahedron", [list(range(8))])], "mixes hexahedron and tetra cells"),
         (CUBE[:6], [("wedge", [[0, 1, 2, 3, 4, 5]])], "cells of type wedge are not supported: export"),
         (CUBE[:6], [("triangle6", [[0, 1, 2, 3, 4, 5]])], "cells of type triangle6 are not supported"),
-        (WARPED, [("triangle", [[0, 1, 2], [0, 2, 3]])], "a triangle surface in space is not a body"),
+        (WARPED, HALVES, "a triangle surface in space is not a body"),
         (WARPED, [("quad", [[0, 1, 2, 3]])], "a quad surface in space is not a body"),
         (SQUARE, [("line", [[0, 1], [1, 2], [2, 3]])], "lines in space are not a body"),
         (SQUARE, [("vertex", [[0], [1], [2], [3]])], "holds no elements, only 4 points"),
         (SQUARE * np.nan, [("quad", [[0, 1, 2, 3]])], "not a finite number"),
-        (
-            SQUARE * [1, 0, 1],
-            [("triangle", [[0, 1, 2], [0, 2, 3]])],
-            "triangle element 0 .*degenerate, its area is 0",
-        ),
+        (SQUARE * [1, 0, 1], HALVES, "triangle element 0 .*degenerate, its area is 0"),
         (SQUARE, [("quad", [[0, 3, 2, 1]])], "quad element 0 is inverted, its area is -1 m2"),
-        (
-            CUBE,
-            [("hexahedron", [[4, 5, 6, 7, 0, 1, 2, 3]])],
-            "hex element 0 is inverted, its volume is -1 m3",
-        ),
+        (CUBE, [("hexahedron", [[4, 5, 6, 7, 0, 1, 2, 3]])], "hex element 0 is inverted, its volume is -1 m3"),
+        ("stl", SKIN, "triangle surface in space is not a body: fill it with tetrahedra"),
     ],
 )
 def test_meshes_that_are_not_a_body_are_refused(tmp_path: Path, points: Any, cells: Any, sentence: str) -> None:
-    path = save(tmp_path, points, cells)
+    place = (CUBE[[0, 1, 3, 4]], cells, "skin.stl") if isinstance(points, str) else (points, cells)
+    path = save(tmp_path, *place)
     with pytest.raises(RheotwinError, match=sentence) as caught:
         read_mesh(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "\n" not in str(caught.value)
-
-
-def test_a_surface_in_an_stl_file_is_not_a_body(tmp_path: Path) -> None:
-    faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]
-    path = save(tmp_path, CUBE[[0, 1, 3, 4]], [("triangle", faces)], name="skin.stl")
-    with pytest.raises(RheotwinError, match="triangle surface in space is not a body: fill it with tetrahedra"):
-        read_mesh(path)
+    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -254,16 +206,17 @@ def test_a_header_without_an_end_is_named(tmp_path: Path) -> None:
         load_file(tmp_path / "tool.ply")
 
 
-def test_refused_writes_leave_nothing_behind(tmp_path: Path) -> None:
-    mesh = make_shape(SPECS["quad"])
-    for name, sentence in (
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
         ("body.stl", "holds triangles only"),
         ("body.vtx", "cannot write a mesh with suffix '.vtx'"),
-    ):
-        with pytest.raises(RheotwinError, match=sentence):
-            write_mesh(tmp_path / name, mesh)
-    with pytest.raises(RheotwinError, match="cannot be written"):
-        write_mesh(tmp_path / "absent" / "body.vtu", mesh)
+        ("absent/body.vtu", "cannot be written"),
+    ],
+)
+def test_refused_writes_leave_nothing_behind(tmp_path: Path, name: str, sentence: str) -> None:
+    with pytest.raises(RheotwinError, match=sentence):
+        write_mesh(tmp_path / name, make_shape(SPECS["quad"]))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -277,6 +230,73 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(meshio, "write", full_disk)
     with pytest.raises(RheotwinError, match="No space left on device"):
-        write_mesh(path, build_mesh("line", [[0.0, 1.0]], [[0], [1]]))
+        write_mesh(path, meshing.build_mesh("line", [[0.0, 1.0]], [[0], [1]]))
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["body.vtu"]
+
+
+HALVED = np.concatenate([SIDES[:, [0, 1, 2]], SIDES[:, [0, 2, 3]]])
+SOUP = np.vstack([np.arange(36).reshape(-1, 3), [[0, 1, 1], [3, 3, 3]]])
+
+
+@pytest.mark.parametrize(
+    ("points", "cells"),
+    [
+        (CUBE, [("quad", SIDES)]),
+        (CUBE[HALVED].reshape(-1, 3), [("triangle", SOUP)]),
+        (np.vstack([[[9.0, 9.0, 9.0]], CUBE]), [("quad", SIDES + 1)]),
+    ],
+    ids=["split quadrilaterals", "merged points without flat triangles", "no unused points"],
+)
+def test_surfaces_of_tools_become_triangles_that_look_the_same_way(tmp_path: Path, points: Any, cells: Any) -> None:
+    vertices, triangles = read_surface(save(tmp_path, points, cells, "cube.vtk"))
+    assert (len(vertices), triangles.shape) == (8, (12, 3))
+    a, b, c = vertices[triangles].transpose(1, 0, 2)
+    assert np.sum(a * np.cross(b, c)) / 6.0 == pytest.approx(1.0, rel=1e-14)
+
+
+def test_a_surface_without_triangles_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RheotwinError, match="no triangles"):
+        read_surface(save(tmp_path, CUBE, [("hexahedron", [list(range(8))])], "cube.vtk"))
+
+
+HALF_DISC = """
+Point(1) = {0, 0, 0, 0.2}; Point(2) = {1, 0, 0, 0.2}; Point(3) = {0, 1, 0, 0.2}; Point(4) = {-1, 0, 0, 0.2};
+Circle(1) = {2, 1, 3}; Circle(2) = {3, 1, 4}; Line(3) = {4, 2};
+Curve Loop(1) = {1, 2, 3}; Plane Surface(1) = {1};
+"""
+GROUPS = 'Physical Curve("floor") = {3}; Physical Surface("plate") = {1};\n'
+
+
+def geometry(folder: Path, text: str) -> Path:
+    (folder / "body.geo").write_text(text)
+    return folder / "body.geo"
+
+
+def need_gmsh() -> None:
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError), reason="needs the gmsh extra")
+
+
+def test_geo_without_the_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gmsh", None)
+    with pytest.raises(RheotwinError, match=r'pip install "rheotwin\[gmsh\]"'):
+        read_mesh(geometry(tmp_path, HALF_DISC))
+
+
+def test_geo_is_meshed_and_its_physical_groups_kept(tmp_path: Path) -> None:
+    need_gmsh()
+    imported = read_mesh(geometry(tmp_path, HALF_DISC + GROUPS))
+    assert meshing.cell_kind(imported.mesh) == "triangle"
+    # chords of length h = 0.2 on a unit circle miss about h^2 / 6 of the area
+    assert element_measures(imported.mesh).sum() == pytest.approx(np.pi / 2.0, rel=0.2**2 / 4.0)
+    assert np.all(imported.mesh.p[1, imported.regions["floor"]] == 0.0)
+    assert len(imported.cell_regions["plate"]) == imported.mesh.t.shape[1]
+    # without groups too, points that only carry the geometry are left out
+    assert element_measures(read_mesh(geometry(tmp_path, HALF_DISC)).mesh).sum() == pytest.approx(np.pi / 2.0, rel=0.01)
+
+
+def test_broken_geometry_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    need_gmsh()
+    with pytest.raises(RheotwinError, match="gmsh cannot mesh this geometry") as caught:
+        read_mesh(geometry(tmp_path, "Point(1) = {0, 0;\n"))
+    assert "\n" not in str(caught.value)

@@ -1,7 +1,5 @@
 """`rheotwin mesh`: report, conversion, exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -14,22 +12,10 @@ from rheotwin.meshing import BoxShape, make_shape, mesh_hash, read_mesh, write_m
 
 SCENE = """
 schema = 1
-title = "two blocks"
 dimension = 2
 duration = 1.0
-
-[laws.rubber]
-model = "elastic"
-young = 1000.0
-poisson = 0.3
-
-[bodies.left]
-shape = "box"
-size = [2.0, 1.0]
-cells = [4, 2]
-law = "rubber"
-mass = 1.0
-
+laws.rubber = { model = "elastic", young = 1000.0, poisson = 0.3 }
+bodies.left = { shape = "box", size = [2.0, 1.0], cells = [4, 2], law = "rubber", mass = 1.0 }
 [bodies.right]
 shape = "sphere"
 radius = 0.5
@@ -61,22 +47,16 @@ def scene(tmp_path: Path) -> Path:
     return path
 
 
-def test_text_report_names_counts_quality_and_identity(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_name_counts_quality_and_identity(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(block) == EXIT_OK
     text = capsys.readouterr().out
-    assert "135 tet, 3D" in text
-    assert "252 edges, 108 boundary faces" in text
-    assert "volume [m3]" in text
-    assert mesh_hash(read_mesh(block).mesh)[:16] in text
-
-
-def test_json_report(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    identity = mesh_hash(read_mesh(block).mesh)[:16]
+    assert all(part in text for part in ("135 tet, 3D", "252 edges, 108 boundary faces", "volume [m3]", identity))
     assert run(block, "--json") == EXIT_OK
     report = json.loads(capsys.readouterr().out)
     (mesh,) = report["meshes"]
     assert (mesh["name"], mesh["nodes"], mesh["edges"], mesh["boundary_nodes"]) == ("block.vtu", 64, 252, 56)
-    assert mesh["quality"]["measure_total"] == pytest.approx(1.0)
-    assert report["good_enough"] is True
+    assert mesh["quality"]["measure_total"] == pytest.approx(1.0) and report["good_enough"] is True
 
 
 def test_quality_bound_decides_the_exit_code(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,8 +88,7 @@ def test_groups_that_a_format_drops_are_named(tmp_path: Path, capsys: pytest.Cap
     write_mesh(source, make_shape(BoxShape((1.0,), (2,))), regions={"wall": [0]})
     assert run(source, "--to", tmp_path / "block.vtk") == EXIT_OK
     streams = capsys.readouterr()
-    assert "does not keep the named groups wall" in streams.err
-    assert "region wall" in streams.out
+    assert "does not keep the named groups wall" in streams.err and "region wall" in streams.out
 
 
 def test_unused_points_can_be_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,26 +100,31 @@ def test_unused_points_can_be_dropped(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "1 line, 1D" in capsys.readouterr().out
 
 
-def test_every_body_of_a_scene_is_reported(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bodies_of_a_scene_are_reported_and_one_can_be_converted(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(scene, "--json") == EXIT_OK
     left, right = json.loads(capsys.readouterr().out)["meshes"]
     assert (left["name"], left["kind"], left["elements"]) == ("left", "triangle", 16)
     assert (right["name"], right["kind"], right["lowest"]) == ("right", "quad", pytest.approx([3.5, 0.0]))
-
-
-def test_one_body_of_a_scene_can_be_converted(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = scene.with_name("right.msh")
-    with pytest.raises(RheotwinError, match=r"choose a body \(left, right\) with --body"):
-        run(scene, "--to", target)
     assert run(scene, "--to", target, "--body", "right") == EXIT_OK
     assert read_mesh(target).mesh.p.mean(axis=1) == pytest.approx([4.0, 0.5])
     assert "right" in capsys.readouterr().out
-    with pytest.raises(RheotwinError, match=r"--body rigth: the scene has no such body \(did you mean 'right'\?\)"):
-        run(scene, "--body", "rigth")
 
 
-def test_options_that_do_not_fit_the_source_are_refused(scene: Path, block: Path) -> None:
-    with pytest.raises(RheotwinError, match="--drop-unused is for mesh files"):
-        run(scene, "--drop-unused")
-    with pytest.raises(RheotwinError, match="is a mesh file, not a scene"):
-        run(block, "--body", "left")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("two.toml", "--to", "right.msh"), r"choose a body \(left, right\) with --body"),
+        (("two.toml", "--body", "rigth"), r"--body rigth: the scene has no such body \(did you mean 'right'\?\)"),
+        (("two.toml", "--drop-unused"), "--drop-unused is for mesh files"),
+        (("block.vtu", "--body", "left"), "is a mesh file, not a scene"),
+    ],
+)
+def test_options_that_do_not_fit_the_source_are_refused(
+    words: tuple[str, ...], sentence: str, scene: Path, block: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(scene.parent)
+    with pytest.raises(RheotwinError, match=sentence):
+        run(*words)

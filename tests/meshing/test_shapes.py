@@ -1,81 +1,198 @@
-"""The one entry for all shapes: measures, defaults, and refusals in one sentence."""
+"""Boxes, discs, balls, cylinders and L-shapes: measures, numbering, symmetry, quality, finer cells, refusals."""
 
-from __future__ import annotations
+import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from rheotwin import meshing
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import (
-    BoxShape,
-    CylinderShape,
-    GridShape,
-    LShape,
-    Mesh,
-    ShapeSpec,
-    SphereShape,
-    TriangleShape,
-    cell_kind,
-    check_elements,
-    element_measures,
-    make_shape,
-    with_finer_cells,
+from rheotwin.meshing import BoxShape, CylinderShape, GridShape, LShape, Mesh, ShapeSpec, SphereShape, TriangleShape
+from rheotwin.meshing.round import extruded, unit_ball
+
+X, Y, Z = [0.0, 0.3, 1.0, 1.1], [0.0, 0.5, 0.6], [0.0, 0.2, 1.0]
+RADIUS, HEIGHT = 0.7, 1.4
+BUILD: dict[str, tuple[Callable[[int, str], ShapeSpec], float]] = {
+    "disc": (lambda n, cell: SphereShape(RADIUS, n, cell), np.pi * RADIUS**2),
+    "ball": (lambda n, cell: SphereShape(RADIUS, n, cell), 4.0 / 3.0 * np.pi * RADIUS**3),
+    "cylinder": (lambda n, cell: CylinderShape(RADIUS, HEIGHT, (n, n), cell), np.pi * RADIUS**2 * HEIGHT),
+}
+ROUND = [(shape, cell) for shape in BUILD for cell in (("triangle", "quad") if shape == "disc" else ("tet", "hex"))]
+
+
+def picture(mesh: Mesh, mirror: float | None = None) -> set[frozenset[tuple[float, ...]]]:
+    """Elements as sets of their vertices' coordinates, mirrored at x = mirror if that is given."""
+    points = mesh.p.T.copy()
+    if mirror is not None:
+        points[:, 0] = 2.0 * mirror - points[:, 0]
+    points = np.round(points, 9) + 0.0
+    return {frozenset(map(tuple, points[cell].tolist())) for cell in mesh.t.T}
+
+
+def test_graded_grids_fill_their_box_exactly() -> None:
+    meshes = [meshing.triangle_grid(X, Y, pattern=pattern) for pattern in ("se-nw", "sw-ne", "alternating")]
+    meshes += [
+        meshing.quad_grid(X, Y),
+        meshing.hex_grid(X, Y, Z),
+        *(meshing.tet_grid(X, Y, Z, split=split) for split in ("five", "six")),
+    ]
+    assert [meshing.element_measures(mesh).sum() for mesh in meshes] == pytest.approx([0.66] * 7, rel=1e-14)
+    assert meshing.element_measures(meshing.line(X)).sum() == pytest.approx(1.1, rel=1e-14)
+
+
+def test_vertices_are_numbered_x_fastest() -> None:
+    assert meshing.hex_grid(X, Y, Z).p[:, 2 + 4 * (1 + 3 * 2)] == pytest.approx([X[2], Y[1], Z[2]])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "cells"),
+    [
+        ("se-nw", [[0, 1, 3], [1, 4, 3], [1, 2, 4], [2, 5, 4]]),  # the papers' mesh: SW, SE, NW and SE, NE, NW
+        ("sw-ne", [[0, 1, 4], [0, 4, 3], [1, 2, 5], [1, 5, 4]]),
+        ("alternating", [[0, 1, 3], [1, 4, 3], [1, 2, 5], [1, 5, 4]]),
+    ],
 )
+def test_patterns_of_triangles(pattern: str, cells: list[list[int]]) -> None:
+    assert meshing.triangle_grid([0, 1, 2], [0, 1], pattern=pattern).t.T.tolist() == cells
 
 
-def test_every_shape_has_positive_elements_and_no_unused_nodes(any_mesh: Mesh) -> None:
-    check_elements(any_mesh, "shape")
-    assert np.all(element_measures(any_mesh) > 0.0)
-    assert len(np.unique(any_mesh.t)) == any_mesh.p.shape[1]
+def test_five_split_is_one_third_and_four_sixths_of_each_cell() -> None:
+    volumes = meshing.element_measures(meshing.tet_grid([0, 1, 2], [0, 1, 2], [0, 1, 2])).reshape(8, 5)
+    assert volumes == pytest.approx(np.tile([1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6], (8, 1)), rel=1e-13)
+
+
+@pytest.mark.parametrize("split", ["five", "six"])
+def test_face_diagonals_of_neighbours_match(split: str) -> None:
+    """Conforming: every face belongs to two tets, or to one and then lies in a side of the box."""
+    mesh = meshing.tet_grid(X, Y, Z, split=split)
+    counts = np.bincount(mesh.t2f.ravel())
+    assert set(counts.tolist()) == {1, 2}
+    boundary = mesh.p[:, mesh.facets[:, counts == 1]]
+    flat = [(boundary[axis] == bound).all(axis=0) for axis in range(3) for bound in (0.0, (1.1, 0.6, 1.0)[axis])]
+    assert np.any(flat, axis=0).all()
+
+
+def test_interior_degree_of_the_five_split_alternates_between_6_and_18() -> None:
+    mesh = meshing.tet_grid(*[np.arange(5.0)] * 3)
+    degree = np.bincount(meshing.truss_edges(mesh).ravel())
+    inside = ((mesh.p > 0) & (mesh.p < 4)).all(axis=0)
+    even = mesh.p.sum(axis=0) % 2 == 0
+    assert (set(degree[inside & even]), set(degree[inside & ~even])) == ({18}, {6})
+
+
+@pytest.mark.parametrize(
+    ("cells", "pattern", "mirrored"),
+    [
+        ((4, 2), "alternating", True),
+        ((4, 2), "se-nw", False),
+        ((3, 2), "alternating", False),
+        ((4, 2, 2), "five", True),
+        ((3, 2, 2), "five", False),
+        ((4, 2, 2), "six", False),
+    ],
+)
+def test_odd_particle_counts_keep_mirror_symmetry(cells: tuple[int, ...], pattern: str, mirrored: bool) -> None:
+    mesh = meshing.make_shape(BoxShape(tuple(float(count) for count in cells), cells, pattern=pattern))
+    assert (picture(mesh, 0.5 * cells[0]) == picture(mesh)) is mirrored
+
+
+def test_a_million_tets_take_less_than_two_seconds() -> None:
+    axis = np.linspace(0.0, 1.0, 61)
+    start = time.process_time()
+    mesh = meshing.tet_grid(axis, axis, axis)
+    assert time.process_time() - start < 2.0
+    assert mesh.t.shape == (4, 5 * 60**3)
+
+
+@pytest.mark.parametrize("axis", [[0.0], [0.0, 0.0], [1.0, 0.5], [0.0, np.nan], [[0.0, 1.0]]])
+def test_axes_that_do_not_increase_are_refused(axis: list[float]) -> None:
+    with pytest.raises(RheotwinError, match="along y must be at least two finite numbers, strictly increasing"):
+        meshing.quad_grid([0.0, 1.0], axis)
+
+
+@pytest.mark.parametrize(("shape", "cell"), ROUND)
+def test_measure_converges_with_order_two(shape: str, cell: str) -> None:
+    """Vertices on the rim leave chords, whose missing measure shrinks with h^2."""
+    build, exact = BUILD[shape]
+    counts = np.array([8, 16, 24])
+    errors = np.array([exact - meshing.element_measures(meshing.make_shape(build(n, cell))).sum() for n in counts])
+    assert np.all(errors > 0.0)
+    # the next term is h^4: relative size below 5 % at 8 cells
+    assert -np.polyfit(np.log(counts), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize(("shape", "cell"), ROUND)
+def test_every_element_is_good_at_any_resolution(shape: str, cell: str) -> None:
+    # measured minima over 1..24 cells: triangle 0.451, quad 0.515, tet 0.456, hex 0.579
+    bound = {"triangle": 0.43, "quad": 0.5, "tet": 0.44, "hex": 0.56}[cell]
+    for cells in range(1, 13):
+        mesh = meshing.make_shape(BUILD[shape][0](cells, cell))
+        meshing.check_elements(mesh, shape)
+        assert meshing.quality_report(mesh).quality_min > bound, cells
+
+
+@pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
+def test_boundary_nodes_lie_on_the_circle_or_sphere(cell: str) -> None:
+    mesh = meshing.make_shape(SphereShape(RADIUS, 8, cell))
+    distance, rim = np.linalg.norm(mesh.p, axis=0), meshing.boundary_nodes(mesh)
+    assert distance[rim] == pytest.approx(RADIUS, rel=1e-14)
+    assert np.delete(distance, rim).max() < 0.9 * RADIUS
+    if cell in ("triangle", "tet"):
+        assert picture(mesh, 0.0) == picture(mesh)
+
+
+def test_cylinder_stands_on_the_origin_and_a_flat_one_is_a_disc() -> None:
+    mesh = meshing.make_shape(CylinderShape(RADIUS, HEIGHT, (6, 4), "hex"))
+    assert mesh.p.min(axis=1) == pytest.approx([-RADIUS, -RADIUS, 0.0])
+    assert mesh.p.max(axis=1) == pytest.approx([RADIUS, RADIUS, HEIGHT])
+    disc = meshing.make_shape(CylinderShape(0.5, None, (6,), "quad"))
+    assert np.array_equal(disc.p, meshing.make_shape(SphereShape(0.5, 6, "quad")).p)
+
+
+@pytest.mark.parametrize(("cells", "core", "rings"), [(1, 1, 0), (2, 2, 0), (3, 1, 1), (8, 4, 2), (11, 5, 3)])
+def test_numbers_of_cells_in_round_shapes(cells: int, core: int, rings: int) -> None:
+    assert core + 2 * rings == cells
+    assert unit_ball(cells, 2).cells.shape[1] == core**2 + 4 * core * rings
+    assert unit_ball(cells, 3).cells.shape[1] == core**3 + 6 * core**2 * rings
+
+
+def test_every_edge_joins_an_even_and_an_odd_vertex() -> None:
+    disc, ball = unit_ball(7, 2), unit_ball(7, 3)
+    tower = extruded(disc, np.linspace(0.0, 1.0, 4))
+    found = ((disc, disc.mesh("quad").facets), (ball, ball.mesh("hex").edges), (tower, tower.mesh("hex").edges))
+    for grid, pairs in found:
+        assert np.all(grid.odd[pairs[0]] != grid.odd[pairs[1]])
 
 
 @pytest.mark.parametrize(("dimension", "kind"), [(1, "line"), (2, "triangle"), (3, "tet")])
 def test_default_cell_follows_the_dimension(dimension: int, kind: str) -> None:
-    assert cell_kind(make_shape(BoxShape((1.0,) * dimension, (2,) * dimension))) == kind
+    assert meshing.cell_kind(meshing.make_shape(BoxShape((1.0,) * dimension, (2,) * dimension))) == kind
 
 
 def test_a_box_is_a_grid_with_even_coordinates() -> None:
-    box = make_shape(BoxShape((2.0, 1.0), (4, 1), cell="quad"))
-    grid = make_shape(GridShape(([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 1.0]), cell="quad"))
-    assert np.array_equal(box.p, grid.p)
-    assert np.array_equal(box.t, grid.t)
+    box = meshing.make_shape(BoxShape((2.0, 1.0), (4, 1), cell="quad"))
+    grid = meshing.make_shape(GridShape(([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 1.0]), cell="quad"))
+    assert np.array_equal(box.p, grid.p) and np.array_equal(box.t, grid.t)
 
 
-@pytest.mark.parametrize("cell", ["triangle", "quad"])
-def test_l_shape_has_the_area_of_the_box_without_the_cut(cell: str) -> None:
-    mesh = make_shape(LShape((2.0, 3.0), (5, 4), (0.5, 1.3), cell=cell))
-    assert element_measures(mesh).sum() == pytest.approx(2.0 * 3.0 - 0.5 * 1.3, rel=1e-13)
-    removed = (mesh.p[0] > 1.5 + 1e-9) & (mesh.p[1] > 1.7 + 1e-9)
-    assert not removed.any()
+@pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
+def test_l_shape_is_the_box_without_the_cut(cell: str) -> None:
+    deep = cell in ("tet", "hex")
+    mesh = meshing.make_shape(LShape((2.0, 3.0, 0.8)[: 2 + deep], (5, 4, 2)[: 2 + deep], (0.5, 1.3), cell=cell))
+    assert meshing.element_measures(mesh).sum() == pytest.approx((6.0 - 0.65) * (0.8 if deep else 1.0), rel=1e-13)
+    assert not np.any((mesh.p[0] > 1.5 + 1e-9) & (mesh.p[1] > 1.7 + 1e-9))
     assert np.any(np.isclose(mesh.p[0], 1.5) & np.isclose(mesh.p[1], 1.7))
-
-
-@pytest.mark.parametrize("cell", ["tet", "hex"])
-def test_extruded_l_shape_has_the_volume_of_the_box_without_the_cut(cell: str) -> None:
-    mesh = make_shape(LShape((2.0, 3.0, 0.8), (5, 4, 2), (0.5, 1.3), cell=cell))
-    assert element_measures(mesh).sum() == pytest.approx((6.0 - 0.65) * 0.8, rel=1e-13)
-
-
-def test_disc_from_a_cylinder_needs_no_height() -> None:
-    disc = make_shape(CylinderShape(0.5, None, (6,), "quad"))
-    assert disc.p.shape[0] == 2
-    assert np.array_equal(disc.p, make_shape(SphereShape(0.5, 6, "quad")).p)
 
 
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        (
-            BoxShape((1.0, 1.0), (2, 2), cell="tet"),
-            "cell 'tet' does not fill a shape of dimension 2.*triangle or quad",
-        ),
+        (BoxShape((1.0, 1.0), (2, 2), cell="tet"), "'tet' does not fill a shape of dimension 2.*triangle or quad"),
         (BoxShape((1.0, 1.0), (2, 2), cell="quads"), r"cell 'quads'.*did you mean 'quad'"),
         (BoxShape((1.0, 1.0), (2, 2), pattern="se-ne"), r"pattern 'se-ne' is unknown \(did you mean"),
         (BoxShape((1.0, 1.0), (2, 2), pattern="five"), "pattern 'five' is unknown"),
-        (
-            BoxShape((1.0, 1.0), (2, 2), cell="quad", pattern="se-nw"),
-            "does not apply to cell 'quad': leave it out",
-        ),
+        (BoxShape((1.0, 1.0), (2, 2), cell="quad", pattern="se-nw"), "does not apply to cell 'quad': leave it out"),
         (BoxShape((1.0, -1.0), (2, 2)), "size of a shape must be positive"),
         (BoxShape((1.0, 1.0), (2, 0)), "at least 1"),
         (BoxShape((1.0, 1.0), (2,)), "2 whole number"),
@@ -93,25 +210,25 @@ def test_disc_from_a_cylinder_needs_no_height() -> None:
 )
 def test_impossible_shapes_are_refused_in_one_sentence(spec: ShapeSpec, sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence) as caught:
-        make_shape(spec)
+        meshing.make_shape(spec)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "spec",
     [
-        BoxShape(size=(1.0, 2.0), cells=(2, 3), cell="triangle"),
-        BoxShape(size=(1.0, 2.0, 1.0), cells=(1, 2, 1), cell="hex"),
-        GridShape(coordinates=([0.0, 0.1, 0.4], [0.0, 1.0]), cell="quad"),
-        LShape(size=(2.0, 2.0), cells=(4, 4), cut=(1.0, 1.0)),
-        CylinderShape(radius=1.0, height=2.0, cells=(4, 2)),
-        SphereShape(radius=1.0, cells=4),
+        BoxShape((1.0, 2.0), (2, 3), cell="triangle"),
+        BoxShape((1.0, 2.0, 1.0), (1, 2, 1), cell="hex"),
+        GridShape(([0.0, 0.1, 0.4], [0.0, 1.0]), cell="quad"),
+        LShape((2.0, 2.0), (4, 4), (1.0, 1.0)),
+        CylinderShape(1.0, 2.0, (4, 2)),
+        SphereShape(1.0, 4),
         TriangleShape(base=1.0, height=1.0, cells=3),
     ],
 )
 @pytest.mark.parametrize("parts", [2, 3])
 def test_finer_cells_are_so_many_more_and_keep_the_shape(spec: ShapeSpec, parts: int) -> None:
-    coarse, fine = make_shape(spec), make_shape(with_finer_cells(spec, parts))
+    coarse, fine = meshing.make_shape(spec), meshing.make_shape(meshing.with_finer_cells(spec, parts))
     assert fine.t.shape[1] == parts ** coarse.p.shape[0] * coarse.t.shape[1]
     if not isinstance(spec, CylinderShape | SphereShape):
         corners = {tuple(point) for point in np.round(fine.p.T, 12)}
@@ -120,6 +237,6 @@ def test_finer_cells_are_so_many_more_and_keep_the_shape(spec: ShapeSpec, parts:
 
 
 def test_finer_grid_lines_divide_each_gap_evenly() -> None:
-    fine = with_finer_cells(GridShape(coordinates=([0.0, 0.1, 0.4],)), 2)
+    fine = meshing.with_finer_cells(GridShape(([0.0, 0.1, 0.4],)), 2)
     assert isinstance(fine, GridShape)
     assert fine.coordinates[0] == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.4])

@@ -1,9 +1,8 @@
 """Bodies in equal squares and cubes: counts of the papers' lattices, volumes, what stays out."""
 
-from __future__ import annotations
-
 from math import pi
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +29,7 @@ from rheotwin.meshing import (
 )
 from rheotwin.scene import SphereBody, scene_from_data
 from rheotwin.scene.bodies import mesher_shape
+from rheotwin.validation.checks.running import ELASTIC, scene_of
 
 LATTICES = {
     (6, 4, 6): (348, 560, 300, 1208, 628),
@@ -40,22 +40,19 @@ LATTICES = {
     (21, 13, 21): (16212, 30560, 19200, 65972, 31492),
 }
 """Particles along each axis: edges of length h, sqrt2 h, sqrt3 h, all of them, and those of the truss."""
+UNIT = ([0.0, 1.0],) * 3
 
 
 @pytest.mark.parametrize("counts", LATTICES)
 def test_lattices_of_the_calibration_papers(counts: tuple[int, int, int]) -> None:
     """The box of 5 x 3 x 5, meshed in tets and turned into voxels, has the printed numbers of elements."""
     spacing = 5.0 / (counts[0] - 1)
-    size = [spacing * (count - 1) for count in counts]
-    box = tet_grid(*[np.array([0.0, length]) for length in size])
+    box = tet_grid(*[np.array([0.0, spacing * (count - 1)]) for count in counts])
     mesh = voxelised(box, spacing)
     edges = lattice_edges(mesh)
     squared = np.sum((mesh.p.T[edges[:, 1]] - mesh.p.T[edges[:, 0]]) ** 2, axis=1) / spacing**2
-    along, faces, bodies, total, truss = LATTICES[counts]
-    assert len(edges) == total
-    for square, count in ((1, along), (2, faces), (3, bodies)):
-        assert np.isclose(squared, square).sum() == count
-    assert len(truss_edges(voxelised(box, spacing, cell="tet"))) == truss
+    lengths = [np.isclose(squared, square).sum() for square in (1, 2, 3)]
+    assert (*lengths, len(edges), len(truss_edges(voxelised(box, spacing, cell="tet")))) == LATTICES[counts]
     assert mesh.p.shape[1] == np.prod(counts)
     np.testing.assert_allclose(element_measures(mesh), spacing**3, rtol=1e-9)
 
@@ -76,8 +73,7 @@ def test_disc_fills_up_as_the_spacing_shrinks(cell: str, spacing: float) -> None
     assert cell_kind(mesh) == "quad"
     check_elements(mesh, "disc")
     assert element_measures(mesh).sum() == pytest.approx(pi, abs=0.5 * 8.0 * spacing)
-    centres = mesh.p[:, mesh.t].mean(axis=1)
-    assert np.hypot(*centres).max() <= 1.0
+    assert np.hypot(*mesh.p[:, mesh.t].mean(axis=1)).max() <= 1.0
     every = 0.5 * spacing + spacing * np.arange(-int(1 / spacing), int(1 / spacing))
     well_inside = np.hypot(*np.meshgrid(every, every)) < np.cos(pi / 60) - 1e-9
     assert mesh.t.shape[1] >= well_inside.sum()
@@ -86,11 +82,14 @@ def test_disc_fills_up_as_the_spacing_shrinks(cell: str, spacing: float) -> None
 @pytest.mark.parametrize("cell", ["tet", "hex"])
 def test_ball_is_symmetric(cell: str) -> None:
     mesh = voxelised(ball(radius=1.0, cells=8, cell=cell), 0.25)
-    centres = {tuple(c) for c in np.round(mesh.p[:, mesh.t].mean(axis=1).T, 6) + 0.0}
+    centres = np.round(mesh.p[:, mesh.t].mean(axis=1).T, 6) + 0.0
     for axis in range(3):
-        mirrored = {tuple((-v if a == axis else v) + 0.0 for a, v in enumerate(c)) for c in centres}
-        assert mirrored == centres
+        mirrored = centres * np.where(np.arange(3) == axis, -1.0, 1.0) + 0.0
+        assert set(map(tuple, mirrored.tolist())) == set(map(tuple, centres.tolist()))
     assert element_measures(mesh).sum() == pytest.approx(4 * pi / 3, rel=0.15)
+    # A face whose two sides are split differently would be on the boundary, inside the body.
+    split = voxelised(ball(radius=1.0, cells=8, cell=cell), 0.25, cell="tet")
+    assert len(boundary_faces(split)) == 2 * len(boundary_faces(mesh))
 
 
 def test_l_shape_keeps_its_notch() -> None:
@@ -99,82 +98,53 @@ def test_l_shape_keeps_its_notch() -> None:
     assert len(boundary_faces(mesh)) == 3 * 2 * 16 + (2 + 2 + 1 + 1 + 1 + 1) * 16
 
 
-def test_a_spacing_that_does_not_divide_is_laid_in_the_middle() -> None:
+def test_a_spacing_that_does_not_divide_is_laid_in_the_middle_and_rounding_adds_no_row() -> None:
+    """0.1 + 0.1 + 0.1 is a little more than 0.3, and three spacings all the same."""
     mesh = voxelised(quad_grid([0.0, 1.0], [0.0, 1.0]), 0.4)
     np.testing.assert_allclose([mesh.p.min(), mesh.p.max()], [-0.1, 1.1])
     assert mesh.t.shape[1] == 9
+    side = 0.1 + 0.1 + 0.1
+    assert side / 0.1 > 3.0
+    assert voxelised(quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
 
 
 @pytest.mark.parametrize(("cell", "pieces", "edges"), [("triangle", 2, 5), ("tet", 5, 18)])
 def test_voxels_split_into_simplices(cell: str, pieces: int, edges: int) -> None:
-    box = quad_grid([0.0, 1.0], [0.0, 1.0]) if cell == "triangle" else hex_grid(*[[0.0, 1.0]] * 3)
-    mesh = voxelised(box, 1.0, cell=cell)
-    assert mesh.t.shape[1] == pieces
-    assert len(truss_edges(mesh)) == edges
+    mesh = voxelised(quad_grid(*UNIT[:2]) if cell == "triangle" else hex_grid(*UNIT), 1.0, cell=cell)
+    assert (mesh.t.shape[1], len(truss_edges(mesh))) == (pieces, edges)
     assert np.all(element_measures(mesh) > 0.0)
-
-
-def test_split_voxels_of_a_ball_have_matching_diagonals() -> None:
-    """A face whose two sides are split differently would be on the boundary, inside the body."""
-    mesh = voxelised(ball(radius=1.0, cells=8, cell="tet"), 0.25, cell="tet")
-    whole = voxelised(ball(radius=1.0, cells=8, cell="tet"), 0.25)
-    assert len(boundary_faces(mesh)) == 2 * len(boundary_faces(whole))
 
 
 @pytest.mark.parametrize(
     ("spacing", "words"), [(10.0, "no voxel"), (1e-4, "larger spacing"), (0.0, "must be positive"), (-1.0, "positive")]
 )
 def test_what_is_refused(spacing: float, words: str) -> None:
-    triangle = build_mesh("tet", np.hstack([np.zeros((3, 1)), np.eye(3)]), np.arange(4)[:, None])
+    corner = build_mesh("tet", np.hstack([np.zeros((3, 1)), np.eye(3)]), np.arange(4)[:, None])
     with pytest.raises(RheotwinError, match=words):
-        voxelised(triangle, spacing)
-
-
-def test_a_line_has_no_voxels() -> None:
+        voxelised(corner, spacing)
     with pytest.raises(RheotwinError, match="two or three dimensions"):
         voxelised(line([0.0, 1.0]), 0.1)
-
-
-def test_rounding_adds_no_row_of_cells() -> None:
-    """0.1 + 0.1 + 0.1 is a little more than 0.3, and three spacings all the same."""
-    side = 0.1 + 0.1 + 0.1
-    assert side / 0.1 > 3.0
-    assert voxelised(quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
 
 
 def test_voxels_of_a_mesh_file_are_laid_in_its_scaled_size(tmp_path: Path) -> None:
     """A disc of 10 units drawn in millimetres, in voxels of 2.5 mm, somewhere else in the scene."""
     write_mesh(tmp_path / "disc.vtu", disc(radius=10.0, cells=12, cell="triangle"))
-    body = {"shape": "file", "path": "disc.vtu", "scale": 1e-3, "voxels": 2.5e-3, "origin": [0.1, 0.2], "law": "gel"}
-    data = {
-        "schema": 1,
-        "dimension": 2,
-        "duration": 1.0,
-        "laws": {"gel": {"model": "elastic", "young": 1.0, "poisson": 0.25}},
-        "bodies": {"disc": {**body, "density": 1.0}},
-    }
+    body = {"shape": "file", "path": "disc.vtu", "scale": 1e-3, "voxels": 2.5e-3, "origin": [0.1, 0.2]}
+    data = scene_of(ELASTIC, body, dimension=2)
     problem = build_problem(scene_from_data(data, base=tmp_path))
     assert problem.bodies[0].cell == "quad"
     np.testing.assert_allclose(problem.points.mean(axis=0), [0.1, 0.2], atol=1e-12)
     np.testing.assert_allclose(element_measures(problem.bodies[0].mesh), 2.5e-3**2, rtol=1e-9)
+    where = {"body": "block", "where": {"region": "rim"}}
     with pytest.raises(RheotwinError, match="region"):
-        where = {"body": "disc", "where": {"region": "rim"}}
         build_problem(scene_from_data({**data, "supports": {"held": where}}, base=tmp_path))
 
 
-@pytest.mark.parametrize(("cell", "kind"), [(None, "hex"), ("tet", "tet")])
-def test_the_mesh_under_voxels_is_of_simplices(cell: str | None, kind: str) -> None:
+@pytest.mark.parametrize(("more", "kind"), [({}, "hex"), ({"cell": "tet"}, "tet")])
+def test_the_mesh_under_voxels_is_of_simplices(more: dict[str, Any], kind: str) -> None:
     """Hexahedra with curved sides leave gaps when they are split, in which a centre could be missed."""
-    body = {"shape": "sphere", "radius": 1.0, "cells": 6, "voxels": 0.5, "law": "gel", "density": 1.0}
-    data = {
-        "schema": 1,
-        "dimension": 3,
-        "duration": 1.0,
-        "laws": {"gel": {"model": "elastic", "young": 1.0, "poisson": 0.25}},
-        "bodies": {"ball": {**body, **({} if cell is None else {"cell": cell})}},
-    }
-    scene = scene_from_data(data)
-    ball_body = scene.bodies["ball"]
-    assert isinstance(ball_body, SphereBody)
-    assert mesher_shape(ball_body).cell == "tet"
+    shape = {"shape": "sphere", "radius": 1.0, "cells": 6, "voxels": 0.5, **more}
+    scene = scene_from_data(scene_of(ELASTIC, shape, dimension=3))
+    body = scene.bodies["block"]
+    assert isinstance(body, SphereBody) and mesher_shape(body).cell == "tet"
     assert build_problem(scene).bodies[0].cell == kind

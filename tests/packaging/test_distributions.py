@@ -1,7 +1,5 @@
 """The wheel and the source distribution, built from a copy of the sources and looked into."""
 
-from __future__ import annotations
-
 import configparser
 import shutil
 import subprocess
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import rheotwin
+from rheotwin.registry import BUILT_IN
 
 pytestmark = pytest.mark.packaging
 
@@ -23,14 +22,13 @@ ROOMS = ("constraints", "fem", "meshing", "particles", "validation")
 LEFT_OUT = shutil.ignore_patterns(
     ".*cache", ".git", ".hypothesis", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "runs"
 )
+ABOUT = f"rheotwin-{rheotwin.__version__}.dist-info"
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources alone: building leaves folders behind."""
-    folder = tmp_path_factory.mktemp("sources") / "rheotwin"
-    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
-    return folder
+    return shutil.copytree(ROOT, tmp_path_factory.mktemp("sources") / "rheotwin", ignore=LEFT_OUT)
 
 
 def called(*command: str, cwd: Path) -> str:
@@ -51,10 +49,10 @@ def has_build() -> bool:
 def wheel(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("wheel")
     if has_build():
-        called("-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(copy), cwd=target)
+        words = ("build", "--wheel", "--no-isolation", "--outdir")
     else:
-        words = ("wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir")
-        called("-m", "pip", *words, str(target), str(copy), cwd=target)
+        words = ("pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir")
+    called("-m", *words, str(target), str(copy), cwd=target)
     (path,) = target.glob("*.whl")
     return path
 
@@ -68,58 +66,39 @@ def sdist(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def expected_modules() -> set[str]:
-    found = set()
-    for start, name in ((ROOT / "src" / "rheotwin", "rheotwin"), *((ROOT / r, f"rheotwin/{r}") for r in ROOMS)):
-        found |= {f"{name}/{path.relative_to(start).as_posix()}" for path in start.rglob("*.py")}
-    return found
+def in_wheel(start: Path, pattern: str) -> set[str]:
+    """Names in the wheel of the files below a folder of the sources."""
+    package = ROOT / "src"
+    shown = (path.relative_to(package if start.is_relative_to(package) else ROOT) for path in start.rglob(pattern))
+    return {path.as_posix() if path.parts[0] == "rheotwin" else f"rheotwin/{path.as_posix()}" for path in shown}
 
 
-def test_the_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-    modules = {name for name in names if name.endswith(".py")}
-    assert modules == expected_modules()
-    assert {name.partition("/")[0] for name in names} == {"rheotwin", f"rheotwin-{rheotwin.__version__}.dist-info"}
-
-
-def test_the_wheel_holds_templates_marker_and_licence(wheel: Path) -> None:
+def test_the_wheel_holds_every_module_all_data_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         licence = next(name for name in names if name.endswith("licenses/LICENSE"))
         assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
-    folders = sorted(path for path in (ROOT / "validation").rglob("templates") if path.is_dir())
-    assert [path.relative_to(ROOT).as_posix() for path in folders] == [
-        "validation/checks/templates",
-        "validation/report/templates",
-    ]
-    templates = {f"rheotwin/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in folder.iterdir()}
-    assert len(templates) >= 3
-    assert templates | {"rheotwin/py.typed"} <= names
-
-
-def test_the_wheel_holds_references_and_baselines(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-    data = {path for folder in ("references", "baselines") for path in (ROOT / "validation" / folder).rglob("*.toml")}
-    assert len(data) >= 25
-    assert {f"rheotwin/{path.relative_to(ROOT).as_posix()}" for path in data} <= names
+    modules = set().union(*(in_wheel(start, "*.py") for start in (ROOT / "src", *(ROOT / room for room in ROOMS))))
+    assert {name for name in names if name.endswith(".py")} == modules
+    assert {name.partition("/")[0] for name in names} == {"rheotwin", ABOUT}
+    validation = ROOT / "validation"
+    templates = in_wheel(validation, "templates/*")
+    assert {name.rpartition("/")[0] for name in templates} == {
+        f"rheotwin/validation/{room}/templates" for room in ("checks", "report")
+    }
+    data = in_wheel(validation / "references", "*.toml") | in_wheel(validation / "baselines", "*.toml")
+    assert len(templates) >= 3 and len(data) >= 25
+    assert templates | data | {"rheotwin/py.typed"} <= names
 
 
 def test_the_wheel_announces_the_command_and_the_solvers(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        folder = f"rheotwin-{rheotwin.__version__}.dist-info"
         points = configparser.ConfigParser()
-        points.read_string(archive.read(f"{folder}/entry_points.txt").decode())
-        about = Parser().parsestr(archive.read(f"{folder}/METADATA").decode())
+        points.read_string(archive.read(f"{ABOUT}/entry_points.txt").decode())
+        about = Parser().parsestr(archive.read(f"{ABOUT}/METADATA").decode())
     assert dict(points["console_scripts"]) == {"rheotwin": "rheotwin.__main__:main"}
     assert dict(points["pytest11"]) == {"rheotwin": "rheotwin.pytest_plugin"}
-    assert dict(points["rheotwin.solvers"]) == {
-        "fem": "rheotwin.fem:FemSolver",
-        "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
-        "shear-volume": "rheotwin.particles.shear_volume:ShearVolumeSolver",
-        "truss": "rheotwin.particles:TrussSolver",
-    }
+    assert dict(points["rheotwin.solvers"]) == BUILT_IN
     assert (about["Name"], about["License-Expression"]) == ("rheotwin", "BSD-3-Clause")
     assert about["Requires-Python"] == ">=3.11"
 
@@ -144,24 +123,23 @@ def test_the_wheel_runs_a_scene_where_nothing_else_of_ours_is(wheel: Path, tmp_p
 def test_the_source_distribution_holds_scenes_tests_and_documents(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = [
-        path
+    wanted = {
+        path.relative_to(ROOT).as_posix()
         for folder in ("scenes", "tests", "src", *ROOMS)
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".py", ".toml", ".j2", ".css"} and not {"__pycache__", "build"} & set(path.parts)
-    ]
-    missing = {path.relative_to(ROOT).as_posix() for path in wanted if ".egg-info" not in str(path)} - names
-    assert not missing
+    }
+    assert {name for name in wanted - names if ".egg-info" not in name} == set()
     assert {"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"} <= names
     assert not {name for name in names if "__pycache__" in name or name.startswith((".git", "runs/"))}
 
 
+@pytest.mark.exhaustive
 def test_the_source_distribution_builds_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
-    script = "import setuptools.build_meta as backend; backend.build_wheel('.')"
-    called("-c", script, cwd=source)
+    called("-c", "import setuptools.build_meta as backend; backend.build_wheel('.')", cwd=source)
     (again,) = source.glob("*.whl")
     with zipfile.ZipFile(again) as one, zipfile.ZipFile(wheel) as other:
         assert sorted(one.namelist()) == sorted(other.namelist())

@@ -77,11 +77,14 @@ def test_place_and_mass() -> None:
     assert (heavy.placement(2), heavy.total_mass(2.0)) == ((1.0, 2.0), 5.0)
 
 
+MILLIMETRES = {"length": "mm", "pressure": "Pa", "force": "N", "density": "kg/m3"}
+
+
 @pytest.mark.usefixtures("own_folder")
 def test_a_mesh_file_is_scaled_and_has_no_finer_cells() -> None:
     meshio.write("m.vtk", meshio.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [("triangle", [[0, 1, 2]])]))
     block = {"shape": "file", "path": "m.vtk", "law": "dough", "density": 2.0, "scale": 2.0, "drop_unused": True}
-    scene = scene_with(BARE, {"bodies.block": block, "units.length": "mm"}, base=Path())
+    scene = scene_with(BARE, {"bodies.block": block, "units": MILLIMETRES, "gravity": []}, base=Path())
     body = scene.bodies["block"]
     assert isinstance(body, FileBody)
     assert (body.scale, body.drop_unused) == (2e-3, True)

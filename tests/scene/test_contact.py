@@ -81,8 +81,9 @@ def test_static_friction_is_kinetic_friction_unless_given() -> None:
 
 
 def test_numbers_become_si() -> None:
-    table = {**INTEGRATED, "friction": 0.2, "friction_rule": "regularised", "slip_speed": 3.0}
-    scene = whole({"contact": table, "units": {"length": "mm", "force": "N", "time": "ms"}})
+    table = {**INTEGRATED, "friction": 0.2, "friction_rule": "regularised", "slip_speed": "3 mm/ms"}
+    units = {"length": "mm", "force": "N", "time": "ms", "pressure": "Pa", "density": "kg/m3"}
+    scene = whole({"contact": table, "units": units, "gravity": []})
     assert scene.contact is not None
     law = scene.contact.contact_law()
     assert (law.stiffness, law.damping, law.integral) == pytest.approx((1e6, 20.0, 2e9), rel=1e-12)
@@ -174,7 +175,7 @@ def test_the_examples_of_the_page_are_one_scene() -> None:
 
 
 def test_the_page_names_every_key_and_word() -> None:
-    common = {"shape", "bodies", "motion", "drive", "contact", "interpolation"}
+    common = {"shape", "bodies", "motion", "drive", "contact", "interpolation", "expression", "sine", "ramp", "unit"}
     tables: tuple[type[SceneModel], ...] = (ContactSpec, DriveSpec, ToolMotion, MeshTool, PunchSpec)
     for table in tables:
         for name, field in table.model_fields.items():

@@ -29,7 +29,7 @@ SOFTENING = {"viscosity": 4.0, "from_stress": 0.5, "to_stress": 2.0}
 
 
 def scene_of(spec: Data, units: Data | None = None) -> Scene:
-    return scene_with({"laws.dough": spec, "units": units or {}})
+    return scene_with({"laws.dough": spec, "units": units or {}, "gravity": []})
 
 
 def law_of(*, written_in: Data | None = None, **spec: Any) -> Any:

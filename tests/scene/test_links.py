@@ -26,7 +26,9 @@ CHAIN = {"between": ends(("left", [0.0, 0.0]), ("left", [0.0, 50.0]), ("right", 
 def scene_of(*, plane: str = "strain", **rod: Any) -> Scene:
     """Return two boxes joined by a rod and a chain, in millimetres; keywords change the rod."""
     links = {"rod": ROD | rod, "chain": CHAIN}
-    return scene_from_data(LEFT | {"bodies": BODIES, "links": links, "units": {"length": "mm"}, "plane": plane})
+    return scene_from_data(
+        LEFT | {"bodies": BODIES, "links": links, "units": {"length": "mm", "pressure": "Pa"}, "plane": plane}
+    )
 
 
 def test_a_link_joins_the_nodes_nearest_to_its_points() -> None:

@@ -77,7 +77,8 @@ def test_model_validate_checks_across_tables() -> None:
 
 
 def test_solver_options_are_kept_as_written() -> None:
-    scene = whole({"units.time": "ms", "duration": 400.0, "solvers.truss": {"kernel": "edge", "n": [1, 2]}})
+    units = {"time": "ms", "pressure": "Pa", "force": "N"}
+    scene = whole({"units": units, "gravity": [], "duration": 400.0, "solvers.truss": {"kernel": "edge", "n": [1, 2]}})
     assert scene.solvers == {"fem": {"step": 0.01}, "truss": {"kernel": "edge", "n": [1, 2]}}
 
 

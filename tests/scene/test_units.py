@@ -48,17 +48,23 @@ def written_in(units: Units) -> Data:
     """Write the SI scene in other units, by hand: every end of a place with its unit."""
     length, mass, time, angle = 1e-2, 1e-3, 1e-3, pi / 180
     pressure = mass / (length * time**2) if units.pressure is None else 1e3
-    table: list[tuple[float, tuple[str, ...]]] = [
-        (length, (".thickness", ".size", ".coordinates", ".origin", ".where.box.x", ".where.nearest", ".center")),
-        (length, (".width", ".displacement", ".at", ".change")),
-        (time, (".duration", ".times", ".shortest", ".longest", ".probe_interval")),
-        (pressure * time, ("viscosity", "series_viscosity.bulk", "series_viscosity.shear")),
-        (pressure, (".young", ".lame", ".units.1.shear", ".equilibrium")),
-        (angle, (".rotation", ".angle")),
-        (length / time**2, (".gravity",)),
-        (mass, (".mass",)),
-        (mass / length**3 if units.density is None else 1.0, (".density",)),
-        (mass * length / time**2 if units.force is None else 1e-3, (".total",)),
+    named = units.pressure is not None
+    # what is derived and not named in [units] says its unit: a bare number would have two readings
+    table: list[tuple[float, str | None, tuple[str, ...]]] = [
+        (length, None, (".thickness", ".size", ".coordinates", ".origin", ".where.box.x", ".where.nearest", ".center")),
+        (length, None, (".width", ".displacement", ".at", ".change")),
+        (time, None, (".duration", ".times", ".shortest", ".longest", ".probe_interval")),
+        (
+            pressure * time,
+            None if named else "g/(cm ms)",
+            ("viscosity", "series_viscosity.bulk", "series_viscosity.shear"),
+        ),
+        (pressure, None if named else "g/(cm ms2)", (".young", ".lame", ".units.1.shear", ".equilibrium")),
+        (angle, None, (".rotation", ".angle")),
+        (length / time**2, "cm/ms2", (".gravity",)),
+        (mass, None, (".mass",)),
+        (1.0 if named else mass / length**3, None if named else "g/cm3", (".density",)),
+        (1e-3 if named else mass * length / time**2, None if named else "g cm/ms2", (".total",)),
     ]
 
     def convert(value: Any, place: str) -> Any:
@@ -67,8 +73,10 @@ def written_in(units: Units) -> Data:
         if isinstance(value, list):
             tables = [f"{place}.{i}" if isinstance(entry, dict) else place for i, entry in enumerate(value)]
             return [convert(entry, where) for entry, where in zip(value, tables, strict=True)]
-        size = next((size for size, ends in table if place.endswith(ends)), 1.0)
-        return value if size == 1.0 or isinstance(value, str) else value / size
+        size, word = next(((size, word) for size, word, ends in table if place.endswith(ends)), (1.0, None))
+        if size == 1.0 or isinstance(value, str):
+            return value
+        return value / size if word is None else f"{value / size!r} {word}"
 
     return {**convert(SI, ""), "units": units.model_dump(exclude_none=True)}
 
@@ -82,10 +90,11 @@ def test_the_same_scene_in_other_units(named: dict[str, Any]) -> None:
 
 
 def test_converted_scenes_are_in_si_and_are_not_converted_twice() -> None:
-    scene = scene_from_data({**SI, "units": {"length": "cm"}})
+    units = {"length": "cm", "pressure": "Pa", "force": "N", "density": "kg/m3"}
+    scene = scene_from_data(SI | {"units": units, "gravity": ["0 m/s2", "-9.81 m/s2"]})
     assert scene.units == Units()
     assert Scene.model_validate(scene.model_dump(mode="json")) == scene
-    assert scene_with({"units.length": "mm"}).thickness == 1.0, "defaults are SI"
+    assert scene_with({"units": units, "gravity": []}).thickness == 1.0, "defaults are SI"
 
 
 FACTORS = {
@@ -106,6 +115,7 @@ FACTORS = {
     "N s/m": 1e-3 / 60,
     "N/(m s)": 1e-3 / 60**3,
     "kg m2": 1e-3 * 1e-4,
+    "1/s": 1 / 60,
     "1": 1.0,
 }
 

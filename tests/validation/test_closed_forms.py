@@ -40,10 +40,6 @@ def inverted(transform: Callable[[np.ndarray], np.ndarray], t: np.ndarray, terms
     return np.array(found)
 
 
-def test_the_inversion_knows_a_known_pair() -> None:
-    np.testing.assert_allclose(inverted(lambda s: 1 / (s + 2), TIMES), np.exp(-2 * TIMES), rtol=1e-7)
-
-
 def test_driven_stress_solves_the_network() -> None:
     """Down, hold, back up: the memory equations integrated piece by piece."""
     kinks, strains = np.array([0.0, 1.0, 2.5, 4.0]), np.array([0.0, 0.2, 0.2, -0.1])
@@ -98,8 +94,8 @@ def test_lame_creep_as_a_differential_equation() -> None:
 
 def test_equal_ratios_make_both_splits_one() -> None:
     law = Maxwell(Moduli.from_young(300, 0.3), Moduli.from_young(500, 0.3))
-    np.testing.assert_allclose(LameCreep.of(law).at(TIMES), tensor_creep(law, TIMES), rtol=1e-12)
-    np.testing.assert_allclose(tensor_creep(law, TIMES), law.channel("young").creep(TIMES), rtol=1e-12)
+    for found in (LameCreep.of(law).at(TIMES), law.channel("young").creep(TIMES)):
+        np.testing.assert_allclose(found, tensor_creep(law, TIMES), rtol=1e-12)
 
 
 def test_cylinder_by_the_correspondence_principle() -> None:
@@ -118,11 +114,9 @@ def test_cylinder_by_the_correspondence_principle() -> None:
 def test_mode_is_that_of_the_lumped_matrices() -> None:
     """sin(pi x/2) is an eigenvector of the bar's M^-1 J: half a mass at the free end."""
     n, density, length = 7, 3.0, 2.0
-    h = length / n
-    stiffness = (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)) / h
-    stiffness[-1, -1] = 1 / h
-    masses = np.full(n, density * h)
-    masses[-1] /= 2
+    stiffness = (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)) * n / length
+    stiffness[-1, -1] = n / length
+    masses = np.array([*[1.0] * (n - 1), 0.5]) * density * length / n
     values = np.linalg.eigvals(stiffness / masses[:, None])
     assert first_eigenvalue(n, length=length, density=density) == pytest.approx(values.real.min(), rel=1e-12)
 
@@ -140,11 +134,7 @@ def test_mode_of_a_rich_channel_as_a_differential_equation() -> None:
     run = solve_ivp(rates, (0, 4), [0.0, 1.0, 0.0, 0.0], t_eval=TIMES, rtol=1e-11, atol=1e-13)
     state = mode_response(RICH, eigenvalue, TIMES)
     np.testing.assert_allclose([state.amplitude, state.rate, *state.memories.T], run.y, atol=1e-9)
-
-
-def test_maxwell_mode_comes_to_rest_away_from_where_it_started() -> None:
-    """Spec T2: q(inf) = (1/tau)/(g lambda_1)."""
-    eigenvalue = first_eigenvalue(10)
+    # spec T2: Maxwell's mode comes to rest away from where it started, at (1/tau)/(g lambda_1)
     resting = mode_response(Channel.maxwell(1.0, 2.0), eigenvalue, 300.0)
     assert resting.amplitude == pytest.approx(0.5 / eigenvalue, rel=1e-10)
 
@@ -171,8 +161,7 @@ def test_manufactured_field_vanishes_on_the_boundary_for_many_points_at_once() -
     x = np.random.default_rng(0).uniform(size=(2, 5, 4))
     x[0, 0], x[1, 1] = 0.0, 1.0
     u = SineField((1.0, 2.0)).displacement(x)
-    assert u.shape == (2, 5, 4)
-    np.testing.assert_allclose(u[:, :2], 0.0, atol=1e-15)
+    assert u.shape == (2, 5, 4) and np.abs(u[:, :2]).max() < 1e-15
 
 
 @pytest.mark.parametrize("saturation", [0.4, 0.4 * (1 + 1e-9), 2.0, 30.0])
@@ -197,17 +186,14 @@ def test_wave_by_laplace_inversion() -> None:
     np.testing.assert_allclose(wave.end_displacement(TIMES), moved, rtol=1e-7)
 
 
-def test_front_runs_at_the_speed_of_sound_and_decays() -> None:
-    """T9: sqrt(E/rho) and exp(-E t/(2 viscosity)); nothing ahead of the front."""
+def test_front_runs_at_the_speed_of_sound_and_decays_and_the_bar_fills_up() -> None:
+    """T9: sqrt(E/rho) and exp(-E t/(2 viscosity)); nothing ahead of the front, the end stress long after it."""
     wave = MaxwellBarWave(young=4.0, viscosity=2.0, density=0.25)
     assert (wave.speed, wave.decay) == (4.0, 1.0)
     front = wave.speed * TIMES
     np.testing.assert_allclose(wave.stress(front * (1 - 1e-12), TIMES), np.exp(-TIMES), rtol=1e-9)
     np.testing.assert_allclose(wave.front_stress(TIMES), np.exp(-TIMES), rtol=1e-15)
     assert not wave.stress(front * (1 + 1e-12), TIMES).any()
-
-
-def test_the_bar_fills_up_with_the_end_stress() -> None:
     wave = MaxwellBarWave(young=1.0, viscosity=2.0, density=1.0)
     np.testing.assert_allclose(wave.stress(0.0, TIMES), 1.0, rtol=1e-14)
     late = wave.stress(0.5, np.linspace(50, 60, 3))
@@ -233,8 +219,8 @@ def printed(identity: str, *names: str) -> list[float]:
     return [known[name] for name in names]
 
 
-def test_the_numbers_printed_for_homogeneous_bars_and_the_cylinder() -> None:
-    """R10, R11 (0.01/s for 10 s; at its end the viscous part drops at once), R13, R14."""
+def test_the_numbers_printed_for_bars_and_the_cylinder() -> None:
+    """R10, R11 (0.01/s for 10 s; at its end the viscous part drops at once), R13, R14 and the lumped bar, R15."""
     np.testing.assert_allclose(DOUGH.creep([1, 5, 20]), printed("R10", "e(1)", "e(5)", "e(20)"), atol=5.1e-8)
     history = [0.0, 10.0], [0.0, 0.1]
     before = driven_stress(DOUGH, *history, [1, 5, 10], side="before")
@@ -246,10 +232,6 @@ def test_the_numbers_printed_for_homogeneous_bars_and_the_cylinder() -> None:
     tube = ThickCylinder(inner=1, outer=2, pressure=1, bulk=1000, shear=100, shear_viscosity=200)
     found = tube.radial_displacement([1, 2, 1, 2], [0, 0, 2, 2])
     np.testing.assert_allclose(found, printed("R14", "u(a, 0)", "u(b, 0)", "u(a, 2)", "u(b, 2)"), atol=5.1e-9)
-
-
-def test_the_numbers_printed_for_the_lumped_bar() -> None:
-    """R15."""
     eigenvalue, *numbers = printed("R15", "lambda_1", "q(1)", "q(5)", "v(1)", "v(5)")
     assert first_eigenvalue(10) == pytest.approx(eigenvalue, abs=5.1e-9)
     state = mode_response(Channel.maxwell(1.0, 2.0), first_eigenvalue(10), [1.0, 5.0])

@@ -1,9 +1,6 @@
 """Comparison of runs: errors, reasons, sentences, orderings, refinement studies, the summary, the JSON round trip."""
 
-from __future__ import annotations
-
-import dataclasses
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +8,9 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.validation import Cost, RunView, compare, load_comparison
+from rheotwin.validation.comparison import RunComparison
 from rheotwin.validation.metrics.meshes import at_nodes_of
-from rheotwin.validation.report.charts import line_styles, paler
-from rheotwin.validation.report.plots import case_plots
+from rheotwin.validation.report.plots import study_plots
 from rheotwin.validation.report.sentences import markdown_summary
 from rheotwin.validation.study import finest_labels, labelled, with_limits
 
@@ -42,25 +39,20 @@ def test_orderings_state_the_residuals_and_whether_the_promise_holds(press_runs)
     assert "elastic keeps 0 %, rheological keeps 45 %, viscoplastic keeps 90 %" in fem.sentence
 
 
-def test_a_single_case_states_its_residual_without_a_verdict(make_run) -> None:
+def test_no_verdict_on_a_single_case_and_a_broken_order_is_said(make_run, press_runs) -> None:
     (ordering,) = compare([make_run("fem", "rheological")]).orderings
     assert ordering.holds is None
     assert ordering.sentence == "fem: rheological keeps 45 % of the largest displacement."
-
-
-def test_a_broken_order_is_said(press_runs) -> None:
     swap = {"elastic": "viscoplastic", "viscoplastic": "elastic", "rheological": "rheological"}
-    swapped = [dataclasses.replace(run, case=swap[run.case]) for run in press_runs]
-    ordering = compare(swapped).orderings[0]
-    assert ordering.holds is False
-    assert "not the order" in ordering.sentence
+    ordering = compare([replace(run, case=swap[run.case]) for run in press_runs]).orderings[0]
+    assert ordering.holds is False and "not the order" in ordering.sentence
 
 
 def test_other_meshes_of_a_body_are_compared_at_the_nodes_of_the_reference(make_run) -> None:
     def linear(cells: tuple[int, int], scale: float) -> RunView:
         run = make_run("truss", "elastic", cells=cells)
         field = scale * np.linspace(0.0, 1.0, len(run.times))[:, None, None] * run.rest[:, [1, 0, 2]]
-        return dataclasses.replace(run, displacement=field, velocity=None)
+        return replace(run, displacement=field, velocity=None)
 
     reference, other = linear((8, 3), 1.0), linear((10, 4), 0.9)
     truss = compare([reference.renamed("fine"), other], reference="fine").cases[0].runs[1]
@@ -68,10 +60,13 @@ def test_other_meshes_of_a_body_are_compared_at_the_nodes_of_the_reference(make_
     assert truss.displacement.largest == pytest.approx(0.1, rel=1e-12), "a linear field is exact on any mesh"
 
 
+def against_fem(make_run, **changes) -> RunComparison:
+    """Compare a changed run of the truss with finite elements."""
+    return compare([make_run("fem", "elastic"), replace(make_run("truss", "elastic"), **changes)]).cases[0].runs[1]
+
+
 def test_other_bodies_are_said_in_words_not_compared_pointwise(make_run) -> None:
-    run = make_run("truss", "elastic")
-    wider = dataclasses.replace(run, rest=run.rest * [1.2, 1.0, 1.0], manifest={})
-    truss = compare([make_run("fem", "elastic"), wider]).cases[0].runs[1]
+    truss = against_fem(make_run, rest=make_run("truss", "elastic").rest * [1.2, 1.0, 1.0], manifest={})
     assert truss.displacement is None and truss.velocity is None
     assert truss.forces[0].error == pytest.approx(0.0, abs=1e-12)
     assert "'truss' and 'fem' have different bodies (the nodes of one lie outside of the other)" in truss.notes[0]
@@ -79,24 +74,16 @@ def test_other_bodies_are_said_in_words_not_compared_pointwise(make_run) -> None
 
 def test_an_interrupted_run_is_compared_over_its_own_span(make_run) -> None:
     run = make_run("truss", "elastic")
-    short = dataclasses.replace(
-        run,
-        times=run.times[:12],
-        displacement=run.displacement[:12],
-        velocity=run.velocity[:12],
-        probe_times=run.probe_times[:12],
-        probes={name: values[:12] for name, values in run.probes.items()},
-        manifest={**run.manifest, "status": "interrupted"},
-    )
-    truss = compare([make_run("fem", "elastic"), short]).cases[0].runs[1]
+    short = {name: getattr(run, name)[:12] for name in ("times", "displacement", "velocity", "probe_times")}
+    probes = {name: values[:12] for name, values in run.probes.items()}
+    truss = against_fem(make_run, **short, probes=probes, manifest={**run.manifest, "status": "interrupted"})
     assert truss.displacement.times[-1] == pytest.approx(11.0)
     assert "interrupted: its record ends at t = 11 s" in truss.notes[0]
 
 
 def test_another_scene_is_named(make_run) -> None:
-    run = make_run("truss", "elastic")
-    other = dataclasses.replace(run, manifest={**run.manifest, "scene": {**run.manifest["scene"], "laws": {}}})
-    truss = compare([make_run("fem", "elastic"), other]).cases[0].runs[1]
+    manifest = make_run("truss", "elastic").manifest
+    truss = against_fem(make_run, manifest={**manifest, "scene": {**manifest["scene"], "laws": {}}})
     assert truss.notes == ("'truss' ran another scene than 'fem': laws differ.",)
 
 
@@ -117,53 +104,43 @@ def test_two_runs_of_one_solver_get_names_of_their_own(make_run) -> None:
 
 def test_a_motionless_reference_gives_no_error_instead_of_infinity(make_run) -> None:
     run = make_run("fem", "elastic")
-    still = dataclasses.replace(run, displacement=np.zeros_like(run.displacement))
-    comparison = compare([still, make_run("truss", "elastic")])
+    comparison = compare([replace(run, displacement=0.0 * run.displacement), make_run("truss", "elastic")])
     assert comparison.cases[0].runs[1].displacement is None
     assert "NaN" not in comparison.to_json() and "Infinity" not in comparison.to_json()
 
 
-def test_json_round_trip(press_runs, tmp_path: Path) -> None:
-    comparison = compare(press_runs)
-    path = tmp_path / "comparison.json"
+def test_json_round_trip_and_foreign_files(press_runs, tmp_path: Path) -> None:
+    comparison, path = compare(press_runs), tmp_path / "comparison.json"
     path.write_text(comparison.to_json())
     assert load_comparison(path) == comparison
-
-
-def test_a_foreign_or_missing_json_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text("{}")
+    path.write_text("{}")
     with pytest.raises(RheotwinError, match="not a comparison"):
-        load_comparison(tmp_path / "x.json")
+        load_comparison(path)
     with pytest.raises(RheotwinError, match="could not be read"):
         load_comparison(tmp_path / "absent.json")
 
 
 def test_where_nothing_moves_the_comparison_says_so_and_passes_no_verdict(press_runs) -> None:
-    still = [
-        dataclasses.replace(run, displacement=0.0 * run.displacement, velocity=None, probes={}) for run in press_runs
-    ]
+    still = [replace(run, displacement=0.0 * run.displacement, velocity=None, probes={}) for run in press_runs]
     comparison = compare(still)
     assert {case.runs[1].sentence for case in comparison.cases} == {"truss: both stay at rest, it and fem."}
     assert [ordering.holds for ordering in comparison.orderings] == [None, None]
     assert "stays at rest" in comparison.orderings[0].sentence
-    one_moves = compare([press_runs[0], still[1]]).cases[0].runs[1].sentence
-    assert "100 % displacement error" in one_moves
+    assert "100 % displacement error" in compare([press_runs[0], still[1]]).cases[0].runs[1].sentence
 
 
-Runs = Callable[..., RunView]
 PEAK, SLOPE, ORDER = 100.0, 8.0, 1.5
 
 
 @pytest.fixture
-def study(make_run: Runs) -> list[RunView]:
+def study(make_run) -> list[RunView]:
     """Return fem on three meshes, whose force tends to 100 N with order 1.5, and truss on two."""
 
     def on(solver: str, parts: int, scale: float, seconds: float) -> RunView:
         run = make_run(solver, "elastic", scale=scale, cells=(4 * parts, 2 * parts))
         scene = {**run.manifest["scene"], "refinement": parts}
-        return dataclasses.replace(
-            run, manifest={**run.manifest, "scene": scene}, cost=Cost(wall_time=seconds, steps=10, step_size=0.1)
-        )
+        cost = Cost(wall_time=seconds, steps=10, step_size=0.1)
+        return replace(run, manifest={**run.manifest, "scene": scene}, cost=cost)
 
     fem = [on("fem", n, (PEAK + SLOPE * n**-ORDER) / PEAK, 1.0 * n**2) for n in (1, 2, 4)]
     return [*fem, on("truss", 1, 0.9, 0.1), on("truss", 2, 0.85, 2.0)]
@@ -172,6 +149,8 @@ def study(make_run: Runs) -> list[RunView]:
 def test_labels_tell_the_mesh_where_there_are_several(study: list[RunView]) -> None:
     assert [run.label for run in labelled(study)] == ["fem@1", "fem@2", "fem@4", "truss@1", "truss@2"]
     assert [run.label for run in labelled([study[1], study[3]])] == ["fem", "truss"]
+    assert compare(labelled(study), reference="fem").cases[0].reference == "fem@4", "the finest stands for a solver"
+    assert [item.label for item in compare(labelled(study)).orderings] == ["fem@4", "truss@2"]
 
 
 def test_the_limit_has_the_extrapolated_force_and_the_finest_fields(study: list[RunView]) -> None:
@@ -180,9 +159,6 @@ def test_the_limit_has_the_extrapolated_force_and_the_finest_fields(study: list[
     assert limit.probes["tool.bar.force_y"].max() == pytest.approx(PEAK, rel=1e-6)
     assert limit.displacement is study[2].displacement
     assert "extrapolated from 'fem@2' and 'fem@4' with the observed order 1.5" in limit.remark
-
-
-def test_a_limit_of_one_mesh_is_refused(study: list[RunView]) -> None:
     with pytest.raises(RheotwinError, match=r"'fem@limit': it needs runs of 'fem' on at least two meshes"):
         with_limits(labelled(study[:1]), "fem@limit")
 
@@ -201,13 +177,8 @@ def test_errors_orders_and_front_of_a_study(study: list[RunView]) -> None:
     assert finest_labels(case.runs) == ("fem@4", "truss@2")
 
 
-def test_a_solver_stands_for_its_finest_run(study: list[RunView]) -> None:
-    assert compare(labelled(study), reference="fem").cases[0].reference == "fem@4"
-    assert [item.label for item in compare(labelled(study)).orderings] == ["fem@4", "truss@2"]
-
-
 def test_what_was_beaten_is_not_on_the_front(study: list[RunView]) -> None:
-    slow = dataclasses.replace(study[3], cost=Cost(wall_time=50.0, steps=10, step_size=0.1))
+    slow = replace(study[3], cost=Cost(wall_time=50.0, steps=10, step_size=0.1))
     case = compare(labelled([study[0], study[2], slow]), reference="fem@4").cases[0]
     assert case.front == ("fem@1",)
 
@@ -215,16 +186,9 @@ def test_what_was_beaten_is_not_on_the_front(study: list[RunView]) -> None:
 def test_a_study_has_plots_of_cost_and_of_every_number(study: list[RunView]) -> None:
     views = labelled(study)
     comparison = compare(views)
-    plots = {plot.name: plot for plot in case_plots(comparison, comparison.cases[0], views)}
+    plots = {plot.name: plot for plot in study_plots(comparison.cases[0], comparison.labels)}
     assert "truss@1: 1" in plots["elastic-pareto"].alt and "Not beaten: truss@1" in plots["elastic-pareto"].alt
     assert "observed order 1.5" in plots["elastic-settling-peak-force"].alt
-
-
-def test_coarser_meshes_are_paler() -> None:
-    styles = line_styles(["fem@1", "truss", "fem@4", "fem@limit"])
-    assert styles["fem@limit"].colour == line_styles(["fem"])["fem"].colour
-    assert styles["fem@1"].colour != styles["fem@4"].colour
-    assert paler("#0072B2", 0.0) == "#0072B2" and paler("#0072B2", 1.0) == "#FFFFFF"
 
 
 def test_the_summary_is_a_table_per_case_that_markdown_does_not_break(study: list[RunView]) -> None:
@@ -237,7 +201,7 @@ def test_the_summary_is_a_table_per_case_that_markdown_does_not_break(study: lis
     assert np.all(["\t" not in line for line in rows])
 
 
-def test_bodies_that_touch_do_not_mix(make_run: Runs) -> None:
+def test_bodies_that_touch_do_not_mix(make_run) -> None:
     """Two halves of a block slide along each other: between meshes a node takes values of its own half alone."""
 
     def halves(cells: tuple[int, int]) -> RunView:
@@ -249,15 +213,9 @@ def test_bodies_that_touch_do_not_mix(make_run: Runs) -> None:
         rest = np.concatenate([run.rest, run.rest[nodes[0]]])
         motion = np.zeros((len(run.times), len(rest), 3))
         motion[:, :, 1] = np.where(np.arange(len(rest)) < len(run.rest), 1.0, -1.0)
-        return dataclasses.replace(
-            run,
-            rest=rest,
-            cells=doubled,
-            displacement=motion,
-            velocity=None,
-            node_weights=np.ones(len(rest)),
-            bodies=right.astype(np.int64),
-        )
+        weights, bodies = np.ones(len(rest)), right.astype(np.int64)
+        fields = {"displacement": motion, "velocity": None, "node_weights": weights, "bodies": bodies}
+        return replace(run, rest=rest, cells=doubled, **fields)
 
     coarse, fine = halves((4, 2)), halves((8, 6))
     used = np.unique(fine.cells)

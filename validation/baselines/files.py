@@ -144,7 +144,7 @@ def digest(folder: Path) -> str:
     return found.hexdigest()
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     """Return a value of a baseline as TOML; JSON and TOML agree on strings, truth and finite numbers."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }"

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from rheotwin.materials import Channel, Maxwell, Moduli
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.check import Measurement, Values, check
+from rheotwin.validation.checks.check import Check, Measurement, Values, check
 from rheotwin.validation.checks.running import (
     EQUAL_RATIO,
     HELD,
@@ -183,7 +183,7 @@ def unequal_creep(split: str) -> Measurement:
     return Measurement(values, {"e(1)": last_order(steps, errors)})
 
 
-def _unequal_check(identity: str, split: str, covers: tuple[str, ...]) -> Any:
+def _unequal_check(identity: str, split: str, covers: tuple[str, ...]) -> Check:
     options = {"stepper": "quasi-static", "split": split}
     compute = partial(unequal_creep, split)
     return check(identity, compute, name=f"unequal-creep-{split}", covers=covers, options=options)

@@ -10,8 +10,8 @@ and what is left after the force are the same for every rule and step, so the lo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.integrate import simpson
@@ -78,7 +78,7 @@ def tension(simulation: TrussSimulation, time: float = 0.0) -> float:
     return float(simulation.fields()["stress"][0, 0])
 
 
-def struck(force: Data, **options: Any) -> TrussSimulation:
+def struck(force: Data, **options: object) -> TrussSimulation:
     """Start a mass of 1 kg on the generalised Voigt element under a force."""
     return begin(row(VOIGT, duration=3000.0, forces=force), **options)
 
@@ -196,7 +196,7 @@ def misprinted(b: float, k: float, series: float) -> Data:
     return bank("generalized-maxwell", (gain**2 * k,), (gain**2 * (b + series),)) | {"viscosity": gain * b}
 
 
-def chain(law: Data, duration: float, force: Data | None = None, **options: Any) -> TrussSimulation:
+def chain(law: Data, duration: float, force: Data | None = None, **options: object) -> TrussSimulation:
     """Start the chain under a force, by default one of 1 N that is held."""
     scene = row(law, edges=3, mass=1.0, duration=duration, forces=force or pull(1.0))
     return begin(scene, **({"stepper": "rk4", "step": STEP} | options))
@@ -208,7 +208,7 @@ def displacements(simulation: TrussSimulation, time: float) -> Array:
     return np.asarray(simulation.positions[1:, 0] - [1.0, 2.0, 3.0])
 
 
-def of_laws(pattern: str, laws: tuple[str, ...], numbers: Any) -> Values:
+def of_laws(pattern: str, laws: tuple[str, ...], numbers: Callable[[str], Iterable[float]]) -> Values:
     """Return the three numbers of every chain, by its law and by particle or edge."""
     return {f"{law} {pattern}{k}": float(n) for law in laws for k, n in enumerate(numbers(law), 1)}
 
@@ -230,7 +230,7 @@ def rates() -> Values:
     return of_laws("v", ("2.7a", "2.7b"), velocities)
 
 
-def extended(law: str, time: float, force: Data | None = None, **options: Any) -> Array:
+def extended(law: str, time: float, force: Data | None = None, **options: object) -> Array:
     """Return by how much the three edges of a chain are longer than at rest [m] at a time [s]."""
     return np.diff(displacements(chain(LAWS["chain"][law], time, force, **options), time), prepend=0.0)
 

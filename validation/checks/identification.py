@@ -8,14 +8,13 @@ negative in lengths, and positive in forces as in the source. Runs A to D of the
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.materials import Channel
 from rheotwin.solver import Simulation
-from rheotwin.validation.checks.check import Values, check
+from rheotwin.validation.checks.check import Check, Compute, Values, check
 from rheotwin.validation.checks.edges import DASHPOTS, IMMOVABLE, bank, channel_of, relaxing, roots, tension
 from rheotwin.validation.checks.running import HELD, Data, begin, moved, named, path, put, row, side, start
 
@@ -231,7 +230,7 @@ def foam() -> Values:
     return found | {f"x({time:g})": moved(free, time) for time in (97.0, 100.0, 105.0)}
 
 
-def _check(number: str, compute: Any, name: str) -> Any:
+def _check(number: str, compute: Compute, name: str) -> Check:
     return check(f"identification.ID-{number}", compute, name=name, quick=True, solvers=("truss",))
 
 

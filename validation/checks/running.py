@@ -183,7 +183,7 @@ def seen(simulation: Simulation, times: Iterable[float], look: Callable[[], Foun
     return found
 
 
-def named(pattern: str, names: Iterable[Any], values: Iterable[float]) -> dict[str, float]:
+def named(pattern: str, names: Iterable[object], values: Iterable[float]) -> dict[str, float]:
     """Return values by names made of a pattern: "u({:g})" and times, "u{}" and numbers."""
     return {pattern.format(name): float(value) for name, value in zip(names, values, strict=True)}
 

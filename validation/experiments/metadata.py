@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -191,7 +191,7 @@ def _sentence(error: ValidationError) -> str:
     return f"{place}: {_shown(fault['input'])} will not do: {fault['msg'][:1].lower()}{fault['msg'][1:]}; correct it"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

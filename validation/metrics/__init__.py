@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -247,7 +246,7 @@ def step_rate(steps: int | None, wall: float | None) -> float:
     return steps / wall if wall and steps is not None else float("nan")
 
 
-def state_memory(state: Mapping[str, Any]) -> int:
+def state_memory(state: Mapping[str, object]) -> int:
     """Return the size [byte] of a saved state, `Simulation.save()`: what a model must remember, whatever it runs on."""
     return sum(np.asarray(values).nbytes for values in state.values())
 

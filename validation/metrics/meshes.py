@@ -126,12 +126,25 @@ def transfer(nodes: Array, cells: Cells, cell_kind: CellKind, points: ArrayLike)
     element, axes = make_element(), make_mesh.elem.refdom.dim()
     # sort_t only exists where vertices may be re-sorted; columns must be those of the record's nodes
     mesh = make_mesh(np.ascontiguousarray(nodes[:, :axes].T), np.ascontiguousarray(ordered.T), validate=False)
-    local = mesh.mapping().invF(nearest[:, :axes].T[:, :, None], tind=found)
+    local = _local(mesh.mapping(), nearest[:, :axes].T[:, :, None], found)
     columns = mesh.t[:, found]
     weights = np.stack([element.lbasis(local, a)[0][:, 0] for a in range(len(columns))])
     rows = np.broadcast_to(np.arange(len(wanted)), columns.shape)
     matrix = csr_matrix((weights.ravel(), (rows.ravel(), columns.ravel())), shape=(len(wanted), len(nodes)))
     return Transfer(matrix, distance)
+
+
+def _local(mapping: Any, x: Array, cells: Indices) -> Array:
+    """Return X(x) by Newton's method, kept near `cells`: the locator takes points up to 0.1 % outside for its own."""
+    if isinstance(mapping, skfem.MappingAffine):
+        return np.asarray(mapping.invF(x, tind=cells))
+    local = np.full(x.shape, 0.5)
+    for _ in range(50):
+        step = np.einsum("ijkl,jkl->ikl", mapping.invDF(local, cells), x - mapping.F(local, cells))
+        before, local = local, np.clip(local + step, -0.01, 1.01)
+        if np.abs(local - before).max(initial=0.0) < 1e-12:
+            return local
+    raise RheotwinError("transfer: some points have no place in their cell; are its sides folded?")
 
 
 def _closest(nodes: Array, cells: Cells, cell_kind: CellKind, points: Array) -> tuple[Cells, Array, Array]:

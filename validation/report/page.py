@@ -169,7 +169,7 @@ def material_rows(comparison: Comparison) -> tuple[MaterialRow, ...]:
     )
 
 
-def match_sentence(match: Any) -> str:
+def match_sentence(match: object) -> str:
     """Return "springs and volume springs miss the law's stiffness by 23 %; ..; WARNING" for one body.
 
     The misfit is relative to the law's stiffness [1]; how Young's modulus varies over directions and what holds for
@@ -188,7 +188,7 @@ def match_sentence(match: Any) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Return a small nested value as words: "modulus 0.96, poisson 0.25"."""
     if isinstance(value, Mapping):
         return ", ".join(f"{str(key).replace('_', ' ')} {describe(item)}" for key, item in value.items())

@@ -19,26 +19,11 @@ SCENE = """
 schema = 1
 dimension = 1
 duration = 1.0
-[laws.dough]
-model = "maxwell"
-young = 1000.0
-poisson = 0.0
-viscosity = 500.0
-[bodies.strand]
-shape = "box"
-size = [1.0]
-cells = [4]
-law = "dough"
-density = 1.0
-[supports.hand]
-body = "strand"
-where = { side = "left" }
-[forces.pull]
-body = "strand"
-where = { side = "right" }
-total = [10.0]
-[output]
-interval = 0.5
+laws.dough = { model = "maxwell", young = 1000.0, poisson = 0.0, viscosity = 500.0 }
+bodies.strand = { shape = "box", size = [1.0], cells = [4], law = "dough", density = 1.0 }
+supports.hand = { body = "strand", where = { side = "left" } }
+forces.pull = { body = "strand", where = { side = "right" }, total = [10.0] }
+output.interval = 0.5
 """
 FILE = '# Mine.\nschema = 1\ntitle = "mine"\nscene = "strand.toml"\nsolver = "fem"\n\n[options]\nstep = 0.02\n'
 
@@ -63,7 +48,7 @@ def test_built_in_baselines_are_whole() -> None:
         assert all(blessing.reason for blessing in baseline.history)
 
 
-@pytest.mark.parametrize("name", ["chain-1d-fem", "press-2d-fem", "swing-3d-mixed"])
+@pytest.mark.parametrize("name", ["press-2d-fem", pytest.param("swing-3d-mixed", marks=pytest.mark.exhaustive)])
 def test_built_in_baselines_hold(name: str) -> None:
     (check,) = (check for check in baseline_checks(BUILT_IN) if check.short == name)
     result = carry_out(check)
@@ -87,6 +72,7 @@ def test_blessing_fills_in_values_and_keeps_history(mine: Path) -> None:
 
 
 def test_a_changed_law_falls_short_until_blessed(mine: Path) -> None:
+    before = digest(mine)
     bless(load_baselines(mine), "mine", reason="first", date="2026-11-18")
     scene = mine.parent / "strand.toml"
     scene.write_text(SCENE.replace("viscosity = 500.0", "viscosity = 490.0"))
@@ -95,13 +81,13 @@ def test_a_changed_law_falls_short_until_blessed(mine: Path) -> None:
     assert result.status == "falls short"
     assert {row.quantity for row in result.rows if row.holds is False} >= {"largest displacement"}
     bless(load_baselines(mine), "mine", reason="softer by purpose", date="2026-11-19")
+    assert digest(mine) != before
     assert [carry_out(check).status for check in baseline_checks(mine)] == ["holds"]
 
 
 def test_tolerances_follow_the_spread() -> None:
-    found = Measured(
-        {"peak force, a": 100.0, "kinetic energy": 1e-12}, {"peak force, a": 1.0, "kinetic energy": 1.0}, 1
-    )
+    scales = {"peak force, a": 1.0, "kinetic energy": 1.0}
+    found = Measured({"peak force, a": 100.0, "kinetic energy": 1e-12}, scales, 1)
     spread = Spread({"peak force, a": 0.5}, {"peak force, a": 20.0}, {"peak force, a": 1.5})
     force, energy = blessed_values(found, spread)
     assert (force.tolerance, force.bound) == (3.0, "absolute")  # threads twice over 1.5, above a tenth of 20
@@ -137,12 +123,6 @@ def test_files_are_written_as_they_are_read(tmp_path: Path) -> None:
         (tmp_path / path.name).write_text("".join(line + "\n" for line in path.read_text().split("\n")[:1]))
         save_baseline(copy)
         assert (tmp_path / path.name).read_text() == path.read_text()
-
-
-def test_the_digest_follows_files_and_scenes(mine: Path) -> None:
-    first = digest(mine)
-    (mine / "other.toml").write_text(FILE)
-    assert digest(mine) != first
 
 
 @pytest.mark.parametrize(

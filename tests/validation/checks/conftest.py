@@ -18,7 +18,7 @@ def made_up() -> Callable[..., Check]:
         *,
         identity: str = "fem.R7",
         name: str = "made-up",
-        fails: Exception | None = None,
+        fails: BaseException | None = None,
         **more: Any,
     ) -> Check:
         def compute() -> Measurement:
@@ -30,16 +30,6 @@ def made_up() -> Callable[..., Check]:
         return Check(identity, name, "a made-up check", quantities, **({"compute": compute} | more))
 
     return build
-
-
-@pytest.fixture
-def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let the command line know these checks only."""
-
-    def offer(*checks: Check) -> None:
-        monkeypatch.setattr("rheotwin.validation.checks.registry.all_checks", lambda *folders: checks)
-
-    return offer
 
 
 @pytest.fixture

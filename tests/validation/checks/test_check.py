@@ -1,18 +1,15 @@
-"""Bounds of quantities, and what becomes of a check."""
+"""Bounds of quantities, what becomes of a check, and which are chosen."""
 
 import math
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.checks.check import Check, Measurement, Unavailable
-from rheotwin.validation.checks.outcome import Verification
 from rheotwin.validation.checks.registry import Selection, carry_out, selected, verify
 from rheotwin.validation.checks.running import last_order, missing_option, orders
 from rheotwin.validation.references.catalogue import Finding, Quantity
-
-MakeUp = Callable[..., Check]
 
 
 @pytest.mark.parametrize(
@@ -27,9 +24,7 @@ MakeUp = Callable[..., Check]
 )
 def test_bounds(bound: str, good: float, bad: float) -> None:
     quantity = Quantity("F", 100.0, 0.1, bound)  # type: ignore[arg-type]
-    assert quantity.holds(good)
-    assert not quantity.holds(bad)
-    assert not quantity.holds(math.nan)
+    assert [quantity.holds(value) for value in (good, bad, math.nan)] == [True, False, False]
 
 
 def test_relative_error() -> None:
@@ -45,37 +40,32 @@ def test_orders_are_slopes() -> None:
     assert last_order(sizes, errors) == pytest.approx(2.5)
 
 
-def test_a_value_off_its_reference_falls_short(made_up: MakeUp) -> None:
+def test_a_value_off_its_reference_falls_short(made_up) -> None:
     good, bad = carry_out(made_up(2.0005)), carry_out(made_up(2.002))
     assert (good.status, good.rows[0].holds, good.rows[0].computed) == ("holds", True, 2.0)
     assert (good.rows[0].error, good.rows[0].order) == (pytest.approx(5e-4), 1.97)
     assert (bad.status, bad.rows[0].holds) == ("falls short", False)
-
-
-def test_what_is_not_on_this_machine_is_not_yet(made_up: MakeUp) -> None:
-    result = carry_out(made_up(fails=Unavailable("needs the silicone cube")))
-    assert (result.status, result.message) == ("not yet", "needs the silicone cube")
-
-
-def test_one_bad_quantity_is_enough(made_up: MakeUp) -> None:
     check = made_up(2.0)
     two = Check("fem.R7", "two", "two", (*check.quantities, Quantity("F", 3.0)), compute=check.compute)
-    assert carry_out(two).status == "falls short"
+    assert carry_out(two).status == "falls short", "one bad quantity is enough"
 
 
-def test_a_check_that_raises_could_not_run(made_up: MakeUp) -> None:
-    user, internal = RheotwinError("scene: no such body"), ZeroDivisionError("division by zero")
-    assert carry_out(made_up(fails=user)).message == "scene: no such body"
-    result = carry_out(made_up(fails=internal))
-    assert (result.status, result.message) == ("could not run", "ZeroDivisionError: division by zero")
-    assert result.rows[0].computed is None
-
-
-def test_what_the_solver_lacks_is_not_yet(made_up: MakeUp) -> None:
-    result = carry_out(made_up(options={"order": 1, "stepper": "teleport"}))
-    assert (result.status, result.message) == ("not yet", "the fem solver does not take stepper = teleport")
+@pytest.mark.parametrize(
+    ("more", "status", "message"),
+    [
+        ({"fails": Unavailable("needs the cube")}, "not yet", "needs the cube"),
+        ({"fails": RheotwinError("scene: no such body")}, "could not run", "scene: no such body"),
+        ({"fails": ZeroDivisionError("by zero")}, "could not run", "ZeroDivisionError: by zero"),
+        ({"options": {"order": 1, "stepper": "teleport"}}, "not yet", "fem solver does not take stepper = teleport"),
+        ({"compute": None, "waits_for": "needs time"}, "not yet", "needs time"),
+        ({"compute": lambda: Measurement({"G": 1.0})}, "could not run", "computes no 'F'; name it as the catalogue"),
+    ],
+)
+def test_what_gives_no_value_says_why(made_up, more: dict[str, Any], status: str, message: str) -> None:
+    result = carry_out(made_up(**more))
+    assert result.status == status and message in result.message
+    assert all(row.computed is None for row in result.rows)
     assert missing_option({"order": 1, "stepper": "midpoint"}) == ""
-    assert carry_out(made_up(compute=None, waits_for="needs time")).message == "needs time"
 
 
 @pytest.mark.parametrize(("found", "status", "code"), [(2.5, "finding", 0), (2.6, "falls short", 1), (3.0, "holds", 0)])
@@ -88,20 +78,18 @@ def test_a_known_difference_from_print_stays_visible(found: float, status: str, 
     assert ("a slip of the pen" in verification.results[0].message) == (status == "finding")
 
 
-@pytest.mark.parametrize(
-    ("references", "code"),
-    [((2.0,), 0), ((2.0, 3.0), 1), ((2.0, None), 0), ((), 0)],
-    ids=["all", "one", "wait", "none"],
-)
-def test_exit_codes(references: tuple[float | None, ...], code: int, made_up: MakeUp) -> None:
+@pytest.mark.parametrize(("references", "code"), [((2.0,), 0), ((2.0, 3.0), 1), ((2.0, None), 0), ((), 0)], ids=str)
+def test_exit_codes_and_watch(references: tuple[float | None, ...], code: int, made_up) -> None:
+    seen: list[str] = []
     checks = [
         made_up(name=str(k), compute=None) if value is None else made_up(value, name=str(k))
         for k, value in enumerate(references)
     ]
-    assert verify(checks).exit_code == code
+    assert verify(checks, watch=lambda check: seen.append(check.name)).exit_code == code
+    assert seen == [check.name for check in checks]
 
 
-def test_what_could_not_run_outweighs_what_falls_short(made_up: MakeUp) -> None:
+def test_what_could_not_run_outweighs_what_falls_short(made_up) -> None:
     ill, later = made_up(name="ill", fails=ValueError("no")), made_up(name="later", compute=None, waits_for="x")
     verification = verify([made_up(3.0), ill, later])
     assert verification.exit_code == 2
@@ -109,19 +97,8 @@ def test_what_could_not_run_outweighs_what_falls_short(made_up: MakeUp) -> None:
     assert verification.remarks == ("could not run: fem.R7 ill: ValueError: no", "not yet: fem.R7 later: x")
 
 
-def test_watch_sees_every_check_before_it_runs(made_up: MakeUp) -> None:
-    seen: list[str] = []
-    found = verify([made_up(name="one"), made_up(name="two")], watch=lambda check: seen.append(check.name))
-    assert isinstance(found, Verification) and seen == ["one", "two"]
-
-
-def test_a_value_the_check_does_not_compute_is_said(made_up: MakeUp) -> None:
-    result = carry_out(made_up(compute=lambda: Measurement({"G": 1.0})))
-    assert result.message == "fem.R7: the check computes no 'F'; name it as the catalogue does"
-
-
 @pytest.fixture
-def some(made_up: MakeUp) -> tuple[Check, ...]:
+def some(made_up) -> tuple[Check, ...]:
     return (
         made_up(name="slow", covers=("T8",), short="R7", theme="bar"),
         made_up(name="fast", identity="fem.R7/part", short="R7", quick=True, solvers=("fem", "truss")),

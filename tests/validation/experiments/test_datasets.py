@@ -1,7 +1,5 @@
 """Readers of the real data sets against numbers their READMEs state; skipped where the data are not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,7 @@ def need(name: str) -> None:
         pytest.skip(reason)
 
 
-def test_truth_cube_has_the_affine_map_of_its_readme() -> None:
+def test_truth_cube_has_the_affine_map_of_its_readme_and_survives_as_a_record(tmp_path: Path) -> None:
     need("truth-cube")
     record = datasets.read_truth_cube()
     wanted = [(1.034, 1.035, 0.931, 0.372), (1.082, 1.085, 0.842, 0.609), (1.130, 1.132, 0.768, 0.898)]
@@ -34,11 +32,6 @@ def test_truth_cube_has_the_affine_map_of_its_readme() -> None:
         assert 1e3 * residual == pytest.approx(left, abs=5.1e-4)
     rest = record.frames[0].rest
     assert rest is not None and rest[layer(1), 2].mean() > 0.0 > rest[layer(7), 2].mean()
-
-
-def test_a_bead_field_survives_as_a_record(tmp_path: Path) -> None:
-    need("truth-cube")
-    record = datasets.read_truth_cube()
     write_experiment(tmp_path / "cube", record)
     again = read_experiment(tmp_path / "cube")
     np.testing.assert_array_equal(again.frames[2].displacement, record.frames[2].displacement)
@@ -92,9 +85,10 @@ def test_absent_data_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path:
         datasets.read_truth_cube()
     (tmp_path / "oca-shear").mkdir()
     table = tmp_path / "oca-shear" / "monotonic_0p05-per-s.csv"
-    table.write_text("time,shear\n0,0\n")
-    with pytest.raises(RheotwinError, match="columns are time, shear, not time_s"):
-        datasets.read_oca_shear("monotonic_0p05-per-s")
-    table.write_text("time_s,shear,nominal_stress_kPa\n0,0,nan\n")
-    with pytest.raises(RheotwinError, match="not finite"):
-        datasets.read_oca_shear("monotonic_0p05-per-s")
+    for text, words in (
+        ("time,shear\n0,0\n", "columns are time, shear, not time_s"),
+        ("time_s,shear,nominal_stress_kPa\n0,0,nan\n", "not finite"),
+    ):
+        table.write_text(text)
+        with pytest.raises(RheotwinError, match=words):
+            datasets.read_oca_shear("monotonic_0p05-per-s")

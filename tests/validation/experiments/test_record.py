@@ -1,7 +1,5 @@
 """Reading and writing records: units, what is optional, and one sentence for everything that is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,6 +12,42 @@ import pyvista
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.experiments.reader import read_experiment
 from rheotwin.validation.experiments.writer import write_experiment
+
+RECORD = """schema = "rheo-record/1"
+id = "push-7"
+kind = "measured"
+title = "A weak push"
+
+units = { length = "cm", force = "gf", time = "s", mass = "g" }
+body = { size = [10.0, 6.0, 10.0], mass = 864.0, up = "y", floor = "fixed" }
+punch = { shape = "box", footprint = [2.0, 10.0], contact = "stick", release = 3.4 }
+frames = [
+  { file = "clouds/a.csv", t = 1.0, phase = "push", faces = ["x-", "top"] },
+  { file = "clouds/b.csv", t = 4.0 },
+]
+
+[noise]
+mean_abs = 0.05
+force_rel = 0.1
+"""
+TABLES = {
+    "clouds/a.csv": "x,y,z\n1.0,6.0,5.0\n9.0,5.5,5.0\n",
+    "clouds/b.csv": "x [cm],y,z,nx,ny,nz,sigma\n1.0,6.0,5.0,0,1,0,0.05\n",
+    "punch.csv": "t,x,y,z\n0,5,6,5\n1,5,4.24,5\n",
+    "force.csv": "t,fx,fy,fz,sigma\n0,0,0,0,1\n1,0,-1000,0,100\n",
+    "volume.csv": "t,v,sigma\n0,600,3\n4,582,3\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A correct record in cm, gf, s, g."""
+    place = tmp_path / "record"
+    (place / "clouds").mkdir(parents=True)
+    (place / "record.toml").write_text(RECORD)
+    for name, text in TABLES.items():
+        (place / name).write_text(text)
+    return place
 
 
 def test_everything_arrives_in_si(folder: Path) -> None:
@@ -35,38 +69,39 @@ def test_everything_arrives_in_si(folder: Path) -> None:
     assert record.limits == ()
 
 
+def rewrite(folder: Path, old: str, new: str) -> Path:
+    path = folder / "record.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    return folder
+
+
 def test_lengths_of_the_half_scale_body_are_doubled(folder: Path) -> None:
-    text = (folder / "record.toml").read_text().replace('mass = "g"', 'mass = "g"\nscale = "virtual"')
-    (folder / "record.toml").write_text(text)
-    record = read_experiment(folder)
+    record = read_experiment(rewrite(folder, 'mass = "g"', 'mass = "g", scale = "virtual"'))
     assert record.specimen.size == pytest.approx((0.2, 0.12, 0.2))
     assert record.volume is not None
     np.testing.assert_allclose(record.volume.values[0], 8 * 600e-6)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equality down to the last bit, arrays included."""
-    if is_dataclass(one) and not isinstance(one, type):
-        return type(one) is type(other) and all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(same(*pair) for pair in zip(one, other, strict=True))
-    if isinstance(one, np.ndarray):
-        return bool(np.array_equal(one, other))
-    return bool(one == other)
+def bits(value: Any) -> Any:
+    """A record as plain data: equal only if equal down to the last bit, arrays included."""
+    if is_dataclass(value):
+        return type(value), [bits(getattr(value, field.name)) for field in fields(value)]
+    if isinstance(value, tuple):
+        return [bits(part) for part in value]
+    return (value.shape, value.tolist()) if isinstance(value, np.ndarray) else value
 
 
 def test_writing_and_reading_gives_the_same_bits(folder: Path, tmp_path: Path) -> None:
     record = read_experiment(folder)
     write_experiment(tmp_path / "again", record)
-    assert same(read_experiment(tmp_path / "again"), record)
+    assert bits(read_experiment(tmp_path / "again")) == bits(record)
 
 
 def test_points_of_a_ply_file(folder: Path) -> None:
-    cloud = pyvista.PolyData(np.array([[1.0, 6.0, 5.0], [2.0, 6.0, 5.0]]))
-    cloud.save(folder / "clouds" / "a.ply")
-    text = (folder / "record.toml").read_text().replace("clouds/a.csv", "clouds/a.ply")
-    (folder / "record.toml").write_text(text)
-    np.testing.assert_allclose(read_experiment(folder).frames[0].points, [[0.01, 0.06, 0.05], [0.02, 0.06, 0.05]])
+    pyvista.PolyData(np.array([[1.0, 6.0, 5.0], [2.0, 6.0, 5.0]])).save(folder / "clouds" / "a.ply")
+    record = read_experiment(rewrite(folder, "clouds/a.csv", "clouds/a.ply"))
+    np.testing.assert_allclose(record.frames[0].points, [[0.01, 0.06, 0.05], [0.02, 0.06, 0.05]])
 
 
 def test_what_is_missing_is_said_as_a_limit(folder: Path) -> None:
@@ -81,12 +116,7 @@ def put(name: str, text: str) -> Callable[[Path], Any]:
 
 
 def swap(old: str, new: str) -> Callable[[Path], Any]:
-    def change(folder: Path) -> None:
-        path = folder / "record.toml"
-        assert old in path.read_text()
-        path.write_text(path.read_text().replace(old, new, 1))
-
-    return change
+    return lambda folder: rewrite(folder, old, new)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +161,7 @@ def test_faults_are_one_sentence_with_place_and_remedy(
 
 def test_a_record_without_any_observation_is_refused(folder: Path) -> None:
     text = (folder / "record.toml").read_text()
-    begin, end = text.index("[[frames]]"), text.index("[noise]")
-    (folder / "record.toml").write_text(text[:begin] + text[end:])
+    (folder / "record.toml").write_text(text[: text.index("frames =")] + text[text.index("[noise]") :])
     for name in ("force.csv", "volume.csv"):
         (folder / name).unlink()
     with pytest.raises(RheotwinError, match="neither points nor forces nor volumes"):
@@ -140,15 +169,14 @@ def test_a_record_without_any_observation_is_refused(folder: Path) -> None:
 
 
 def test_a_folder_of_something_else_is_never_written_to(folder: Path, tmp_path: Path) -> None:
-    record = read_experiment(folder)
-    other = tmp_path / "notes"
+    record, other, new = read_experiment(folder), tmp_path / "notes", tmp_path / "new"
     other.mkdir()
     (other / "diary.txt").write_text("mine")
     with pytest.raises(RheotwinError, match="no experiment record"):
         write_experiment(other, record, overwrite=True)
-    write_experiment(tmp_path / "new", record)
+    write_experiment(new, record)
     with pytest.raises(RheotwinError, match="--overwrite"):
-        write_experiment(tmp_path / "new", record)
-    (tmp_path / "new" / "diary.txt").write_text("mine")
-    write_experiment(tmp_path / "new", record, overwrite=True)
-    assert (tmp_path / "new" / "diary.txt").read_text() == "mine"
+        write_experiment(new, record)
+    (new / "diary.txt").write_text("mine")
+    write_experiment(new, record, overwrite=True)
+    assert (new / "diary.txt").read_text() == "mine"

@@ -1,21 +1,16 @@
 """The page: numbers of a validation, how springs match the law, words, and that a browser can show it."""
 
-from __future__ import annotations
-
-import dataclasses
 import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.validation import RunView, compare, write_comparison
+from rheotwin.validation import compare, write_comparison
 from rheotwin.validation.checks.outcome import Result, Row, Verification, load_validation
 from rheotwin.validation.comparison import ErrorHistory, ForceError
 from rheotwin.validation.report.page import describe, limits, match_sentence, material_rows, number, render_report, slug
@@ -61,9 +56,14 @@ window.addEventListener("error", (event) => { document.title = "error " + event.
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> str:
-    runs = request.getfixturevalue("module_press_runs")
-    return write_comparison(tmp_path_factory.mktemp("report"), compare(runs), runs, overwrite=True).read_text()
+def page(tmp_path_factory: pytest.TempPathFactory, press_runs) -> str:
+    """All three cases, with the plots of tools alone."""
+    tools = [{name: values for name, values in run.probes.items() if name.startswith("tool")} for run in press_runs]
+    runs = [replace(run, probes=probes) for run, probes in zip(press_runs, tools, strict=True)]
+    path = write_comparison(tmp_path_factory.mktemp("report"), compare(runs), runs, overwrite=True)
+    plots = {plot.name for plot in (path.parent / "plots").iterdir()}
+    assert plots >= {"overview-residual.png", "elastic-force-bar.png"}
+    return path.read_text()
 
 
 def test_conclusions_come_first_and_make_the_claim_visible(page: str) -> None:
@@ -71,18 +71,11 @@ def test_conclusions_come_first_and_make_the_claim_visible(page: str) -> None:
     assert page.index(sentence) < page.index("What remains of the largest displacement") < page.index('id="case-')
 
 
-def test_the_page_is_self_contained(page: str) -> None:
+def test_the_page_is_self_contained_escaped_and_has_text_alternatives(page: str) -> None:
     assert not re.search(r"https?:", page)
     assert not re.search(r'<(link|script|img)[^>]+(href|src)="(?!data:)', page)
-
-
-def test_text_from_the_scene_is_escaped(page: str) -> None:
-    assert "<made-up>" not in page
-    assert "Pressing a &lt;made-up&gt; block" in page
+    assert "<made-up>" not in page and "Pressing a &lt;made-up&gt; block" in page
     assert "the elastic law &amp; its memory" in page
-
-
-def test_every_picture_and_plot_has_a_text_alternative(page: str) -> None:
     assert all(re.search(r'alt="[^"]{20,}"', image) for image in re.findall(r"<img[^>]*>", page))
     plots = re.findall(r"<svg[^>]*>", page)
     assert plots and all('role="img"' in plot and 'aria-label="' in plot for plot in plots)
@@ -96,8 +89,23 @@ def test_limits_are_stated_for_the_solvers_that_ran(press_runs) -> None:
         "springs and volume springs miss the law's stiffness by 23 %."
     ) in both
     assert not any("Poisson ratio" in sentence for sentence in alone)
-    flat, solid = compare(press_runs), dataclasses.replace(compare(press_runs), dimension=3)
+    flat, solid = compare(press_runs), replace(compare(press_runs), dimension=3)
     assert [any("diagonals" in sentence for sentence in limits(found)) for found in (flat, solid)] == [True, False]
+
+
+MATCH = {
+    "match": "length",
+    "edges": 9,
+    "volume_cells": 4,
+    "poisson_of_law": 0.3,
+    "poisson_of_body": 0.271,
+    "stiffness_misfit": 0.2312,
+    "element_stiffness_misfit": 0.3,
+    "young_least": 0.61,
+    "young_most": 1.27,
+    "note": "springs alone are tied to Poisson's ratio 1/4 in plane strain",
+}
+OF_EDGES = {"match": "edge", "edges": 9, "anisotropy": 4.7, "poisson_of_body": 0.25, "note": "of each edge"}
 
 
 @pytest.mark.parametrize(
@@ -110,18 +118,55 @@ def test_limits_are_stated_for_the_solvers_that_ran(press_runs) -> None:
             "springs miss the law's stiffness by 50 %; viscous Poisson ratio ignored: 0.2",
         ),
         ({"bonds": 3.0}, "bonds 3"),
+        (
+            MATCH,
+            "springs and volume springs miss the law's stiffness by 23 %; their Young's modulus is 61 % to 127 % of "
+            "the law's, by direction; springs alone are tied to Poisson's ratio 1/4 in plane strain",
+        ),
     ],
 )
 def test_a_network_s_match_is_one_sentence(match: dict[str, object], words: str) -> None:
     assert match_sentence(match) == words
 
 
+@pytest.mark.parametrize(
+    ("match", "shown"),
+    [(None, ()), (OF_EDGES, ("0.25",)), (MATCH, ("length", "23 %", "30 %", "61 %", "127 %", "0.271"))],
+)
+def test_the_table_has_a_row_for_every_body_of_springs(make_run, match: object, shown: tuple[str, ...]) -> None:
+    runs = [make_run("fem", "elastic")]
+    if match:
+        truss = make_run("truss", "elastic")
+        known = {**truss.manifest, "statistics": {"material_match": {"block": match}}}
+        runs.append(replace(truss, manifest=known))
+    comparison = compare(runs)
+    rows = [(row.case, row.label, row.body) for row in material_rows(comparison)]
+    assert rows == ([("elastic", "truss", "block")] if match else [])
+    _, found, table = render_report(comparison, overview=[], plots={}, pictures={}).partition("table-materials")
+    assert bool(found) == bool(match) and all(words in table for words in shown)
+
+
 def test_words_for_values() -> None:
-    assert number(6000) == "6,000"
-    assert number(0.00251, "s") == "0.00251 s"
-    assert number(None) == "-"
+    assert (number(6000), number(0.00251, "s"), number(None)) == ("6,000", "0.00251 s", "-")
     assert describe({"a_b": [1.0, 2.5], "c": {"d": "e."}}) == "a b 1, 2.5, c d e"
     assert slug("soft & wet/1") == "soft-wet-1"
+    shares = {None: "-", 0.0: "0 %", 1e-5: "< 0.1 %", 0.0123: "1.2 %", 0.1249: "12 %", 1.8: "180 %"}
+    assert {value: percent(value) for value in shares} == shares
+    costs = {1 / 7: "1/7 of its cost", 0.6: "0.60 of its cost", 1.1: "about the same cost"}
+    costs |= {3.24: "3.2 times its cost", 41.7: "42 times its cost"}
+    assert {ratio: cost_phrase(ratio) for ratio in costs} == {ratio: f"at {words}" for ratio, words in costs.items()}
+
+
+def test_a_run_s_sentence_names_forces_and_says_what_is_missing() -> None:
+    history = ErrorHistory(times=(0.0,), values=(0.03,), rms=0.03, largest=0.03, final=0.03)
+    forces = [ForceError("tool", name, 1.0, 0.0, error) for name, error in (("left", 0.1), ("right", None))]
+    words = run_sentence("truss", "fem", displacement=history, forces=forces, ratio=None)
+    assert words == "truss: 3.0 % displacement error at worst, 10 % force error on left against fem."
+    words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=None)
+    assert words == "truss: no quantity in common against fem."
+    words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=0.1, at_rest=True)
+    assert words == "truss: both stay at rest, it and fem."
+    assert run_sentence("fem", "fem", displacement=None, forces=[], ratio=1.0, at_rest=True).endswith("of this case.")
 
 
 @pytest.mark.browser
@@ -140,61 +185,6 @@ def test_a_browser_shows_the_page_without_faults(page: str, tmp_path: Path, size
     assert "<title>error" not in shown
 
 
-MATCH = {
-    "match": "length",
-    "edges": 9,
-    "volume_cells": 4,
-    "poisson_of_law": 0.3,
-    "poisson_of_body": 0.271,
-    "stiffness_misfit": 0.2312,
-    "element_stiffness_misfit": 0.3,
-    "young_least": 0.61,
-    "young_most": 1.27,
-    "note": "springs alone are tied to Poisson's ratio 1/4 in plane strain",
-}
-
-
-def with_match(run: RunView, match: Any) -> RunView:
-    assert run.manifest is not None
-    return replace(run, manifest={**run.manifest, "statistics": {"material_match": {"block": match}}})
-
-
-def test_the_table_has_a_row_for_every_body_of_springs(make_run: Callable[..., RunView]) -> None:
-    comparison = compare([make_run("fem", "elastic"), with_match(make_run("truss", "elastic"), MATCH)])
-    rows = material_rows(comparison)
-    assert [(row.case, row.label, row.body) for row in rows] == [("elastic", "truss", "block")]
-    page = render_report(comparison, overview=[], plots={}, pictures={})
-    table = page[page.index("table-materials") :]
-    for shown in ("length", "23 %", "30 %", "61 %", "127 %", "0.3", "0.271"):
-        assert shown in table
-
-
-def test_no_springs_no_table(make_run: Callable[..., RunView]) -> None:
-    comparison = compare([make_run("fem", "elastic")])
-    assert material_rows(comparison) == ()
-    assert "table-materials" not in render_report(comparison, overview=[], plots={}, pictures={})
-
-
-def test_numbers_of_edges_leave_the_misfit_out(make_run: Callable[..., RunView]) -> None:
-    match = {
-        "match": "edge",
-        "edges": 9,
-        "anisotropy": 4.7,
-        "poisson_of_body": 0.25,
-        "note": "the constants of each edge",
-    }
-    comparison = compare([with_match(make_run("truss", "elastic"), match)])
-    assert "table-materials" in render_report(comparison, overview=[], plots={}, pictures={})
-
-
-def test_the_sentence_names_directions_and_the_ratio() -> None:
-    words = match_sentence(MATCH)
-    assert words == (
-        "springs and volume springs miss the law's stiffness by 23 %; their Young's modulus is 61 % to 127 % of the "
-        "law's, by direction; springs alone are tied to Poisson's ratio 1/4 in plane strain"
-    )
-
-
 HELD = Row("F", "N", "relative", 88.0, 0.01, computed=88.04, error=5e-4, holds=True)
 MISSED = Row("G", "N", "absolute", 1.0, 0.1, computed=2.0, error=1.0, holds=False)
 CHECKED = Verification(
@@ -206,71 +196,22 @@ CHECKED = Verification(
 )
 
 
-def written(folder: Path, text: str) -> Path:
-    (folder / "validate.json").write_text(text, encoding="utf-8")
-    return folder
-
-
-def test_a_written_validation_is_read_again(tmp_path: Path) -> None:
-    assert load_validation(written(tmp_path, json.dumps(CHECKED.to_data()))) == CHECKED
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"rheotwin_version": "0", "checks": [1]}'])
 def test_what_is_no_validation_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "validate.json").write_text(text)
     with pytest.raises(RheotwinError, match=r"validate.json: not a validation of this version; write it again"):
-        load_validation(written(tmp_path, text))
+        load_validation(tmp_path)
     with pytest.raises(RheotwinError, match=r"could not be read .*; write it with `rheotwin validate --output"):
         load_validation(tmp_path / "absent")
 
 
-def test_the_page_shows_reference_numbers_and_how_near_they_are(press_runs) -> None:
+def test_the_page_shows_reference_numbers_of_a_validation_that_was_written(press_runs, tmp_path: Path) -> None:
+    (tmp_path / "validate.json").write_text(json.dumps(CHECKED.to_data()))
+    assert load_validation(tmp_path) == CHECKED
     page = render_report(compare(press_runs), overview=(), plots={}, pictures={}, references=CHECKED)
     assert 'href="#references"' in page and 'id="references"' in page
     assert "1 of 2 checks hold, 1 falls short" in page
     assert "pressing &lt;force&gt;, holds" in page
     assert '<td class="ok">yes</td>' in page and '<td class="no">no</td>' in page
-
-
-def test_without_a_validation_there_is_no_such_section(press_runs) -> None:
-    page = render_report(compare(press_runs), overview=(), plots={}, pictures={})
-    assert "references" not in page.split("</style>")[1]
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(None, "-"), (0.0, "0 %"), (1e-5, "< 0.1 %"), (0.0123, "1.2 %"), (0.1249, "12 %"), (1.8, "180 %")],
-)
-def test_percent(value: float | None, words: str) -> None:
-    assert percent(value) == words
-
-
-@pytest.mark.parametrize(
-    ("ratio", "words"),
-    [
-        (1 / 7, "at 1/7 of its cost"),
-        (0.6, "at 0.60 of its cost"),
-        (1.1, "at about the same cost"),
-        (3.24, "at 3.2 times its cost"),
-        (41.7, "at 42 times its cost"),
-    ],
-)
-def test_cost_phrase(ratio: float, words: str) -> None:
-    assert cost_phrase(ratio) == words
-
-
-def test_forces_are_named_when_there_are_several_and_missing_cost_is_left_out() -> None:
-    history = ErrorHistory(times=(0.0,), values=(0.03,), rms=0.03, largest=0.03, final=0.03)
-    forces = [ForceError("tool", name, 1.0, 0.0, error) for name, error in (("left", 0.1), ("right", None))]
-    words = run_sentence("truss", "fem", displacement=history, forces=forces, ratio=None)
-    assert words == "truss: 3.0 % displacement error at worst, 10 % force error on left against fem."
-
-
-def test_nothing_in_common_is_said() -> None:
-    words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=None)
-    assert words == "truss: no quantity in common against fem."
-
-
-def test_two_runs_at_rest_are_said_to_be() -> None:
-    words = run_sentence("truss", "fem", displacement=None, forces=[], ratio=0.1, at_rest=True)
-    assert words == "truss: both stay at rest, it and fem."
-    assert run_sentence("fem", "fem", displacement=None, forces=[], ratio=1.0, at_rest=True).endswith("of this case.")
+    without = render_report(compare(press_runs), overview=(), plots={}, pictures={})
+    assert "references" not in without.split("</style>")[1]
