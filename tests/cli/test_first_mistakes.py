@@ -71,9 +71,7 @@ def bracket(folder: Path) -> None:
         ("poisson = 0.3", "poisson = 0.5001", "laws.foam.poisson: 0.5001 is not possible"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_refused_at_its_place(
-    old: str, new: str, said: str, own_folder: Path
-) -> None:
+def test_a_mistake_is_refused_at_its_place(old: str, new: str, said: str, own_folder: Path) -> None:
     assert old in SCENE
     bracket(own_folder)
     (own_folder / "cushion.toml").write_text(SCENE.replace(old, new))
@@ -93,9 +91,7 @@ def test_a_mistake_is_refused_at_its_place(
          "forces.f: 5000 N over the body's section"),
     ],
 )  # fmt: skip
-def test_an_implausible_number_is_warned_of(
-    old: str, new: str, said: str, own_folder: Path
-) -> None:
+def test_an_implausible_number_is_warned_of(old: str, new: str, said: str, own_folder: Path) -> None:
     assert old in SCENE
     (own_folder / "cushion.toml").write_text(SCENE.replace(old, new))
     assert said in command("info", "cushion.toml").err
