@@ -37,6 +37,9 @@ RATE, STOP, END = 0.01, 10.0, 20.0
 """Strain rate [1/s] up to the time STOP [s]; held until END [s]."""
 UNEQUAL: Data = VISCOPLASTIC | {"viscous_poisson": 0.25}
 """R13: the dashpot has another Poisson ratio than the spring."""
+SOFT_RHEOLOGICAL: Data = RHEOLOGICAL | {"young": 1.0, "voigt_viscosity": 1.0, "series_viscosity": 10.0}
+"""The constants of P-RH."""
+PRINTED: Data = {"seed_printed": True}
 ROLLERS: Data = {
     name: side(name, fix=[axis]) for name, axis in (("left", "x"), ("front", "y"), ("bottom", "z"))
 }  # fmt: skip
@@ -92,6 +95,16 @@ def memory() -> Values:
         "error while held": errors[1],
         "printed / corrected relaxing part": printed.strengths[0] / right.strengths[0],
     }
+
+
+def printed_memory() -> Values:
+    """Return by how much [%] the printed gain makes the stress of a held bar too large (E15)."""
+    found: dict[str, float] = {}
+    for name, law in {"F-RH": RHEOLOGICAL, "P-RH": SOFT_RHEOLOGICAL}.items():
+        right, wrong = (driven(law | more, (0.0, STOP), (0.0, RATE), duration=END) for more in ({}, PRINTED))
+        held, printed = (stresses(start(scene, step=0.1), (END,))[0] for scene in (right, wrong))
+        found[name] = 100.0 * (printed / held - 1.0)
+    return found
 
 
 def series_rules() -> Values:
@@ -195,6 +208,7 @@ CHECKS = {
         check("fem.R2", lame_constants, name="lame-constants", quick=True),
         check("fem.R3", rheological_channel, name="rheological-channel", quick=True),
         check("fem.A6", memory, name="three-element-memory", covers=("E14", "E15"), quick=True),
+        check("fem.E15", printed_memory, name="printed-memory", quick=True),
         check("fem.E19", series_rules, name="series-rules", quick=True),
     ),
     "bar": (

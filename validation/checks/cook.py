@@ -20,7 +20,7 @@ from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.incompressible import Formulation, MixedForm, mixed_form
 from rheotwin.meshing.box import quad_grid, triangle_grid
 from rheotwin.meshing.cells import build_mesh
-from rheotwin.validation.checks.check import Curve, Measurement, check
+from rheotwin.validation.checks.check import Curve, Measurement, Values, check
 from rheotwin.validation.checks.running import named
 from rheotwin.validation.references import catalogue
 
@@ -175,9 +175,36 @@ def membrane(row: str) -> Measurement:
     return Measurement(named("n = {}", sizes, tips), curves=(curve,))
 
 
+def locking() -> Values:
+    """Return how far [%] linear triangles are from quadratic ones on 32 squares a side, nearly incompressible."""
+    found: dict[str, float] = {}
+    for poisson in (0.45, 0.49):
+        exact, sizes = cook_displacement(SIZES[-1], 2, poisson), SIZES[1:]
+        errors = [100.0 * (cook_displacement(n, 1, poisson) / exact - 1.0) for n in sizes]
+        found |= named(f"nu = {poisson:.2g}, n = {{}}".replace("0.", "."), sizes, errors)
+    return found
+
+
+def limit() -> Values:
+    """Return the tip [m] by Taylor-Hood elements on a finer mesh than the table's."""
+    return {"n = 64": cook_tip("Taylor-Hood P2/P1", 64)}
+
+
+def false_limits() -> Values:
+    """Return how far [%] one constraint per triangle is from the limit on the finest meshes of the table."""
+    finest = {"split squares": 32, "crossed squares": 16}
+    rows = {name: f"CSM per triangle, {name}" for name in finest}
+    return {name: 100.0 * (cook_tip(rows[name], n) / LIMIT - 1.0) for name, n in finest.items()}
+
+
 CHECKS = {
-    "membrane": tuple(
-        check(identity(row), partial(membrane, row), name=f"membrane-{slug(row)}", covers=("T6", "A8"))
-        for row in COOK_REFERENCE
+    "membrane": (
+        *(
+            check(identity(row), partial(membrane, row), name=f"membrane-{slug(row)}", covers=("T6", "A8"))
+            for row in COOK_REFERENCE
+        ),
+        check("fem.S5.locking", locking, name="membrane-locking", quick=True),
+        check("fem.S5.limit", limit, name="membrane-limit"),
+        check("fem.S5.false-limits", false_limits, name="membrane-false-limits", quick=True),
     )
 }

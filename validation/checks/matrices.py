@@ -107,16 +107,18 @@ CELLS, SHAKEN, END = 3, 0.2, 1.0
 """Cells a side; share of the spacing by which inner nodes are moved; end of the run [s]."""
 
 
-def distorted_problem(cell: str, law: Data = RHEOLOGICAL) -> Problem:
+def distorted_problem(
+    cell: str, law: Data = RHEOLOGICAL, *, gradient: Array = GRADIENT, shaken: float = SHAKEN, seed: int = 5
+) -> Problem:
     """Return the unit square or cube with inner nodes moved at random and every boundary node driven by H."""
     dimension = 3 if cell in ("tet", "hex") else 2
     regular = problem_of(box_scene(law, size=[1.0] * dimension, cells=[CELLS] * dimension, cell=cell))
     body, points = regular.bodies[0], regular.points.copy()
     boundary = body.mesh.boundary_nodes()
     inner = np.setdiff1d(np.arange(len(points)), boundary)
-    points[inner] += SHAKEN / CELLS * np.random.default_rng(5).uniform(-1.0, 1.0, (len(inner), dimension))
+    points[inner] += shaken / CELLS * np.random.default_rng(seed).uniform(-1.0, 1.0, (len(inner), dimension))
     mesh = replace(body.mesh, doflocs=np.ascontiguousarray(points.T))
-    gradient = GRADIENT[:dimension, :dimension]
+    gradient = gradient[:dimension, :dimension]
     driven = tuple(
         Prescribed(
             f"node-{node}",

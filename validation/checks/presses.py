@@ -38,7 +38,7 @@ def imprint(law: Data, pressure: Data) -> list[float]:
     """Return the residual depth over that of the bar at 60 s and 200 s, 17 x 7 particles of 30 kg together."""
     more: Data = {"pattern": "se-nw", "supports": FLOOR, "tools": bar("bar", [8.0, 6.0], DEPTH, width=4.0)}
     data = box_scene(law, cells=[16, 6], equal_mass=30.0, duration=TIMES[-1], **more)
-    simulation = begin(data, step=1e-2, **KEPT_UPRIGHT, **pressure)
+    simulation = begin(data, step=2e-3, **KEPT_UPRIGHT, **pressure)
     middle = int(np.argmin(np.linalg.norm(simulation.positions - [8.0, 6.0], axis=1)))
     return seen(simulation, TIMES, lambda: (6.0 - float(simulation.positions[middle, 1])) / DEPTH)
 

@@ -29,8 +29,8 @@ from rheotwin.validation.checks.running import missing_option
 from rheotwin.validation.references.catalogue import ORDER
 
 MODULES = (
-    "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "contact", "continuum_particles",
-    "lattices", "edges", "presses", "identification", "pushed_lattice", "circuit", "cube", "beam", "ecoflex", "repeats",
+    "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "incompressible", "turning",
+    "contact", "continuum_particles", "lattices", "edges", "presses", "identification", "pushed_lattice", "circuit", "cube", "beam", "ecoflex", "repeats",
 )  # fmt: skip
 """Modules that hold `CHECKS` by theme; a new one is one more name here."""
 
