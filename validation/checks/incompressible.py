@@ -118,10 +118,10 @@ SWOLLEN = 1.1
 
 
 def volume_errors(step: float, share: float = 1.0) -> Array:
-    """Return the volume errors over V0 (MOTIONS,) that are left, Runge-Kutta with a step [s].
+    """Return the volume errors over V0 (MOTIONS,) of free tetrahedra that are left by Runge-Kutta with a step [s].
 
-    Free tetrahedra of unit masses and random velocities, `share` of the three mixed determinants 1/3: the printed 1/6
-    is a share of a half, and leaves om^2 R at half of Q.
+    Unit masses, random velocities; `share` is that of Q that is taken: a half with the printed 1/6 in place of 1/3,
+    which leaves om^2 R at half of Q.
     """
     shape = (4 * MOTIONS, 3)
     corners = np.tile(np.vstack([np.zeros(3), np.eye(3)]), (MOTIONS, 1))

@@ -1,4 +1,4 @@
-"""Bodies that turn and stretch: false stress of the small-strain theory, and the large-strain law beside it (section 6)."""
+"""Bodies that turn and stretch: false stress of the small-strain theory, and the large-strain law (section 6)."""
 
 from __future__ import annotations
 

@@ -1,54 +1,13 @@
-"""Inf-sup constants on the unit square: bounded for the stable pairs, falling with h for the others (spec 5).
-
-    beta = min_p max_u  int p div(u) / (|p| |grad u|):   beta^2 is an eigenvalue of B H^-1 B^T p = beta^2 C p,
-
-H the matrix of int grad u : grad v on the free components. Vanishing values are pressures that no displacement feels
-(the constant of an enclosed body, checkerboards); the constant is the smallest of the others.
-"""
-
-from typing import Any
+"""Inf-sup constants on the unit square: bounded for the stable pairs, falling with h for the others (spec 5)."""
 
 import numpy as np
 import pytest
-from scipy.linalg import eigh
-from scipy.sparse import csc_matrix
-from scipy.sparse.linalg import splu
-from skfem import BilinearForm
-from skfem.helpers import ddot, grad
 
-from rheotwin.fem.incompressible import MixedForm, mixed_form
+from rheotwin.fem.incompressible import mixed_form
 from rheotwin.meshing.box import hex_grid, quad_grid, tet_grid, triangle_grid
+from rheotwin.validation.checks.incompressible import inf_sup_constants, inf_sup_values
 
 SIZES = pytest.mark.parametrize("sizes", [(4, 8), pytest.param((8, 16), marks=pytest.mark.exhaustive)])
-
-
-@BilinearForm
-def _gradients(u: Any, v: Any, w: Any) -> Any:
-    return ddot(grad(u), grad(v))
-
-
-def inf_sup_values(form: MixedForm, held: np.ndarray) -> np.ndarray:
-    """Return all values beta [-] in rising order with the components `held` fixed (dense: for small meshes)."""
-    free = np.setdiff1d(np.arange(form.gradient.shape[1]), held)
-    norm = csc_matrix(_gradients.assemble(form.basis).tocsr()[free][:, free])
-    rows = form.gradient[:, free].toarray()
-    squared = eigh(rows @ splu(norm).solve(rows.T), form.mass.toarray(), eigvals_only=True)
-    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
-
-
-def constants(name: str, sizes: tuple[int, ...], *, held: str) -> tuple[list[float], list[int]]:
-    """The inf-sup constant and the number of free pressures on each mesh, held at one side or all around."""
-    found, free = [], []
-    for n in sizes:
-        form = mixed_form(triangle_grid(*[np.linspace(0.0, 1.0, n + 1)] * 2), "triangle", name)
-        mesh = form.basis.mesh
-        facets = mesh.boundary_facets() if held == "all" else mesh.facets_satisfying(lambda x: np.isclose(x[0], 0.0))
-        values = inf_sup_values(form, form.basis.get_dofs(facets).all())
-        # values are square roots: rounding leaves 1e-8 of a zero, and the smallest true one is above 1e-3
-        zeros = int(np.count_nonzero(values < 1e-5))
-        free.append(zeros)
-        found.append(float(values[zeros]))
-    return found, free
 
 
 @SIZES
@@ -64,7 +23,7 @@ def constants(name: str, sizes: tuple[int, ...], *, held: str) -> tuple[list[flo
 def test_stable_pairs_have_a_constant_independent_of_the_mesh(
     name: str, held: str, lowest: float, highest: float, sizes: tuple[int, ...]
 ) -> None:
-    found, free = constants(name, sizes, held=held)
+    found, free = inf_sup_constants(name, sizes, held=held)
     assert free == [int(held == "all")] * 2  # the constant pressure of an enclosed body
     assert lowest < min(found) <= max(found) < highest
     assert found[1] > 0.95 * found[0]
@@ -75,14 +34,14 @@ def test_stable_pairs_have_a_constant_independent_of_the_mesh(
 def test_patches_have_a_constant_that_falls_with_the_mesh_size(
     name: str, free_pressures: int, sizes: tuple[int, ...]
 ) -> None:
-    found, free = constants(name, sizes, held="one side")
+    found, free = inf_sup_constants(name, sizes, held="one side")
     assert free == [free_pressures] * 2
     assert np.log2(found[0] / found[1]) == pytest.approx(1.0, abs=0.15)
 
 
 def test_an_enclosed_body_has_eight_free_pressures_per_node_and_two_per_pair() -> None:
-    assert constants("node", (4, 8), held="all")[1] == [8, 8]
-    assert constants("cell", (4, 8), held="all")[1] == [2, 2]
+    assert inf_sup_constants("node", (4, 8), held="all")[1] == [8, 8]
+    assert inf_sup_constants("cell", (4, 8), held="all")[1] == [2, 2]
 
 
 @pytest.mark.parametrize(

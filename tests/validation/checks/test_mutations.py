@@ -91,6 +91,18 @@ MORE: dict[str, tuple[Breaks, str]] = {
         "geometric-matrices",
     ),
     "constraints: friction": (changed("rheotwin.constraints.contact.laws.form._numbers", slippery), "drop-2d-fem"),
+    "constraints: second derivative of volumes": (
+        scaled("rheotwin.constraints.measure.simplex_curvature", 0.99),
+        "fem.E8",
+    ),
+    "fem: histories of the Cayley rule": (
+        changed("rheotwin.fem.steppers.midpoint.cayley_step", lambda step: replace(step, gain=1.0001 * step.gain)),
+        "fem.S2.cayley",
+    ),
+    "fem: change of volume at large strain": (
+        scaled("rheotwin.fem.finite.isochoric_law._volume_change", 1.0001),
+        "fem.S6.objective",
+    ),
     "particles: stiffness tensor of edges": (scaled(f"{MATCH}.isotropic_stiffness", 1.001), "press-2d-truss"),
     "particles: pressure of a changed volume": (
         scaled(f"{KEEPING}.make_global_pressure", 1.01, "stiffness"),
