@@ -64,7 +64,7 @@ def test_rows_of_any_size_count_alike() -> None:
     ],
 )
 def test_lengths_that_no_shape_has_are_refused(links: list[RigidLink], held: Array, names: str) -> None:
-    """Two lengths of one pair, a side of a triangle longer than the others together, and supports that say otherwise."""
+    """Two lengths of one pair, a side of a triangle longer than the others together, supports that say otherwise."""
     require_feasible([link("side", (0, 1), (1, 2), (2, 3), (3, 0), length=1.5)], SQUARE, FREE)
     with pytest.raises(RheotwinError, match=f"{names}: no shape has the length asked for"):
         require_feasible(links, SQUARE, held)
