@@ -52,8 +52,7 @@ def test_units_can_be_taken_back() -> None:
 
 def test_best_points_use_the_whole_word() -> None:
     found = circuit_constants(LAW, 1.0, 0.01, SECONDS, tem_wmod=True)
-    assert (found.A.w, found.B.w, found.C2.w) == (13, 15, 8)
-    assert found.A.raw == np.floor(-250 / 120 * 2**13)
+    assert (found.A.w, found.B.w, found.C2.w, found.A.raw) == (13, 15, 8, np.floor(-250 / 120 * 2**13))
 
 
 def test_constants_that_differ_share_a_point_and_infinite_masses_hold() -> None:
@@ -92,13 +91,12 @@ def test_what_does_not_fit_is_named_with_the_format_that_would_do(changed: dict[
 
 
 def test_the_format_named_for_a_constant_does() -> None:
-    assert circuit_constants(EdgeLaw(250.0, 20.0, 200.0), 1.0, 0.01, SECONDS, form=Format(16, 7)).C2.raw == 25600
-    assert circuit_constants(EdgeLaw(250.0, 20.0, 200.0), 1.0, 0.01, SECONDS, form=Format(17, 8)).C2.raw == 51200
+    for form, raw in ((Format(16, 7), 25600), (Format(17, 8), 51200)):
+        assert circuit_constants(EdgeLaw(250.0, 20.0, 200.0), 1.0, 0.01, SECONDS, form=form).C2.raw == raw
 
 
 def test_a_body_beyond_the_range_is_named_with_the_format_that_would_do() -> None:
-    points = grid_points((9, 9, 9), 20.0, origin=(0.0, 0.0, 0.0))
-    edges = grid_edges((9, 9, 9))
+    points, edges = grid_points((9, 9, 9), 20.0, origin=(0.0, 0.0, 0.0)), grid_edges((9, 9, 9))
     with pytest.raises(RheotwinError, match=r"position of point .* is 160 circuit units, .*: 17 bits with 8 would do"):
         circuit_body(points, *edges, units=SECONDS)
     assert circuit_body(points, *edges, units=SECONDS, form=Format(17, 8)).position.max() == 160 * 256
