@@ -90,31 +90,6 @@ def test_three_element_equals_its_voigt_chain() -> None:
     close((*three.strengths, *three.times, three.viscosity), (*chain.strengths, *chain.times, chain.viscosity))
 
 
-def test_series_rule_per_lame_constant_is_not_the_tensor_series() -> None:
-    """E19: E = 300, nu .35 in series with c = 500, nu .25: r_K(1), r_K(5) by lame rule and by bulk rule."""
-    law = Maxwell(Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25))
-    t = np.array([1.0, 5.0])
-    lame_rule = relaxation_function(law, t, "lame") + 2 / 3 * relaxation_function(law, t, "shear")
-    np.testing.assert_allclose(lame_rule, [113.4, 5.00], rtol=1e-3)
-    np.testing.assert_allclose(relaxation_function(law, t, "bulk"), [122.6, 2.25], rtol=2e-3)
-    bulk_spring, bulk_dashpot = 300 / 0.9, 500 / 1.5
-    np.testing.assert_allclose(
-        relaxation_function(law, t, "bulk"), bulk_spring * np.exp(-bulk_spring / bulk_dashpot * t), rtol=1e-9
-    )
-    assert equal_poisson(law) is None
-
-
-def test_uniaxial_creep_with_unequal_poisson_ratios() -> None:
-    """T4, R13: the times of the lame and shear channels are 1/a and 1/b of the closed form."""
-    elastic, viscous = Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25)
-    law = Maxwell(elastic, viscous)
-    a, b = 1 / law.channel("lame").times[0], 1 / law.channel("shear").times[0]
-    lame, shear = elastic.lame, elastic.shear
-    q, s = lame * b + shear * a, 3 * lame * b + 2 * shear * a
-    assert s / (3 * lame + 2 * shear) == pytest.approx(0.7201646, abs=5.1e-8)
-    assert q * b / (shear * s) == pytest.approx(1 / 500, rel=1e-9)
-
-
 def test_two_arms_when_lame_and_shear_relax_apart() -> None:
     """The area element of the papers' split has the lame arm plus the shear arm; one arm for equal ratios."""
     apart = Maxwell(Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25))

@@ -97,14 +97,6 @@ def test_reciprocals_of_every_format(form: Format, length: int) -> None:
     assert fx.recip(length, form) == min(exact, form.highest)
 
 
-@pytest.mark.parametrize(
-    ("c", "w"),
-    [(1, 14), (0.5, 15), (2, 13), (10, 11), (100, 8), (250 / 120, 13), (100 / 120, 15), (0.01, 16), (0.0, 16)],
-)
-def test_points_of_the_constants_in_the_source(c: float, w: int) -> None:
-    assert fx.point_position(c) == fx.point_position(-c) == w
-
-
 @given(st.floats(2.0**-40, 2.0**14, exclude_max=True), st.integers(4, 24))
 def test_point_position_is_the_longest_that_fits(c: float, word: int) -> None:
     form = Format(word, word // 2)
@@ -144,12 +136,8 @@ def test_never_more_than_one_unit_from_the_floor(bits: int, iterations: int) -> 
     assert np.abs(fx.cordic_root(squares(), bits, iterations) - fx.isqrt(squares())).max() == 1
 
 
-def test_more_bits_agree_more_often_and_fewer_are_several_units_off() -> None:
+def test_fewer_bits_are_several_units_off() -> None:
     assert np.abs(fx.cordic_root(squares(), 16, 16) - fx.isqrt(squares())).max() > 4
-    random = np.random.default_rng(1).integers(0, LARGEST + 1, 50_000)
-    exact = [np.mean(fx.cordic_root(random, bits) == fx.isqrt(random)) for bits in (20, 22, 24)]
-    assert exact[0] < exact[1] < exact[2]
-    assert exact[2] > 0.99
 
 
 def test_shifts_repeat_so_that_vectoring_converges() -> None:

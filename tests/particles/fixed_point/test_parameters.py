@@ -10,7 +10,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.arithmetic import Format
 from rheotwin.particles.fixed_point.body import circuit_body, grid_edges, grid_points
-from rheotwin.particles.fixed_point.parameters import Constant, EdgeLaw, Units, circuit_constants, step_constant
+from rheotwin.particles.fixed_point.parameters import Constant, EdgeLaw, Units, circuit_constants
 
 LAW = EdgeLaw(k1=250.0, c1=20.0, c2=100.0)
 SECONDS = Units(time=1.0)
@@ -20,16 +20,6 @@ def test_constants_of_the_papers_object() -> None:
     found = circuit_constants(LAW, 1.0, 0.01, SECONDS, h_const="printed")
     assert (Constant(-534, 8), Constant(213, 8), Constant(25600, 8)) == (found.A, found.B, found.C2)
     assert (found.H, found.Minv) == (Constant(327, 15), Constant(2**14, 14))
-
-
-@pytest.mark.parametrize(
-    ("how", "constant", "error"),
-    [("plain8", (2, 8), 0.21875), ("printed", (327, 15), 0.0020752), ("eq218", (655, 16), 0.00054932)],
-)
-def test_steps_of_the_source(how: Any, constant: tuple[int, int], error: float) -> None:
-    found = step_constant(0.01, how)
-    assert found == Constant(*constant)
-    assert 1.0 - float(found.value) / 0.01 == pytest.approx(error, rel=1e-4)
 
 
 def test_time_unit_scales_as_in_table_2_1() -> None:

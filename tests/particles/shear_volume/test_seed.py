@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from rheotwin.__main__ import main
 from rheotwin.arrays import Array
 from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.elements import corner_rows
@@ -85,35 +87,23 @@ def draws() -> Callable[..., Array]:
     return lambda *shape: generator.uniform(-1.0, 1.0, shape)
 
 
-def test_triangles_have_the_known_matrices() -> None:
-    """A5; an equilateral one is isotropic with 1.5 G (spec 3.2). Differences of cotangents over 1e-6 carry 1e-10.
+def test_reference_numbers_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    """A5, S3.4, R16, T3: matrices of triangles and the regular tetrahedron, work of a cycle, forces of a patch."""
+    assert main(["validate", "--select", "fem.A5,fem.S3.4,fem.R16,fem.S3.2.patch", "--json", "--quiet"]) == 0
+    assert {check["status"] for check in json.loads(capsys.readouterr().out)["checks"]} == {"holds"}
 
-    The coupling flips with the diagonal: two triangles on the other diagonal cancel what alternates.
-    """
-    turned = np.array([[1.5, -1.5, -2.0], [-1.5, 1.5, -2.0], [0.0, 0.0, 2.5]])
+
+def test_the_coupling_of_triangles_flips_with_the_diagonal_and_equilateral_ones_are_isotropic() -> None:
+    """Two triangles on the other diagonal cancel what alternates; spec 3.2: 1.5 G, to differences over 1e-6."""
     isotropic = 1.5 * np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    assert tangent(RIGHT) == pytest.approx(turned, abs=1e-9)
+    assert tangent(RIGHT)[:2, 2] == pytest.approx([-2.0, -2.0], abs=1e-9)
     assert tangent(RIGHT * [-1.0, 1.0, 1.0], [0, 2, 1])[:2, 2] == pytest.approx([2.0, 2.0], abs=1e-9)
     assert tangent(EQUILATERAL) == pytest.approx(isotropic, abs=1e-9)
 
 
-def test_its_stiffness_is_neither_symmetric_nor_definite() -> None:
-    """A5: of the 6 x 6 stiffness of the right isosceles triangle, |K - K'|/|K| and the least eigenvalue over G."""
-    elements, small, columns = springs(RIGHT), 1e-6, []
-    for node, axis in np.ndindex(3, 2):
-        step = np.zeros((3, 3))
-        step[node, axis] = small
-        columns.append((forces(elements, RIGHT - step) - forces(elements, RIGHT + step))[:, :2].ravel() / (2.0 * small))
-    stiffness = np.array(columns).T
-    assert np.linalg.norm(stiffness - stiffness.T) / np.linalg.norm(stiffness) == pytest.approx(0.894, abs=5e-4)
-    assert np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T)).min() == pytest.approx(-0.791, abs=5e-4)
-
-
-def test_regular_tetrahedron_is_cubic_with_the_known_moduli() -> None:
-    """Spec 3.4: 4.31 G for normal strains, 2.34 G for shear, nothing for a change of volume."""
+def test_regular_tetrahedron_is_cubic() -> None:
+    """Spec 3.4: one modulus for normal strains, one for shear, nothing for a change of volume."""
     found = tangent(REGULAR)
-    assert 0.5 * (found[0, 0] - found[0, 1]) == pytest.approx(4.31, abs=5e-3)
-    assert found[3, 3] == pytest.approx(2.34, abs=5e-3)
     normal, shear = found[0, 0] * (1.5 * np.eye(3) - 0.5), found[3, 3] * np.eye(3)
     assert found == pytest.approx(np.block([[normal, np.zeros((3, 3))], [np.zeros((3, 3)), shear]]), abs=1e-8)
 
@@ -124,18 +114,6 @@ def test_other_tetrahedra_are_not_symmetric_and_indefinite(points: Array) -> Non
     found = tangent(points)
     assert np.linalg.norm(found - found.T) > 0.9 * np.linalg.norm(found)
     assert np.linalg.eigvalsh(0.5 * (found + found.T)).min() < -4.0
-
-
-@pytest.mark.parametrize(("points", "work"), [(RIGHT, 8.0 * np.pi), (EQUILATERAL, 0.0)])
-def test_a_cycle_of_strain_yields_work(points: Array, work: float) -> None:
-    """R16: over G S a^2, for tr(eps) = 2 a cos, gamma_xy = 2 a sin; its error is of order a^2."""
-    elements, a, turn = springs(points), 1e-4, 2.0 * np.pi * np.arange(64) / 64
-    area, found = 0.5 * np.linalg.det(points[1:, :2] - points[0, :2]), 0.0
-    for angle in turn:
-        x = strained(points, a * np.array([[np.cos(angle), np.sin(angle)], [np.sin(angle), np.cos(angle)]]))
-        velocity = strained(points, a * np.array([[-np.sin(angle), np.cos(angle)], [np.cos(angle), -np.sin(angle)]]))
-        found -= np.sum(forces(elements, x) * (velocity - points)) * turn[1]
-    assert found / (area * a**2) == pytest.approx(work, abs=1e-6)
 
 
 def test_a_sheared_corner_is_pushed_back() -> None:
@@ -189,23 +167,6 @@ def test_a_square_made_a_rectangle_of_its_area_has_no_force() -> None:
     """Section 4.5.2 of the papers: quadrilaterals resist gamma_xy only, so their equilibrium is not unique."""
     assert tangent(SQUARE) == pytest.approx(np.diag([0.0, 0.0, 1.0]), abs=1e-9)
     assert forces(springs(SQUARE), SQUARE * [2.0, 0.5, 1.0]) == pytest.approx(0.0, abs=1e-15)
-
-
-@pytest.mark.parametrize(("shaken", "least", "most"), [(0.0, 0.0, 1e-11), (0.2, 0.3, 1.0)])
-def test_patch_fails_on_a_shaken_mesh(shaken: float, least: float, most: float) -> None:
-    """T3: a uniform strain leaves forces inside, as large as outside (the 61 % known lie in the range of meshes)."""
-    across, up = 16, 6
-    points = np.stack([*np.meshgrid(np.arange(across + 1.0), np.arange(up + 1.0)), np.zeros((up + 1, across + 1))], -1)
-    inner = np.zeros((up + 1, across + 1), bool)
-    inner[1:-1, 1:-1] = True
-    points[inner, :2] += shaken * np.random.default_rng(1).uniform(-1.0, 1.0, (inner.sum(), 2))
-    number = np.arange(points[..., 0].size).reshape(inner.shape)
-    sw, se, nw, ne = number[:-1, :-1], number[:-1, 1:], number[1:, :-1], number[1:, 1:]
-    cells = np.concatenate([np.stack(t, -1).reshape(-1, 3) for t in ((sw, se, nw), (se, ne, nw))])
-    x = points.reshape(-1, 3)
-    moved = strained(x, 1e-3 * np.array([[1.0, 0.5], [0.3, -0.4]]))
-    found = np.linalg.norm(forces(springs(x, cells), moved), axis=1)
-    assert least <= found[inner.ravel()].max() / found.max() <= most
 
 
 @pytest.mark.parametrize(("points", "node", "strain", "still"), [(RIGHT, 2, 0, None), (CORNER, 3, 4, 5)])
