@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,20 +9,12 @@ import pytest
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.base import ParticleSimulation
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.running import FLOOR, box_scene, path, problem_of, put, run_to, seen, start
+from rheotwin.validation.checks.running import FLOOR, box_scene, problem_of, put, run_to, seen, start
 
 Data = dict[str, Any]
 ELASTIC: Data = {"model": "elastic", "young": 12.0, "poisson": 0.35}
 VOIGT: Data = {"model": "voigt", "young": 12.0, "poisson": 0.35, "viscosity": 3.0}
-THREE: Data = {
-    "model": "three-element",
-    "young": 12.0,
-    "poisson": 0.35,
-    "voigt_viscosity": 0.5,
-    "series_viscosity": 6.0,
-}
 PAPERS: Data = {
     "stuff": {
         "model": "three-element",
@@ -191,45 +181,9 @@ def test_an_elastic_block_let_go_flat_or_inverted_keeps_its_energy(dimension: in
     assert simulation.statistics()["divided_steps"] > 50
 
 
-@pytest.mark.parametrize("cell", ["triangle", "quad", "tet"])
-def test_a_pressed_block_goes_on_bit_for_bit(cell: str) -> None:
-    """Under a bar with friction and on a floor: save in the middle, go on, and the same from the checkpoint."""
-    dimension = 3 if cell == "tet" else 2
-    still, middle = [0.0] * (dimension - 1), [1.5, 1.0, 2.0] if dimension == 3 else [1.5, 2.0]
-    motion = path([0.0, 1.0], [[*still, 0.0], [*still, -0.6]])
-    width = [1.0, 3.0] if dimension == 3 else 1.0
-    bar = {"shape": "bar", "center": middle, "normal": [*still, -1.0], "width": width, "motion": motion}
-    problem = block(dimension, THREE, cell=cell, tools={"bar": bar}, contact={"friction": 0.3})
-    simulation, again = begin(problem), begin(problem)
-    run_to(simulation, 0.5)
-    again.restore(simulation.save())
-    for run in (simulation, again):
-        run_to(run, 1.0)
-    first, second, fields = simulation.save(), again.save(), simulation.fields()
-    assert all(np.array_equal(first[name], second[name]) for name in first)
-    assert simulation.reactions()["tool.bar"][-1] > 0.0
-    assert all(np.isfinite(values).all() for values in fields.values())
-    assert np.abs(fields["memory_stress"]).max() > 0.0
-
-
 def test_steps_beyond_the_stable_one_are_refused() -> None:
     problem = block(2, VOIGT)
     stable = begin(problem).stable_step
     with pytest.raises(RheotwinError, match=r"solvers\.shear-volume\.step: .* is above the stable step"):
         begin(problem, step=1.1 * stable)
     assert begin(problem, step=1.1 * stable, unstable="substep").step_size < stable
-
-
-@pytest.mark.parametrize("shear", ["neo-hooke", "cotangent"])
-def test_the_stable_step_is_where_it_turns(shear: str) -> None:
-    """Tiny motion of an elastic block: bounded just below the bound, growing just above it."""
-    problem = block(2, ELASTIC)
-    method, growth = begin(problem, shear=shear).method, []
-    for factor in (0.99, 1.01):
-        simulation = ParticleSimulation(problem, replace(method, step=Fraction(factor * method.stable_step)))
-        wave = 1e-9 * np.random.default_rng(0).normal(size=problem.points.shape)
-        put(simulation, velocities=wave * (problem.owners < 0))  # type: ignore[arg-type]
-        simulation.advance(400.2 * simulation.step_size, 400)
-        growth.append(np.abs(simulation.velocities).max())
-    assert growth[0] < 1e-7
-    assert not growth[1] < 1e-7

@@ -11,15 +11,13 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from rheotwin.arrays import Array
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.particles.base import ParticleSimulation
-from rheotwin.particles.shear_volume.forces import add_element_forces, pack_forces
+from rheotwin.particles.shear_volume.forces import pack_forces
 from rheotwin.particles.shear_volume.solver import ShearVolumeSolver
 from rheotwin.problem import Problem
 from rheotwin.solver import check_capabilities
 from rheotwin.tensors import padded
-from rheotwin.validation.checks.matrices import distorted_problem
 from rheotwin.validation.checks.running import FLOOR, HELD, box_scene, path, problem_of, put, run_to, seen, side, start
 
 Data = dict[str, Any]
@@ -42,6 +40,8 @@ THREE: Data = {
 NAMED = THREE | {"softening": SOFTENING}
 """Numbers of the shear modulus itself; k = 1e5."""
 TENSION = NAMED | {"poisson": 0.3}
+ELASTIC: Data = {"model": "elastic", "young": 12.0, "poisson": 0.35}
+ELASTIC: Data = {"model": "elastic", "young": 12.0, "poisson": 0.35}
 STIFFER: Data = {"model": "elastic", "young": 1e6, "poisson": 0.0}
 BESIDE: Data = {"stuff": STIFFER, "soft": NAMED}
 KINDS = [("triangle", "neo-hooke"), ("triangle", "cotangent"), ("quad", "neo-hooke"), ("tet", "neo-hooke")]
@@ -250,66 +250,10 @@ LAW = THREE | {"young": 12.0, "poisson": 0.35, "voigt_viscosity": 0.5, "series_v
 LINEAR, LAW = LAW, LAW | {"softening": {"viscosity": 0.6, "from_stress": 0.5, "to_stress": 3.0}}
 
 
-def free(cell: str) -> Problem:
-    """Return the distorted square or cube with 10 g on each node, held nowhere."""
-    problem = distorted_problem(cell, LAW)
-    return replace(problem, prescribed=(), masses=np.full(len(problem.points), 0.01))
-
-
 def block(dimension: int, cell: str, law: Data = LAW, **scene: Any) -> Problem:
     """Return a block of three by two by two unit cells on its floor."""
     chosen: Data = {"cell": cell, "density": 1.0, "supports": FLOOR} | scene
     return problem_of(box_scene(law, cells=[3, 2, 2][:dimension], **chosen))
-
-
-def moved(shear: str) -> float:
-    """Return how far nodes may be moved: the papers' tetrahedra are ill-conditioned in distorted shapes."""
-    return 0.15 if shear != "seed" else 0.02
-
-
-def forces_at(simulation: Any, x: Array, v: Array, part: float = 0.0) -> Array:
-    """Advance internal variables to positions (N, d) and return the forces (N, 3) of elements at velocities (N, d)."""
-    force = np.zeros((len(x), 3))
-    add_element_forces(simulation.method.forces, simulation.state, padded(x), padded(v), part, force)
-    return force
-
-
-@pytest.mark.parametrize(("cell", "shear"), [*KINDS, *SEED])
-@pytest.mark.parametrize("named", [False, True])
-def test_momenta_stay_under_large_random_motion(cell: str, shear: str, named: bool) -> None:
-    """Sums of forces and moments over their largest part, through all ranges of stress, in volume too if named."""
-    problem, generator = free(cell), np.random.default_rng(4)
-    law = next(iter(problem.scene.laws))
-    simulation = begin(problem, shear=shear, **({"shear_law": law, "volume_law": law} if named else {}))
-    for _ in range(3):
-        x = problem.points + moved(shear) * generator.uniform(-1.0, 1.0, problem.points.shape)
-        force = forces_at(simulation, x, generator.normal(size=x.shape))
-    voigt = [array for name, array in simulation.save().items() if name.endswith("voigt") and array.size]
-    assert voigt and all(np.abs(array).max() > 1e-5 for array in voigt)
-    assert np.abs(force.sum(axis=0)).max() < 1e-12 * np.abs(force).sum()
-    moment = np.cross(padded(x), force)
-    assert np.abs(moment.sum(axis=0)).max() < 1e-12 * np.abs(moment).sum()
-
-
-@pytest.mark.parametrize(("cell", "shear"), [*KINDS, *SEED])
-def test_a_rotation_on_top_turns_the_forces_and_nothing_else(cell: str, shear: str) -> None:
-    """The same motion seen from a turning frame has the same forces, turned, and the same internal variables."""
-    problem, generator = free(cell), np.random.default_rng(6)
-    law, dimension, shape = next(iter(problem.scene.laws)), problem.dimension, problem.points.shape
-    places = [problem.points + 0.25 * moved(shear) * k * generator.uniform(-1.0, 1.0, shape) for k in range(4)]
-    speeds, found, kept = generator.normal(size=(4, *shape)), [], []
-    for turning in (0.0, 0.7):
-        simulation, forces = begin(problem, shear=shear, shear_law=law, volume_law=law), []
-        for k, (x, v) in enumerate(zip(places, speeds, strict=True)):
-            angle, turn, spin = turning * k, np.eye(dimension), np.zeros((dimension, dimension))
-            turn[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
-            spin[:2, :2] = [[0.0, -turning], [turning, 0.0]]
-            forces.append(forces_at(simulation, x @ turn.T, (v + x @ spin.T) @ turn.T)[:, :dimension] @ turn)
-        found.append(np.array(forces))
-        kept.append(np.concatenate([a.ravel() for name, a in simulation.save().items() if name.endswith("voigt")]))
-    assert np.abs(kept[0]).max() > 1e-4
-    for one, other in (found, kept):
-        assert np.abs(other - one).max() < 1e-12 * np.abs(one).max()
 
 
 @pytest.mark.parametrize(("cell", "shear"), KINDS)
@@ -330,15 +274,19 @@ def test_it_only_takes_energy(cell: str, shear: str) -> None:
     assert ends[1] < 0.97 * ends[0] and ends[2] < ends[1]
 
 
-@pytest.mark.parametrize(("cell", "shear"), [*KINDS, ("quad", "seed")])
-@pytest.mark.parametrize("viscous", [0.01, 5.0])
-def test_the_stable_step_is_where_it_turns(cell: str, shear: str, viscous: float) -> None:
-    """Tiny motion, springs or dashpots ahead: it starts to grow within a percent of the stable step."""
-    law = LAW | {"voigt_viscosity": viscous, "series_viscosity": 1e6}
+TURNS = [(*pair, viscous, 1.03) for pair in KINDS for viscous in (0.01, 5.0)]
+TURNS += [("quad", "seed", viscous, 1.1) for viscous in (0.01, 5.0)]  # a bound of matrices without symmetry
+TURNS += [(*pair, None, 1.01) for pair in KINDS[:2]]
+
+
+@pytest.mark.parametrize(("cell", "shear", "viscous", "most"), TURNS)
+def test_the_stable_step_is_where_it_turns(cell: str, shear: str, viscous: float | None, most: float) -> None:
+    """Tiny motion, springs (elastic if no dashpot) or dashpots ahead: it starts to grow close to the stable step."""
+    law = ELASTIC if viscous is None else LAW | {"voigt_viscosity": viscous, "series_viscosity": 1e6}
     problem = block(3 if cell == "tet" else 2, cell, law)
     method = begin(problem, shear=shear).method
     wave = 1e-9 * np.random.default_rng(0).normal(size=problem.points.shape) * (problem.owners < 0)
-    for factor in (0.99, 1.03 if shear != "seed" else 1.1):  # a bound of matrices without symmetry
+    for factor in (0.99, most):
         step = Fraction(factor * method.stable_step)
         forces = pack_forces(method.elements, padded(problem.points), float(step))
         simulation = ParticleSimulation(problem, replace(method, step=step, forces=forces))
@@ -358,36 +306,29 @@ def test_a_step_is_stable_while_it_flows() -> None:
     assert np.abs(speeds[0] - speeds[1]).max() < 0.05 * np.abs(speeds[1]).max()
 
 
-@pytest.mark.parametrize(("cell", "shear"), [*KINDS, ("quad", "seed")])
-def test_a_pressed_block_goes_on_bit_for_bit(cell: str, shear: str) -> None:
-    """Under a bar that divides steps, in the middle of flow: save, go on, and the same from the checkpoint."""
+PRESSED = [(*pair, LAW) for pair in [*KINDS, ("quad", "seed")]]
+PRESSED += [(*pair, LINEAR) for pair in KINDS if "cotangent" not in pair]
+
+
+@pytest.mark.parametrize(("cell", "shear", "law"), PRESSED)
+def test_a_pressed_block_goes_on_bit_for_bit(cell: str, shear: str, law: Data) -> None:
+    """Under a bar with friction that divides steps, in the middle of flow: the same from the checkpoint."""
     dimension, depth = 3 if cell == "tet" else 2, 1.2 if shear != "seed" else 0.1
     still, middle = [0.0] * (dimension - 1), [1.5, 1.0, 2.0] if dimension == 3 else [1.5, 2.0]
     motion, width = path([0.0, 1.0], [[*still, 0.0], [*still, -depth]]), [1.0, 3.0] if dimension == 3 else 1.0
     bar = {"shape": "bar", "center": middle, "normal": [*still, -1.0], "width": width, "motion": motion}
-    problem = block(dimension, cell, tools={"bar": bar})
+    problem = block(dimension, cell, law, tools={"bar": bar}, contact={"friction": 0.3})
     simulation, again = (begin(problem, shear=shear, volume_law="stuff") for _ in range(2))
     run_to(simulation, 0.7)
     again.restore(simulation.save())
     for run in (simulation, again):
         run_to(run, 1.0)
-    first, second = simulation.save(), again.save()
+    first, second, fields = simulation.save(), again.save(), simulation.fields()
     assert all(np.array_equal(first[name], second[name]) for name in first)
     assert shear == "seed" or simulation.statistics()["divided_steps"] > 0
     assert simulation.reactions()["tool.bar"][-1] > 0.0
-    assert all(np.isfinite(values).all() for values in simulation.fields().values())
-
-
-def test_a_step_in_parts_is_the_same_step() -> None:
-    """Half a step as a part is the whole step of a simulation with half the step, to rounding."""
-    problem = block(2, "triangle")
-    x = problem.points + 0.05 * np.random.default_rng(1).normal(size=problem.points.shape)
-    v, found = np.random.default_rng(2).normal(size=problem.points.shape), []
-    for step, part in ((1e-3, 5e-4), (5e-4, 0.0)):
-        simulation = begin(problem, step=step)
-        found.append((forces_at(simulation, x, v, part), simulation.save()["neo_hooke.shear_voigt"]))
-    np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-12 * np.abs(found[0][0]).max())
-    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-12)
+    assert all(np.isfinite(values).all() for values in fields.values())
+    assert np.abs(fields["memory_stress"]).max() > 0.0
 
 
 @pytest.mark.parametrize(("cell", "shear"), KINDS[:3])
@@ -432,7 +373,7 @@ def test_bodies_of_constant_volume_soften_in_shear(cell: str, weight: float, rat
     assert simulation.velocities[top, 0].mean() == pytest.approx(rate, rel=1e-3)
 
 
-ELASTIC, SLIDER = {"model": "elastic", "young": 12.0, "poisson": 0.35}, {"slider": {"natural": 0.5}}
+SLIDER = {"slider": {"natural": 0.5}}
 BOTH = r"the law of body block has a slider beside its softening.*leave `slider` out, or choose the solver truss"
 REFUSED: dict[str, tuple[Data, Data, Data, type[Exception], str]] = {
     "slider beside it": (LAW | SLIDER, {}, {}, RheotwinError, BOTH),
