@@ -101,21 +101,22 @@ def test_the_exponential_is_exact_to_rounding(dtype: Any, rounding: float) -> No
     assert np.abs(found / exact - 1.0)[np.abs(x) < 1.0].max() < rounding
 
 
-def test_comparisons_with_what_is_no_number_are_those_of_numbers() -> None:
-    @compiled(vectors=True)
-    def compared(x: Any, found: Any) -> None:
-        a, b, one = load(x, 0, _slot(0)), load(x, 1, _slot(0)), load(x, 2, _slot(0))
-        store(found, 0, _slot(0), select(a < b, one, 0.0))
-        store(found, 1, _slot(0), select(a > b, one, 0.0))
-        store(found, 2, _slot(0), select(a <= b, one, 0.0))
-        store(found, 3, _slot(0), select(a >= b, one, 0.0))
-        store(found, 4, _slot(0), select(a != b, one, 0.0))
+@compiled(vectors=True)
+def _compared(x: Any, found: Any) -> None:
+    a, b, one = load(x, 0, _slot(0)), load(x, 1, _slot(0)), load(x, 2, _slot(0))
+    store(found, 0, _slot(0), select(a < b, one, 0.0))
+    store(found, 1, _slot(0), select(a > b, one, 0.0))
+    store(found, 2, _slot(0), select(a <= b, one, 0.0))
+    store(found, 3, _slot(0), select(a >= b, one, 0.0))
+    store(found, 4, _slot(0), select(a != b, one, 0.0))
 
+
+def test_comparisons_with_what_is_no_number_are_those_of_numbers() -> None:
     pairs = np.array([(a, b, 1.0) for a in (0.0, 1.0, np.nan, np.inf) for b in (0.0, 1.0)]).T.copy()
     found = np.zeros((5, 8))
-    compared(pairs, found)
-    for row, compare in enumerate((operator.lt, operator.gt, operator.le, operator.ge, operator.ne)):
-        np.testing.assert_array_equal(found[row], compare(pairs[0], pairs[1]).astype(float))
+    _compared(pairs, found)
+    compare = (operator.lt, operator.gt, operator.le, operator.ge, operator.ne)
+    np.testing.assert_array_equal(found, [how(pairs[0], pairs[1]) for how in compare])
 
 
 @formula

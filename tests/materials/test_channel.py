@@ -93,10 +93,7 @@ class BankOde:
     ("channel", "relaxation", "ramp", "creep", "viscosity"),
     [
         (Channel.voigt(K, B), K, K * T + B, (1 - np.exp(-K * T / B)) / K, B),
-        (
-            Channel.maxwell(K, B),
-            K * np.exp(-K * T / B), B * (1 - np.exp(-K * T / B)), 1 / K + T / B, B,
-        ),
+        (Channel.maxwell(K, B), K * np.exp(-K * T / B), B * (1 - np.exp(-K * T / B)), 1 / K + T / B, B),
         (
             Channel.three_element(K, B, B2),
             SHARE**2 * K * np.exp(-RATE * T), SHARE * (B2 * (1 - np.exp(-RATE * T)) + B),
@@ -153,12 +150,9 @@ def test_degenerate_parts_are_exact(channel: Channel, same: Channel) -> None:
     assert channel == same
 
 
-def test_zero_channel() -> None:
-    assert Channel.maxwell(0, 1).is_zero and not Channel.voigt(0, 1).is_zero
-
-
-def test_negative_lame_parts() -> None:
+def test_zero_channels_and_negative_lame_parts() -> None:
     """Constants of one sign behave as their opposites."""
+    assert Channel.maxwell(0, 1).is_zero and not Channel.voigt(0, 1).is_zero
     negative = Channel.three_element(-K, -B, -B2)
     assert negative == Channel.three_element(K, B, B2).scaled(-1)
     assert negative.creep(3.0) == pytest.approx(-Channel.three_element(K, B, B2).creep(3.0), rel=1e-14)
@@ -188,7 +182,7 @@ def test_creep_of_any_bank_against_the_state_equation(name: str) -> None:
     close(Channel.prony(*BANKS[name]).creep(times), expected)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     equilibrium=st.sampled_from([0.0, 3.0]),
     arms=st.lists(st.tuples(st.floats(0.1, 10), st.floats(0.05, 50)), min_size=1, max_size=5),
@@ -241,10 +235,7 @@ def test_complex_modulus_is_that_of_the_state_equation() -> None:
     np.testing.assert_allclose(Channel.voigt_chain(ks, bs).complex_modulus(omegas), expected, rtol=1e-9)
 
 
-# ID-12, ID-13, ID-15, ID-16: D = -0.025 m in 1 s, then hold; force at 0+, 1-, 1+, later times. Source digits.
-
-
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.floats(0.1, 10), st.floats(-1, 2)), min_size=1, max_size=5))
 def test_any_chain_against_its_state_equation(units: list[tuple[float, float]]) -> None:
     ks = [k for k, _ in units]
@@ -293,17 +284,12 @@ def test_bank_to_chain_and_back(units: list[tuple[float, float]], equilibrium: f
     assert (back.equilibrium, back.viscosity) == pytest.approx((equilibrium, eta), rel=1e-9)
 
 
-def test_rates_over_ten_decades() -> None:
+def test_rates_over_ten_decades_in_any_order() -> None:
     """Weakly coupled units, where expanded polynomials lose every digit."""
     ks, bs = (1.0, 20.0, 3.0, 0.4, 5.0), (1e5, 2e4, 3.0, 4e-3, 5e-5)
     back = maxwell_bank_to_voigt_chain(voigt_chain_to_maxwell_bank(ks, bs))
-    assert back.ks == pytest.approx(ks, rel=1e-12)
-    assert back.bs == pytest.approx(bs, rel=1e-12)
-
-
-def test_order_of_units_does_not_matter() -> None:
-    forward = voigt_chain_to_maxwell_bank((1, 2, 3), (10, 1, 0))
-    assert voigt_chain_to_maxwell_bank((3, 1, 2), (0, 10, 1)) == forward
+    assert (*back.ks, *back.bs) == pytest.approx((*ks, *bs), rel=1e-12)
+    assert voigt_chain_to_maxwell_bank((3, 1, 2), (0, 10, 1)) == voigt_chain_to_maxwell_bank((1, 2, 3), (10, 1, 0))
 
 
 def test_free_spring_and_free_dashpot() -> None:
