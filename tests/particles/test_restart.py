@@ -51,7 +51,7 @@ def test_two_halves_are_the_whole(
     advance_by(whole, 240)
     advance_by(first, 120)
     saved = first.save()
-    assert np.abs(saved["contact_force"]).max() > 0.0
+    assert np.abs(saved["contact.exerted.tool_force"]).max() > 0.0
     advance_by(first, 50)
     second.restore(saved)
     np.testing.assert_equal(second.save(), saved)

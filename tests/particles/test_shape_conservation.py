@@ -199,7 +199,7 @@ def test_two_halves_are_the_whole(
     whole.advance(0.8, 10**9)
     first.advance(0.4, 10**9)
     saved = first.save()
-    assert np.abs(saved["contact_force"]).max() > 0.0
+    assert np.abs(saved["contact.exerted.tool_force"]).max() > 0.0
     second.advance(0.1, 10**9)
     second.restore(saved)
     second.advance(0.8, 10**9)

@@ -60,7 +60,6 @@ class Masses:
             bodies=[SimpleNamespace(mesh=mesh)],
         )
         contact = pack_contact(problem)
-        assert contact is not None
         self.contact = contact
 
     def run(self, duration: float, h: float, force: Any = (0.0, -WEIGHT)) -> Array:
