@@ -51,8 +51,8 @@ class Contact(NamedTuple):
     in the problem's numbering, `before` (N, 3) [m] is where the last step began. Contacts of tools are listed out to
     `reach` (T,) [m], from the candidates in `close`; `response` (K, 3) [1/kg] is 1/m of the free components of those
     whose contacts can be lone, 0 of all others; coordinates are good for `rounding` [m]. `bodies` is None where only
-    tools touch. `full` (1,) is not 0 once a list had no room. `before_kick` (N, 3) [m/s] are the velocities before the forces of a step have acted,
-    of use where a law `bounces`.
+    tools touch. `full` (1,) is not 0 once a list had no room. `before_kick` (N, 3) [m/s] are the velocities before the
+    forces of a step have acted, of use where a law `bounces`.
     """
 
     contacts: Contacts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from rheotwin.constraints.contact.contacts import Contacts, Lumped, ToolsInStep,
 from rheotwin.constraints.contact.exerted import nothing_exerted
 from rheotwin.constraints.contact.impact import no_shifts
 from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.laws.form import REGION, RESTITUTION, STATIC_FRICTION, kinds_that, pack_laws
+from rheotwin.constraints.contact.laws.form import REGION, RESTITUTION, STATIC_FRICTION, kinds_that, normal, pack_laws
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
 from rheotwin.constraints.contact.near_tools import near_tools
 from rheotwin.constraints.contact.pairs import no_history, room_for_pairs
@@ -20,6 +20,7 @@ from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
 from rheotwin.constraints.packed import pack_tools
+from rheotwin.constraints.tools import RigidTool
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
@@ -37,19 +38,36 @@ PREFIX = "contact."
 
 def pack_contact(problem: Problem) -> Contact:
     """Return the contact of a problem with lumped masses; without laws tools are exact and bodies pass each other."""
-    setup, tools, nodes = _setup(problem), problem.tools, len(problem.points)
-    laws, packed = pack_laws((*setup.tool_laws, setup.law)), pack_tools(tools)
-    bodies, spacing = _pack_bodies(problem, setup, len(packed.candidate), laws), smallest_spacing(problem)
+    setup = problem.contact or exact_tools(problem.tools)
+    free = padded((problem.owners < 0).astype(float))
+    return contact_of(
+        setup, problem.tools, problem.points, free / problem.masses[:, None], smallest_spacing(problem),
+        problem.extent, _pack_bodies(problem, setup),
+    )  # fmt: skip
+
+
+def exact_tools(tools: Sequence[RigidTool]) -> ContactSetup:
+    """Return what goes without saying: tools are exact and without friction, bodies pass each other."""
+    return ContactSetup(ContactLaw(), (ContactLaw(),) * len(tools))
+
+
+def contact_of(
+    setup: ContactSetup, tools: Sequence[RigidTool], points: Array, ease: Array, spacing: float, extent: float,
+    bodies: BodyContact | None = None,
+) -> Contact:  # fmt: skip
+    """Return the contact of points (N, d) [m] with 1/m (N, 3) [1/kg] of their free components.
+
+    Contacts are listed out to a share of the `spacing` [m]; `extent` [m] is how large bodies are.
+    """
+    laws, packed, nodes = pack_laws((*setup.tool_laws, setup.law)), pack_tools(tools), len(points)
     slots = len(packed.candidate) if bodies is None else slot_count(bodies.surface, bodies.first_slot)
     surface = np.zeros(0, np.int64) if bodies is None else bodies.surface.vertex
-    free = np.zeros((nodes, 3))
-    free[:, : problem.dimension] = problem.owners < 0
     contact = Contact(
         contacts=Contacts(
             pairs=room_for_pairs(slots),
             laws=laws,
             history=no_history(slots),
-            lumped=Lumped(free, np.zeros(nodes, np.bool_), SETTLED * problem.extent),
+            lumped=Lumped(ease, np.zeros(nodes, np.bool_), SETTLED * extent),
             tools=ToolsInStep(packed.geometry, pack_drives(tools), tools_at_start(tools)),
             impulses=room_for_impulses(slots, nodes),
         ),
@@ -57,27 +75,22 @@ def pack_contact(problem: Problem) -> Contact:
         exerted=nothing_exerted(nodes, len(tools)),
         tools=packed,
         near=np.unique(np.concatenate([packed.candidate, surface])),
-        dimension=problem.dimension,
+        dimension=points.shape[1],
         places=np.arange(nodes),
-        before=padded(problem.points),
-        begin=padded(problem.points),
+        before=padded(points),
+        begin=padded(points),
         end=np.zeros((nodes, 3)),
         velocity=np.zeros((nodes, 3)),
         reach=np.maximum(laws[:-1, REGION], REACH * spacing),
         close=near_tools(packed),
         response=np.zeros((len(packed.candidate), 3)),
-        rounding=ROUNDING * problem.extent,
+        rounding=ROUNDING * extent,
         bodies=bodies,
         full=np.zeros(1, np.int64),
         before_kick=np.zeros((nodes, 3)),
         bounces=bool(laws[:, RESTITUTION].any()),
     )
-    return eased(contact, free / problem.masses[:, None])
-
-
-def _setup(problem: Problem) -> ContactSetup:
-    """Return what a problem says about contact, or what goes without saying."""
-    return problem.contact or ContactSetup(ContactLaw(), (ContactLaw(),) * len(problem.tools))
+    return eased(contact, ease)
 
 
 def eased(contact: Contact, ease: Array) -> Contact:
@@ -96,7 +109,7 @@ def eased(contact: Contact, ease: Array) -> Contact:
     return contact._replace(contacts=contact.contacts._replace(lumped=lumped), response=response)
 
 
-def _pack_bodies(problem: Problem, setup: ContactSetup, first_slot: int, laws: Array) -> BodyContact | None:
+def _pack_bodies(problem: Problem, setup: ContactSetup) -> BodyContact | None:
     """Return the surfaces of bodies that can touch, None where none can."""
     if not setup.between_bodies or problem.dimension == 1:
         return None
@@ -105,8 +118,8 @@ def _pack_bodies(problem: Problem, setup: ContactSetup, first_slot: int, laws: A
     )
     if not has_partners(surface):
         return None
-    region = max(float(laws[-1, REGION]), REACH * smallest_spacing(problem))
-    soft = bool(kinds_that(laws[-1:], "soft")[0])
+    first_slot, soft = sum(len(tool.candidates) for tool in problem.tools), normal(setup.law.law).soft
+    region = max(setup.law.region if soft else 0.0, REACH * smallest_spacing(problem))
     return BodyContact(surface, new_search(surface, padded(problem.points)), region, first_slot, soft)
 
 
