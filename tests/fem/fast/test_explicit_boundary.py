@@ -126,8 +126,6 @@ def test_a_node_between_two_tools_and_a_roller_support(
     assert tool_forces(state.outside.touching.contact)[:, 1].sum() < -1.0
     pushes = tool_forces(state.outside.touching.contact).sum(axis=0)[:2]
     exerted = pushes + state.outside.reaction.reshape(-1, 2).sum(axis=0)
-        axis=0
-    )
     np.testing.assert_allclose(state.outside.exerted.reshape(-1, 2).sum(axis=0), exerted, atol=1e-9)
 
 
