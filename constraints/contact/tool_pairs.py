@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs, room_for_pairs
 from rheotwin.constraints.contact.triangulated import DEPTH, ToolMesh, beyond, nearest
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, minus, plus, row, times
-from rheotwin.constraints.packed import Tools, pack_tools
-from rheotwin.constraints.tools import AXIS, GAPS, MESH, RigidTool
+from rheotwin.constraints.packed import Tools
+from rheotwin.constraints.tools import AXIS, GAPS, MESH
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
@@ -113,11 +113,3 @@ class ToolSearch:
         self._poses[:], self._x[:], self._region[:], self.pairs.count[0] = poses, x, region, 0
         self._program.run(0, 1)
         return self.pairs
-
-
-def mesh_gaps(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array]:
-    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to a triangulated tool in a pose (4,)."""
-    tools = pack_tools([tool])
-    tools = tools._replace(candidate=np.arange(len(points)), offset=np.array([0, len(points)]))
-    pairs = ToolSearch(tools, len(points)).find(pose[None], points, np.inf)
-    return pairs.gap[: len(points)], pairs.normal[: len(points)]

@@ -14,7 +14,7 @@ from skfem.helpers import ddot, div, sym_grad
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.shear_volume import neo_hooke_triangle
-from rheotwin.particles.shear_volume.channels import body_channels
+from rheotwin.particles.shear_volume.channels import law_channels
 from rheotwin.particles.shear_volume.corners import CHUNK, EDGES, gather_triangles, scatter_triangles
 from rheotwin.particles.shear_volume.elements import corner_weights, triangle_cotangents
 from rheotwin.particles.shear_volume.forces import add_element_forces
@@ -177,7 +177,7 @@ def test_stress_is_the_channel_form_at_small_strain(name: str, cell: str, shear:
     x = (1 + H t) X by hand, no inertia; second-order terms are as small against the stress as H = 1e-5 GRADIENT.
     """
     problem = free(cell, EQUAL_RATIO[name])
-    dimension, channels = problem.dimension, body_channels(problem, problem.bodies[0], ShearVolumeOptions())
+    dimension, channels = problem.dimension, law_channels(problem, problem.bodies[0].laws[0], ShearVolumeOptions())
     simulation, gradient = begin(problem, shear=shear), 1e-5 * GRADIENT[:dimension, :dimension]
     speeds, h = problem.points @ gradient.T, simulation.step_size
     for k in range(1, 41):
@@ -217,7 +217,7 @@ def test_volume_has_an_arm_for_each_time(split: Any, other: Any) -> None:
     law = {"model": "maxwell", "young": 12.0, "poisson": 0.35, "viscosity": {"young": 4.0, "poisson": 0.2}}
     problem = triangles(law)
     body = problem.bodies[0]
-    found = body_channels(problem, body, ShearVolumeOptions(split=split)).volume
+    found = law_channels(problem, body.laws[0], ShearVolumeOptions(split=split)).volume
     assert found.times == pytest.approx(sorted({body.law.channel(modulus).times[0] for modulus in (other, "shear")}))
     assert found.instantaneous == pytest.approx(body.law.channel("area").instantaneous)
 
@@ -225,7 +225,7 @@ def test_volume_has_an_arm_for_each_time(split: Any, other: Any) -> None:
 def test_named_laws_replace_shear_and_volume_and_plane_stress_needs_one_poisson_ratio() -> None:
     problem = triangles(ELASTIC)
     options = ShearVolumeOptions(shear_law="stuff", volume_law="stuff")
-    channels = body_channels(problem, problem.bodies[0], options)
+    channels = law_channels(problem, problem.bodies[0].laws[0], options)
     assert (channels.shear.equilibrium, channels.volume.equilibrium) == pytest.approx((12.0, 12.0))
     with pytest.raises(RheotwinError, match=r"no law is named 'stuf' .did you mean 'stuff'"):
         begin(problem, volume_law="stuf")

@@ -184,7 +184,7 @@ def test_two_halves_are_the_whole(stepper: str, law: str) -> None:
     advance_by(whole, 200)
     advance_by(first, 100)
     saved = first.save()
-    assert np.abs(saved["contact_force"]).max() > 0.0
+    assert np.abs(saved["contact.exerted.tool_force"]).max() > 0.0
     second.restore(saved)
     np.testing.assert_equal(second.save(), saved)
     for _ in range(10):
