@@ -374,7 +374,7 @@ def test_bodies_of_constant_volume_soften_in_shear(cell: str, weight: float, rat
 
 
 SLIDER = {"slider": {"natural": 0.5}}
-BOTH = r"the law of body block has a slider beside its softening.*leave `slider` out, or choose the solver truss"
+BOTH = r"bodies.block.law has a slider beside its softening.*leave `slider` out, or choose the solver truss"
 REFUSED: dict[str, tuple[Data, Data, Data, type[Exception], str]] = {
     "slider beside it": (LAW | SLIDER, {}, {}, RheotwinError, BOTH),
     "slider in a named law": (
