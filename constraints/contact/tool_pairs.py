@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -45,15 +46,15 @@ def mesh_gap(mesh: MeshTool, geometry: Array, pose: Array, p: Vector, within: fl
     """Return the gap [m] of p at a tool and its normal; infinite where it is further than `within` [m] outside."""
     axis = (geometry[AXIS], geometry[AXIS + 1], geometry[AXIS + 2])
     y = minus(minus(p, (geometry[0], geometry[1], geometry[2])), (pose[0], pose[1], pose[2]))
-    y = _turned(y, axis, -pose[3])
+    y = turned(y, axis, -pose[3])
     if beyond(mesh.surface, mesh.number, y, within):
         return np.inf, (0.0, 0.0, 0.0)
     gap, normal, _, _ = nearest(mesh.surface, mesh.number, y, np.inf, mesh.waiting, mesh.squares)
-    return gap, _turned(normal, axis, pose[3])
+    return gap, turned(normal, axis, pose[3])
 
 
 @compiled(inside=True)
-def _turned(a: Vector, axis: Vector, angle: float) -> Vector:
+def turned(a: Vector, axis: Vector, angle: float) -> Vector:
     """Return a vector turned about a unit axis (Rodrigues)."""
     if angle == 0.0:
         return a
@@ -94,6 +95,16 @@ def _finding(shape: int) -> Any:
     return find
 
 
+def finding_stages(tools: Tools, poses: Array, x: Array, region: Now | Sequence[Now], pairs: Pairs) -> list[Stage]:
+    """Return the stages that append the contacts with gap <= region [m], one or (T,), at tools in poses (T, 4)."""
+    stages, meshes = [], mesh_tools(tools)
+    for tool, shape in enumerate(tools.shape.tolist()):
+        whose = (tool, int(tools.offset[tool]), int(tools.offset[tool + 1]), tools.candidate)
+        within = region if isinstance(region, Now) else region[tool]
+        stages += [Stage(_finding(shape), (tools.geometry[tool], poses[tool], meshes[tool], *whose, x, within, pairs))]
+    return stages
+
+
 class ToolSearch:
     """Finds contacts of candidate nodes with tools; the slot of each is its place in the list of all candidates."""
 
@@ -101,12 +112,8 @@ class ToolSearch:
         self.pairs = room_for_pairs(max(1, len(tools.candidate)))
         count = len(tools.shape)
         self._poses, self._x, self._region = np.zeros((count, 4)), np.zeros((nodes, 3)), np.zeros(count)
-        stages, meshes = [], mesh_tools(tools)
-        for tool, shape in enumerate(tools.shape.tolist()):
-            whose = (tool, int(tools.offset[tool]), int(tools.offset[tool + 1]), tools.candidate)
-            there = (tools.geometry[tool], self._poses[tool], meshes[tool], *whose)
-            stages += [Stage(_finding(shape), (*there, self._x, Now(self._region[tool:]), self.pairs))]
-        self._program = Program(stages, 0.0, Clock())
+        regions = [Now(self._region[tool:]) for tool in range(count)]
+        self._program = Program(finding_stages(tools, self._poses, self._x, regions, self.pairs), 0.0, Clock())
 
     def find(self, poses: Array, x: Array, region: float | Array) -> Pairs:
         """Return the contacts with gap <= region [m], one or (T,), at tools in poses (T, 4); x is (N, 3) [m]."""
