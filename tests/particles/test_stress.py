@@ -67,6 +67,17 @@ def test_uniform_strain_gives_hookes_stress_at_every_node(
     np.testing.assert_allclose(fields["von_mises_stress"], np.sqrt(1.5 * deviator), rtol=1e-4)
 
 
+@pytest.mark.parametrize("stretch", [0.5, 2.0])
+def test_stress_of_a_bar_is_its_force_per_rest_section(
+    stretch: float, make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
+) -> None:
+    """E (l/l0 - 1), however large: engineering stress, and not that times l/l0."""
+    problem = make_problem(1, {"model": "elastic", "young": YOUNG, "poisson": 0.0})
+    simulation = start(problem)
+    put(simulation, positions=stretch * problem.points)
+    np.testing.assert_allclose(simulation.fields()["stress"][:, 0], YOUNG * (stretch - 1.0), rtol=1e-14)
+
+
 def test_plane_stress_has_no_stress_across(
     make_problem: Callable[..., Any],
     start: Callable[..., Any],

@@ -16,6 +16,7 @@ from rheotwin.constraints import Motion, RigidTool
 from rheotwin.constraints.gap_rates import gap_motion
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.measure import measure_constraints
+from rheotwin.constraints.measure_rows import fill_measures, pack_measures
 from rheotwin.constraints.motion import motion_rates
 from rheotwin.constraints.patches import patches
 from rheotwin.constraints.tools import PLANE, pack_geometry
@@ -27,6 +28,7 @@ from rheotwin.fem.finite.voigt import strain_vector, stress_vector
 from rheotwin.materials import Moduli
 from rheotwin.meshing import BoxShape, LShape, SphereShape, TriangleShape, build_mesh, element_measures, make_shape
 from rheotwin.meshing.quality import quality_report
+from rheotwin.particles.forces.particle_on_edge import ParticlesOnEdges, add_particle_on_edge_forces
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
 from rheotwin.validation.checks.check import Values, check
@@ -37,6 +39,7 @@ from rheotwin.validation.checks.running import (
     RHEOLOGICAL,
     Data,
     box_scene,
+    path,
     problem_of,
     put,
     run_to,
@@ -107,6 +110,10 @@ def curvatures() -> Values:
         points = np.vstack([np.zeros(dimension), np.eye(dimension)])
         one = measure_constraints(patches("element", np.arange(dimension + 1)[None], points), points)
         found[name] = float(one.curvature(points, points)[0])
+        space, value, curvature = np.pad(points, [(0, 0), (0, 3 - dimension)]), np.zeros(1), np.zeros(1)
+        packed = pack_measures(one, dimension + 1)
+        fill_measures(packed, space, space, np.zeros((dimension + 1, 3)), value, curvature)
+        found[f"{name}, compiled"] = float(curvature[0])
     link = LinkConstraints(np.array([[0, 1]]), np.array([2.0]), 4)
     found["link"] = float(link.curvature(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 3.0]]))[0])
     turning = Motion(np.array([-1.0, 1.0]), np.array([[0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 0.0, 1.0]]))
@@ -155,6 +162,50 @@ def metrics() -> Values:
         "force, held": held_force(times, np.where(times[:, None] <= 3.0, ramp, [1.5, 0.0])),
         "energy, a tenth lost": energy_defect({"external": times, "stored": 0.5 * times, "dissipated": 0.4 * times}),
     }
+
+
+SIDES = (("left", "right"), ("bottom", "top")), (("left", "right"), ("front", "back"), ("bottom", "top"))
+GROWTH = (2e-6, -1e-6, 0.5e-6)
+"""Strain rates [1/s] of a body that grows for a second."""
+
+
+def grown(law: Data, cell: str, until: float, plane: str = "strain", **options: Any) -> list[float]:
+    """Return the stresses [Pa] on the sides of a square or cube of `shear-volume`; all move apart for 1 s, and stay."""
+    dimension, supports = (3 if cell == "tet" else 2), {}
+    for axis, (low, high) in enumerate(SIDES[dimension - 2]):
+        away = np.eye(dimension)[axis] * GROWTH[axis]
+        supports[low] = side(low, fix=["xyz"[axis]])
+        supports[high] = side(high, fix=["xyz"[axis]], motion=path((0.0, 1.0), [[0.0] * dimension, away.tolist()]))
+    more: Data = {"cell": cell, "supports": supports, "density": 1.0} | ({"plane": plane} if dimension == 2 else {})
+    simulation = start(
+        box_scene(law, cells=[1] * dimension, duration=2.0, **more), "shear-volume", step=0.01, **options
+    )
+    run_to(simulation, until)
+    forces = simulation.reactions()
+    return [-float(forces[f"support.{high}"][axis]) for axis, (_, high) in enumerate(SIDES[dimension - 2])]
+
+
+def particles() -> Values:
+    """Compare stresses of shear and volume elements with Hooke's and Newton's; tie a particle to an edge."""
+    moduli = Moduli.from_young(1.0, 0.3)
+    viscous: Data = {"model": "voigt", "young": 1e-9, "poisson": 0.3, "viscosity": 1.0}
+    elastic: Data = {"model": "elastic", "young": 1.0, "poisson": 0.3}
+    growth = np.array(GROWTH)
+    found = {}
+    for name, law, cell, options in (
+        ("plane stress", elastic, "triangle", {"plane": "stress"}),
+        ("cotangents", elastic, "triangle", {"shear": "cotangent"}),
+        ("viscous triangles", viscous, "triangle", {}),
+        ("viscous tetrahedra", viscous, "tet", {}),
+    ):
+        lame = 0.3 / (1.0 - 0.3**2) if name == "plane stress" else moduli.lame
+        rates = growth[: 3 if cell == "tet" else 2]
+        wanted = lame * rates.sum() + 2.0 * moduli.shear * rates
+        found[name] = float(np.abs(grown(law, cell, 0.5 if law is viscous else 2.0, **options) / wanted - 1.0).max())
+    tie = ParticlesOnEdges(np.array([2]), np.array([[0, 1]]), np.array([0.25]), np.array([4.0]), np.zeros(1))
+    force, place = np.zeros((3, 3)), np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.25, 1.0, 0.0]])
+    add_particle_on_edge_forces(tie, place, np.zeros((3, 3)), force)
+    return found | {"tie, nearer end": float(force[0, 1]), "tie, other end": float(force[1, 1])}
 
 
 def stored() -> Values:
@@ -240,6 +291,7 @@ CHECKS = {
         check("parts.curvatures", curvatures, name="curvatures", quick=True, solvers=()),
         check("parts.bounce", bounce, name="bounce", quick=True, solvers=("truss",)),
         check("parts.collision", collision, name="collision", quick=True, solvers=("truss",)),
+        check("parts.particles", particles, name="particles", quick=True, solvers=("shear-volume", "truss")),
         check("parts.shapes", shapes, name="shapes", quick=True, solvers=()),
         check("parts.metrics", metrics, name="metrics", quick=True, solvers=()),
     )
