@@ -1,4 +1,7 @@
-"""Run benchmarks and print their ratios: `python -m benchmarks [house ...] [--large]`; `mutations` runs only if named."""
+"""Run benchmarks and print their ratios: `python -m benchmarks [house ...] [--large]`.
+
+`mutations` runs only if it is named.
+"""
 
 from __future__ import annotations
 

@@ -141,13 +141,10 @@ class Copy:
         """Return what notices a mutation; all quick checks run only where those that should notice do not."""
         with self.mutated(mutation):
             quick = self.quick("--select", mutation.checks) or self.quick()
-            return {"tests": self.tests(mutation.tests), "quick": quick}
-
-
-def untouched(copy: Copy, chosen: list[Mutation]) -> Noticed:
-    """Return what fails without any mutation."""
-    places = {place for mutation in chosen for place in mutation.tests.split()}
-    return {"quick": copy.quick(), "tests": copy.tests(" ".join(sorted(places)))}
+            test = self.tests(mutation.tests)
+        if "::" in test and self.tests(test):
+            raise SystemExit(f"{test} fails without any mutation")
+        return {"tests": test, "quick": quick}
 
 
 def _known() -> dict[str, Noticed]:
@@ -185,10 +182,10 @@ def find(chosen: list[Mutation], jobs: int) -> dict[str, Noticed]:
 
         if "nothing" not in found:
             copy = copies.get()
-            note("nothing", untouched(copy, chosen))
+            if wrong := copy.quick():
+                raise SystemExit(f"without any mutation there fall short: {wrong}")
+            note("nothing", {})
             copies.put(copy)
-        if any(found["nothing"].values()):
-            raise SystemExit(f"without any mutation there fails already: {found['nothing']}")
         for mutation, noticed in pool.map(one, todo):
             note(mutation.key, noticed)
             print(f"  {noticed['quick'] or '-':40.40s} {noticed['tests'] or '-':60.60s} {mutation.why}", flush=True)

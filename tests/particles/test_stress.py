@@ -71,11 +71,11 @@ def test_uniform_strain_gives_hookes_stress_at_every_node(
 def test_stress_of_a_bar_is_its_force_per_rest_section(
     stretch: float, make_problem: Callable[..., Any], start: Callable[..., Any], put: Callable[..., None]
 ) -> None:
-    """E (l/l0 - 1), however large: engineering stress, and not that times l/l0."""
+    """E (l/l0 - 1), however large: engineering stress, and not that times l/l0. The ridge of the match is 1e-10."""
     problem = make_problem(1, {"model": "elastic", "young": YOUNG, "poisson": 0.0})
     simulation = start(problem)
     put(simulation, positions=stretch * problem.points)
-    np.testing.assert_allclose(simulation.fields()["stress"][:, 0], YOUNG * (stretch - 1.0), rtol=1e-14)
+    np.testing.assert_allclose(simulation.fields()["stress"][:, 0], YOUNG * (stretch - 1.0), rtol=1e-9)
 
 
 def test_plane_stress_has_no_stress_across(
