@@ -79,6 +79,15 @@ def average_acceleration() -> Values:
     return {"u omega": float(found[0]) / step, "v": float(found[1])}
 
 
+def explicit_steps() -> Values:
+    """Return the stable step [s] of central differences for a bar of one cell, E = rho = L = 1, eta = 0 and 1/4."""
+    found = {}
+    for name, law in (("spring", SPRING), ("with a dashpot", SPRING | {"model": "voigt", "viscosity": 0.25})):
+        scene = box_scene(law, size=[1.0], cells=[1], density=1.0, supports=HELD)
+        found[name] = start(scene, stepper="central-difference", step=0.01).stable_step
+    return found
+
+
 def stabilised_steps() -> Values:
     """Return the largest stable om h of R'' + 2 om R' + om^2 R = 0 by explicit rules, om = 1/s."""
 
@@ -151,6 +160,7 @@ def wave() -> Values:
 
 _MIDPOINT = {"stepper": "midpoint"}
 _ALPHA = {"stepper": "generalized-alpha", "spectral_radius": 1.0}
+_CENTRAL = {"stepper": "central-difference"}
 _ADAPTIVE = {"stepper": "adaptive", "tolerance": 1e-4}
 CHECKS = {
     "vibration": (
@@ -163,6 +173,7 @@ CHECKS = {
         _stepper_check("euler", 1.0, (1e-3, 5e-4, 2.5e-4), end=1.0),
         _stepper_check("rk4", 4.0),
         check("fem.S2.alpha", average_acceleration, name="average-acceleration", options=_ALPHA, quick=True),
+        check("parts.steps", explicit_steps, name="explicit-steps", options=_CENTRAL, quick=True),
         check("fem.S2.stabilised", stabilised_steps, name="stabilised-steps", quick=True),
         check("fem.T2/adaptive", adaptive_vibration, name="vibrating-bar-adaptive", options=_ADAPTIVE, quick=True),
     ),

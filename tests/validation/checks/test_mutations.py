@@ -1,18 +1,22 @@
 """Breaking a constant anywhere turns the exit code to 1: every part of the program has a check that notices.
 
-Compiled loops are broken where their numbers are packed, in Python; the loops themselves stay as they are.
-
+Compiled loops are broken where their numbers are packed, in Python; `python -m benchmarks mutations` breaks
+their source, and shows what the nearest tests notice. Here its list is only held against the tree.
 """
 
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rheotwin.__main__ import main
+from rheotwin.validation.checks.registry import Selection, all_checks, selected
 
+ROOT = Path(__file__).parents[3]
 Patch = pytest.MonkeyPatch
 
 
@@ -147,3 +151,13 @@ def test_a_late_load_costs_an_order(monkeypatch: Patch, capsys: pytest.CaptureFi
     late_load(monkeypatch)
     (check,) = validated("manufactured-time-midpoint", capsys)[1]["checks"]
     assert check["rows"][0]["computed"] == pytest.approx(1.0, abs=0.1)
+
+
+def test_listed_mutations_have_their_places_tests_and_quick_checks() -> None:
+    listed = tomllib.loads((ROOT / "benchmarks" / "mutations.toml").read_text())["mutation"]
+    assert len(listed) >= 40
+    for mutation in listed:
+        assert (ROOT / mutation["file"]).read_text().count(mutation["old"]) == 1, mutation["why"]
+        assert mutation["new"] != mutation["old"]
+        assert all((ROOT / place).exists() for place in mutation["tests"].split()), mutation["why"]
+        assert selected(all_checks(), Selection(tuple(mutation["checks"].split(",")), quick=True)), mutation["why"]
