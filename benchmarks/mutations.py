@@ -15,7 +15,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -183,7 +183,8 @@ def find(chosen: list[Mutation], jobs: int) -> dict[str, Noticed]:
                 raise SystemExit(f"without any mutation there fall short: {wrong}")
             note("nothing", {})
             copies.put(copy)
-        for mutation, noticed in pool.map(one, todo):
+        for done in as_completed([pool.submit(one, mutation) for mutation in todo]):
+            mutation, noticed = done.result()
             note(mutation.key, noticed)
             print(f"  {noticed['quick'] or '-':40.40s} {noticed['tests'] or '-':60.60s} {mutation.why}", flush=True)
         failed = {noticed["tests"] for noticed in found.values() if "::" in noticed.get("tests", "")}

@@ -18,8 +18,9 @@ from rheotwin.arrays import Array
 from rheotwin.constraints.stabilisation import stabilised_demand
 from rheotwin.fem.steppers.explicit_rules import EXPLICIT_RULES, ExplicitRule
 from rheotwin.materials import Channel
+from rheotwin.solver import Simulation
 from rheotwin.validation.checks.check import Check, Curve, Measurement, Values, check
-from rheotwin.validation.checks.running import HELD, Data, box_scene, last_order, seen, side, start
+from rheotwin.validation.checks.running import HELD, Data, box_scene, last_order, run_to, seen, side, start
 from rheotwin.validation.closed_forms import MaxwellBarWave, first_eigenvalue, mode_response
 
 MASSIVE: Data = {"model": "maxwell", "young": 1.0, "poisson": 0.0, "viscosity": 2.0}
@@ -27,15 +28,19 @@ MASSIVE: Data = {"model": "maxwell", "young": 1.0, "poisson": 0.0, "viscosity": 
 ELEMENTS = 10
 
 
-def vibration(stepper: str, step: float, times: tuple[float, ...], law: Data = MASSIVE, **options: Any) -> Array:
-    """Return (q, v) of the first mode at `times` [s]: the free end of a bar started with the mode's shape."""
+def vibrating(stepper: str, step: float, times: tuple[float, ...], law: Data = MASSIVE, **options: Any) -> Simulation:
+    """Return a bar held at the left and started with the shape of its first mode, to be seen at `times` [s]."""
     more: Data = {"duration": times[-1], "density": 1.0, "supports": HELD, "output": {"times": [0.0, *times]}}
     scene = box_scene(law, size=[1.0], cells=[ELEMENTS], **more)
     simulation = start(scene, step=step, stepper=stepper, energy_balance=False, **options)
-    rest = simulation.positions[:, 0]
-    simulation.restore(simulation.save() | {"v": np.sin(0.5 * np.pi * rest)})
-    end = seen(simulation, times, lambda: [simulation.positions[-1, 0] - rest[-1], simulation.velocities[-1, 0]])
-    return np.array(end)
+    simulation.restore(simulation.save() | {"v": np.sin(0.5 * np.pi * simulation.positions[:, 0])})
+    return simulation
+
+
+def vibration(stepper: str, step: float, times: tuple[float, ...], law: Data = MASSIVE, **options: Any) -> Array:
+    """Return (q, v) of the mode at `times` [s]: those of the bar's free end, at 1 m."""
+    bar = vibrating(stepper, step, times, law, **options)
+    return np.array(seen(bar, times, lambda: [bar.positions[-1, 0] - 1.0, bar.velocities[-1, 0]]))
 
 
 def exact_vibration(times: tuple[float, ...]) -> Array:
@@ -77,6 +82,20 @@ def average_acceleration() -> Values:
     step = 1.0 / float(np.sqrt(first_eigenvalue(ELEMENTS)))
     found = vibration("generalized-alpha", step, (20.0 * step,), SPRING, spectral_radius=1.0)[0]
     return {"u omega": float(found[0]) / step, "v": float(found[1])}
+
+
+def adaptive_pieces() -> Values:
+    """Return the pieces of the first step h = 1/omega of an elastic mode, by tolerance.
+
+    Midpoint and endpoint rule lead to 0.8/omega and 0.5/omega: they differ by 3/8 of what moved.
+    """
+    step = 1.0 / float(np.sqrt(first_eigenvalue(ELEMENTS)))
+    found = {}
+    for tolerance in (0.37, 0.38):
+        simulation = vibrating("adaptive", step, (step,), SPRING, tolerance=tolerance)
+        run_to(simulation, step)
+        found[f"pieces at {tolerance}"] = float(simulation.statistics()["steps"])
+    return found
 
 
 def explicit_steps() -> Values:
@@ -173,6 +192,7 @@ CHECKS = {
         _stepper_check("euler", 1.0, (1e-3, 5e-4, 2.5e-4), end=1.0),
         _stepper_check("rk4", 4.0),
         check("fem.S2.alpha", average_acceleration, name="average-acceleration", options=_ALPHA, quick=True),
+        check("parts.pieces", adaptive_pieces, name="adaptive-pieces", options=_ADAPTIVE, quick=True),
         check("parts.steps", explicit_steps, name="explicit-steps", options=_CENTRAL, quick=True),
         check("fem.S2.stabilised", stabilised_steps, name="stabilised-steps", quick=True),
         check("fem.T2/adaptive", adaptive_vibration, name="vibrating-bar-adaptive", options=_ADAPTIVE, quick=True),

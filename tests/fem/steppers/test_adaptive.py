@@ -55,6 +55,20 @@ def test_error_follows_the_tolerance(loaded_bar: Data, start: Start) -> None:
     assert max(ratios) / min(ratios) < 10.0
 
 
+@pytest.mark.parametrize(("tolerance", "divided"), [(0.38, False), (0.37, True)])
+def test_difference_of_the_pair_is_a_share_of_what_moved(
+    tolerance: float, divided: bool, scene: Callable[..., Data], start: Start, with_state: Callable[..., None]
+) -> None:
+    """A mass on a spring, h omega = 1: 0.8 h by the midpoint, 0.5 h by the endpoint, 3/8 of 0.8 apart."""
+    law = {"model": "elastic", "young": 1.0, "poisson": 0.0}
+    wall = {"wall": {"body": "block", "where": {"side": "left"}}}
+    data = scene(law, size=[1.0], cells=[1], density=2.0, duration=1.0, supports=wall)
+    simulation = start(data, stepper="adaptive", step=1.0, tolerance=tolerance)
+    with_state(simulation, v=[0.0, 1.0])
+    simulation.advance(1.0, 1)
+    assert (simulation.statistics()["steps"] > 1) == divided
+
+
 def test_error_of_a_ringing_mass_follows_the_tolerance(
     scene: Callable[..., Data], start: Start, laws: dict[str, Data]
 ) -> None:
