@@ -27,8 +27,8 @@ from benchmarks.side_by_side import Ratio
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "runs" / "mutations.json"
 ROOMS = ("constraints", "fem", "meshing", "particles", "validation")
-LIMIT = 1800
-"""Seconds after which a run that hangs counts as one that noticed."""
+LIMIT, HUNG = 1800, 99
+"""Seconds after which a run that hangs counts as one that noticed, and its exit code then."""
 GOOD = {"holds", "finding", "not yet"}
 WHERE = f"import {', '.join(f'rheotwin.{room}' for room in ROOMS)}; print(*(m.__file__ for m in (rheotwin, " + (
     f"{', '.join(f'rheotwin.{room}' for room in ROOMS)})))"
@@ -96,7 +96,7 @@ class Copy:
                 words, cwd=self.folder, env=os.environ | more, capture_output=True, text=True, timeout=LIMIT
             )
         except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(words, 99, "", f"no end in {LIMIT} s")
+            return subprocess.CompletedProcess(words, HUNG, "", "")
 
     def tests(self, *where: str) -> str:
         """Return the first of the tests that fails, nothing if all pass."""
@@ -104,18 +104,15 @@ class Copy:
         if done.returncode == 0:
             return ""
         failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0].split(" - ")[0].split(" ", 1)[1] if failed else done.stderr[-200:] or "crash"
+        return failed[0].split(" - ")[0].split(" ", 1)[1] if failed else _hung(done)
 
     def quick(self, *select: str) -> str:
         """Return the names of the quick checks that fall short."""
         done = self.run("-m", "rheotwin", "validate", "--quick", "--json", "--quiet", *select)
         if done.returncode == 0:
             return ""
-        try:
-            checks = json.loads(done.stdout)["checks"]
-        except json.JSONDecodeError:
-            return done.stderr[-200:] or "crash"
-        return ", ".join(check["name"] for check in checks if check["status"] not in GOOD)
+        checks = json.loads(done.stdout)["checks"] if done.stdout else []
+        return ", ".join(check["name"] for check in checks if check["status"] not in GOOD) or _hung(done)
 
     @contextmanager
     def mutated(self, mutation: Mutation) -> Iterator[None]:
@@ -142,6 +139,13 @@ class Copy:
         with self.mutated(mutation):
             quick = self.quick("--select", mutation.checks) or self.quick()
             return {"tests": self.tests(*mutation.tests.split()), "quick": quick}
+
+
+def _hung(done: subprocess.CompletedProcess[str]) -> str:
+    """Return that a run has no end; anything else that ran no test and no check is a fault of the list."""
+    if done.returncode != HUNG:
+        raise RuntimeError(f"{' '.join(done.args)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return f"no end in {LIMIT} s"
 
 
 def _known() -> dict[str, Noticed]:
@@ -187,7 +191,7 @@ def find(chosen: list[Mutation], jobs: int) -> dict[str, Noticed]:
             mutation, noticed = done.result()
             note(mutation.key, noticed)
             print(f"  {noticed['quick'] or '-':40.40s} {noticed['tests'] or '-':60.60s} {mutation.why}", flush=True)
-        failed = {noticed["tests"] for noticed in found.values() if "::" in noticed.get("tests", "")}
+        failed = {found[mutation.key]["tests"] for mutation in chosen if "::" in found[mutation.key]["tests"]}
         if wrong := copies.get().tests(*sorted(failed)):
             raise SystemExit(f"without any mutation there fails: {wrong}")
     return found
