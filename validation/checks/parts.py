@@ -25,10 +25,13 @@ from rheotwin.fem.finite.isochoric_law import Isochoric
 from rheotwin.fem.finite.kinematics import element_geometry
 from rheotwin.fem.finite.total_lagrangian import TotalLagrangian
 from rheotwin.fem.finite.voigt import strain_vector, stress_vector
-from rheotwin.materials import Moduli
+from rheotwin.materials import Moduli, Slider
 from rheotwin.meshing import BoxShape, LShape, SphereShape, TriangleShape, build_mesh, element_measures, make_shape
 from rheotwin.meshing.quality import quality_report
+from rheotwin.meshing.topology import boundary_faces
+from rheotwin.particles.forces.global_pressure import add_global_pressure, make_global_pressure
 from rheotwin.particles.forces.particle_on_edge import ParticlesOnEdges, add_particle_on_edge_forces
+from rheotwin.particles.forces.slider import stop_energy
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
 from rheotwin.validation.checks.check import Values, check
@@ -187,7 +190,7 @@ def grown(law: Data, cell: str, until: float, plane: str = "strain", **options: 
 
 
 def particles() -> Values:
-    """Compare stresses of shear and volume elements with Hooke's and Newton's; tie a particle to an edge."""
+    """Compare stresses of shear and volume elements with Hooke's and Newton's; then a tie, a pressure, a stop."""
     moduli = Moduli.from_young(1.0, 0.3)
     viscous: Data = {"model": "voigt", "young": 1e-9, "poisson": 0.3, "viscosity": 1.0}
     elastic: Data = {"model": "elastic", "young": 1.0, "poisson": 0.3}
@@ -206,7 +209,17 @@ def particles() -> Values:
     tie = ParticlesOnEdges(np.array([2]), np.array([[0, 1]]), np.array([0.25]), np.array([4.0]), np.zeros(1))
     force, place = np.zeros((3, 3)), np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.25, 1.0, 0.0]])
     add_particle_on_edge_forces(tie, place, np.zeros((3, 3)), force)
-    return found | {"tie, nearer end": float(force[0, 1]), "tie, other end": float(force[1, 1])}
+    square = np.pad(make_shape(BoxShape((1.0, 1.0), (1, 1), "quad")).p.T, [(0, 0), (0, 1)])
+    outline = boundary_faces(make_shape(BoxShape((1.0, 1.0), (1, 1), "quad")))
+    pressure, pushed = make_global_pressure(square, [outline], stiffness=4.0, damping=2.0), np.zeros((4, 3))
+    add_global_pressure(pressure, 1.5 * square, square, pushed)
+    stop = Slider(natural=1.0, least=0.5, most=1.0)
+    return found | {
+        "tie, nearer end": float(force[0, 1]),
+        "tie, other end": float(force[1, 1]),
+        "pressure, corner": float(pushed.max()),
+        "stop of a slider, energy": float(stop_energy(stop, np.array([2.0]), np.array([1.0]), np.array([3.0]))[0]),
+    }
 
 
 def stored() -> Values:
