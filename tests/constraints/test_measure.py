@@ -13,6 +13,7 @@ from rheotwin.constraints.measure import (
     simplex_gradients,
     simplex_measures,
 )
+from rheotwin.constraints.measure_rows import fill_measures, pack_measures
 from rheotwin.constraints.patches import patches
 from rheotwin.constraints.stabilisation import ConstrainedInertia, LumpedInertia, stabilised_demand
 from rheotwin.errors import RheotwinError
@@ -69,6 +70,20 @@ def test_the_curvature_is_the_second_derivative(build: Build, kind: str, dimensi
     curvature = constraints.curvature(x, v)
     np.testing.assert_allclose(curvature, bend, rtol=0, atol=1e-12 * np.abs(bend).max())
     assert np.abs(curvature).max() > 0.1
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("kind", ["node", "cell", "element"])
+def test_the_compiled_loop_fills_in_the_same(build: Build, kind: str, dimension: int) -> None:
+    constraints, x = build(kind, dimension)
+    v = np.random.default_rng(1).standard_normal(x.shape)
+    space = [np.pad(points, [(0, 0), (0, 3 - dimension)]) for points in (x, v)]
+    nodes, (value, curvature) = constraints.node_rows[1], np.zeros((2, constraints.count))
+    gradient = np.zeros((len(nodes), 3))
+    fill_measures(pack_measures(constraints, dimension + 1), *space, gradient, value, curvature)
+    np.testing.assert_allclose(value, constraints.value(x), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(gradient[:, :dimension].ravel(), constraints.gradient(x).data, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(curvature, constraints.curvature(x, v), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
