@@ -5,6 +5,7 @@ import pytest
 from skfem import MeshTet, MeshTri
 
 from rheotwin.constraints.measure import MeasureConstraints, measure_constraints, simplex_gradients, simplex_measures
+from rheotwin.constraints.measure_rows import fill_measures, pack_measures
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.constraints.soft_measure import SoftMeasure, soft_measure
 from rheotwin.meshing.orientation import oriented
@@ -34,6 +35,20 @@ def test_gradient_and_curvature_are_the_derivatives(kind: PatchKind, dimension: 
     curvature = constraints.curvature(x, way)
     np.testing.assert_allclose(curvature, bend, rtol=0, atol=1e-12 * np.abs(bend).max())
     assert np.abs(curvature).max() > 0.1
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("kind", ["node", "cell", "element"])
+def test_the_compiled_loop_fills_in_the_same(kind: PatchKind, dimension: int) -> None:
+    constraints, x = build(kind, dimension)
+    v = np.random.default_rng(1).standard_normal(x.shape)
+    space = [np.pad(points, [(0, 0), (0, 3 - dimension)]) for points in (x, v)]
+    nodes, (value, curvature) = constraints.node_rows[1], np.zeros((2, constraints.count))
+    gradient = np.zeros((len(nodes), 3))
+    fill_measures(pack_measures(constraints, dimension + 1), *space, gradient, value, curvature)
+    np.testing.assert_allclose(value, constraints.value(x), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(gradient[:, :dimension].ravel(), constraints.gradient(x).data, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(curvature, constraints.curvature(x, v), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

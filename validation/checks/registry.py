@@ -30,7 +30,8 @@ from rheotwin.validation.references.catalogue import ORDER
 
 MODULES = (
     "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "contact", "continuum_particles",
-    "lattices", "edges", "presses", "identification", "pushed_lattice", "circuit", "cube", "beam", "ecoflex", "repeats",
+    "lattices", "edges", "presses", "identification", "pushed_lattice", "circuit", "parts", "cube", "beam",
+    "ecoflex", "repeats",
 )  # fmt: skip
 """Modules that hold `CHECKS` by theme; a new one is one more name here."""
 
