@@ -9,7 +9,7 @@ contact force of size lambda >= 0 acts on the body as +lambda n and on the tool 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -262,18 +262,24 @@ def _gaps(shape: int) -> Any:
     return gaps
 
 
+def _looked_at(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array]:
+    from rheotwin.constraints.contact.near_tools import look_at  # which needs this module
+
+    return look_at(tool, pose, points)
+
+
 def gaps_in_pose(tool: RigidTool, pose: Array, points: Array) -> Array:
     """Return gaps (n,) [m] of points (n, 3) to a tool in a pose (4,), wherever forces have moved it."""
-    return tool_gaps(replace(tool, motion=Motion(np.zeros(1), pose[None, :])), 0.0, points)[0]
+    return _looked_at(tool, pose, points)[0]
 
 
 def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array]:
-    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to the tool at `time` [s]."""
-    if tool.shape == MESH:
-        # found by a search tree that needs this module
-        from rheotwin.constraints.contact.tool_pairs import mesh_gaps
+    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to the tool at `time` [s].
 
-        return mesh_gaps(tool, tool.motion.at(time), points)
+    For those who ask again and again: the first call loads what Python needs to call compiled code. See `gaps_in_pose`.
+    """
+    if tool.shape == MESH:
+        return _looked_at(tool, tool.motion.at(time), points)
     gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
     _gaps(tool.shape)(tool.geometry, tool.motion.at(time), points, gaps, normals)
     return gaps, normals

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from scipy.optimize import nnls
 
 from rheotwin.errors import NoRoom, Stopped
 
@@ -33,6 +32,8 @@ def solve_contact(compliance: Array, gap: Array) -> Array:
     """Return the multipliers lambda [N] of the contact problem for compliance S [m/N] and free gaps [m]."""
     if gap.size == 0:
         return np.zeros(0)
+    from scipy.optimize import nnls  # loads much that most runs never need
+
     try:
         factor = cholesky(compliance, lower=True)
     except LinAlgError:

@@ -12,8 +12,7 @@ from scipy.sparse.linalg import spsolve
 
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
-from rheotwin.fem.contact.memory import Pushes
-from rheotwin.fem.contact.results import tool_reactions
+from rheotwin.fem.contact.memory import Pushes, tool_reactions
 from rheotwin.fem.contact.support import LAWFUL
 from rheotwin.fem.links import link_report, link_tensions, without_links
 from rheotwin.fem.model import build_model

@@ -25,10 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.exerted import lone_forces
-from rheotwin.constraints.contact.loose import warn_of_loose_contacts
-from rheotwin.constraints.contact.lumped import Contact, look_back
+from rheotwin.constraints.contact.lumped import Contact, look_back, warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
-from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.particles.boundary import Boundary, Held
 from rheotwin.particles.packing import pack_boundary, pack_held
 from rheotwin.particles.placed import PlacedBody
@@ -118,10 +116,10 @@ class Method(Protocol):
 M = TypeVar("M", bound=Method)
 
 
-def at_rest(rest: Array, candidates: int = 0) -> dict[str, Array]:
-    """Return what every state has, at rest positions (N, 3) [m], with so many nodes that exact tools may touch."""
+def at_rest(rest: Array) -> dict[str, Array]:
+    """Return what every state has, at rest positions (N, 3) [m]."""
     found = {name: np.zeros_like(rest) for name in ("velocities", "force", "reaction")}
-    return found | {"positions": rest.copy(), "contact_force": np.zeros((candidates, 3))}
+    return found | {"positions": rest.copy()}
 
 
 def flat(state: Any) -> dict[str, Array]:
@@ -173,7 +171,7 @@ class ParticleSimulation(Generic[M]):
         """Step towards `until` [s], at most `max_steps` steps."""
         wanted = round(until / self.step_size) - self.step_count
         count, contact = max(0, min(wanted, max_steps)), self.boundary.contact
-        before = None if contact is None or contact.bodies is None else self.save()
+        before = None if contact.bodies is None else self.save()
         taken = self._take(count)
         while before is not None and self.boundary.contact.full[0]:  # lists of neighbours outgrew their room
             self._rebind(grown(self.boundary.contact))
@@ -183,9 +181,8 @@ class ParticleSimulation(Generic[M]):
         warn_of_loose_contacts(self.boundary.contact, self.method.name)
 
     def _take(self, count: int) -> int:
-        contact = self.boundary.contact
-        if contact is not None and contact.bounces:
-            look_back(contact, self.velocities)
+        if self.boundary.contact.bounces:
+            look_back(self.boundary.contact, self.velocities)
         return self._steps.take(self.step_count, count)
 
     def _rebind(self, contact: Contact) -> None:
@@ -208,20 +205,13 @@ class ParticleSimulation(Generic[M]):
             "strain": self._strain(displacement[:, : self._problem.dimension]),
             "von_mises_stress": von_mises(stress),
             "memory_stress": memory,
-            "contact_force": _contact_forces(self.boundary, state.contact_force),
+            "contact_force": _contact_forces(self.boundary.contact),
         }
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support, and what the method adds."""
-        state, boundary, problem = self.state, self.boundary, self._problem
-        if boundary.contact is None:
-            offset = boundary.tools.offset
-            found = {
-                f"tool.{tool.name}": -state.contact_force[offset[k] : offset[k + 1], : problem.dimension].sum(axis=0)
-                for k, tool in enumerate(problem.tools)
-            }
-        else:
-            found = _tool_reactions(problem, boundary.contact)
+        state, problem = self.state, self._problem
+        found = _tool_reactions(problem, self.boundary.contact)
         return found | support_forces(problem, self._held, -state.reaction) | self.method.reactions(state)
 
     def energy(self) -> dict[str, float]:
@@ -237,25 +227,21 @@ class ParticleSimulation(Generic[M]):
 
     def tool_poses(self) -> Array:
         """Return where the tools are: (T, 4) [m, m, m, rad]."""
-        if self.boundary.contact is None:
-            return np.array([tool.motion.at(self.time) for tool in self._problem.tools]).reshape(-1, POSE_SIZE)
         return np.asarray(self.boundary.contact.contacts.tools.motion.pose.copy())
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
         found: dict[str, Any] = {name: array.copy() for name, array in flat(self.state).items()}
-        if self.boundary.contact is not None:
-            found |= save_contact(self.boundary.contact)
+        found |= save_contact(self.boundary.contact)
         return found | {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over a saved state."""
         check_same_step(state, self.step_size)
         self._steps.load(state)
-        if self.boundary.contact is not None:
-            contact = restore_contact(self.boundary.contact, state)
-            if contact is not self.boundary.contact:
-                self._rebind(contact)
+        contact = restore_contact(self.boundary.contact, state)
+        if contact is not self.boundary.contact:
+            self._rebind(contact)
         self.step_count = int(state["step_count"])
 
 
@@ -269,33 +255,30 @@ def support_forces(problem: Problem, held: Held, pull: Array) -> dict[str, Array
 def _tool_reactions(problem: Problem, contact: Contact) -> dict[str, Array]:
     """Return the force (d,) [N] of the bodies on each tool and its moment about the tool's centre [N m].
 
-    Moments have one component in 2D and three in 3D; there is none in 1D.
+    Moments have one component in 2D and three in 3D; there is none in 1D, nor in records of scenes without laws.
     """
     found, dimension = {}, problem.dimension
     for row, tool in enumerate(problem.tools):
         found[f"tool.{tool.name}"] = contact.exerted.tool_force[row, :dimension].copy()
         moment = contact.exerted.tool_moment[row]
-        if dimension > 1:
+        if dimension > 1 and problem.contact is not None:
             found[f"tool.{tool.name}.moment"] = (moment if dimension == 3 else moment[2:]).copy()
     return found
 
 
-def _contact_forces(boundary: Boundary, of_tools: Array) -> Array:
-    """Return the contact force on each node (N, 3) [N]; `of_tools` (candidates, 3) is that of exact tools."""
-    total, contact = np.zeros_like(boundary.nodes.rest), boundary.contact
-    if contact is not None:
-        total += contact.exerted.node_force
-        np.add.at(total, *lone_forces(contact.contacts, contact.exerted, contact.tools.candidate))
-    np.add.at(total, boundary.tools.candidate, of_tools)
+def _contact_forces(contact: Contact) -> Array:
+    """Return the contact force on each node (N, 3) [N]."""
+    total = contact.exerted.node_force.copy()
+    np.add.at(total, *lone_forces(contact.contacts, contact.exerted, contact.tools.candidate))
     return total
 
 
-def _contact_statistics(contact: Contact | None) -> dict[str, Any]:
+def _contact_statistics(contact: Contact) -> dict[str, Any]:
     """Return the contacts that push and the rounds of impulses in the last step, and in steps that needed any.
 
     Steps whose rounds ended before the contacts had settled are `contacts_loose`.
     """
-    if contact is None:
+    if contact.idle:
         return {}
     now, most, rounds, steps, loose, _ = (int(number) for number in contact.contacts.impulses.visits)
     return {

@@ -1,17 +1,14 @@
-"""What acts on particles from outside, compiled: loads, held components, rigid tools.
-
-Contact without laws is that of `rheotwin.constraints.contact.exact_tools`, with laws that of
-`rheotwin.constraints.contact.lumped`.
-"""
+"""What acts on particles from outside: loads and held components, compiled; contact is that of `constraints`."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.packed import Tables, Tools, table_value
+from rheotwin.constraints.contact.lumped import Contact
+from rheotwin.constraints.packed import Tables, table_value
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
@@ -39,13 +36,12 @@ class Loads(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """Everything that acts on nodes from outside; `contact` by laws, None where tools are exact and frictionless."""
+    """Everything that acts on nodes from outside."""
 
     nodes: Nodes
     held: Held
     loads: Loads
-    tools: Tools
-    contact: Any = None
+    contact: Contact
 
 
 @compiled

@@ -9,7 +9,7 @@ from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_cons
 from rheotwin.constraints.packed import table_value
 from rheotwin.constraints.rows import add_along
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.boundary import Held
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 
@@ -44,9 +44,10 @@ def note_reactions(constraints: ConstraintSet, state: State) -> None:
 
 
 @compiled(inside=True)
-def note_held_accelerations(constraints: ConstraintSet, boundary: Boundary, state: State, end: float, h: float) -> None:
+def note_held_accelerations(
+    constraints: ConstraintSet, held: Held, nodes: Nodes, state: State, end: float, h: float
+) -> None:
     """Note the accelerations [m/s2] with which `hold` will take held components to their place at `end` [s]."""
-    held, nodes = boundary.held, boundary.nodes
     target, current = held.tables.current, -1
     for k in range(held.node.shape[0]):
         node, c = held.node[k], held.component[k]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pack import pack_contact
-from rheotwin.constraints.packed import pack_tables, pack_tools
+from rheotwin.constraints.packed import pack_tables
 from rheotwin.particles.boundary import Boundary, Held, Loads
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.network import Constants
@@ -59,7 +59,6 @@ def pack_boundary(problem: Problem, runaway: float) -> Boundary:
         pack_nodes(problem, runaway),
         pack_held(problem),
         pack_loads(problem),
-        pack_tools(problem.tools),
         pack_contact(problem),
     )
 

@@ -48,8 +48,7 @@ def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:
         nodes=Nodes(rest, moved(nodes.free, 1.0), moved(nodes.mass, 1.0), moved(nodes.weight, 0.0), nodes.runaway),
         held=boundary.held._replace(node=places[boundary.held.node]),
         loads=boundary.loads._replace(node=places[boundary.loads.node]),
-        tools=boundary.tools._replace(candidate=places[boundary.tools.candidate]),
-        contact=None if boundary.contact is None else placed(boundary.contact, places),
+        contact=placed(boundary.contact, places),
     )
 
 

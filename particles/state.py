@@ -25,6 +25,5 @@ class State(NamedTuple):
     cell_arms: Array
     centre_arms: Array
     force: Array
-    contact_force: Array
     reaction: Array
     multipliers: Array

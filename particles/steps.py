@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.exact_tools import Exposed, Push, exact_contact, room_for_pushes
 from rheotwin.constraints.contact.lumped import contact_stages
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.kernels.blocks import STEP, TIME, Now
@@ -55,15 +54,10 @@ class Surroundings:
     clock: Clock = field(default_factory=Clock)
     bound: Array = field(default_factory=lambda: np.full(1, np.inf))
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "push", room_for_pushes(self.boundary.tools, len(self.boundary.nodes.mass)))
-
-    push: Push = field(init=False)
-
     @property
     def touches(self) -> bool:
         """Tell whether there is anything to settle."""
-        return self.boundary.contact is not None or len(self.boundary.tools.shape) > 0
+        return not self.boundary.contact.idle
 
     def begin_forces(self) -> list[Stage]:
         """Return the stages that put weights and loads [N] where forces are summed."""
@@ -96,15 +90,8 @@ class Surroundings:
 
     def contact(self) -> list[Stage]:
         """Return the stages that change velocities by contact, before positions move by h v."""
-        boundary, state, contact = self.boundary, self.state, self.boundary.contact
-        if contact is not None:
-            moving = (state.positions, state.velocities, state.reaction)
-            return contact_stages(contact, *moving, Now(self.bound), self.clock.end)
-        if not len(boundary.tools.shape):
-            return []
-        nodes, pushed = boundary.nodes, (state.contact_force, state.reaction)
-        exposed = Exposed(nodes.mass, nodes.free, state.positions, state.velocities, *pushed)
-        return exact_contact(boundary.tools, self.push, exposed, nodes.runaway, Now(self.bound), self.clock.end)
+        state, moving = self.state, (Now(self.bound), self.clock.end)
+        return contact_stages(self.boundary.contact, state.positions, state.velocities, state.reaction, *moving)
 
     def last_look(self) -> list[Stage]:
         """Return the stages that end a run that has left all sense."""
@@ -116,13 +103,7 @@ class Surroundings:
         program = Program(stages, h, self.clock)
 
         def take(first: int, count: int) -> int:
-            self._begin()
+            forget_list(self.boundary.contact.close)  # something may have moved since that nobody told
             return program.run(first, count)
 
         return take
-
-    def _begin(self) -> None:
-        """Forget what is near: something may have moved since the last steps that nobody told."""
-        self.push.forget()
-        if self.boundary.contact is not None:
-            forget_list(self.boundary.contact.close)

@@ -142,7 +142,7 @@ class Truss:
         """Return the state at rest."""
         forces, network = self.forces, self.network
         return State(
-            **at_rest(boundary.nodes.rest, len(boundary.tools.candidate)),
+            **at_rest(boundary.nodes.rest),
             edge_arms=np.zeros_like(forces.edges.arm_stiffness),
             nonlinear_edges=np.zeros((2, len(network.edges) - network.linear_edges)),
             cell_arms=np.zeros_like(forces.cells.arm_stiffness),

@@ -118,7 +118,7 @@ def _turn(
         rx, ry, rz = _place(i, shift, x, centre)
         squares = plus(squares, 1.0 / ease[i, 0], (rx * rx, ry * ry, rz * rz))
         products = plus(products, 1.0 / ease[i, 0], (rx * ry, ry * rz, rz * rx))
-    omega = _spin(squares, products, couple, flat)
+    omega = spin(squares, products, couple, flat)
     for k in range(NODES):
         i = node[p, k]
         if i < 0:
@@ -130,7 +130,7 @@ def _turn(
 
 
 @compiled(inside=True)
-def _spin(squares: Vector, products: Vector, couple: Vector, flat: bool) -> Vector:
+def spin(squares: Vector, products: Vector, couple: Vector, flat: bool) -> Vector:
     """Return omega [rad/s] of I omega = -C, zero where I is singular.
 
     Of the nodes: sum m (x^2, y^2, z^2) and sum m (x y, y z, z x) [kg m2].

@@ -139,24 +139,37 @@ def list_faces(
             for at in range(begin, end):
                 v = order[at]
                 slot = first_slot + v * bodies + body
-                if groups + 1 >= lists.group.shape[0]:
+                if full[0] != FINE or groups + 1 >= lists.group.shape[0]:
                     full[0] = SEARCH_FULL
                     return
                 lists.start[groups] = count
                 p, n = row(x, vertices.node[v]), row(normals, v)
                 for k in range(found):
                     if _may_touch(faces, face_normals, x, reached[k], v, p, n, radius, same_way):
-                        if count >= lists.candidate.shape[0]:
-                            full[0] = SEARCH_FULL
-                            return
-                        lists.candidate[count] = reached[k]
-                        count += 1
-                if count > lists.start[groups] or (history.active[slot] and history.feature[slot] >= 0):
-                    lists.group[groups, 0], lists.group[groups, 1] = v, body
-                    groups += 1
+                        count = _list(lists, count, reached[k], full)
+                groups = _close(lists, history, slot, groups, count, v, body)
         begin = end
     lists.start[groups] = count
     lists.counter[GROUPS], lists.counter[CANDIDATES] = groups, count
+
+
+@compiled(inside=True, merged=True)
+def _list(lists: Lists, count: int, candidate: int, full: Indices) -> int:
+    """Put a candidate behind `count` others if there is room; return how many there are."""
+    if count >= lists.candidate.shape[0]:
+        full[0] = SEARCH_FULL
+        return count
+    lists.candidate[count] = candidate
+    return count + 1
+
+
+@compiled(inside=True, merged=True)
+def _close(lists: Lists, history: Remembered, slot: int, groups: int, count: int, which: int, body: int) -> int:
+    """End the group of a vertex or edge at a body, kept if anything is near or its contact lasts; return how many."""
+    if count == lists.start[groups] and not (history.active[slot] and history.feature[slot] >= 0):
+        return groups
+    lists.group[groups, 0], lists.group[groups, 1] = which, body
+    return groups + 1
 
 
 @compiled(inside=True, merged=True)
@@ -235,7 +248,7 @@ def list_edges(
                 slot = first_slot + e * bodies + body
                 if not sharp[e]:
                     continue
-                if groups + 1 >= lists.group.shape[0]:
+                if full[0] != FINE or groups + 1 >= lists.group.shape[0]:
                     full[0] = SEARCH_FULL
                     return
                 lists.start[groups] = count
@@ -243,14 +256,8 @@ def list_edges(
                 a, b = plus(a, -radius, ONES), plus(b, radius, ONES)
                 for k in range(found):
                     if _edges_may_touch(edges, means, x, e, reached[k], a, b):
-                        if count >= lists.candidate.shape[0]:
-                            full[0] = SEARCH_FULL
-                            return
-                        lists.candidate[count] = reached[k]
-                        count += 1
-                if count > lists.start[groups] or (history.active[slot] and history.feature[slot] >= 0):
-                    lists.group[groups, 0], lists.group[groups, 1] = e, body
-                    groups += 1
+                        count = _list(lists, count, reached[k], full)
+                groups = _close(lists, history, slot, groups, count, e, body)
         begin = end
     lists.start[groups] = count
     lists.counter[EDGE_GROUPS], lists.counter[EDGE_CANDIDATES] = groups, count

@@ -1,12 +1,15 @@
 """Contacts at tools in a step of lumped masses, in closed form where a node touches one tool and nothing else.
 
-A node of mass m at a tool that does not give way has the response W = 1/m in every direction, so that with slope,
-constant and compliance of its law (`laws.form`) the impulse is
+A node of mass m, with F its free components, at a tool that does not give way has the response W = n.F n/m, so that
+with slope, constant and compliance of its law (`laws.form`) the impulse is
 
-    P = max(0, -(slope g' + constant)/(slope W + compliance)),    J = P n + T,    v <- v + W J
+    P = max(0, -(slope g' + constant)/(slope W + compliance)),    J = P n + T,    v <- v + F J/m
 
 T the friction of `friction` against the slip (v - v_surface) - g' n: no pairs, no rounds. All other contacts are listed
-as pairs for `settle`.
+as pairs for `settle`. Contacts of nodes that a support holds in part are lone without friction and impacts.
+
+What keeps volumes, or solves for velocities, changes them once more in the same step: `Late` is what enters its forces
+at tools, and `push_again` puts nodes that were driven into a tool on its surface.
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.exerted import Exerted
 from rheotwin.constraints.contact.laws.form import (
     FRICTION,
-    RESTITUTION,
     SLIP_SPEED,
     STATIC_FRICTION,
     Numbers,
@@ -29,8 +32,22 @@ from rheotwin.constraints.contact.laws.form import (
     stays_of,
 )
 from rheotwin.constraints.contact.mobility import exact_friction, regularised_friction
-from rheotwin.constraints.contact.near_tools import Seen
-from rheotwin.constraints.contact.pairs import LISTED, NO_NODE, NODES, RENEWED, STAMP, History, Pairs, note_slot
+from rheotwin.constraints.contact.near_tools import MOVED, Seen
+from rheotwin.constraints.contact.pairs import (
+    FIRST,
+    FREE,
+    LISTED,
+    NO_NODE,
+    NODES,
+    RENEWED,
+    SECOND,
+    STAMP,
+    History,
+    Pairs,
+    note_slot,
+)
+from rheotwin.constraints.packed import IMMOVABLE
+from rheotwin.constraints.tools import gap_and_normal
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -48,7 +65,7 @@ def list_others(
         k = seen.slot[at]
         i = candidate[k]
         if response is not None:  # noqa: SIM102
-            if response[k] > 0.0 and uses[i] == 1:
+            if uses[i] == 1 and response[k, 0] + response[k, 1] + response[k, 2] > 0.0:
                 continue
         gap = seen.gap[at]
         for c in range(3):
@@ -85,6 +102,7 @@ def meeting(name: str, friction: str) -> Any:
 
     `before` (N, 3) [m/s] are velocities before the forces of the step have acted, None where nothing bounces. `square`
     (1,) [m2/s2] grows to a bound of the squared speed at which nodes settled here move in the step, shifts included.
+    `reaction` (n, 3) [N] is what supports bear, None where they hold no candidate; forces act for `kick` [s].
     """
     row, stays, kind = row_of((name,)), stays_of((name,)), normal(name)
     integrates, strikes = kind.integrates, kind.strikes
@@ -93,7 +111,8 @@ def meeting(name: str, friction: str) -> Any:
     @compiled(inside=True, vectors=True)
     def meet(
         seen: Seen, candidate: Indices, response: Array, uses: Indices, place: Indices, rigid: Rigid, law: Numbers,
-        before: Array | None, history: History, wrench: Wrench, x: Array, v: Array, square: Array, h: float,
+        before: Array | None, history: History, wrench: Wrench, x: Array, v: Array, reaction: Array | None,
+        square: Array, h: float, kick: float,
     ) -> None:  # fmt: skip
         geometry, pose, tool = rigid.geometry, rigid.pose, rigid.velocity
         cx, cy, cz = geometry[0] + pose[0], geometry[1] + pose[1], geometry[2] + pose[2]
@@ -103,10 +122,13 @@ def meeting(name: str, friction: str) -> Any:
         listed, renewed, stamp = history.filled[LISTED], history.filled[RENEWED], history.filled[STAMP]
         for at in range(seen.found[0]):
             k = seen.slot[at]
-            w, i = response[k], place[candidate[k]]
-            if w == 0.0 or uses[candidate[k]] != 1:
+            if uses[candidate[k]] != 1:
                 continue
             gap, nx, ny, nz = seen.gap[at], seen.normal[at, 0], seen.normal[at, 1], seen.normal[at, 2]
+            i, ex, ey, ez = place[candidate[k]], response[k, 0], response[k, 1], response[k, 2]
+            w = nx * nx * ex + ny * ny * ey + nz * nz * ez
+            if w <= IMMOVABLE * max(ex, ey, ez):
+                continue
             rx = seen.place[at, 0] - gap * nx - cx
             ry = seen.place[at, 1] - gap * ny - cy
             rz = seen.place[at, 2] - gap * nz - cz
@@ -118,7 +140,7 @@ def meeting(name: str, friction: str) -> Any:
                 closing = (before[j, 0] - mx) * nx + (before[j, 1] - my) * ny + (before[j, 2] - mz) * nz
             was = history.active[k]
             integral = history.integral[k] if integrates else 0.0
-            slope, constant, compliance = row(law, gap, rate, closing, integral, was, h, h)
+            slope, constant, compliance = row(law, gap, rate, closing, integral, was, h, kick)
             pressed = max(0.0, -(slope * rate + constant) / (slope * w + compliance))
             end = gap + h * w * pressed
             goes_on, slides = stays(law, end, pressed, was), False
@@ -139,11 +161,15 @@ def meeting(name: str, friction: str) -> Any:
                 if rubs:
                     history.sliding[k] = slides and pressed > 0.0
                 listed, renewed = note_slot(k, history.mark, history.listed, stamp, listed, renewed)
-            vx, vy, vz = v[i, 0] + w * jx, v[i, 1] + w * jy, v[i, 2] + w * jz
+            vx, vy, vz = v[i, 0] + ex * jx, v[i, 1] + ey * jy, v[i, 2] + ez * jz
             if pressed > 0.0:
                 v[i, 0], v[i, 1], v[i, 2] = vx, vy, vz
                 square[0] = max(square[0], vx * vx + vy * vy + vz * vz)
                 wrench.active[0] += 1
+                if reaction is not None:
+                    reaction[i, 0] -= jx / kick if ex == 0.0 else 0.0
+                    reaction[i, 1] -= jy / kick if ey == 0.0 else 0.0
+                    reaction[i, 2] -= jz / kick if ez == 0.0 else 0.0
                 # forces act at the nodes, which a spring holds a little inside of the surface
                 rx, ry, rz = rx + end * nx, ry + end * ny, rz + end * nz
                 fx, fy, fz = fx + jx, fy + jy, fz + jz
@@ -152,10 +178,93 @@ def meeting(name: str, friction: str) -> Any:
                 x[i, 0], x[i, 1], x[i, 2] = x[i, 0] - end * nx, x[i, 1] - end * ny, x[i, 2] - end * nz
                 square[0] = max(square[0], 2.0 * (vx * vx + vy * vy + vz * vz + end * end / (h * h)))
         history.filled[LISTED], history.filled[RENEWED] = listed, renewed
-        wrench.force[0], wrench.force[1], wrench.force[2] = -fx / h, -fy / h, -fz / h
-        wrench.moment[0], wrench.moment[1], wrench.moment[2] = -tx / h, -ty / h, -tz / h
+        wrench.force[0], wrench.force[1], wrench.force[2] = -fx / kick, -fy / kick, -fz / kick
+        wrench.moment[0], wrench.moment[1], wrench.moment[2] = -tx / kick, -ty / kick, -tz / kick
 
     return meet
+
+
+class Late(NamedTuple):
+    """What pushes at tools enter once the contacts of a step are settled: tools in their pose at its end (T, 4).
+
+    `firm` (T,) are those that keep nodes out exactly, without friction, impacts or triangles.
+    """
+
+    shape: Indices
+    geometry: Array
+    pose: Array
+    firm: NDArray[np.bool_]
+    offset: Indices
+    candidate: Indices
+    places: Indices
+    ease: Array
+    history: History
+    exerted: Exerted
+    way: Array
+
+
+@compiled(inside=True)
+def push_late(late: Late, k: int, jx: float, jy: float, jz: float, x: Array, v: Array, h: float) -> None:
+    """Enter an impulse [N s] on candidate `k`, which velocities (n, 3) [m/s] have in them already."""
+    history, exerted, i = late.history, late.exerted, late.candidate[k]
+    tool, place = np.searchsorted(late.offset, k, side="right") - 1, late.places[i]
+    if history.mark[k] == FREE:  # others have been forgotten: this one counts as written in the step before
+        history.mark[k] = FIRST + SECOND - history.filled[STAMP]
+        history.listed[history.filled[LISTED]] = k
+        history.filled[LISTED] += 1
+        exerted.active[0] += 1
+    history.active[k] = True
+    for c, j in ((0, jx), (1, jy), (2, jz)):
+        history.impulse[k, c] += j
+        exerted.tool_force[tool, c] -= j / h
+        if exerted.marked[i]:  # forces of others are read from their impulses
+            exerted.node_force[i, c] += j / h
+    rx = x[place, 0] + h * v[place, 0] - late.geometry[tool, 0] - late.pose[tool, 0]
+    ry = x[place, 1] + h * v[place, 1] - late.geometry[tool, 1] - late.pose[tool, 1]
+    rz = x[place, 2] + h * v[place, 2] - late.geometry[tool, 2] - late.pose[tool, 2]
+    exerted.tool_moment[tool, 0] -= (ry * jz - rz * jy) / h
+    exerted.tool_moment[tool, 1] -= (rz * jx - rx * jz) / h
+    exerted.tool_moment[tool, 2] -= (rx * jy - ry * jx) / h
+
+
+@compiled(inside=True)
+def push_again(late: Late, x: Array, v: Array, reaction: Array, h: float) -> float:
+    """Correct pushes of firm tools for velocities that have changed since contacts were settled.
+
+    All candidates are looked at, those that came into a tool only now too; returns the largest correction [m].
+    """
+    largest = 0.0
+    for tool in range(late.shape.shape[0]):
+        for k in range(late.offset[tool], late.offset[tool + 1] if late.firm[tool] else 0):
+            i = late.candidate[k]
+            place, ex, ey, ez = late.places[i], late.ease[i, 0], late.ease[i, 1], late.ease[i, 2]
+            px, py, pz = x[place, 0] + h * v[place, 0], x[place, 1] + h * v[place, 1], x[place, 2] + h * v[place, 2]
+            gap, nx, ny, nz = gap_and_normal(late.shape[tool], late.geometry[tool], late.pose[tool], px, py, pz)
+            impulse = late.history.impulse[k]
+            before = impulse[0] * nx + impulse[1] * ny + impulse[2] * nz
+            w, most = nx * nx * ex + ny * ny * ey + nz * nz * ez, max(ex, ey, ez)
+            if (gap >= 0.0 and before <= 0.0) or w <= IMMOVABLE * most:
+                continue
+            change = max(0.0, before - gap / (h * w)) - before
+            jx, jy, jz = change * nx, change * ny, change * nz
+            v[place, 0], v[place, 1], v[place, 2] = (
+                v[place, 0] + ex * jx,
+                v[place, 1] + ey * jy,
+                v[place, 2] + ez * jz,
+            )
+            reaction[place, 0] -= jx / h if ex == 0.0 else 0.0
+            reaction[place, 1] -= jy / h if ey == 0.0 else 0.0
+            reaction[place, 2] -= jz / h if ez == 0.0 else 0.0
+            push_late(late, k, jx, jy, jz, x, v, h)
+            largest = max(largest, h * most * abs(change))
+    return float(largest)
+
+
+@compiled(inside=True)
+def note_more(late: Late, way: float) -> None:
+    """Note that candidates have moved by `way` [m] more."""
+    for tool in range(late.way.shape[0]):
+        late.way[tool, MOVED] += way
 
 
 def friction_of(law: Array) -> str:
@@ -163,8 +272,3 @@ def friction_of(law: Array) -> str:
     if law[STATIC_FRICTION] == 0.0:
         return ""
     return "regularised" if law[SLIP_SPEED] > 0.0 else "exact"
-
-
-def bounces(law: Array) -> bool:
-    """Tell whether anything leaves a contact as an impact does."""
-    return bool(law[RESTITUTION] > 0.0)

@@ -12,6 +12,7 @@ at most and none is held; lifts without impacts; tools that give way; searches f
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,22 +24,17 @@ from rheotwin.constraints.contact.detect import search_stages
 from rheotwin.constraints.contact.exerted import Exerted, accounting, add_to_tools, nothing_yet
 from rheotwin.constraints.contact.impact import Shifts, impact_stages
 from rheotwin.constraints.contact.laws.form import RESTITUTION, SLIP_SPEED, STATIC_FRICTION, kinds_that, names_in
-from rheotwin.constraints.contact.lone import (
-    Rigid,
-    Wrench,
-    friction_of,
-    list_others,
-    meeting,
-)
+from rheotwin.constraints.contact.lone import Late, Rigid, Wrench, friction_of, list_others, meeting
 from rheotwin.constraints.contact.mobility import Giving
 from rheotwin.constraints.contact.near_tools import NearTools, look_stages, note_way, room_to_see
 from rheotwin.constraints.contact.pairs import count_uses, forget_others
-from rheotwin.constraints.contact.rounds import round_stages, system_of, visit_alone
+from rheotwin.constraints.contact.rounds import VISITS, round_stages, system_of, visit_alone
 from rheotwin.constraints.contact.search import Remembered, Search
 from rheotwin.constraints.contact.settle import begin_with_last, find_alone, look_ahead, note_rounds, preparing
 from rheotwin.constraints.contact.surface import ContactSurface
 from rheotwin.constraints.contact.tool_motion import finish_tools, tool_stages
 from rheotwin.constraints.packed import Tools
+from rheotwin.constraints.tools import MESH
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
@@ -53,10 +49,10 @@ class Contact(NamedTuple):
 
     `places` (N,) says where a loop keeps each node. `begin`, `end` (N, 3) [m] and `velocity` (N, 3) [m/s] are scratch
     in the problem's numbering, `before` (N, 3) [m] is where the last step began. Contacts of tools are listed out to
-    `reach` (T,) [m], from the candidates in `close`; `response` (K,) is 1/m [1/kg] of candidates that no support holds,
-    0 of all others; coordinates are good for `rounding` [m]. `bodies` is None where only tools touch. `full` (1,) is
-    not 0 once a list had no room. `before_kick` (N, 3) [m/s] are the velocities before the forces of a step have acted,
-    of use where a law `bounces`.
+    `reach` (T,) [m], from the candidates in `close`; `response` (K, 3) [1/kg] is 1/m of the free components of those
+    whose contacts can be lone, 0 of all others; coordinates are good for `rounding` [m]. `bodies` is None where only
+    tools touch. `full` (1,) is not 0 once a list had no room. `before_kick` (N, 3) [m/s] are the velocities before the
+    forces of a step have acted, of use where a law `bounces`.
     """
 
     contacts: Contacts
@@ -64,6 +60,7 @@ class Contact(NamedTuple):
     exerted: Exerted
     tools: Tools
     near: Indices
+    dimension: int
     places: Indices
     before: Array
     begin: Array
@@ -77,6 +74,11 @@ class Contact(NamedTuple):
     full: Indices
     before_kick: Array
     bounces: bool
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether nothing can ever touch."""
+        return len(self.near) == 0 and len(self.tools.shape) == 0
 
 
 class BodyContact(NamedTuple):
@@ -95,16 +97,18 @@ class BodyContact(NamedTuple):
 
 def contact_stages(
     contact: Contact, x: Array, v: Array, reaction: Array, fastest: Now, end: Now, kick: Any = STEP, *,
-    lone: bool = True,
+    looks: bool = True,
 ) -> list[Stage]:  # fmt: skip
     """Return the stages that change places (n, 3) [m], velocities (n, 3) [m/s] and reactions of supports (n, 3) [N].
 
     The step ends at `end` [s] and moves places by h v; forces act for `kick` [s]. `fastest` [m/s] bounds the speed of
     all nodes in v, infinite where nobody knows. Places change by these steps alone until `forget_list`, and velocities
-    by forces alone until the next step. Contacts that share nothing are settled on the spot, unless `lone` is False:
-    then all are left as pairs, with the rows of `mobility` and the velocities of their nodes, and velocities before
-    the next kick are not kept here.
+    by forces alone until the next step. Contacts that share nothing are settled on the spot, others are left as pairs,
+    with the rows of `mobility` and the velocities of their nodes. Unless it `looks`, velocities before the next kick
+    are not kept here.
     """
+    if contact.idle:
+        return []
     contacts, bodies, exerted = contact.contacts, contact.bodies, contact.exerted
     tools, u, square, pairs = contacts.tools, contact.velocity, np.zeros(1), contacts.pairs
     stages = [
@@ -121,22 +125,22 @@ def contact_stages(
         stages += search_stages(bodies.surface, bodies.search, begin, last, bodies.region, *known)
         if bodies.soft:
             stages += [Stage(look_ahead, (pairs.count, pairs.node, pairs.weight, pairs.normal, pairs.gap, u, STEP))]
-    meeting_stages, listed = _meet_tools(contact, x, v, fastest, square, lone)
+    meeting_stages, listed = _meet_tools(contact, x, v, reaction, fastest, square, kick)
     stages += meeting_stages
-    looks = lone and contact.bounces
     if listed.any():
         stages += _settle_pairs(contact, listed, x, v, reaction, square, kick)
+    kept = (contact.near, contact.places, contact.before_kick, v)
     return [
         *stages,
         Stage(forget_others, (contacts.history,)),
         Stage(finish_tools, (tools.drives.free, tools.motion.pose, tools.motion.end, tools.motion.velocity, STEP)),
         Stage(note_way, (contact.close.way, fastest, square, STEP)),
-        *([Stage(_look_back, (contact.near, contact.places, contact.before_kick, v))] if looks else []),
+        *([Stage(_look_back, kept)] if looks and contact.bounces else []),
     ]
 
 
 def _meet_tools(
-    contact: Contact, x: Array, v: Array, fastest: Now, square: Array, lone: bool
+    contact: Contact, x: Array, v: Array, reaction: Array, fastest: Now, square: Array, kick: Any
 ) -> tuple[list[Stage], Flags]:
     """Return the stages that settle lone contacts and list all others, and the laws under which there can be any."""
     contacts, tools, exerted = contact.contacts, contact.tools, contact.exerted
@@ -152,22 +156,23 @@ def _meet_tools(
     if bodies is not None:
         stages += [Stage(count_uses, (pairs.node, pairs.count, uses))]
     stages += look_stages(tools, contact.close, seen, uses, contact.reach, motion.end, x, v, fastest, contact.rounding)
+    ease = contacts.lumped.ease[candidate]
     for tool in range(len(tools.shape)):
         rows = slice(int(tools.offset[tool]), int(tools.offset[tool + 1]))
-        light = contacts.tools.drives.inverse_mass[tool].any()
-        can_be_lone = lone and not light and bool((contact.response[rows] > 0.0).any())
-        if not can_be_lone or (contact.response[rows] == 0.0).any() or (shares[candidate[rows]] > 1).any():
-            listed[tool] = rows.stop > rows.start
-            response = contact.response if can_be_lone else None
+        alone, held = contact.response[rows].any(axis=1), ease[rows] == 0.0
+        if (ease[rows].any(axis=1) & ~alone).any() or (shares[candidate[rows]] > 1).any():
+            listed[tool] = True
+            response = contact.response if alone.any() else None
             whose = (candidate, response, uses, tool, contact.places, v, pairs, contact.velocity)
             stages += [Stage(list_others, (seen[tool], *whose))]
-        if can_be_lone:
+        if alone.any():
             name, law = names_in(laws[tool : tool + 1])[0], laws[tool]
             rigid = Rigid(tools.geometry[tool], motion.end[tool], motion.velocity[tool])
             wrench = Wrench(exerted.tool_force[tool], exerted.tool_moment[tool], exerted.active)
             before = contact.before_kick if law[RESTITUTION] > 0.0 else None
+            borne = reaction if held[alone, : contact.dimension].any() else None
             there = (seen[tool], candidate, contact.response, uses, contact.places, rigid, _Numbers(*law.tolist()))
-            change = (before, contacts.history, wrench, x, v, square, STEP)
+            change = (before, contacts.history, wrench, x, v, borne, square, STEP, kick)
             settling += [Stage(meeting(name, friction_of(law)), (*there, *change))]
     return stages + settling, listed
 
@@ -184,6 +189,8 @@ def _settle_pairs(
     giving: Giving | None = None
     if tools.drives.inverse_mass.any():
         giving = Giving(impulses.pushed, tools.drives.inverse_mass, motion.velocity, motion.pose)
+    # contacts of a node at tools that stand depend on no other node: few rounds will do, and nothing more is compiled
+    mixes = bodies is not None or giving is not None or rubs[0] is not None
     system = system_of(pairs, impulses.rows, impulses.alone, lumped.ease, u)
     before = contact.before_kick if contact.bounces else None
     remembered = (history.active, history.sliding, history.integral)
@@ -192,7 +199,7 @@ def _settle_pairs(
             begin_with_last,
             (system, giving, pairs.tool, pairs.slot, strikes, history.impulse, mixing.course, lumped.settled, STEP),
         ),
-        *round_stages(system, giving, mixing, *rubs),
+        *round_stages(system, giving, mixing, *rubs, mixes=mixes),
         Stage(note_rounds, (mixing.course, impulses.visits)),
     ]
     acting = (tools.geometry, motion, giving, u, before, STEP, kick)
@@ -250,10 +257,42 @@ def _look_back(near: Indices, places: Indices, before: Array, v: Array) -> None:
             before[i, c] = v[places[i], c]
 
 
-def look_back(contact: Contact | None, velocities: Array) -> None:
+def look_back(contact: Contact, velocities: Array) -> None:
     """Keep the velocities (N, d) [m/s], in the problem's numbering, with which the next step begins."""
-    if contact is not None and contact.bounces:
+    if contact.bounces:
         contact.before_kick[:, : velocities.shape[1]] = velocities
+
+
+def late(contact: Contact) -> Late:
+    """Return what pushes at tools enter after `contact_stages`."""
+    laws, tools = contact.contacts.laws[:-1], contact.tools
+    gives = kinds_that(laws, "soft") | kinds_that(laws, "strikes") | (laws[:, STATIC_FRICTION] > 0.0)
+    driven = contact.contacts.tools.drives.inverse_mass.any(axis=1)
+    return Late(
+        shape=tools.shape,
+        geometry=tools.geometry,
+        pose=contact.contacts.tools.motion.end,
+        firm=~gives & ~driven & (tools.shape != MESH),
+        offset=tools.offset,
+        candidate=tools.candidate,
+        places=contact.places,
+        ease=contact.contacts.lumped.ease,
+        history=contact.contacts.history,
+        exerted=contact.exerted,
+        way=contact.close.way,
+    )
+
+
+def warn_of_loose_contacts(contact: Contact, solver: str) -> None:
+    """Warn the first time that contacts of a run were left before they had settled."""
+    visits = contact.contacts.impulses.visits
+    if visits[4] > 0 and visits[5] == 0:
+        visits[5] = 1
+        warnings.warn(
+            f"contact: forces between bodies did not settle in {VISITS} rounds of a step; the run goes on and "
+            f"statistics count such steps as contacts_loose. Reduce solvers.{solver}.step",
+            stacklevel=2,
+        )
 
 
 @compiled(inside=True)

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.tool_pairs import mesh_gap, mesh_tools
-from rheotwin.constraints.packed import Tools
-from rheotwin.constraints.tools import BOX, CYLINDER, GAPS, HALF, MESH, PLANE, PRISM, RADIUS, SIDES, SPHERE
+from rheotwin.constraints.packed import Tools, pack_tools
+from rheotwin.constraints.tools import BOX, CYLINDER, GAPS, HALF, MESH, PLANE, PRISM, RADIUS, SIDES, SPHERE, RigidTool
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
@@ -222,6 +223,20 @@ def looking(shape: int) -> Any:
         seen.found[0] = found
 
     return look
+
+
+def look_at(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array]:
+    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to a tool in a pose (4,)."""
+    count = len(points)
+    rows, seen = np.arange(count), room_to_see(count)
+    x, still = np.asfortranarray(points, float), np.zeros((3, count)).T  # as fast loops keep them: compiled once
+    tools = pack_tools([tool])._replace(candidate=rows, offset=np.array([0, count]))
+    near = near_tools(tools)
+    near.rows[:], near.counts[:] = rows, count
+    there = (tools.geometry[0], np.array(pose, float), mesh_tools(tools)[0], near_tool(near, tools, 0), np.inf)
+    around = (seen, rows, np.zeros(count, np.int64), x, still, STEP)
+    Program([Stage(looking(int(tool.shape)), (*there, *around))], 0.0, Clock()).run(0, 1)
+    return seen.gap, seen.normal
 
 
 def look_stages(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.contacts import Contacts, Lumped, ToolsInStep, room_for_impulses
 from rheotwin.constraints.contact.exerted import nothing_exerted
 from rheotwin.constraints.contact.impact import no_shifts
-from rheotwin.constraints.contact.laws.form import REGION, RESTITUTION, kinds_that, pack_laws
+from rheotwin.constraints.contact.law import ContactLaw
+from rheotwin.constraints.contact.laws.form import REGION, RESTITUTION, STATIC_FRICTION, kinds_that, normal, pack_laws
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
 from rheotwin.constraints.contact.near_tools import near_tools
 from rheotwin.constraints.contact.pairs import no_history, room_for_pairs
 from rheotwin.constraints.contact.search import more_room, new_search, save_search
+from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
 from rheotwin.constraints.packed import pack_tools
+from rheotwin.constraints.tools import RigidTool
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
@@ -33,64 +36,90 @@ ROUNDING = 1e-9
 PREFIX = "contact."
 
 
-def pack_contact(problem: Problem) -> Contact | None:
-    """Return the contact of a problem with lumped masses, None where it has no laws of contact."""
-    setup = problem.contact
-    if setup is None:
-        return None
-    nodes, tools = len(problem.points), problem.tools
-    laws, packed = pack_laws((*setup.tool_laws, setup.law)), pack_tools(tools)
-    bodies, spacing = _pack_bodies(problem, len(packed.candidate), laws), smallest_spacing(problem)
+def pack_contact(problem: Problem) -> Contact:
+    """Return the contact of a problem with lumped masses; without laws tools are exact and bodies pass each other."""
+    setup = problem.contact or exact_tools(problem.tools)
+    free = padded((problem.owners < 0).astype(float))
+    return contact_of(
+        setup, problem.tools, problem.points, free / problem.masses[:, None], smallest_spacing(problem),
+        problem.extent, _pack_bodies(problem, setup),
+    )  # fmt: skip
+
+
+def exact_tools(tools: Sequence[RigidTool]) -> ContactSetup:
+    """Return what goes without saying: tools are exact and without friction, bodies pass each other."""
+    return ContactSetup(ContactLaw(), (ContactLaw(),) * len(tools))
+
+
+def contact_of(
+    setup: ContactSetup, tools: Sequence[RigidTool], points: Array, ease: Array, spacing: float, extent: float,
+    bodies: BodyContact | None = None,
+) -> Contact:  # fmt: skip
+    """Return the contact of points (N, d) [m] with 1/m (N, 3) [1/kg] of their free components.
+
+    Contacts are listed out to a share of the `spacing` [m]; `extent` [m] is how large bodies are.
+    """
+    laws, packed, nodes = pack_laws((*setup.tool_laws, setup.law)), pack_tools(tools), len(points)
     slots = len(packed.candidate) if bodies is None else slot_count(bodies.surface, bodies.first_slot)
-    loose, free = np.all(problem.owners < 0, axis=1), np.zeros((nodes, 3))
-    free[:, : problem.dimension] = problem.owners < 0
-    contacts = Contacts(
-        pairs=room_for_pairs(slots),
-        laws=laws,
-        history=no_history(slots),
-        lumped=Lumped(
-            ease=free / problem.masses[:, None],
-            loose=loose,
-            settled=SETTLED * problem.extent,
-        ),
-        tools=ToolsInStep(packed.geometry, pack_drives(tools), tools_at_start(tools)),
-        impulses=room_for_impulses(slots, nodes),
-    )
     surface = np.zeros(0, np.int64) if bodies is None else bodies.surface.vertex
-    return Contact(
-        contacts=contacts,
+    contact = Contact(
+        contacts=Contacts(
+            pairs=room_for_pairs(slots),
+            laws=laws,
+            history=no_history(slots),
+            lumped=Lumped(ease, np.zeros(nodes, np.bool_), SETTLED * extent),
+            tools=ToolsInStep(packed.geometry, pack_drives(tools), tools_at_start(tools)),
+            impulses=room_for_impulses(slots, nodes),
+        ),
         shifts=no_shifts(nodes, len(tools), slots),
         exerted=nothing_exerted(nodes, len(tools)),
         tools=packed,
         near=np.unique(np.concatenate([packed.candidate, surface])),
+        dimension=points.shape[1],
         places=np.arange(nodes),
-        before=padded(problem.points),
-        begin=padded(problem.points),
+        before=padded(points),
+        begin=padded(points),
         end=np.zeros((nodes, 3)),
         velocity=np.zeros((nodes, 3)),
         reach=np.maximum(laws[:-1, REGION], REACH * spacing),
         close=near_tools(packed),
-        response=(loose / problem.masses)[packed.candidate],
-        rounding=ROUNDING * problem.extent,
+        response=np.zeros((len(packed.candidate), 3)),
+        rounding=ROUNDING * extent,
         bodies=bodies,
         full=np.zeros(1, np.int64),
         before_kick=np.zeros((nodes, 3)),
         bounces=bool(laws[:, RESTITUTION].any()),
     )
+    return eased(contact, ease)
 
 
-def _pack_bodies(problem: Problem, first_slot: int, laws: Array) -> BodyContact | None:
+def eased(contact: Contact, ease: Array) -> Contact:
+    """Return the contact of nodes with other 1/m (N, 3) [1/kg] of their free components.
+
+    Contacts at tools that stand can be lone where nothing is held, or nothing acts across the normal.
+    """
+    loose = np.all(ease[:, : contact.dimension] > 0.0, axis=1)
+    tools, laws = contact.tools, contact.contacts.laws[:-1]
+    along = ~kinds_that(laws, "strikes") & (laws[:, STATIC_FRICTION] == 0.0)
+    stands = ~contact.contacts.tools.drives.inverse_mass.any(axis=1)
+    many = np.diff(tools.offset)
+    alone = np.repeat(stands, many) & (loose[tools.candidate] | np.repeat(along, many))
+    lumped = contact.contacts.lumped._replace(ease=ease, loose=loose)
+    response = np.where(alone[:, None], ease[tools.candidate], 0.0)
+    return contact._replace(contacts=contact.contacts._replace(lumped=lumped), response=response)
+
+
+def _pack_bodies(problem: Problem, setup: ContactSetup) -> BodyContact | None:
     """Return the surfaces of bodies that can touch, None where none can."""
-    setup = problem.contact
-    if setup is None or not setup.between_bodies or problem.dimension == 1:
+    if not setup.between_bodies or problem.dimension == 1:
         return None
     surface = contact_surface(
         problem.bodies, problem.dimension, between=setup.bodies, self_bodies=setup.self_bodies, edges=setup.edges
     )
     if not has_partners(surface):
         return None
-    region = max(float(laws[-1, REGION]), REACH * smallest_spacing(problem))
-    soft = bool(kinds_that(laws[-1:], "soft")[0])
+    first_slot, soft = sum(len(tool.candidates) for tool in problem.tools), normal(setup.law.law).soft
+    region = max(setup.law.region if soft else 0.0, REACH * smallest_spacing(problem))
     return BodyContact(surface, new_search(surface, padded(problem.points)), region, first_slot, soft)
 
 
@@ -118,6 +147,8 @@ def smallest_spacing(problem: Problem) -> float:
 
 def _parts(contact: Contact) -> dict[str, Saved]:
     """Return the arrays that a step hands to the next, by name."""
+    if contact.idle:
+        return {}
     history, motion, exerted = contact.contacts.history, contact.contacts.tools.motion, contact.exerted
     found: dict[str, Saved] = {f"history.{name}": array for name, array in history._asdict().items()}
     found |= {f"tools.{name}": array for name, array in motion._asdict().items()}
@@ -138,7 +169,7 @@ def restore_contact(contact: Contact, saved: Mapping[str, Saved]) -> Contact:
     """Take over what `save_contact` returned; the contact returned is another one if that needs more room.
 
     Rounds count from zero where the checkpoint is older than their count; one that does not know how long forces acted
-    has those of lone contacts among the others.
+    has those of lone contacts among the others, one without anything of contact is of tools that remember nothing.
     """
     older = {
         "rounds": np.zeros_like(contact.contacts.impulses.visits),
@@ -146,8 +177,9 @@ def restore_contact(contact: Contact, saved: Mapping[str, Saved]) -> Contact:
         "tools.before_kick": contact.contacts.tools.motion.before_kick,
     }
     saved = {PREFIX + name: array for name, array in older.items()} | dict(saved)
-    while any(len(array) < len(saved[name]) for name, array in _parts(contact).items()):
+    while any(len(array) < len(saved.get(name, ())) for name, array in _parts(contact).items()):
         contact = grown(contact)
     for name, array in _parts(contact).items():
-        array[: len(saved[name])] = saved[name]
+        if name in saved:
+            array[: len(saved[name])] = saved[name]
     return contact

@@ -112,16 +112,20 @@ def system_of(pairs: Pairs, rows: Array, alone: Flags, ease: Array, y: Array) ->
 
 
 def round_stages(
-    system: System, giving: Giving | None, mixing: Mixing, rubs: bool | None, creeps: bool | None
+    system: System, giving: Giving | None, mixing: Mixing, rubs: bool | None, creeps: bool | None, *, mixes: bool = True
 ) -> list[Stage]:
     """Return the stages that visit the contacts that are not alone until none changes by much, see `begin_rounds`.
 
-    `rubs` and `creeps` are True where there is friction, and a regularised one, else None. In the end course[ROUNDS]
+    `rubs` and `creeps` are True where there is friction, and a regularised one, else None; unless it `mixes`, rounds
+    are plain. In the end course[ROUNDS]
     is VISITS + 1 where contacts have not settled, which after so many is to (VISITS/GRACE)^3 of that.
     """
     count, rows, alone = system.count, system.rows, system.alone
+    visits = (system, giving, mixing.memory, mixing.course, rubs, creeps, 3 if mixes else 1)
+    if not mixes:
+        return [Stage(_visit_others, visits), Stage(_visit_again, (mixing.course,))]
     return [
-        Stage(_visit_others, (system, giving, mixing.memory, mixing.course, rubs, creeps)),
+        Stage(_visit_others, visits),
         Stage(_judge, (system, giving, mixing.memory, mixing.course)),
         Stage(_find_mixture, (count, rows, mixing.memory, alone, mixing.system, mixing.course)),
         Stage(_mix, (system, giving, mixing.memory, mixing.course)),
@@ -149,9 +153,10 @@ def visit_alone(system: System, giving: Giving | None, rubs: bool | None, creeps
 
 @compiled(inside=True)
 def _visit_others(
-    system: System, giving: Giving | None, memory: Array, course: Array, rubs: bool | None, creeps: bool | None
-) -> int:
-    """Visit the others, and end the rounds where that changed little."""
+    system: System, giving: Giving | None, memory: Array, course: Array, rubs: bool | None, creeps: bool | None,
+    ahead: int,
+) -> int:  # fmt: skip
+    """Visit the others, and end the rounds, which go on for `ahead` stages, where that changed little."""
     largest, rows, normal = 0.0, system.rows, system.normal
     for p in range(system.count[0]):
         if not system.alone[p]:
@@ -159,7 +164,16 @@ def _visit_others(
                 memory[p, BEFORE + c] = rows[p, PRESSED] * normal[p, c] + rows[p, TANGENT + c]
             largest = max(largest, _visit(p, system, giving, rubs, creeps))
     course[ROUNDS] += 1.0
-    return 3 if largest <= course[STILL] * max(1.0, course[ROUNDS] / GRACE) ** 3 else 0
+    return ahead if largest <= course[STILL] * max(1.0, course[ROUNDS] / GRACE) ** 3 else 0
+
+
+@compiled(inside=True)
+def _visit_again(course: Array) -> int:
+    """Go back to the visits unless there have been too many."""
+    if course[ROUNDS] >= VISITS:
+        course[ROUNDS] = VISITS + 1
+        return 0
+    return -2
 
 
 @compiled(inside=True)

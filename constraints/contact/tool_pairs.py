@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs, room_for_pairs
 from rheotwin.constraints.contact.triangulated import DEPTH, ToolMesh, beyond, nearest
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, minus, plus, row, times
-from rheotwin.constraints.packed import Tools, pack_tools
-from rheotwin.constraints.tools import AXIS, GAPS, MESH, RigidTool
+from rheotwin.constraints.packed import Tools
+from rheotwin.constraints.tools import AXIS, GAPS, MESH
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
@@ -45,15 +46,15 @@ def mesh_gap(mesh: MeshTool, geometry: Array, pose: Array, p: Vector, within: fl
     """Return the gap [m] of p at a tool and its normal; infinite where it is further than `within` [m] outside."""
     axis = (geometry[AXIS], geometry[AXIS + 1], geometry[AXIS + 2])
     y = minus(minus(p, (geometry[0], geometry[1], geometry[2])), (pose[0], pose[1], pose[2]))
-    y = _turned(y, axis, -pose[3])
+    y = turned(y, axis, -pose[3])
     if beyond(mesh.surface, mesh.number, y, within):
         return np.inf, (0.0, 0.0, 0.0)
     gap, normal, _, _ = nearest(mesh.surface, mesh.number, y, np.inf, mesh.waiting, mesh.squares)
-    return gap, _turned(normal, axis, pose[3])
+    return gap, turned(normal, axis, pose[3])
 
 
 @compiled(inside=True)
-def _turned(a: Vector, axis: Vector, angle: float) -> Vector:
+def turned(a: Vector, axis: Vector, angle: float) -> Vector:
     """Return a vector turned about a unit axis (Rodrigues)."""
     if angle == 0.0:
         return a
@@ -94,6 +95,16 @@ def _finding(shape: int) -> Any:
     return find
 
 
+def finding_stages(tools: Tools, poses: Array, x: Array, region: Now | Sequence[Now], pairs: Pairs) -> list[Stage]:
+    """Return the stages that append the contacts with gap <= region [m], one or (T,), at tools in poses (T, 4)."""
+    stages, meshes = [], mesh_tools(tools)
+    for tool, shape in enumerate(tools.shape.tolist()):
+        whose = (tool, int(tools.offset[tool]), int(tools.offset[tool + 1]), tools.candidate)
+        within = region if isinstance(region, Now) else region[tool]
+        stages += [Stage(_finding(shape), (tools.geometry[tool], poses[tool], meshes[tool], *whose, x, within, pairs))]
+    return stages
+
+
 class ToolSearch:
     """Finds contacts of candidate nodes with tools; the slot of each is its place in the list of all candidates."""
 
@@ -101,23 +112,11 @@ class ToolSearch:
         self.pairs = room_for_pairs(max(1, len(tools.candidate)))
         count = len(tools.shape)
         self._poses, self._x, self._region = np.zeros((count, 4)), np.zeros((nodes, 3)), np.zeros(count)
-        stages, meshes = [], mesh_tools(tools)
-        for tool, shape in enumerate(tools.shape.tolist()):
-            whose = (tool, int(tools.offset[tool]), int(tools.offset[tool + 1]), tools.candidate)
-            there = (tools.geometry[tool], self._poses[tool], meshes[tool], *whose)
-            stages += [Stage(_finding(shape), (*there, self._x, Now(self._region[tool:]), self.pairs))]
-        self._program = Program(stages, 0.0, Clock())
+        regions = [Now(self._region[tool:]) for tool in range(count)]
+        self._program = Program(finding_stages(tools, self._poses, self._x, regions, self.pairs), 0.0, Clock())
 
     def find(self, poses: Array, x: Array, region: float | Array) -> Pairs:
         """Return the contacts with gap <= region [m], one or (T,), at tools in poses (T, 4); x is (N, 3) [m]."""
         self._poses[:], self._x[:], self._region[:], self.pairs.count[0] = poses, x, region, 0
         self._program.run(0, 1)
         return self.pairs
-
-
-def mesh_gaps(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array]:
-    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to a triangulated tool in a pose (4,)."""
-    tools = pack_tools([tool])
-    tools = tools._replace(candidate=np.arange(len(points)), offset=np.array([0, len(points)]))
-    pairs = ToolSearch(tools, len(points)).find(pose[None], points, np.inf)
-    return pairs.gap[: len(points)], pairs.normal[: len(points)]

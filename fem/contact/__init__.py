@@ -1,6 +1,6 @@
-"""Contact of finite-element bodies: `exact` frictionless tools, and `step` for everything a contact law can ask."""
+"""Contact of finite-element bodies in implicit steps: `lawful` says what a stepper sees, `step` what a step does."""
 
 from rheotwin.fem.contact.columns import NodeColumns
-from rheotwin.fem.contact.exact import Contacts, ContactSolver
+from rheotwin.fem.contact.memory import Contacts
 
-__all__ = ["ContactSolver", "Contacts", "NodeColumns"]
+__all__ = ["Contacts", "NodeColumns"]

@@ -11,13 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SPLITS = 200
 """Most evaluations in the search for one force; bisection alone would need 60."""
@@ -33,48 +28,32 @@ class Instant(NamedTuple):
 
 HARD, SPRING, GIVEN = 0, 1, 2
 """Exact: no gap may close; compliant; or a normal force that is known already."""
+KIND, STIFFNESS, DAMPING, INTEGRAL, PAST, LEVEL, CUT, START, KINETIC, STATIC, CREEP, SLID, NUMBERS = range(13)
+"""Columns of the laws of the contacts of a step: one of the three above; K [N/m], C [N s/m], I [N/(m s)], 0 where J has
+not begun; J0 [m s]; o [m]; the gap [m] from which on there is no contact; g0 [m]. Friction: mu, mu_s >= mu, the slip
+v_eps h [m] of a step at which the regularised rule reaches mu lambda_n (0: exact), 1 where it slid before."""
 
 
-class Springs(NamedTuple):
-    """Normal laws of the contacts of one step, one entry each; the constants count for compliant ones."""
-
-    kind: Indices
-    stiffness: Array
-    """K [N/m]"""
-    damping: Array
-    """C [N s/m]"""
-    integral: Array
-    """I [N/(m s)]; 0 where the integral has not begun."""
-    past: Array
-    """J0 [m s] at the beginning of the step."""
-    level: Array
-    """o [m]: the gap without force."""
-    cut: Array
-    """Gap [m] from which on there is no contact."""
-    start: Array
-    """g0 [m]."""
-
-
-@compiled
-def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> float:
+@compiled(inside=True, vectors=True)
+def normal_force(law: Array, k: int, end: float, instant: Instant) -> float:
     """Return the force [N] of contact k in a step that ends at the gap `end` [m]."""
-    start, stiffness = springs.start[k], springs.stiffness[k]
+    start, stiffness = law[k, START], law[k, STIFFNESS]
     h, share = instant.step, instant.share
     push = 0.0
-    if springs.integral[k] > 0.0:
-        past = springs.past[k] + h * share * (start + 0.5 * share * (end - start))
-        push = -springs.integral[k] * min(past, 0.0)
+    if law[k, INTEGRAL] > 0.0:
+        past = law[k, PAST] + h * share * (start + 0.5 * share * (end - start))
+        push = -law[k, INTEGRAL] * min(past, 0.0)
     gap = (1.0 - share) * start + share * end
     if stiffness == 0.0:
-        force: float = max(0.0, push - springs.damping[k] * (end - start) / h)
+        force: float = max(0.0, push - law[k, DAMPING] * (end - start) / h)
         if instant.mean and end != start:
-            inside = min(max(start, end), springs.cut[k]) - min(start, end)
+            inside = min(max(start, end), law[k, CUT]) - min(start, end)
             force *= max(0.0, inside) / abs(end - start)
             return force
-        return force if gap < springs.cut[k] else 0.0
+        return force if gap < law[k, CUT] else 0.0
     # No force beyond the gap `zero`, where damping and integral balance the spring.
-    zero = springs.level[k] + (push - springs.damping[k] * (end - start) / h) / stiffness
-    top = min(zero, springs.cut[k])
+    zero = law[k, LEVEL] + (push - law[k, DAMPING] * (end - start) / h) / stiffness
+    top = min(zero, law[k, CUT])
     if instant.mean and end != start:
         low, high = min(start, end), min(max(start, end), top)
         if low >= top:
@@ -84,19 +63,19 @@ def normal_force(springs: Springs, k: int, end: float, instant: Instant) -> floa
     return stiffness * (zero - gap) if gap < top else 0.0
 
 
-@compiled
-def balanced_force(springs: Springs, k: int, free: float, compliance: float, instant: Instant) -> float:
+@compiled(inside=True, vectors=True)
+def balanced_force(law: Array, k: int, free: float, compliance: float, instant: Instant) -> float:
     """Return f [N] of f = F(free + compliance f): F falls with the gap, so there is one (false position, Illinois)."""
-    low, high = 0.0, normal_force(springs, k, free, instant)
+    low, high = 0.0, normal_force(law, k, free, instant)
     if high == 0.0 or compliance <= 0.0:
         return high
-    at_low, at_high = -high, high - normal_force(springs, k, free + compliance * high, instant)
+    at_low, at_high = -high, high - normal_force(law, k, free + compliance * high, instant)
     if at_high <= 0.0:
         return high
     accuracy, side = 1e-15 * high, 0
     for split in range(SPLITS):
         force = 0.5 * (low + high) if split % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
-        value = force - normal_force(springs, k, free + compliance * force, instant)
+        value = force - normal_force(law, k, free + compliance * force, instant)
         if value == 0.0 or high - low <= accuracy:
             return force
         if value > 0.0:
@@ -112,13 +91,13 @@ def balanced_force(springs: Springs, k: int, free: float, compliance: float, ins
     return 0.5 * (low + high)
 
 
-@compiled
-def force_slope(springs: Springs, k: int, end: float, force: float, instant: Instant) -> float:
+@compiled(inside=True, vectors=True)
+def force_slope(law: Array, k: int, end: float, force: float, instant: Instant) -> float:
     """Return about dF/dg1 [N/m], by a difference that takes F to its next 1e-6."""
-    stiffness = springs.stiffness[k] if springs.stiffness[k] > 0.0 else springs.damping[k] / instant.step
-    change = 1e-6 * max(force / stiffness, abs(end - springs.start[k]))
+    stiffness = law[k, STIFFNESS] if law[k, STIFFNESS] > 0.0 else law[k, DAMPING] / instant.step
+    change = 1e-6 * max(force / stiffness, abs(end - law[k, START]))
     if change == 0.0:
         return 0.0
-    above = normal_force(springs, k, end + change, instant)
-    slope: float = (above - normal_force(springs, k, end - change, instant)) / (2.0 * change)
+    above = normal_force(law, k, end + change, instant)
+    slope: float = (above - normal_force(law, k, end - change, instant)) / (2.0 * change)
     return slope

@@ -1,27 +1,37 @@
-"""What contact with laws carries from step to step: the last forces, histories, and where moving tools are."""
+"""What contact carries from step to step: the last forces, histories, and where moving tools are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.contact.pairs import NODES
 from rheotwin.constraints.contact.tool_motion import tools_at_start
-from rheotwin.constraints.tools import RigidTool
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from rheotwin.constraints.tools import CENTER, RigidTool
 
 PREFIX, PAST = "touch_", "touch_past_"
 
 
 @dataclass(frozen=True)
-class Pushes:
+class Contacts:
+    """Touched pairs of one step at exact frictionless tools: tool index, node, unit normal (n, 3), multiplier [N]."""
+
+    tool: Indices
+    node: Indices
+    normal: Array
+    multiplier: Array
+
+    @classmethod
+    def none(cls) -> Contacts:
+        """Return the empty set."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0))
+
+
+class Pushes(NamedTuple):
     """Contacts that pushed in the last step; rows as in `Pairs`."""
 
     node: Indices
@@ -37,10 +47,8 @@ class Pushes:
     @classmethod
     def none(cls) -> Pushes:
         """Return no contacts."""
-        nothing = np.zeros((0, 3))
-        return cls(
-            np.zeros((0, NODES), np.int64), np.zeros((0, NODES, 3)), np.zeros(0, np.int64), nothing, nothing.copy()
-        )
+        whole = np.zeros((0, NODES), np.int64), np.zeros((0, NODES, 3)), np.zeros(0, np.int64)
+        return cls(*whole, np.zeros((0, 3)), np.zeros((0, 3)))
 
     def on_nodes(self, rows: int) -> Array:
         """Return the forces (rows, 3) [N] on the nodes of a model."""
@@ -49,8 +57,7 @@ class Pushes:
         return out
 
 
-@dataclass(frozen=True)
-class Past:
+class Past(NamedTuple):
     """What contacts remember, one entry per slot."""
 
     active: Flags
@@ -59,12 +66,14 @@ class Past:
     """J = int g dt [m s] while active, at most 0."""
     feature: Indices
     """The face a vertex entered through, or the partner of an edge; only meaningful where active."""
+    force: Array
+    """(slots, 3) [N] in the balance of the last step, from which the next one starts its search."""
 
     @classmethod
     def none(cls, slots: int) -> Past:
         """Return the past of contacts that never were."""
         flags = np.zeros(slots, np.bool_)
-        return cls(flags, flags.copy(), np.zeros(slots), np.zeros(slots, np.int64))
+        return cls(flags, flags.copy(), np.zeros(slots), np.zeros(slots, np.int64), np.zeros((slots, 3)))
 
 
 @dataclass
@@ -88,15 +97,14 @@ class Memory:
 
     def copy(self) -> Memory:
         """Return an independent copy."""
-        history = Past(*(getattr(self.history, item.name).copy() for item in fields(Past)))
+        history = Past(*(array.copy() for array in self.history))
         return replace(self, history=history, pose=self.pose.copy(), rate=self.rate.copy(), second=self.second.copy())
 
     def save(self) -> dict[str, Array]:
         """Return copies of all arrays by name."""
-        arrays = {f"{PREFIX}{item.name}": getattr(self.pushes, item.name) for item in fields(Pushes)}
-        arrays |= {f"{PAST}{item.name}": getattr(self.history, item.name) for item in fields(Past)}
-        arrays |= {f"{PREFIX}{name}": getattr(self, name) for name in ("pose", "rate", "second")}
-        arrays[f"{PREFIX}stored"] = np.array(self.stored)
+        arrays: dict[str, Any] = {f"{PREFIX}{name}": array for name, array in self.pushes._asdict().items()}
+        arrays |= {f"{PAST}{name}": array for name, array in self.history._asdict().items()}
+        arrays |= {f"{PREFIX}{name}": getattr(self, name) for name in ("pose", "rate", "second", "stored")}
         return {name: np.array(array) for name, array in arrays.items()}
 
     @classmethod
@@ -106,11 +114,27 @@ class Memory:
         def read(name: str) -> Any:
             return np.array(saved[name])
 
-        return cls(
-            pushes=Pushes(**{item.name: read(f"{PREFIX}{item.name}") for item in fields(Pushes)}),
-            history=Past(**{item.name: read(f"{PAST}{item.name}") for item in fields(Past)}),
-            pose=read(f"{PREFIX}pose"),
-            rate=read(f"{PREFIX}rate"),
-            second=read(f"{PREFIX}second"),
-            stored=float(saved[f"{PREFIX}stored"]),
-        )
+        pushes, history = ([read(f"{prefix}{name}") for name in kind._fields] for prefix, kind in KINDS)
+        others = (read(f"{PREFIX}{name}") for name in ("pose", "rate", "second"))
+        return cls(Pushes(*pushes), Past(*history), *others, stored=float(saved[f"{PREFIX}stored"]))
+
+
+KINDS: tuple[tuple[str, Any], ...] = ((PREFIX, Pushes), (PAST, Past))
+"""What names in checkpoints begin with."""
+
+
+def tool_reactions(tools: Sequence[RigidTool], pushes: Pushes, pose: Array, dimension: int) -> dict[str, Array]:
+    """Return force (d,) [N] and moment about its centre, (1,) in 2D or (3,) in 3D [N m], of the bodies on each tool.
+
+    `pose` (T, 4) is that of the tools now.
+    """
+    found = {}
+    for index, tool in enumerate(tools):
+        mine = pushes.tool == index
+        force = pushes.force[mine]
+        found[f"tool.{tool.name}"] = -force[:, :dimension].sum(axis=0)
+        if dimension > 1:
+            arm = pushes.point[mine] - tool.geometry[CENTER : CENTER + 3] - pose[index, :3]
+            moment = -np.cross(arm, force).sum(axis=0)
+            found[f"tool.{tool.name}.moment"] = moment if dimension == 3 else moment[2:]
+    return found

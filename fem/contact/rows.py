@@ -3,118 +3,185 @@
     rel = sum w_i du_i - dp(dq),      dp = displacement of the tool's surface where it touches,
     row k of a contact = e_k . rel,   e_0 = n (gap), e_1.. tangents (slip)
 
-Between bodies the turn that all nodes of a contact share is taken out of rel, so that no row has a moment (`turning`).
-
 A tool's surface moves by dp = dq_123 + dq_4 a x r about its axis a.
+
+Between bodies a row pushes on its nodes with w_i e. The moment of these pushes is C = (sum w_i x_i) x e: zero for the
+normal, because sum w_i x_i = g n, but g n x t for friction, which acts on both sides of the gap. Both bodies should
+meet in one point, so the row is that of the nodes once the turn that all of them share is taken out:
+
+    push on node i = w_i e + omega x r_i,      I omega = -C,      I = sum (r_i.r_i 1 - r_i r_i^T)
+
+with r_i from the centre of the nodes. Their sum is that of w_i e, nothing. As slip, the row measures what is left of
+sum w_i du_i without that turn, which is no slip: work and force agree.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
-from rheotwin.constraints.contact.setup import POSE_SIZE
-from rheotwin.constraints.tools import AXIS, CENTER, RigidTool
+from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.contact.couple import spin
+from rheotwin.constraints.contact.pairs import NODES, Pairs
+from rheotwin.constraints.contact.tool_pairs import turned
+from rheotwin.constraints.contact.vectors import cross, dot, minus, plus, row, times, unit
+from rheotwin.constraints.tools import AXIS
+from rheotwin.kernels.compiled import compiled
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
-
-def frames(normal: Array, directions: int) -> Array:
-    """Return orthonormal rows (n, directions, 3) of contacts: the normal, then tangents; in 2D the one in the plane."""
-    out = np.zeros((len(normal), directions, 3))
-    out[:, 0] = normal
-    if directions == 2:
-        out[:, 1] = np.stack([-normal[:, 1], normal[:, 0], np.zeros(len(normal))], axis=1)
-    if directions == 3:
-        least = np.eye(3)[np.argmin(np.abs(normal), axis=1)]
-        first = np.cross(normal, least)
-        out[:, 1] = first / np.linalg.norm(first, axis=1, keepdims=True)
-        out[:, 2] = np.cross(normal, out[:, 1])
-    return out
+NODE, TOOL, SLOT, LAW, WHO = 0, 4, 5, 6, 7
+"""Columns of `Rows.who`: four nodes, NO_NODE behind the last; the tool, NO_TOOL between bodies; where the history is
+kept; row of the table of laws."""
+POINT, TURN, GAP, BEGIN, PARTING, WEIGHT, MOVED, PLACE = 0, 3, 6, 7, 8, 9, 13, 16
+"""Columns of `Rows.place`: foot (3) [m]; a x r (3) [m] of the tool there; gap [m] where the contact was found and at
+the beginning of the step; rate [m/s] with which a bounce leaves (0: none); weights (4) of the nodes; change (3) of gap
+and slip over the step [m]."""
+FRAME = NODES
+"""Where behind the nodes `Rows.push` has e."""
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Contacts (n) with their frames, at the positions they were found at."""
+class Rows(NamedTuple):
+    """The first `count` (1,) of P contacts: `who` (P, WHO), `place` (P, PLACE), see above.
 
-    node: Indices
-    """(n, 4) rows of the model, 0 where the weight is."""
-    weight: Array
-    frame: Array
-    """(n, k, 3)"""
+    `push` (P, k, 5, 3) of a unit force along each row on each node, and its direction e.
+    """
+
+    count: Indices  # type: ignore[assignment]  # nobody asks a tuple of arrays how often it has one
+    who: Indices
+    place: Array
     push: Array
-    """(n, k, 4, 3) of a unit force along each row on each node: w_i e, between bodies without moment, see `turning`."""
-    gap: Array
-    """[m]"""
-    tool: Indices
-    point: Array
-    slot: Indices
-    law: Indices
-    """Row of the packed laws."""
 
-    def __len__(self) -> int:
-        return len(self.gap)
 
-    def kept(self, chosen: Indices | NDArray[np.bool_]) -> Rows:
-        """Return the chosen contacts."""
-        return Rows(*(getattr(self, item.name)[chosen] for item in fields(self)))
+def room_for_rows(most: int, k: int) -> Rows:
+    """Return room for so many contacts of `k` directions."""
+    places = np.zeros((most, PLACE)), np.zeros((most, k, NODES + 1, 3))
+    return Rows(np.zeros(1, np.int64), np.zeros((most, WHO), np.int64), *places)
 
-    def matrix(self, size: int, dimension: int) -> csr_matrix:
-        """Return H (n k, size): from all displacement components to the rows."""
-        n, k = self.frame.shape[:2]
-        weights = self.push[..., :dimension]
-        columns = np.broadcast_to(
-            self.node[:, None, :, None] * dimension + np.arange(dimension), (n, k, self.node.shape[1], dimension)
-        )
-        rows = np.broadcast_to(np.arange(n * k).reshape(n, k, 1, 1), columns.shape)
-        return csr_matrix((weights.ravel(), (rows.ravel(), columns.ravel())), shape=(n * k, size))
 
-    @cached_property
-    def nodes(self) -> Indices:
-        """Rows of the model that take part."""
-        return np.unique(self.node[np.any(self.push != 0.0, axis=(1, 3))])
+@compiled(inside=True, vectors=True)
+def copy_row(a: Rows, i: int, b: Rows, j: int) -> None:
+    """Make contact j of b the same as contact i of a."""
+    for c in range(WHO):
+        b.who[j, c] = a.who[i, c]
+    for c in range(PLACE):
+        b.place[j, c] = a.place[i, c]
+    for e in range(a.push.shape[1]):
+        for end in range(NODES + 1):
+            for c in range(3):
+                b.push[j, e, end, c] = a.push[i, e, end, c]
 
-    def on_tools(self, tools: tuple[RigidTool, ...], pose: Array) -> Array:
-        """Return -e . d(dp)/dq (n k, T 4) in the given poses (T, 4)."""
-        n, k = self.frame.shape[:2]
-        out = np.zeros((n, k, len(tools), POSE_SIZE))
-        for index in np.unique(self.tool[self.tool >= 0]):
-            mine = np.flatnonzero(self.tool == index)
-            geometry = tools[index].geometry
-            arm = self.point[mine] - geometry[CENTER : CENTER + 3] - pose[index, :3]
-            turn = np.cross(geometry[AXIS : AXIS + 3], arm)
-            out[mine, :, index, :3] = -self.frame[mine]
-            out[mine, :, index, 3] = -np.einsum("nkc,nc->nk", self.frame[mine], turn)
-        return out.reshape(n * k, -1)
 
-    def surface_motion(self, tools: tuple[RigidTool, ...], before: Array, after: Array) -> Array:
-        """Return dp (n, 3) [m]: how the tool's points at the contacts came there from the poses `before` (T, 4)."""
-        out = np.zeros((len(self), 3))
-        for index in np.unique(self.tool[self.tool >= 0]):
-            mine = np.flatnonzero(self.tool == index)
-            geometry = tools[index].geometry
-            center, axis = geometry[CENTER : CENTER + 3], geometry[AXIS : AXIS + 3]
-            y = self.point[mine] - center - after[index, :3]
-            turn = before[index, 3] - after[index, 3]
-            earlier = (
-                np.cos(turn) * y + np.sin(turn) * np.cross(axis, y) + (1.0 - np.cos(turn)) * np.outer(y @ axis, axis)
-            )
-            out[mine] = self.point[mine] - (center + before[index, :3] + earlier)
-        return out
+@compiled(inside=True, vectors=True)
+def along_nodes(rows: Rows, i: int, e: int, x: Array) -> float:
+    """Return sum push . x over the nodes of contact i, of vectors (N, 3)."""
+    total = 0.0
+    for a in range(NODES):
+        node = rows.who[i, a]
+        if node < 0:
+            break
+        for c in range(3):
+            total += rows.push[i, e, a, c] * x[node, c]
+    return total
 
-    def along(self, vectors: Array) -> Array:
-        """Return the components (n k,) of vectors (n, 3) in the frames."""
-        return np.asarray(np.einsum("nkc,nc->nk", self.frame, vectors)).ravel()
 
-    def forces(self, multipliers: Array) -> Array:
-        """Return vectors (n, 3) of components (n, k) in the frames."""
-        return np.asarray(np.einsum("nk,nkc->nc", multipliers, self.frame))
+@compiled(inside=True, vectors=True)
+def along_tool(rows: Rows, i: int, e: int, pose: Array) -> float:
+    """Return e . dp for a small change of pose, or its rate (T, 4); nothing between bodies."""
+    tool, total = rows.who[i, TOOL], 0.0
+    for c in range(3 if tool >= 0 else 0):
+        total += rows.push[i, e, FRAME, c] * (pose[tool, c] + rows.place[i, TURN + c] * pose[tool, 3])
+    return total
 
-    def on_nodes(self, multipliers: Array) -> Array:
-        """Return the pushes (n, 4, 3) of components (n, k) in the frames on their nodes."""
-        return np.asarray(np.einsum("nk,nkic->nic", multipliers, self.push))
+
+@compiled(inside=True, vectors=True)
+def push_tools(rows: Rows, f: Array, ease: Array, pose: Array) -> None:
+    """Add what forces (n k,) on the contacts do to the tools they push back: -`ease` (T, 4) times force and moment."""
+    k = rows.push.shape[1]
+    for i in range(rows.count[0]):
+        tool = rows.who[i, TOOL]
+        for e in range(k if tool >= 0 else 0):
+            for c in range(3):
+                force = f[i * k + e] * rows.push[i, e, FRAME, c]
+                pose[tool, c] -= ease[tool, c] * force
+                pose[tool, 3] -= ease[tool, 3] * force * rows.place[i, TURN + c]
+
+
+@cache
+def linearising(k: int, dimension: int) -> Any:
+    """Return the stage that makes rows of `k` directions of all pairs found at `end` (N, 3) [m], `du` after the begin.
+
+    Tools have come from the poses `before` (T, 4) to `pose`; `between` is the law of bodies; where there are
+    none, or no tools with a `geometry`, the code for these is not compiled.
+    """
+    flat = dimension == 2
+
+    @compiled(inside=True, vectors=True)
+    def linearise(
+        pairs: Pairs, rows: Rows, du: Array, end: Array, geometry: Array | None, before: Array, pose: Array,
+        between: int | None,
+    ) -> None:  # fmt: skip
+        who, place, push = rows.who, rows.place, rows.push
+        rows.count[0] = pairs.count[0]
+        for i in range(pairs.count[0]):
+            tool, n, point, surface = pairs.tool[i], row(pairs.normal, i), row(pairs.point, i), (0.0, 0.0, 0.0)
+            who[i, TOOL], who[i, SLOT], who[i, LAW] = tool, pairs.slot[i], tool
+            turn, first, second = surface, (-n[1], n[0], 0.0), surface
+            if geometry is not None:  # noqa: SIM102
+                if tool >= 0:
+                    axis = (geometry[tool, AXIS], geometry[tool, AXIS + 1], geometry[tool, AXIS + 2])
+                    arm = minus(minus(point, row(geometry, tool)), row(pose, tool))
+                    earlier = plus(turned(arm, axis, before[tool, 3] - pose[tool, 3]), 1.0, row(before, tool))
+                    turn, surface = cross(axis, arm), minus(plus(arm, 1.0, row(pose, tool)), earlier)
+            if k == 3:
+                least, ax, ay, az = (0.0, 0.0, 1.0), abs(n[0]), abs(n[1]), abs(n[2])
+                if ax <= ay and ax <= az:
+                    least = (1.0, 0.0, 0.0)
+                elif ay <= az:
+                    least = (0.0, 1.0, 0.0)
+                first = unit(cross(n, least))
+                second = cross(n, first)
+            for a in range(NODES):
+                who[i, a], place[i, WEIGHT + a] = pairs.node[i, a], pairs.weight[i, a] if pairs.node[i, a] >= 0 else 0.0
+            for c in range(3):
+                place[i, POINT + c], place[i, TURN + c], place[i, MOVED + c] = point[c], turn[c], 0.0
+            for e in range(k):
+                way = n if e == 0 else (first if e == 1 else second)
+                for c in range(3):
+                    push[i, e, FRAME, c] = way[c]
+                    for a in range(NODES):
+                        push[i, e, a, c] = place[i, WEIGHT + a] * way[c]
+                if between is not None:
+                    if tool < 0:
+                        who[i, LAW] = between
+                    for _ in range(2 if tool < 0 else 0):  # the second time takes what rounding left
+                        _take_turn_out(rows, i, e, end, flat)
+                place[i, MOVED + e] = along_nodes(rows, i, e, du) - dot(way, surface)
+            place[i, GAP], place[i, PARTING], place[i, BEGIN] = pairs.gap[i], 0.0, pairs.gap[i] - place[i, MOVED]
+
+    return linearise
+
+
+@compiled(inside=True, vectors=True)
+def _take_turn_out(rows: Rows, i: int, e: int, x: Array, flat: bool) -> None:
+    """Take the moment out of a row of contact i with nodes at x (N, 3) [m].
+
+    All corners of a face take part, whatever their weight: then the nodes never lie on one line, about which they
+    could not turn.
+    """
+    who, push, zero, many = rows.who, rows.push, (0.0, 0.0, 0.0), 0
+    centre, squares, products, couple = zero, zero, zero, zero
+    while many < NODES and who[i, many] >= 0:
+        centre = plus(centre, 1.0, row(x, who[i, many]))
+        many += 1
+    centre = times(1.0 / many, centre)
+    for a in range(many):
+        r = minus(row(x, who[i, a]), centre)
+        squares = plus(squares, 1.0, (r[0] * r[0], r[1] * r[1], r[2] * r[2]))
+        products = plus(products, 1.0, (r[0] * r[1], r[1] * r[2], r[2] * r[0]))
+        couple = plus(couple, 1.0, cross(r, (push[i, e, a, 0], push[i, e, a, 1], push[i, e, a, 2])))
+    omega = spin(squares, products, couple, flat)
+    for a in range(many):
+        change = cross(omega, minus(row(x, who[i, a]), centre))
+        for c in range(3):
+            push[i, e, a, c] += change[c]

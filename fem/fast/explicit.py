@@ -10,7 +10,6 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.fast.explicit_contact import independent
 from rheotwin.fem.fast.explicit_loop import (
     MotionArrays,
     Operator,
@@ -20,7 +19,7 @@ from rheotwin.fem.fast.explicit_loop import (
     strike_stages,
     update_stress,
 )
-from rheotwin.fem.fast.explicit_packing import Boundary, Outside, no_outside
+from rheotwin.fem.fast.explicit_packing import Boundary, Outside, independent, no_outside
 from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, stable_step
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
@@ -122,7 +121,8 @@ class ExplicitModel:
             clock, begun = Clock(), np.zeros(2)
             stages = strike_stages(self.operator, state.motion, self.boundary, state.outside, clock)
             if account:
-                entered = (state.motion, self.operator, state.outside, clock.number, STEP, begun)
+                given = (state.outside.external, state.outside.exerted)
+                entered = (state.motion, self.operator, *given, clock.number, STEP, begun)
                 stages += [Stage(keep_account, entered)]
             stages += move_stages(self.segments, state.motion, self.boundary, clock)
             state.programs[account] = Program(stages, self.step, clock), begun
@@ -142,6 +142,7 @@ class ExplicitModel:
         if step == 0:
             ahead.motion.velocity[:] = before
             return ahead
-        enter_work(ahead.motion, self.operator, ahead.outside, 0.5 * self.step, True, False)
+        given = (ahead.outside.external, ahead.outside.exerted)
+        enter_work(ahead.motion, self.operator, *given, 0.5 * self.step, True, False)
         ahead.motion.velocity[:] = 0.5 * (ahead.motion.velocity + before)
         return ahead

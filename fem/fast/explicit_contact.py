@@ -1,8 +1,9 @@
-"""Contact by laws in an explicit step: that of lumped masses, between the flat vectors of the loop.
+"""Contact in an explicit step: that of lumped masses, between the flat vectors of the loop.
 
 Contact sees places rest + u and velocities of the nodes that can touch anything, in three dimensions; what it changes
-goes back to u, v and to the forces of the step. Beside that the energy it takes is booked per pair: with the normal
-and tangential impulses J and T and the means of the gap's rate and the slip before and after the kick,
+goes back to u, v and to the forces of the step. In scenes with laws of contact all contacts are left as pairs, and the
+energy they take is booked: with the normal and tangential impulses J and T and the means of the gap's rate and the
+slip before and after the kick,
 
     -J g' of exact laws and impacts,   -J g' of springs and dampers,   -T . slip of friction
 
@@ -11,14 +12,14 @@ so that the account of the loop, which takes the same means, closes to rounding.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.exerted import Exerted
 from rheotwin.constraints.contact.laws.form import SHIFT, STIFFNESS, kinds_that
 from rheotwin.constraints.contact.lumped import Contact, contact_stages
 from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, Giving, motion_of
+from rheotwin.constraints.contact.pairs import LISTED, History
 from rheotwin.fem.fast.explicit_packing import Nodes, Outside
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
@@ -32,34 +33,6 @@ CLOSED, BY_SPRINGS, RUBBED, OUTSIDE = range(4)
 from outside at the last look, in which all contact forces count as done from outside."""
 
 
-class Lawful(NamedTuple):
-    """Contact of a problem beside the loop: `places`, `velocities` [m, m/s] and `supported` [N] (N, 3) are scratch.
-
-    `taken` (4,) [J] is what contact took since time zero.
-    """
-
-    contact: Contact
-    places: Array
-    velocities: Array
-    supported: Array
-    taken: Array
-
-
-def lawful(contact: Contact, nodes: int) -> Lawful:
-    """Return contact with its scratch for a loop over so many nodes."""
-    places, velocities, supported = (np.zeros((nodes, 3)) for _ in range(3))
-    return Lawful(contact, places, velocities, supported, np.zeros(4))
-
-
-def independent(item: Any) -> Any:
-    """Return a copy of nested tuples of arrays that shares none of them."""
-    if isinstance(item, np.ndarray):
-        return item.copy()
-    if isinstance(item, tuple):
-        return type(item)._make(independent(part) for part in item)  # type: ignore[attr-defined]
-    return item
-
-
 @compiled
 def look_back(near: Indices, places: Indices, before: Array, dimension: int, v: Array) -> None:
     """Keep the velocities (N d,) [m/s] before the kick of a step, of the nodes that can touch anything."""
@@ -68,22 +41,28 @@ def look_back(near: Indices, places: Indices, before: Array, dimension: int, v: 
             before[i, c] = v[places[i] * dimension + c]
 
 
-def law_stages(laws: Lawful, nodes: Nodes, outside: Outside, u: Array, v: Array, end: Now, kick: Now) -> list[Stage]:
+def touch_stages(nodes: Nodes, outside: Outside, u: Array, v: Array, end: Now, kick: Now) -> list[Stage]:
     """Return the stages that change u, v (N d,) and the forces of the step by contact; the step ends at `end` [s]."""
-    contact, d, scratch = laws.contact, nodes.dimension, (laws.places, laws.velocities, laws.supported)
+    touching, d = outside.touching, nodes.dimension
+    contact, scratch = touching.contact, (touching.places, touching.velocities, touching.supported)
+    if contact.idle:
+        return []
     contacts, exerted = contact.contacts, contact.exerted
+    around = (nodes.rest, nodes.free, outside.exerted, d, u, v)
+    mine = (contact.tools.candidate, contacts.history, exerted, contact.places)
+    stages = [
+        Stage(_bring, (contact.near, contact.places, *scratch, *around)),
+        *contact_stages(contact, *scratch, Now(np.full(1, np.inf)), end, kick, looks=False),
+        Stage(_take, (*mine, Now(exerted.duration), outside.reaction, *scratch, *around)),
+    ]
+    if not touching.accounts:
+        return stages
     pairs, rows, hard = contacts.pairs, contacts.impulses.rows, ~kinds_that(contacts.laws, "soft")
     motion = contacts.tools.motion
     giving = Giving(contacts.impulses.pushed, contacts.tools.drives.inverse_mass, motion.velocity, motion.pose)
-    moved = (contact.before_kick, contact.velocity, laws.taken)
-    around = (nodes.rest, nodes.free, outside.exerted, d, u, v)
-    touched = (exerted.touched, exerted.filled, contact.places)
-    return [
-        Stage(_bring, (contact.near, contact.places, *scratch, *around)),
-        *contact_stages(contact, *scratch, Now(np.full(1, np.inf)), end, kick, lone=False),
-        Stage(_take, (*touched, exerted.node_force, outside.reaction, *scratch, *around)),
-        Stage(_book, (pairs.count, pairs.node, pairs.weight, pairs.normal, pairs.tool, rows, giving, hard, *moved)),
-    ]
+    moved = (contact.before_kick, contact.velocity, touching.taken)
+    listed = (pairs.count, pairs.node, pairs.weight, pairs.normal, pairs.tool, rows)
+    return [*stages, Stage(_book, (*listed, giving, hard, *moved))]
 
 
 @compiled
@@ -102,20 +81,25 @@ def _bring(
             exerted[q] *= 1.0 - free[q]
 
 
-@compiled
+@compiled(inside=True)
 def _take(
-    touched: Indices, filled: Indices, place_of: Indices, force: Array, reaction: Array, x: Array, velocities: Array,
-    supported: Array, rest: Array, free: Array, exerted: Array, d: int, u: Array, v: Array,
+    candidate: Indices, history: History, done: Exerted, place_of: Indices, duration: float, reaction: Array, x: Array,
+    velocities: Array, supported: Array, rest: Array, free: Array, exerted: Array, d: int, u: Array, v: Array,
 ) -> None:  # fmt: skip
-    """Take back what contact has changed."""
-    for row in range(filled[0]):
-        i = touched[row]
+    """Take back what contact has changed: at nodes with pairs, and at those whose forces are read from impulses."""
+    for row in range(done.filled[0] + history.filled[LISTED]):
+        lone, slot = row >= done.filled[0], -1
+        if lone:
+            slot = history.listed[row - done.filled[0]]
+            if slot >= candidate.shape[0] or done.marked[candidate[slot]]:
+                continue
+        i = candidate[slot] if lone else done.touched[row]
         place = place_of[i]
         for c in range(d):
             q = place * d + c
             u[q] += x[place, c] - (rest[q] + u[q])
             v[q] = velocities[place, c]
-            exerted[q] += free[q] * force[i, c]
+            exerted[q] += free[q] * (history.impulse[slot, c] / duration if lone else done.node_force[i, c])
             reaction[q] += supported[place, c]
 
 
@@ -135,6 +119,12 @@ def _book(
         rate = mx * n[0] + my * n[1] + mz * n[2]
         taken[CLOSED if hard[tools[p]] else BY_SPRINGS] -= rows[p, PRESSED] * rate  # NO_TOOL: the last law
         taken[RUBBED] -= t[0] * mx + t[1] * my + t[2] * mz
+
+
+def tool_forces(contact: Contact) -> Array:
+    """Return the force [N] of exact tools on each candidate (K, 3)."""
+    count = len(contact.tools.candidate)
+    return np.asarray(contact.contacts.history.impulse[:count] / contact.exerted.duration[0])
 
 
 def spring_energy(contact: Contact, h: float) -> float:

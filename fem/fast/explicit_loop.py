@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.fem.fast.block_rows import multiply_rows
-from rheotwin.fem.fast.explicit_boundary import hold, load_nodes, tool_stages
-from rheotwin.fem.fast.explicit_contact import law_stages, look_back
+from rheotwin.fem.fast.explicit_boundary import hold, load_nodes
+from rheotwin.fem.fast.explicit_contact import look_back, touch_stages
 from rheotwin.fem.fast.explicit_packing import Boundary, Outside
 from rheotwin.fem.fast.explicit_terms import Segments
 from rheotwin.kernels.blocks import STEP, TIME, Now
@@ -127,7 +127,7 @@ def move(segments: Segments, motion: MotionArrays, h: float, first: int, last: i
 
 @compiled(contract=True, nogil=True)
 def enter_work(
-    motion: MotionArrays, operator: Operator, outside: Outside, half: float, before: bool, after: bool
+    motion: MotionArrays, operator: Operator, external: Array, exerted: Array, half: float, before: bool, after: bool
 ) -> None:
     """Add the work of the half kicks before and after t, `half` [s] long each: from outside, into the body [J].
 
@@ -136,7 +136,7 @@ def enter_work(
     """
     given_before, given_after, taken_before, taken_after = 0.0, 0.0, 0.0, 0.0
     for q in range(motion.velocity.size):
-        given, taken = outside.external[q] + outside.exerted[q], motion.force[q]
+        given, taken = external[q] + exerted[q], motion.force[q]
         change = half * operator.inverse_mass[q] * (given - taken)
         early, late = motion.velocity[q] - 1.5 * change, motion.velocity[q] - 0.5 * change
         given_before += given * early
@@ -159,10 +159,11 @@ def kick_time(number: float, h: float) -> float:
 
 @compiled
 def keep_account(
-    motion: MotionArrays, operator: Operator, outside: Outside, number: float, h: float, begun: Array
+    motion: MotionArrays, operator: Operator, external: Array, exerted: Array, number: float, h: float, begun: Array
 ) -> None:
     """Enter the work of a step; begun[0] is the first one of the run, whose half before t is in where begun[1] is 1."""
-    enter_work(motion, operator, outside, 0.5 * h, number > 0 and (number > begun[0] or begun[1] == 0.0), True)
+    early = number > 0 and (number > begun[0] or begun[1] == 0.0)
+    enter_work(motion, operator, external, exerted, 0.5 * h, early, True)
 
 
 @compiled
@@ -179,24 +180,18 @@ def strike_stages(
     operator: Operator, motion: MotionArrays, boundary: Boundary, outside: Outside, clock: Clock
 ) -> list[Stage]:
     """Return the stages that bring v from half a step before t to half a step after it."""
-    kick, laws = np.zeros(1), outside.laws
+    kick, contact = np.zeros(1), outside.touching.contact
     u, v, nodes = motion.displacement, motion.velocity, boundary.nodes
-    end = (u, v, clock.end, STEP, Now(kick))
     stages = [Stage(kick_time, (clock.number, STEP), into=kick)]
-    if laws is not None:
-        kept = (laws.contact.near, laws.contact.places, laws.contact.before_kick)
-        stages += [Stage(look_back, (*kept, operator.dimension, v))]
-    outside = outside._replace(laws=None)
+    if outside.touching.accounts:
+        stages += [Stage(look_back, (contact.near, contact.places, contact.before_kick, operator.dimension, v))]
     if boundary.loads.component.size:
-        stages += [Stage(load_nodes, (boundary, outside, TIME))]
+        stages += [Stage(load_nodes, (boundary.loads, nodes.weight, outside.external, TIME))]
     stages += [Stage(kick_rows, (operator, motion, outside.external, Now(kick), 0, operator.indptr.size - 1))]
     if boundary.held.component.size:
-        stages += [Stage(hold, (boundary, outside, *end))]
-    if laws is not None:
-        stages += law_stages(laws, nodes, outside, u, v, clock.end, Now(kick))
-    elif boundary.tools.shape.size:
-        stages += tool_stages(boundary, outside, u, v, clock.end, Now(kick))
-    return stages
+        bearing = (outside.reaction, outside.exerted, u, v, clock.end, STEP, Now(kick))
+        stages += [Stage(hold, (boundary.held, nodes.mass, *bearing))]
+    return [*stages, *touch_stages(nodes, outside, u, v, clock.end, Now(kick))]
 
 
 def move_stages(segments: Segments, motion: MotionArrays, boundary: Boundary, clock: Clock) -> list[Stage]:

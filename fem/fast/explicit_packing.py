@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.contact.lumped import Contact
+from rheotwin.constraints.contact.pack import contact_of, exact_tools
 from rheotwin.constraints.motion import Motion
-from rheotwin.constraints.packed import Tables, Tools, pack_tables, pack_tools
+from rheotwin.constraints.packed import Tables, pack_tables
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.tensors import padded
 
 Load = tuple[Indices, Array, Motion]
 """Nodes (n,), their shares (n, d) [N], and the factor over time."""
@@ -54,22 +57,49 @@ class Boundary(NamedTuple):
     nodes: Nodes
     held: Held
     loads: Loads
-    tools: Tools
+    contact: Contact
+
+
+class Touching(NamedTuple):
+    """Contact beside the loop: `places`, `velocities` [m, m/s] and `supported` [N] (N, 3) are scratch.
+
+    `taken` (4,) [J] is what contact took since time zero, where the loop `accounts` for its laws.
+    """
+
+    contact: Contact
+    places: Array
+    velocities: Array
+    supported: Array
+    taken: Array
+    accounts: bool
+
+
+def touching(contact: Contact, *, accounts: bool) -> Touching:
+    """Return contact, of which steps get a copy, with its scratch."""
+    places, velocities, supported = (np.zeros_like(contact.begin) for _ in range(3))
+    return Touching(independent(contact), places, velocities, supported, np.zeros(4), accounts)
+
+
+def independent(item: Any) -> Any:
+    """Return a copy of nested tuples of arrays that shares none of them."""
+    if isinstance(item, np.ndarray):
+        return item.copy()
+    if isinstance(item, tuple):
+        return type(item)._make(independent(part) for part in item)  # type: ignore[attr-defined]
+    return item
 
 
 class Outside(NamedTuple):
     """What the outside did in the last step, and scratch of the loop.
 
     `external` (N d,) [N]: weight and loads; `exerted` (N d,) [N]: what supports and tools add to it;
-    `reaction` (N d,) [N]: force of the supports; `contact` (candidates, 3) [N]: force of the tools. `laws` is the
-    contact of scenes that have laws for it (`explicit_contact`), None where tools are exact and frictionless.
+    `reaction` (N d,) [N]: force of the supports; `touching`: contact with what it exerted.
     """
 
     external: Array
     exerted: Array
     reaction: Array
-    contact: Array
-    laws: Any = None
+    touching: Touching
 
 
 def pack_boundary(
@@ -82,11 +112,14 @@ def pack_boundary(
     loads: Sequence[Load],
     tools: Sequence[RigidTool],
     runaway: float,
+    extent: float,
+    spacing: float = 0.0,
 ) -> Boundary:
     """Flatten supports, loads and tools of points (N, d) [m] with masses (N d,) [kg] and weights (N d,) [N].
 
     `owners` (N, d) names the motion a component follows, negative where it is free; tables of motions have one
-    column per component. `runaway` [m] is the excursion that counts as diverged.
+    column per component. `runaway` [m] is the excursion that counts as diverged, `extent` [m] that of the bodies and
+    `spacing` [m] the smallest of their nodes. Tools are exact and frictionless.
     """
     nodes = Nodes(
         dimension=points.shape[1],
@@ -96,7 +129,9 @@ def pack_boundary(
         free=(owners < 0).ravel().astype(float),
         runaway=runaway,
     )
-    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), pack_tools(tools))
+    ease = padded((owners < 0) / nodes.mass.reshape(points.shape))
+    contact = contact_of(exact_tools(tools), tools, points, ease, spacing, extent)
+    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), contact)
 
 
 def _pack_held(owners: Indices, motions: Sequence[Motion]) -> Held:
@@ -119,10 +154,10 @@ def _pack_loads(loads: Sequence[Load], dimension: int) -> Loads:
 
 def no_outside(boundary: Boundary) -> Outside:
     """Return the arrays of a step before any was taken."""
-    size, candidates = boundary.nodes.rest.size, boundary.tools.candidate.size
+    size = boundary.nodes.rest.size
     return Outside(
         external=boundary.nodes.weight.copy(),
         exerted=np.zeros(size),
         reaction=np.zeros(size),
-        contact=np.zeros((candidates, 3)),
+        touching=touching(boundary.contact, accounts=False),
     )

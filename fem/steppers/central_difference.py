@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.contact.loose import warn_of_loose_contacts
-from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
+from rheotwin.constraints.contact.lumped import warn_of_loose_contacts
+from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact, smallest_spacing
 from rheotwin.constraints.motion import at_rest
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import Contacts
@@ -27,11 +27,10 @@ from rheotwin.fem.fast.explicit_contact import (
     CLOSED,
     OUTSIDE,
     RUBBED,
-    Lawful,
-    lawful,
     spring_energy,
+    tool_forces,
 )
-from rheotwin.fem.fast.explicit_packing import Boundary, pack_boundary
+from rheotwin.fem.fast.explicit_packing import Boundary, Touching, pack_boundary, touching
 from rheotwin.fem.fast.explicit_terms import Terms, stable_step
 from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
@@ -57,7 +56,7 @@ class CentralDifference:
         self._world = self._explicit.start()
         contact = pack_model_contact(model)
         if contact is not None:
-            self._put(lawful(contact, len(model.points)))
+            self._put(touching(contact, accounts=True))
         self._explicit.advance(self._world, 0, 0, account=account)  # compiles now, not in the first step
 
     @property
@@ -67,8 +66,8 @@ class CentralDifference:
 
     def statistics(self) -> dict[str, Any]:
         """Return scheme and size, and how often contacts were left before they had settled."""
-        laws = self._laws
-        loose = {} if laws is None else {"contacts_loose": int(laws.contact.contacts.impulses.visits[4])}
+        contact = self._touching.contact
+        loose = {} if contact.idle else {"contacts_loose": int(contact.contacts.impulses.visits[4])}
         return {
             **loose,
             "scheme": "central differences",
@@ -77,34 +76,31 @@ class CentralDifference:
         }
 
     @property
-    def _laws(self) -> Lawful | None:
-        laws: Lawful | None = self._world.outside.laws
-        return laws
+    def _touching(self) -> Touching:
+        return self._world.outside.touching
 
-    def _put(self, laws: Lawful) -> None:
+    def _put(self, touching: Touching) -> None:
         """Let the loop work on these contacts."""
-        self._world = ExplicitState(self._world.motion, self._world.outside._replace(laws=laws))
+        self._world = ExplicitState(self._world.motion, self._world.outside._replace(touching=touching))
 
     def save(self) -> dict[str, Array]:
-        """Return what contact by laws remembers; all else that lasts is in the state."""
-        laws = self._laws
-        if laws is None:
-            return {}
-        saved: dict[str, Array] = {name: np.array(array) for name, array in save_contact(laws.contact).items()}
-        return saved | {TAKEN: laws.taken.copy()}
+        """Return what contact remembers; all else that lasts is in the state."""
+        touching = self._touching
+        saved: dict[str, Array] = {name: np.array(array) for name, array in save_contact(touching.contact).items()}
+        return saved | ({TAKEN: touching.taken.copy()} if touching.accounts else {})
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Take over what `save` returned."""
-        laws = self._laws
-        if laws is not None:
-            laws.taken[:] = saved[TAKEN]
-            self._put(laws._replace(contact=restore_contact(laws.contact, saved)))
+        touching = self._touching
+        if touching.accounts:
+            touching.taken[:] = saved[TAKEN]
+        contact = restore_contact(touching.contact, saved)
+        if contact is not touching.contact:
+            self._put(touching._replace(contact=contact))
 
     def _make_room(self) -> None:
         """Give lists of neighbours twice their room."""
-        laws = self._laws
-        assert laws is not None
-        self._put(laws._replace(contact=grown(laws.contact)))
+        self._put(self._touching._replace(contact=grown(self._touching.contact)))
 
     def step(self, state: State, begin: float, end: float) -> None:
         """Take `state` over one step."""
@@ -123,8 +119,7 @@ class CentralDifference:
             taken = self._take(state, first, count)
             full = self._explicit.at_full_step(self._world, first + taken)
         self._leave(state, full, first + taken)
-        laws = self._laws
-        warn_of_loose_contacts(None if laws is None else laws.contact, "fem")
+        warn_of_loose_contacts(self._touching.contact, "fem")
         return taken
 
     def _take(self, state: State, first: int, count: int) -> int:
@@ -148,8 +143,9 @@ class CentralDifference:
         motion.velocity[:] = state.rate if first > 0 else state.v
         for memory, place in self._memories(state):
             place[:] = memory
-        laws = self._laws
-        motion.work[:] = state.ledger.external if laws is None else laws.taken[OUTSIDE], state.ledger.absorbed
+        touching = self._touching
+        given = touching.taken[OUTSIDE] if touching.accounts else state.ledger.external
+        motion.work[:] = given, state.ledger.absorbed
         self._explicit.refresh(self._world)
 
     def _leave(self, state: State, full: ExplicitState, step: int) -> None:
@@ -166,13 +162,12 @@ class CentralDifference:
         if self._account:
             state.ledger.external, state.ledger.absorbed = (float(work) for work in full.motion.work)
             state.ledger.dissipated = state.ledger.absorbed - stored_energy(self._model, state)
-        if self._laws is not None:
+        if self._touching.accounts:
             self._leave_laws(state, full, self._h if step > 0 else 0.5 * self._h)
 
     def _leave_laws(self, state: State, full: ExplicitState, kick: float) -> None:
         """Copy tools and the pairs of the kick ahead into the state, and book what contact took."""
-        laws, ahead = self._laws, full.outside.laws
-        assert laws is not None
+        laws, ahead = self._touching, full.outside.touching
         motion = laws.contact.contacts.tools.motion
         state.touch = Memory(
             pushes=pushes_of(ahead.contact, kick),
@@ -190,19 +185,19 @@ class CentralDifference:
             ledger.external += float(taken[:OUTSIDE].sum())  # the work of tools, of which contact took this
 
     def _contacts(self, full: ExplicitState) -> Contacts:
-        """Return the touched pairs of the kick ahead."""
-        tools, outside = self._explicit.boundary.tools, full.outside
-        pushed = np.flatnonzero(np.any(outside.contact != 0.0, axis=1))
+        """Return the touched pairs of the kick ahead; those under laws are in `State.touch`."""
+        touching = full.outside.touching
+        tools, force = touching.contact.tools, tool_forces(touching.contact)
+        pushed = np.flatnonzero(np.any(force != 0.0, axis=1) & (not touching.accounts))
         tool = np.searchsorted(tools.offset, pushed, side="right") - 1
-        multiplier = np.linalg.norm(outside.contact[pushed], axis=1)
-        normal = outside.contact[pushed] / multiplier[:, None]
+        multiplier = np.linalg.norm(force[pushed], axis=1)
+        normal = force[pushed] / multiplier[:, None]
         return Contacts(tool.astype(np.int64), tools.candidate[pushed], normal, multiplier)
 
 
 def _lacks_room(world: ExplicitState) -> bool:
     """Tell whether a list of neighbours had too little room."""
-    laws = world.outside.laws
-    return laws is not None and bool(laws.contact.full[0])
+    return bool(world.outside.touching.contact.full[0])
 
 
 def explicit_boundary(model: Model) -> Boundary:
@@ -227,6 +222,8 @@ def explicit_boundary(model: Model) -> Boundary:
         loads=[(load.rows, load.shares, load.factor) for load in model.loads],
         tools=model.tools,
         runaway=RUNAWAY * model.problem.extent,
+        extent=model.problem.extent,
+        spacing=smallest_spacing(model.problem),
     )
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.sparse import block_array, block_diag, csr_matrix, vstack
 
 from rheotwin.arrays import Array
-from rheotwin.fem.contact import Contacts, ContactSolver, NodeColumns
-from rheotwin.fem.contact.lawful import LawfulContact
+from rheotwin.fem.contact import Contacts, NodeColumns
+from rheotwin.fem.contact.lawful import ExactTools, LawfulContact, setup_of
+from rheotwin.fem.contact.step import near_nodes
 from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
@@ -22,7 +23,6 @@ from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.impulses import Impulses
 from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
 from rheotwin.fem.term import Term
-from rheotwin.tensors import padded
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,14 @@ class ImplicitStepper:
         self._channels = tuple(_coefficients(scheme, term, h) for term, _ in model.terms)
         stiffnesses = tuple(channel.stiffness for channel in self._channels)
         self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice, remember=remember)
-        self._impulses = Impulses(model, choice, h) if scheme.dynamic else None
-        columns = NodeColumns(self._matrix.solve, model.dimension, model.size)
-        self._contact = ContactSolver(model.tools, columns)
+        near = near_nodes(model, setup_of(model))
+        self._impulses = Impulses(model, choice, h, near) if scheme.dynamic else None
+        columns = NodeColumns(self._matrix.solve, model.dimension, model.size, near)
         self._lawful: LawfulContact | None = None
         if model.problem.contact is not None:
-            respond = None if self._impulses is None else self._impulses.respond
-            self._lawful = LawfulContact(model, model.problem.contact, scheme, h, columns, respond)
+            mass = (None, None) if self._impulses is None else (self._impulses.columns, self._impulses.ease)
+            self._lawful = LawfulContact(model, scheme, h, columns, *mass)
+        self._contact = self._lawful or ExactTools(model, h, columns)
         impulse = None if self._impulses is None else self._impulses.answer
         self._links = LinkSolver(model, columns, scheme.load_share, impulse) if model.problem.links else None
 
@@ -169,10 +170,7 @@ class ImplicitStepper:
         if np.any(du):
             right = right - self._matrix.apply(du)
         du = du + self._matrix.next(right, state.u)
-        positions = padded(model.points + state.u.reshape(-1, model.dimension))
-        touch = partial(self._contact.step, positions, end=end)
-        if self._lawful is not None:
-            touch = partial(self._lawful.step, state, begin=begin, end=end)
+        touch = partial(self._contact.step, state, begin=begin, end=end)
         du, contacts = touch(du) if self._links is None else self._links.step(state.u, du, touch)
         if self._account:
             self._enter_work(state, du, contacts, loads, history)

@@ -43,16 +43,18 @@ class Impulses:
     alternate for ever.
     """
 
-    def __init__(self, model: Model, choice: Choice, h: float) -> None:
+    def __init__(self, model: Model, choice: Choice, h: float, near: Indices) -> None:
+        """Prepare; `near` are the nodes that can touch anything."""
         self._model = model
         self._volumes = _volume_rates(model, h)
         self._solve = _mass_solver(model, choice, self._volumes)
         pressures = self._volumes[0].shape[0]
         # A lumped mass answers a blow at the node that takes it: nothing there to keep whole columns for.
-        self._local = _inverse_mass(model) if model.lumped and not pressures else None
+        self.ease = _inverse_mass(model).diagonal() if model.lumped and not pressures else None
+        """Inverse masses (size,) [1/kg]."""
         self.answer = partial(self._answer, self._solve, pressures)
         """Velocity changes of impulses (size, n) on free components."""
-        self._columns = NodeColumns(self.answer, model.dimension, model.size)
+        self.columns = NodeColumns(self.answer, model.dimension, model.size, near)
 
     @staticmethod
     def _answer(solve: Solve, pressures: int, impulse: Array) -> Array:
@@ -65,22 +67,21 @@ class Impulses:
         change = np.where(model.held, rate - velocity, 0.0)
         velocity = velocity + change
         velocity = velocity + self._solve(-(model.mass @ change), -(self._volumes[0] @ velocity))
-        if len(contacts.node):
+        if len(contacts.node) and self.ease is not None and len(np.unique(contacts.node)) == len(contacts.node):
+            d = model.dimension  # each node for itself
+            of = contacts.node[:, None] * d + np.arange(d)
+            normal = np.where(model.held[of], 0.0, contacts.normal[:, :d])
+            missing, response = np.sum(normal * (rate - velocity)[of], axis=1), self.ease[of] * normal
+            velocity[of] += response * (missing / np.sum(normal * response, axis=1))[:, None]
+        elif len(contacts.node):
             normals = contact_normals(model, contacts)
-            columns = self._columns
-            response = columns.along(contacts.node, contacts.normal) if self._local is None else self._local @ normals
+            if self.ease is None:
+                response = self.columns.along(contacts.node, contacts.normal)
+            else:
+                response = diags(self.ease) @ normals
             missing = normals.T @ (rate - velocity)
             velocity = velocity + response @ spsolve(csc_matrix(normals.T @ response), missing)
         return np.asarray(velocity)
-
-    def respond(self, impulses: csr_matrix) -> Array | csr_matrix:
-        """Return the velocity changes (size, n) of impulses (size, n) on few nodes, sparse for a lumped mass."""
-        if self._local is not None:
-            return self._local @ impulses
-        d = self._model.dimension
-        nodes = np.unique(impulses.nonzero()[0] // d)
-        components = (nodes[:, None] * d + np.arange(d)).ravel()
-        return np.asarray(np.hstack([self._columns.of(int(node)) for node in nodes]) @ impulses[components].toarray())
 
 
 def _volume_rates(model: Model, h: float) -> tuple[csr_matrix, csr_matrix]:

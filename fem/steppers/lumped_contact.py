@@ -7,7 +7,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.lumped import Contact
 from rheotwin.constraints.contact.mobility import PRESSED, TANGENT
-from rheotwin.constraints.contact.pack import pack_contact
+from rheotwin.constraints.contact.pack import eased, pack_contact
 from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact.memory import Pushes
@@ -34,9 +34,9 @@ def pushes_of(contact: Contact, kick: float) -> Pushes:
 
 def pack_model_contact(model: Model) -> Contact | None:
     """Return the contact of a model, on its own masses and supports; None where the problem has no laws."""
-    contact = pack_contact(model.problem)
-    if contact is None:
+    if model.problem.contact is None:
         return None
+    contact = pack_contact(model.problem)
     rows, d = model.vertex_rows, model.dimension
     if len(rows) != len(model.points):
         raise RheotwinError(
@@ -46,8 +46,9 @@ def pack_model_contact(model: Model) -> Contact | None:
     free = model.owners[rows] == FREE
     ease = np.zeros((len(rows), 3))
     ease[:, :d] = free / model.mass.diagonal().reshape(-1, d)[rows]
-    lumped = contact.contacts.lumped._replace(ease=ease, loose=np.all(free, axis=1))
-    return contact._replace(contacts=contact.contacts._replace(lumped=lumped), places=rows)
+    contact = eased(contact, ease)
+    contact.response[:] = 0.0  # the account of energy, and results, ask for pairs
+    return contact._replace(places=rows)
 
 
 def contact_springs(model: Model) -> Array | None:

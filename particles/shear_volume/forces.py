@@ -55,7 +55,6 @@ class State(NamedTuple):
     positions: Array
     velocities: Array
     force: Array
-    contact_force: Array
     reaction: Array
     multipliers: Array
     part: Array
@@ -111,10 +110,10 @@ def exploded(elements: AllElements, points: Array) -> tuple[AllElements, Array, 
     return AllElements(changed, elements.channels), points[node], node
 
 
-def rest_state(forces: Forces, rest: Array, candidates: int = 0, multipliers: int = 0) -> State:
-    """Return the state at rest positions (N, 3) [m], with room for as many candidates of contact and multipliers."""
+def rest_state(forces: Forces, rest: Array, multipliers: int = 0) -> State:
+    """Return the state at rest positions (N, 3) [m], with room for as many multipliers."""
     memories = {name: part.nothing() for name, part in forces.strains.items()}
-    arrays: dict[str, Any] = {**at_rest(rest, candidates)}
+    arrays: dict[str, Any] = {**at_rest(rest)}
     arrays |= {name: no_memory(group) for name, group in forces.groups.items()}
     arrays |= {f"{name}_arms": memory.arms for name, memory in memories.items()}
     arrays |= {f"{name}_voigt": memory.voigt for name, memory in memories.items()}

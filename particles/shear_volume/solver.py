@@ -128,7 +128,7 @@ class ShearVolume:
     def rest_state(self, boundary: Boundary) -> State:
         """Return the state at rest."""
         count = 0 if self.incompressible is None else self.incompressible.count
-        return rest_state(self.forces, boundary.nodes.rest, len(boundary.tools.candidate), count)
+        return rest_state(self.forces, boundary.nodes.rest, count)
 
     def bind(self, state: State, boundary: Boundary) -> Steps:
         """Bind a state and the boundary to the program that steps them."""

@@ -5,26 +5,27 @@
     (c)  (A^T M^-1 A) P = demand - A^T v,   M^-1 without what contacts hold;   v += M^-1 A P,  L += P/h
     (d)  x += h v
 
-In (c) contacts that push keep the velocities (b) has given them, P being what that takes. Contact with exact tools is
-then looked at again, for nodes that volumes have driven into a tool and contacts that would have to pull; if there are
-any, volumes and contacts are settled in turns until both hold. Without (c) each step would leave what contact changed
-in it to the next, and R at 1/om^2 times the volume acceleration of the contact forces.
+In (c) contacts that push keep the velocities (b) has given them, P being what that takes. Contact with
+tools that keep nodes out exactly is then looked at again, for nodes that volumes have driven into a tool and contacts
+that would have to pull; if there are any, volumes and contacts are settled in turns until both hold. Without (c) each
+step would leave what contact changed in it to the next, and R at 1/om^2 times the volume acceleration of the contact
+forces.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.contact.exact_tools import Exposed, Push, note_more, push_again
+from rheotwin.constraints.contact.lone import Late, note_more, push_again, push_late
+from rheotwin.constraints.contact.lumped import late
 from rheotwin.constraints.contact.pairs import LISTED
 from rheotwin.constraints.rows import Rows, add_by_node, along
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import Boundary
+from rheotwin.particles.nodes import Nodes
+from rheotwin.particles.shear_volume.forces import State
 from rheotwin.particles.shear_volume.pressure import (
     Pressure,
     curvature_changes,
@@ -56,9 +57,9 @@ def foreseen_pressure(pressure: Pressure, around: Surroundings, before: Array) -
 
 def kept_volumes(pressure: Pressure, around: Surroundings) -> list[Stage]:
     """Return the stages of (c)."""
-    smooth, state = np.zeros(1, np.bool_), around.state
+    smooth, state, boundary = np.zeros(1, np.bool_), around.state, around.boundary
     return [
-        Stage(_keep_volumes, (pressure, around.push, around.boundary, state, STEP), into=smooth),
+        Stage(_keep_volumes, (pressure, late(boundary.contact), boundary.nodes, state, STEP), into=smooth),
         Stage(_learn, (pressure.last, Now(smooth), state.multipliers)),
     ]
 
@@ -80,18 +81,17 @@ def _learn(last: Array, smooth: bool, multipliers: Array) -> None:
 
 
 @compiled(inside=True)
-def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any, h: float) -> bool:
+def _keep_volumes(pressure: Pressure, late: Late, nodes: Nodes, state: State, h: float) -> bool:
     """Change velocities so that all patches have their rates, and contacts and held components keep theirs.
 
     Returns whether one solution was enough, as it is unless something jumps.
     """
-    log, way, smooth = pressure.log, 0.0, True
+    log, way, smooth, x, v = pressure.log, 0.0, True, state.positions, state.velocities
     log.steps[0] += 1.0
-    exact_tools = boundary.contact is None and boundary.tools.shape.shape[0] > 0
     for look in range(LOOKS):
         # in turns from the second on: released contacts that were solved for together could start a cycle
-        contacts = _list_contacts(pressure, push, boundary, state) if look == 0 else 0
-        work, largest = _solve_and_push(pressure, contacts, push, boundary, state, h)
+        contacts = _list_contacts(pressure, late) if look == 0 else 0
+        work, largest = _solve_and_push(pressure, contacts, late, nodes, state, h)
         log.iterations[0] += work
         log.most[0] = max(log.most[0], work)
         log.looks[0] += 1.0
@@ -99,72 +99,35 @@ def _keep_volumes(pressure: Pressure, push: Push, boundary: Boundary, state: Any
         if look + 1 == LOOKS:
             break
         again = False
-        if curvature_changes(pressure, state.velocities, h):
-            again = renew_demand(pressure, state.positions, state.velocities, h)
-        if exact_tools and work > 0:
-            nodes, x, v = boundary.nodes, state.positions, state.velocities
-            exposed = Exposed(nodes.mass, nodes.free, x, v, state.contact_force, state.reaction)
-            corrected = push_again(boundary.tools, push, exposed, h)
+        if curvature_changes(pressure, v, h):
+            again = renew_demand(pressure, x, v, h)
+        if work > 0:
+            corrected = push_again(late, x, v, state.reaction, h)
             way += corrected
             again = again or corrected > (h * pressure.frequency) ** 2 * pressure.tolerance * pressure.length
         if not again:
             break
         smooth = False
-    note_more(push, way)
+    note_more(late, way)
     return smooth
 
 
-@compiled(inside=True, spliced=True)
-def _list_contacts(pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
+@compiled(inside=True)
+def _list_contacts(pressure: Pressure, late: Late) -> int:
     """List contacts with tools that push; return how many there are."""
-    found = _list(boundary.contact, pressure, push, boundary, state)
-    forget_nodes(pressure.touching, found)
+    touching, history, candidate, found = pressure.touching, late.history, late.candidate, 0
+    for row in range(history.filled[LISTED]):
+        k = history.listed[row]
+        if k < candidate.shape[0]:
+            mobile = pressure.rows.inverse_mass
+            found += list_contact(touching, found, k, late.places[candidate[k]], history.impulse[k], mobile)
+    forget_nodes(touching, found)
     return found
-
-
-@compiled(inside=True)
-def _list(contact: Any, pressure: Pressure, push: Push, boundary: Boundary, state: Any) -> int:
-    # Compiled for either type of `contact`, with only that branch, as is `_exert`.
-    candidate, found = boundary.tools.candidate, 0
-    touching, inverse_mass = pressure.touching, pressure.rows.inverse_mass
-    if contact is None:
-        for row in range(max(0, push.pushed.hits[0])):
-            k = push.pushed.hit[row]
-            found += list_contact(touching, found, k, candidate[k], state.contact_force[k], inverse_mass)
-    else:
-        history = contact.contacts.history
-        for row in range(history.filled[LISTED]):
-            k = history.listed[row]
-            if k < candidate.shape[0]:
-                found += list_contact(touching, found, k, candidate[k], history.impulse[k], inverse_mass)
-    return found
-
-
-@compiled(inside=True)
-def _exert(
-    contact: Any, pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
-) -> None:
-    """Enter what volumes have added to the forces of contacts."""
-    touching = pressure.touching
-    for j in range(contacts):
-        k, node, impulse = touching.candidate[j], touching.node[j], touching.impulse[j]
-        if contact is None:
-            for c in range(3):
-                state.contact_force[k, c] += touching.normal[j, c] * impulse / h
-            push.pushed.pressed[k] += impulse / boundary.nodes.mass[node]
-        else:
-            tool = np.searchsorted(boundary.tools.offset, k, side="right") - 1
-            for c in range(3):
-                added = touching.normal[j, c] * impulse
-                contact.contacts.history.impulse[k, c] += added
-                if contact.exerted.marked[node]:  # others' forces are read from their impulses
-                    contact.exerted.node_force[node, c] += added / h
-                contact.exerted.tool_force[tool, c] -= added / h
 
 
 @compiled(inside=True)
 def _solve_and_push(
-    pressure: Pressure, contacts: int, push: Push, boundary: Boundary, state: Any, h: float
+    pressure: Pressure, contacts: int, late: Late, nodes: Nodes, state: State, h: float
 ) -> tuple[int, float]:
     """Bring rates to those demanded; return the iterations, and the largest change of a velocity [m/s]."""
     rows, impulse, touching = pressure.rows, pressure.impulse, pressure.touching
@@ -178,12 +141,16 @@ def _solve_and_push(
     rows.push[:] = 0.0
     add_by_node(rows, impulse, rows.push)
     answer(touching, contacts, rows.inverse_mass, rows.push)
-    _exert(boundary.contact, pressure, contacts, push, boundary, state, h)
-    return work, _take_up(rows, boundary, state, h)
+    largest = _take_up(rows, nodes, state, h)
+    for j in range(contacts):
+        n, size = touching.normal[j], touching.impulse[j]
+        x, v = state.positions, state.velocities
+        push_late(late, touching.candidate[j], size * n[0], size * n[1], size * n[2], x, v, h)
+    return work, largest
 
 
 @compiled(inside=True)
-def _take_up(rows: Rows, boundary: Boundary, state: Any, h: float) -> float:
+def _take_up(rows: Rows, nodes: Nodes, state: State, h: float) -> float:
     """Change velocities by the impulses in `push`, of which supports bear their part; return the largest change."""
     v, largest = state.velocities, 0.0
     for node in rows.touched:
@@ -192,7 +159,7 @@ def _take_up(rows: Rows, boundary: Boundary, state: Any, h: float) -> float:
             change = rows.inverse_mass[node, c] * rows.push[node, c]
             v[node, c] += change
             square += change * change
-            if boundary.nodes.free[node, c] == 0.0:
+            if nodes.free[node, c] == 0.0:
                 state.reaction[node, c] -= rows.push[node, c] / h
         largest = max(largest, square)
     return float(np.sqrt(largest))

@@ -35,7 +35,6 @@ LINEAR_STATE = frozenset(
         "cell_arms",
         "centre_arms",
         "force",
-        "contact_force",
         "reaction",
         "multipliers",
     }

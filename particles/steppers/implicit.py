@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.lumped import late
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
@@ -164,7 +165,7 @@ def implicit_steps(
     image = exerted(solve.direction, float(-h), solve.image)
     improve = [*image, Stage(_improve, (*system, v, len(image) + 1))]
     solving = [*residual, Stage(_begin_gradients, (*system, Now(floor), len(improve))), *improve, *residual]
-    held = boundary.held
+    held, entering = boundary.held, (x, v, STEP, late(boundary.contact), state.reaction)
     stages = [
         Stage(begin_forces, (nodes.weight, force)),
         *around.loads(end),
@@ -179,10 +180,7 @@ def implicit_steps(
         *renewing_stages(stops, boundary, state, solve.residual, turn, len(solving)),
         *arm_stages(forces.edges, forces.cells, tangent, state),
         *around.contact(),
-        Stage(
-            add_stop_forces,
-            (stops, nodes.free, held.node, held.component, solve.residual, STEP, state.contact_force, state.reaction),
-        ),
+        Stage(add_stop_forces, (stops, nodes.free, held.node, held.component, solve.residual, *entering)),
         Stage(drift, (v, STEP, x)),
         *around.last_look(),
     ]

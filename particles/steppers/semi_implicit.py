@@ -26,8 +26,9 @@ def general_steps(forces: Forces, around: Surroundings, h: float) -> Callable[[i
     state: State = around.state
     stages = [*around.begin_forces(), *force_stages(forces, state)]
     if len(state.multipliers):
-        held = (forces.constraints, around.boundary, state, around.clock.end, STEP)
-        exerted = (forces.constraints, around.boundary.nodes, state, TIME, True, STEP, state.force)
+        boundary = around.boundary
+        held = (forces.constraints, boundary.held, boundary.nodes, state, around.clock.end, STEP)
+        exerted = (forces.constraints, boundary.nodes, state, TIME, True, STEP, state.force)
         stages += [Stage(note_held_accelerations, held), Stage(add_constraint_forces, exerted)]
     moved = Stage(drift, (state.velocities, STEP, state.positions))
     return around.bind([*stages, *around.kick(), moved, *around.last_look()], h)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.constraints.contact.lone import Late, push_late
 from rheotwin.constraints.packed import IMMOVABLE, table_value
 from rheotwin.constraints.tools import GAPS
 from rheotwin.kernels.blocks import STEP
@@ -51,7 +52,7 @@ def no_stops(boundary: Boundary) -> Stops:
         np.zeros((count, 3)),
         np.zeros((count, 3)),
         np.ones(count),
-        np.zeros((boundary.tools.shape.shape[0], 4)),
+        np.zeros((len(boundary.contact.tools.shape), 4)),
     )
 
 
@@ -108,7 +109,7 @@ def begin_stops(shape: int) -> Any:
         candidates: Indices, first: int, geometry: Array, pose: Array, stops: Stops, free: Array, near: float,
         pushed: Array, x: Array, v: Array, h: float,
     ) -> None:  # fmt: skip
-        """`candidates` (n,) are the rows from `first` on of all, `pushed` (n, 3) the forces [N] on them."""
+        """`candidates` (n,) are the rows from `first` on of all, `pushed` (n, 3) the impulses [N s] on them."""
         for k in range(candidates.shape[0]):
             felt = pushed[k, 0] != 0.0 or pushed[k, 1] != 0.0 or pushed[k, 2] != 0.0
             if felt and stops.contact[candidates[k]] < 0:
@@ -166,9 +167,10 @@ def take_another_round(turn: Indices, back: int) -> int:
 
 def stop_stages(stops: Stops, boundary: Boundary, state: State, end: Any, turn: Indices) -> list[Stage]:
     """Return the stages that start a step, whose end is `end` [s], with the nodes that were pushed in the last one."""
-    tools, v, stages = boundary.tools, state.velocities, [Stage(forget_stops, (stops.contact, turn))]
+    tools, last, v = boundary.contact.tools, boundary.contact.contacts.history.impulse, state.velocities
+    stages = [Stage(forget_stops, (stops.contact, turn))]
     for tool, candidates, arguments in _by_tool(stops, boundary):
-        pushed = state.contact_force[tools.offset[tool] : tools.offset[tool + 1]]
+        pushed = last[tools.offset[tool] : tools.offset[tool + 1]]
         stages += [Stage(table_value, (tools.tables, tool, end, stops.poses[tool]))] if len(candidates) else []
         stages += [Stage(begin_stops(int(tools.shape[tool])), (*arguments, pushed, state.positions, v, STEP))]
     return stages
@@ -180,13 +182,13 @@ def renewing_stages(
     """Return the stages that look again which nodes are stopped, and go `back` so many stages before them if asked."""
     moving, stages = (residual, state.positions, state.velocities, STEP, turn), []
     for tool, _, arguments in _by_tool(stops, boundary):
-        stages.append(Stage(update_stops(int(boundary.tools.shape[tool])), (*arguments, *moving)))
+        stages.append(Stage(update_stops(int(boundary.contact.tools.shape[tool])), (*arguments, *moving)))
     return [*stages, Stage(take_another_round, (turn, back + len(stages) + 1))] if stages else []
 
 
 def _by_tool(stops: Stops, boundary: Boundary) -> list[tuple[int, Indices, tuple[Any, ...]]]:
     """Return each tool's number, its candidates, and what stages ask of it."""
-    tools, nodes, found = boundary.tools, boundary.nodes, []
+    tools, nodes, found = boundary.contact.tools, boundary.nodes, []
     for tool in range(len(tools.shape)):
         first = int(tools.offset[tool])
         candidates = tools.candidate[first : tools.offset[tool + 1]]
@@ -199,8 +201,8 @@ def _by_tool(stops: Stops, boundary: Boundary) -> list[tuple[int, Indices, tuple
 
 @compiled(inside=True)
 def add_stop_forces(
-    stops: Stops, free: Array, held_node: Indices, held_component: Indices, residual: Array, h: float,
-    contact_force: Array, reaction: Array,
+    stops: Stops, free: Array, held_node: Indices, held_component: Indices, residual: Array, x: Array, v: Array,
+    h: float, late: Late, reaction: Array,
 ) -> None:  # fmt: skip
     """Turn what no force explains, `residual` (N, 3) [N s], into forces of tools and reactions of supports [N]."""
     for node in range(residual.shape[0]):
@@ -209,10 +211,11 @@ def add_stop_forces(
             continue
         push = 0.0
         for c in range(3):
-            push -= residual[node, c] * stops.normal[node, c] / (h * stops.share[node])
+            push -= residual[node, c] * stops.normal[node, c] / stops.share[node]
+        n = stops.full[node]
+        push_late(late, k, push * n[0], push * n[1], push * n[2], x, v, h)
         for c in range(3):
-            contact_force[k, c] += push * stops.full[node, c]
-            reaction[node, c] -= (1.0 - free[node, c]) * push * stops.full[node, c]
+            reaction[node, c] -= (1.0 - free[node, c]) * push * n[c] / h
     for row in range(held_node.shape[0]):
         node, c = held_node[row], held_component[row]
         reaction[node, c] -= residual[node, c] / h

@@ -7,7 +7,7 @@ import numpy as np
 from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.laws.form import normal
 from rheotwin.constraints.contact.setup import ToolDrive
-from rheotwin.constraints.tools import CENTER, RigidTool, bounding_radius, gaps_in_pose, tool_gaps
+from rheotwin.constraints.tools import CENTER, RigidTool, bounding_radius, gaps_in_pose
 from rheotwin.errors import Squeezed, Stopped
 from rheotwin.observers.protocol import Watched
 from rheotwin.problem import Problem
@@ -109,7 +109,7 @@ def _inside(tool: RigidTool, pose: Array, x: Array, depth: float, dimension: int
 
 def _held_at_start(problem: Problem, tool: RigidTool, nodes: Indices) -> Array:
     """Return how deep [m] in a tool nodes began that a support holds; 0 for all others, which the first step moves."""
-    gaps = tool_gaps(tool, 0.0, padded(problem.points[nodes]))[0]
+    gaps = gaps_in_pose(tool, tool.motion.at(0.0), padded(problem.points[nodes]))
     return np.where(np.any(problem.owners[nodes] >= 0, axis=1), np.maximum(-gaps, 0.0), 0.0)
 
 

@@ -46,7 +46,7 @@ class Phases:
         self._borders = borders(problem)
         self._found: dict[str, Array] = {}
         """Displacement (n, components) [m] at which supports that begin later found their nodes."""
-        settled = getattr(solver.start(self._at(0.0), options), "settled", dict)()
+        settled: dict[str, float] = getattr(solver.start(self._at(0.0), options), "settled", dict)()
         self._options = options = options.model_copy(update=settled)
         steps = [solver.start(self._at(time), options).step_size for time in (0.0, *self._borders)]
         if min(steps) != max(steps):

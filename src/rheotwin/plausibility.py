@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.tools import PLANE, REFERENCE, tool_gaps
+from rheotwin.constraints.tools import PLANE, REFERENCE, gaps_in_pose
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Law
 from rheotwin.materials.channel import Channel
@@ -181,7 +181,7 @@ def _stroke_doubts(problem: Problem) -> Iterator[str]:
             continue
         normal = tool.geometry[REFERENCE : REFERENCE + 3]
         places: Array = padded(problem.points)[tool.candidates]
-        gap = float(tool_gaps(tool, 0.0, places)[0].min())
+        gap = float(gaps_in_pose(tool, tool.motion.at(0.0), places).min())
         way = float((tool.motion.values[:, :3] @ normal).max()) - max(gap, 0.0)
         depth = float(np.ptp(places @ normal))
         if depth > 0.0 and way > depth:

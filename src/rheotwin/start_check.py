@@ -8,7 +8,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.constraints.motion import Motion
-from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, tool_gaps, turning_reach
+from rheotwin.constraints.tools import CENTER, PLANE, REFERENCE, RigidTool, gaps_in_pose, turning_reach
 from rheotwin.meshing import smallest_surface_edge
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.tensors import padded
@@ -28,7 +28,7 @@ def warn_of_buried_tools(tools: tuple[RigidTool, ...], bodies: tuple[ProblemBody
     size = float(np.max(np.ptp(points, axis=0)))
     places = padded(points)
     for tool in tools:
-        gaps, _ = tool_gaps(tool, 0.0, places[tool.candidates])
+        gaps = gaps_in_pose(tool, tool.motion.at(0.0), places[tool.candidates])
         inside = int(np.count_nonzero(gaps < -TOUCHING * size))
         if inside:
             warnings.warn(
@@ -133,7 +133,7 @@ def _driven_speed(tool: RigidTool, problem: Problem) -> float:
 
     velocities = start + cumulative_trapezoid(rates, times, axis=0, initial=0.0)
     way = np.linalg.norm(cumulative_trapezoid(velocities, times, axis=0, initial=0.0)[:, :3], axis=1)
-    gaps, _ = tool_gaps(tool, 0.0, padded(problem.points)[tool.candidates])
+    gaps = gaps_in_pose(tool, tool.motion.at(0.0), padded(problem.points)[tool.candidates])
     through = max(0.0, float(gaps.min())) + problem.extent
     count = min(len(times), int(np.count_nonzero(np.maximum.accumulate(way) < through)) + 1)
     speeds = np.linalg.norm(velocities[:, :3], axis=1) + np.abs(velocities[:, 3]) * _reach(tool, problem.extent)

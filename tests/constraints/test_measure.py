@@ -1,79 +1,58 @@
-"""Area and volume constraints: derivatives against differences, and the papers' free tetrahedron (E8)."""
-
-from collections.abc import Callable
+"""Area and volume, as constraints and as soft elements: derivatives against differences, momenta, energy."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from skfem import MeshTet, MeshTri
 
-from rheotwin.constraints.measure import (
-    MeasureConstraints,
-    measure_constraints,
-    simplex_gradients,
-    simplex_measures,
-)
-from rheotwin.constraints.patches import patches
-from rheotwin.constraints.stabilisation import ConstrainedInertia, LumpedInertia, stabilised_demand
-from rheotwin.errors import RheotwinError
+from rheotwin.constraints.measure import MeasureConstraints, measure_constraints, simplex_gradients, simplex_measures
+from rheotwin.constraints.measure_rows import fill_measures, pack_measures
+from rheotwin.constraints.patches import PatchKind, patches
+from rheotwin.constraints.soft_measure import SoftMeasure, soft_measure
 from rheotwin.meshing.orientation import oriented
-from rheotwin.validation.checks.incompressible import volume_errors
 
 Array = np.ndarray
-Build = Callable[[str, int], tuple[MeasureConstraints, Array]]
+CASES = [(kind, dimension) for kind in ("node", "cell", "element") for dimension in (2, 3)]
 
 
-def right_side(constraints: MeasureConstraints, x: Array, v: Array, frequency: float) -> Array:
-    rate = constraints.gradient(x) @ v.ravel()
-    return stabilised_demand(constraints.value(x), rate, constraints.curvature(x, v), frequency)
+def build(kind: PatchKind, dimension: int) -> tuple[MeasureConstraints, Array]:
+    """Return constraints in 2D or 3D, with moved positions."""
+    mesh = oriented((MeshTri if dimension == 2 else MeshTet)().refined(1))
+    points = np.ascontiguousarray(mesh.p.T)
+    moved = points + 0.1 * np.random.default_rng(0).standard_normal(points.shape)
+    return measure_constraints(patches(kind, mesh.t.T, points), points), moved
 
 
-def multipliers(
-    gradient: csr_matrix, inverse: Array, acceleration: Array, right: Array, *, regularisation: float = 0.0
-) -> Array:
-    inertia = ConstrainedInertia(LumpedInertia(inverse), gradient, regularisation=regularisation)
-    return inertia.multipliers(acceleration, right)
-
-
-@pytest.fixture
-def build() -> Build:
-    """Return constraints of a kind in 2D or 3D, with moved positions."""
-
-    def make(kind: str, dimension: int) -> tuple[MeasureConstraints, Array]:
-        mesh = oriented((MeshTri if dimension == 2 else MeshTet)().refined(1))
-        points = np.ascontiguousarray(mesh.p.T)
-        moved = points + 0.1 * np.random.default_rng(0).standard_normal(points.shape)
-        return measure_constraints(patches(kind, mesh.t.T, points), points), moved
-
-    return make
-
-
-@pytest.mark.parametrize("dimension", [2, 3])
-@pytest.mark.parametrize("kind", ["node", "cell", "element"])
-def test_the_gradient_is_the_derivative(build: Build, kind: str, dimension: int) -> None:
+@pytest.mark.parametrize(("kind", "dimension"), CASES)
+def test_gradient_and_curvature_are_the_derivatives(kind: PatchKind, dimension: int) -> None:
     constraints, x = build(kind, dimension)
-    direction = np.random.default_rng(1).standard_normal(x.shape)
+    way = np.random.default_rng(1).standard_normal(x.shape)
     # R is a polynomial of degree d in the step: the central difference errs by step^2 R'''/6, zero in 2D
     step = 1e-4
-    slope = (constraints.value(x + step * direction) - constraints.value(x - step * direction)) / (2 * step)
-    scale = np.abs(slope).max()
-    np.testing.assert_allclose(constraints.gradient(x) @ direction.ravel(), slope, rtol=0, atol=1e-7 * scale)
-
-
-@pytest.mark.parametrize("dimension", [2, 3])
-@pytest.mark.parametrize("kind", ["node", "cell", "element"])
-def test_the_curvature_is_the_second_derivative(build: Build, kind: str, dimension: int) -> None:
-    constraints, x = build(kind, dimension)
-    v = np.random.default_rng(1).standard_normal(x.shape)
+    slope = (constraints.value(x + step * way) - constraints.value(x - step * way)) / (2 * step)
+    np.testing.assert_allclose(constraints.gradient(x) @ way.ravel(), slope, rtol=0, atol=1e-7 * np.abs(slope).max())
     # exact for polynomials of degree three, whatever the step
-    bend = constraints.value(x + v) - 2 * constraints.value(x) + constraints.value(x - v)
-    curvature = constraints.curvature(x, v)
+    bend = constraints.value(x + way) - 2 * constraints.value(x) + constraints.value(x - way)
+    curvature = constraints.curvature(x, way)
     np.testing.assert_allclose(curvature, bend, rtol=0, atol=1e-12 * np.abs(bend).max())
     assert np.abs(curvature).max() > 0.1
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_constraint_forces_keep_both_momenta(build: Build, dimension: int) -> None:
+@pytest.mark.parametrize("kind", ["node", "cell", "element"])
+def test_the_compiled_loop_fills_in_the_same(kind: PatchKind, dimension: int) -> None:
+    constraints, x = build(kind, dimension)
+    v = np.random.default_rng(1).standard_normal(x.shape)
+    space = [np.pad(points, [(0, 0), (0, 3 - dimension)]) for points in (x, v)]
+    nodes, (value, curvature) = constraints.node_rows[1], np.zeros((2, constraints.count))
+    gradient = np.zeros((len(nodes), 3))
+    fill_measures(pack_measures(constraints, dimension + 1), *space, gradient, value, curvature)
+    np.testing.assert_allclose(value, constraints.value(x), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(gradient[:, :dimension].ravel(), constraints.gradient(x).data, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(curvature, constraints.curvature(x, v), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_constraint_forces_keep_both_momenta(dimension: int) -> None:
     constraints, x = build("node", dimension)
     force = (constraints.gradient(x).T @ np.arange(1.0, 1 + constraints.count)).reshape(x.shape)
     moment = np.einsum("ni,nj->ij", x, force)
@@ -93,47 +72,31 @@ def test_the_papers_vector_of_one_triangle() -> None:
     np.testing.assert_allclose(simplex_gradients(np.array([[0, 1, 2]]), points)[0], printed, atol=1e-15)
 
 
-def test_volumes_of_free_tetrahedra_return_with_order_four() -> None:
-    coarse, fine = (np.linalg.norm(volume_errors(step)) for step in (0.02, 0.01))
-    assert np.log2(coarse / fine) == pytest.approx(4.0, abs=0.3)
+def soft(kind: PatchKind, dimension: int) -> tuple[SoftMeasure, Array]:
+    mesh = oriented((MeshTri if dimension == 2 else MeshTet)().refined(1))
+    points = np.ascontiguousarray(mesh.p.T) + 0.05 * np.random.default_rng(0).random(mesh.p.T.shape)
+    return soft_measure(patches(kind, mesh.t.T, points), points, 3.0), points
 
 
-def test_the_printed_sixth_leaves_a_volume_error_whatever_the_step() -> None:
-    # E8: half of Q is missing, so om^2 R stays at Q/2 instead of zero
-    coarse, fine = (volume_errors(step, share=0.5) for step in (0.02, 0.01))
-    assert np.median(coarse) > 1e-3
-    assert np.linalg.norm(coarse) == pytest.approx(np.linalg.norm(fine), rel=1e-3)
+@pytest.mark.parametrize(("kind", "dimension"), CASES[:4])
+def test_soft_forces_are_slopes_of_their_energy_and_stiffness_theirs(kind: PatchKind, dimension: int) -> None:
+    element, points = soft(kind, dimension)
+    rng = np.random.default_rng(1)
+    x, direction = points + 0.1 * rng.standard_normal(points.shape), rng.standard_normal(points.shape)
+    # W is a polynomial of degree six at most along a straight path: seven values give its slope exactly
+    steps = 0.1 * np.arange(-3, 4)
+    values = [element.energy(x + step * direction) for step in steps]
+    slope = np.polynomial.Polynomial.fit(steps, values, 6).deriv()(0.0)
+    assert np.sum(element.force(x) * direction) == pytest.approx(-slope, rel=0, abs=1e-11 * max(values))
+    gradient = measure_constraints(patches("element", element.patches.simplices, points), points).gradient(points)
+    ahead, behind = (element.force(points + way * direction) for way in (1e-6, -1e-6))
+    expected = -(element.stiffness(gradient) @ direction.ravel()).reshape(points.shape)
+    np.testing.assert_allclose((ahead - behind) / 2e-6, expected, atol=1e-7 * np.abs(expected).max())
 
 
-def test_multipliers_fulfil_the_stabilised_equation(build: Build) -> None:
-    constraints, x = build("cell", 2)
-    rng = np.random.default_rng(2)
-    v, force = rng.standard_normal(x.shape), rng.standard_normal(x.size)
-    held = np.repeat(x[:, 1] < 0.2, 2)
-    inverse_mass = np.where(held, 0.0, 2.0)
-    prescribed = np.where(held, 0.7, inverse_mass * force)
-    gradient, right = constraints.gradient(x), right_side(constraints, x, v, 5.0)
-    multiplier = multipliers(gradient, inverse_mass, prescribed, right)
-    acceleration = prescribed + inverse_mass * (gradient.T @ multiplier)
-    second = gradient @ acceleration + constraints.curvature(x, v)
-    law = second + 10.0 * (gradient @ v.ravel()) + 25.0 * constraints.value(x)
-    np.testing.assert_allclose(law, 0.0, atol=1e-11 * np.abs(right).max())
-
-
-def test_dependent_constraints_are_solved_with_the_regularisation() -> None:
-    # four triangles around the centre of a square: the constraints are dependent at rest (spec 5)
-    points = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.5, 0.5]])
-    triangles = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
-    constraints = measure_constraints(patches("element", triangles, points), points)
-    gradient = constraints.gradient(points)
-    assert np.linalg.matrix_rank(gradient.toarray()) == 3
-    wanted = gradient @ np.random.default_rng(0).standard_normal(10)
-    multiplier = multipliers(gradient, np.ones(10), np.zeros(10), -wanted, regularisation=1e-6)
-    # eps = 1e-6 of the diagonal, over the smallest non-zero eigenvalue (about a fifth of it)
-    np.testing.assert_allclose(gradient @ (gradient.T @ multiplier), wanted, atol=1e-5 * np.abs(wanted).max())
-
-
-def test_a_body_held_everywhere_is_refused(build: Build) -> None:
-    constraints, x = build("element", 2)
-    with pytest.raises(RheotwinError, match="held nodes only"):
-        multipliers(constraints.gradient(x), np.zeros(x.size), np.zeros(x.size), np.zeros(constraints.count))
+@pytest.mark.parametrize(("kind", "dimension"), CASES[:4])
+def test_a_uniform_change_of_volume_costs_nothing(kind: PatchKind, dimension: int) -> None:
+    element, points = soft(kind, dimension)
+    stretch = np.diag(np.linspace(1.3, 0.8, dimension)) + 0.1
+    assert element.energy(points @ stretch) < 1e-28
+    assert element.energy(points + 0.1 * np.sin(9.0 * points)) > 1e-4

@@ -1,12 +1,14 @@
-"""Gaps of rigid tools against formulas of their own, and normals against numerical gradients."""
+"""Gaps of rigid tools against formulas of their own; normals and rates in time against differences."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rheotwin.constraints import Motion, RigidTool, at_rest, tool_gaps
+from rheotwin.constraints import Motion, RigidTool, tool_gaps
+from rheotwin.constraints.gap_rates import gap_motion
 from rheotwin.constraints.tools import BOX, CYLINDER, PLANE, PRISM, SPHERE, pack_geometry
 
 Array = np.ndarray
@@ -41,18 +43,8 @@ def from_center(points: Array) -> Array:
     return points - CENTER - POSE[:3]
 
 
-def plane_gap(points: Array) -> Array:
-    turned = Rotation.from_rotvec(POSE[3] * np.array([0.0, 0.0, 1.0])).apply(NORMAL)
-    return from_center(points) @ turned
-
-
-def turning_plane_gap(points: Array) -> Array:
-    return from_center(points) @ Rotation.from_rotvec(POSE[3] * UNIT_AXIS).apply(NORMAL)
-
-
-def cylinder_gap(points: Array) -> Array:
-    """Distance from the axis as |y x a|."""
-    return np.linalg.norm(np.cross(from_center(points), UNIT_AXIS), axis=1) - RADIUS
+def plane_gap(points: Array, axis: Array) -> Array:
+    return from_center(points) @ Rotation.from_rotvec(POSE[3] * axis).apply(NORMAL)
 
 
 def prism_gap(points: Array) -> Array:
@@ -72,58 +64,68 @@ def box_gap(points: Array) -> Array:
 
 
 GAPS: dict[str, Callable[[Array], Array]] = {
-    "plane": plane_gap,
-    "plane that turns about another axis": turning_plane_gap,
+    "plane": lambda points: plane_gap(points, np.array([0.0, 0.0, 1.0])),
+    "plane that turns about another axis": lambda points: plane_gap(points, UNIT_AXIS),
     "sphere": lambda points: np.linalg.norm(from_center(points), axis=1) - RADIUS,
-    "cylinder": cylinder_gap,
+    "cylinder": lambda points: np.linalg.norm(np.cross(from_center(points), UNIT_AXIS), axis=1) - RADIUS,
     "prism": prism_gap,
     "box": box_gap,
 }
-
-
-@pytest.fixture
-def points() -> Array:
-    return np.random.default_rng(11).uniform(-2, 2, (200, 3))
+POINTS = np.random.default_rng(11).uniform(-2, 2, (200, 3))
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_gap(name: str, points: Array) -> None:
-    gaps, _ = tool_gaps(TOOLS[name], 0.0, points)
-    np.testing.assert_allclose(gaps, GAPS[name](points), atol=1e-14)
-    assert (gaps < 0).any()
-    assert (gaps > 0).any()
-
-
-@pytest.mark.parametrize("name", TOOLS)
-def test_normal_is_the_unit_gradient_of_the_gap(name: str, points: Array) -> None:
-    _, normals = tool_gaps(TOOLS[name], 0.0, points)
+def test_gap_and_its_unit_gradient(name: str) -> None:
+    gaps, normals = tool_gaps(TOOLS[name], 0.0, POINTS)
+    np.testing.assert_allclose(gaps, GAPS[name](POINTS), atol=1e-14)
+    assert (gaps < 0).any() and (gaps > 0).any()
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, rtol=1e-14)
     h = 1e-6
-    slopes = [(GAPS[name](points + h * axis) - GAPS[name](points - h * axis)) / (2 * h) for axis in np.eye(3)]
+    slopes = [(GAPS[name](POINTS + h * axis) - GAPS[name](POINTS - h * axis)) / (2 * h) for axis in np.eye(3)]
     np.testing.assert_allclose(normals, np.transpose(slopes), atol=1e-8)
 
 
-def test_gap_follows_the_motion(points: Array) -> None:
+@pytest.mark.parametrize("name", ["plane", "plane that turns about another axis", "sphere", "cylinder", "prism"])
+def test_rates_of_gaps_against_differences(name: str) -> None:
+    """Points on curved paths: g'' = n.x'' + second. Differences at h = 1e-3 are off by O(h^2) of O(10) derivatives."""
+    poses = np.array([[0.0, 0.0, 0.0, 0.0], [0.4, -0.6, 0.3, 0.9]])
+    tool = replace(TOOLS[name], motion=Motion(np.array([0.0, 2.0]), poses, smooth=True))
+    start, velocity, acceleration = np.random.default_rng(3).uniform(-2, 2, (3, 6, 3))
+    start += 2.0 * np.sign(start)
+
+    def path(time: float) -> np.ndarray:
+        return start + velocity * time + 0.5 * acceleration * time**2
+
+    time, h = 0.8, 1e-3
+    low, middle, high = (tool_gaps(tool, time + k * h, path(time + k * h))[0] for k in (-1, 0, 1))
+    found = gap_motion(tool, time, path(time), velocity + acceleration * time)
+    second = np.sum(found.normal * acceleration, axis=1) + found.second
+    np.testing.assert_allclose(found.gap, middle, rtol=1e-15)
+    np.testing.assert_allclose(found.rate, (high - low) / (2 * h), atol=2e-5)
+    np.testing.assert_allclose(second, (high - 2 * middle + low) / h**2, atol=2e-5)
+    assert np.abs(second).max() > 1.0
+
+
+def test_gap_follows_the_motion() -> None:
     """A sphere half way along its path has half the displacement."""
     path = Motion(np.array([0.0, 2.0]), np.array([np.zeros(4), [2.0, 0.0, 0.0, 0.0]]))
-    ball = RigidTool("ball", SPHERE, pack_geometry(center=CENTER, radius=RADIUS), path, np.zeros(0, np.int64))
-    expected = np.linalg.norm(points - CENTER - [1.0, 0.0, 0.0], axis=1) - RADIUS
-    np.testing.assert_allclose(tool_gaps(ball, 1.0, points)[0], expected, atol=1e-14)
+    expected = np.linalg.norm(POINTS - CENTER - [1.0, 0.0, 0.0], axis=1) - RADIUS
+    np.testing.assert_allclose(tool_gaps(replace(TOOLS["sphere"], motion=path), 1.0, POINTS)[0], expected, atol=1e-14)
 
 
 def test_two_dimensional_tools() -> None:
     """In 2D the third coordinate is zero and the axis is z: a disc, a turned line, a square on its edge."""
-    flat = np.array([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
-    disc = RigidTool("disc", CYLINDER, pack_geometry(center=np.zeros(2), radius=1.0), at_rest(4), np.zeros(0, int))
-    np.testing.assert_allclose(tool_gaps(disc, 0.0, flat)[0], [1.0, 2.0], atol=1e-15)
-    quarter = Motion(np.zeros(1), np.array([[0.0, 0.0, 0.0, np.pi / 2]]))
-    line = pack_geometry(center=np.zeros(2), reference=np.array([1.0, 0.0]))
-    turned = RigidTool("line", PLANE, line, quarter, np.zeros(0, int))
-    gaps, normals = tool_gaps(turned, 0.0, flat)
+    flat, origin = np.array([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]]), np.zeros(2)
+
+    def seen(shape: int, pose: Array, **geometry: object) -> tuple[Array, Array]:
+        packed = pack_geometry(center=origin, **geometry)  # type: ignore[arg-type]
+        return tool_gaps(RigidTool("tool", shape, packed, Motion(np.zeros(1), pose[None]), np.zeros(0, int)), 0.0, flat)
+
+    np.testing.assert_allclose(seen(CYLINDER, np.zeros(4), radius=1.0)[0], [1.0, 2.0], atol=1e-15)
+    gaps, normals = seen(PLANE, np.array([0.0, 0.0, 0.0, np.pi / 2]), reference=np.array([1.0, 0.0]))
     np.testing.assert_allclose(gaps, [0.0, 3.0], atol=1e-15)
     np.testing.assert_allclose(normals, [[0, 1, 0]] * 2, atol=1e-15)
-    square = pack_geometry(center=np.zeros(2), reference=np.array([1.0, 1.0]), radius=1.0, sides=4)
-    gaps, _ = tool_gaps(RigidTool("square", PRISM, square, at_rest(4), np.zeros(0, int)), 0.0, flat)
+    gaps, _ = seen(PRISM, np.zeros(4), reference=np.array([1.0, 1.0]), radius=1.0, sides=4)
     np.testing.assert_allclose(gaps, [2 / np.sqrt(2) - 1, 3 / np.sqrt(2) - 1], atol=1e-14)
 
 

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,20 +45,21 @@ class Package:
     home: Path
     kernels: Path
 
-    def run(self, script: str) -> str:
-        """Return what a script prints in a fresh process that imports this copy."""
+    def begin(self, script: str) -> subprocess.Popen[str]:
+        """Start a script in a fresh process that imports this copy first."""
         there = os.environ | {"PYTHONPATH": str(self.home), cache.PLACE: str(self.kernels)}
-        script = f"import rheotwin\nassert rheotwin.__file__.startswith({str(self.home)!r})\n{script}"
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=there)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout
+        return subprocess.Popen([sys.executable, "-c", script], env=there, text=True, stdout=subprocess.PIPE)
+
+    def run(self, script: str) -> list[float]:
+        """Return the numbers that it prints."""
+        printed, _ = self.begin(script).communicate()
+        return [float(number) for number in printed.split()]
 
     def edit(self, module: str, old: str, new: str) -> None:
         """Replace what stands once in the source of a module."""
-        place = self.home / module
-        text = place.read_text()
+        text = (self.home / module).read_text()
         assert text.count(old) == 1
-        place.write_text(text.replace(old, new))
+        (self.home / module).write_text(text.replace(old, new))
 
     @property
     def files(self) -> set[str]:
@@ -67,70 +67,65 @@ class Package:
         return {file.name for file in self.kernels.iterdir()}
 
 
-@pytest.fixture
-def copied(tmp_path: Path) -> Callable[[str], Package]:
-    """Return a function that copies the package; all copies share one cache, which is empty at first."""
-
-    def copied(name: str) -> Package:
-        home, without = tmp_path / name, shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "src" / "rheotwin", home / "rheotwin", ignore=without)
-        for room in ROOMS:
-            shutil.copytree(ROOT / room, home / "rheotwin" / room, ignore=without)
-        return Package(home, tmp_path / "kernels")
-
-    return copied
+def plug_in(home: Path) -> Package:
+    """Write a package whose kernels close over a number and over a constant of another module of it."""
+    (home / "plug_in").mkdir(parents=True)
+    for name, text in {"__init__": "", "factors": "FACTOR = 1.0\n", "forces": PLUG_IN, "unrelated": ""}.items():
+        (home / "plug_in" / f"{name}.py").write_text(text)
+    return Package(home, home.parent / "kernels")
 
 
-def test_kernels_follow_their_sources(copied: Callable[[str], Package]) -> None:
-    package = copied("copy")
-    assert float(package.run(DISTANCE)) == pytest.approx(0.5)
+def test_kernels_follow_their_sources_and_constants(tmp_path: Path) -> None:
+    package = plug_in(tmp_path / "copy")
+    assert package.run(MULTIPLY) == [2.0, 5.0]
     first = package.files
-    package.edit(f"rheotwin/{VECTORS}", LENGTH, THREE_TIMES)  # two modules away from what is called
-    assert float(package.run(DISTANCE)) == pytest.approx(1.5)
+    assert len(first) == 2
+    package.edit("plug_in/factors.py", "1.0", "7.0")
+    assert package.run(MULTIPLY) == [14.0, 35.0]
     both = package.files
     assert first < both
-    package.edit(f"rheotwin/{VECTORS}", THREE_TIMES, LENGTH)
-    assert float(package.run(DISTANCE)) == pytest.approx(0.5)
-    package.edit("rheotwin/particles/truss.py", "class TrussSolver", "EDITED = True\n\n\nclass TrussSolver")
-    package.run(DISTANCE)
+    package.edit("plug_in/factors.py", "7.0", "1.0")
+    (package.home / "plug_in" / "unrelated.py").write_text("EDITED = True\n")
+    assert package.run(MULTIPLY) == [2.0, 5.0]
     assert package.files == both  # the first kernels were found again, and an unrelated edit compiles nothing
-    other = copied("elsewhere")
-    assert float(other.run(DISTANCE)) == pytest.approx(0.5)
-    assert other.files == both  # so does another checkout of the same sources
+    assert plug_in(tmp_path / "elsewhere").run(MULTIPLY) == [2.0, 5.0]
+    assert package.files == both  # so does another checkout of the same sources
     for file in package.kernels.iterdir():
         file.write_bytes(file.read_bytes()[:-1])
-    assert float(package.run(DISTANCE)) == pytest.approx(0.5)  # damaged files are noticed and written again
+    assert package.run(MULTIPLY) == [2.0, 5.0]  # damaged files are noticed and written again
     assert package.files == both
-    assert float(package.run(DISTANCE)) == pytest.approx(0.5)
-
-
-def test_kernels_of_a_plug_in_follow_its_sources_and_constants(copied: Callable[[str], Package]) -> None:
-    package = copied("copy")
-    (package.home / "plug_in").mkdir()
-    (package.home / "plug_in" / "__init__.py").write_text("")
-    (package.home / "plug_in" / "factors.py").write_text("FACTOR = 1.0\n")
-    (package.home / "plug_in" / "forces.py").write_text(PLUG_IN)
-    assert package.run(MULTIPLY).split() == ["2.0", "5.0"]
-    assert len(package.files) == 2
-    assert package.run(MULTIPLY).split() == ["2.0", "5.0"]
-    assert len(package.files) == 2
-    package.edit("plug_in/factors.py", "1.0", "7.0")
-    assert package.run(MULTIPLY).split() == ["14.0", "35.0"]
     # a formula of another package again, asked for by a formula
     (package.home / "other.py").write_text(f"{FORMULA}def third(x):\n    return 4.0 * x\n")
     (package.home / "plug_in" / "factors.py").write_text("from other import third\nFACTOR = 1.0\n")
     package.edit("plug_in/forces.py", "return FACTOR * by * x", "return third(x) * by")
     package.edit("plug_in/forces.py", "import FACTOR", "import third")
-    assert package.run(MULTIPLY).split() == ["8.0", "20.0"]
+    assert package.run(MULTIPLY) == [8.0, 20.0]
     package.edit("other.py", "4.0", "5.0")
-    assert package.run(MULTIPLY).split() == ["10.0", "25.0"]
+    assert package.run(MULTIPLY) == [10.0, 25.0]
 
 
-def test_processes_share_a_folder(copied: Callable[[str], Package]) -> None:
-    package = copied("copy")
-    there = os.environ | {"PYTHONPATH": str(package.home), cache.PLACE: str(package.kernels)}
-    both = [subprocess.Popen([sys.executable, "-c", DISTANCE], env=there, stdout=subprocess.PIPE) for _ in range(2)]
-    assert [float(process.communicate()[0]) for process in both] == pytest.approx([0.5, 0.5])
+@pytest.mark.exhaustive
+def test_kernels_of_this_package_follow_their_sources(tmp_path: Path) -> None:
+    home, without = tmp_path / "copy", shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src" / "rheotwin", home / "rheotwin", ignore=without)
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, home / "rheotwin" / room, ignore=without)
+    package = Package(home, tmp_path / "kernels")
+    script = f"import rheotwin\nassert rheotwin.__file__.startswith({str(home)!r})\n{DISTANCE}"
+    assert package.run(script) == pytest.approx([0.5])
+    package.edit(f"rheotwin/{VECTORS}", LENGTH, THREE_TIMES)  # two modules away from what is called
+    assert package.run(script) == pytest.approx([1.5])
+    both = package.files
+    package.edit(f"rheotwin/{VECTORS}", THREE_TIMES, LENGTH)
+    package.edit("rheotwin/particles/truss.py", "class TrussSolver", "EDITED = True\n\n\nclass TrussSolver")
+    assert package.run(script) == pytest.approx([0.5])
+    assert package.files == both
+
+
+def test_processes_share_a_folder(tmp_path: Path) -> None:
+    package = plug_in(tmp_path / "copy")
+    both = [package.begin(MULTIPLY) for _ in range(2)]
+    assert [process.communicate()[0].split() for process in both] == [["2.0", "5.0"]] * 2
     assert {name.rpartition(".")[2] for name in package.files} == {"kernel"}  # nothing half-written is left
 
 

@@ -56,6 +56,7 @@ def digests(folder: Path, *runs: str) -> dict[str, str]:
     return dict(line.split() for line in done.stdout.splitlines())
 
 
+@pytest.mark.exhaustive  # whole solvers compiled twice; what follows shows the same at single functions
 def test_scenes_give_the_same_bits_in_any_order(tmp_path: Path) -> None:
     truss, continuum = (f"{name},{SCENES / 'bar-press-2d.toml'},500" for name in ("truss", "shear-volume"))
     orders = {tmp_path / "first": (truss, continuum), tmp_path / "second": (continuum, truss)}

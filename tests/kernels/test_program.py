@@ -68,19 +68,23 @@ def weigh(whole: Whole, strided: Any, single: Any, indices: Any, t: float, end: 
 
 VALUES, STRIDED = np.arange(6.0).reshape(2, 3), np.arange(8.0).reshape(2, 4)[:, 1::2]
 WHOLE = Whole(Part(VALUES, 7), None, -1.0, True)
-WEIGHED = (WHOLE, STRIDED, np.array([0.5], np.float32), np.array([3, 9], np.int32), TIME, 1.0, STEP)
+WEIGHED = (WHOLE, STRIDED, np.array([0.5], np.float32), np.array([3, 9], np.int32), TIME)
 
 
-def test_stages_are_given_arrays_numbers_and_tuples_of_them() -> None:
-    found, clock = np.zeros(1), Clock()
-    arguments = (*WEIGHED[:-2], clock.end, STEP)
-    Program([Stage(weigh, arguments, into=found)], 0.25, clock).run(3, 1)
-    assert found[0] == 0.75 + 10.0 + 25.0 - 35.0 + 5.0 + 0.5 + 9.0
+def test_stages_are_given_arrays_numbers_and_tuples_and_store_results_in_the_type_of_their_array() -> None:
+    found, clock, expected = np.array([1, 7], np.float32), Clock(), 0.75 + 10.0 + 25.0 - 35.0 + 5.0 + 0.5 + 9.0
+    for end in (1.0, clock.end):
+        Program([Stage(weigh, (*WEIGHED, end, STEP), into=found[:1])], 0.25, clock).run(3, 1)
+        assert found.tolist() == [np.float32(expected), 7.0]
+    with pytest.raises(TypeError, match="a stage returns nothing or a whole number"):
+        Program([Stage(weigh, (*WEIGHED, 1.0, STEP))], 0.25, Clock()).run(3, 1)
 
 
-def test_a_stage_cannot_be_given_anything_else() -> None:
+def test_a_stage_cannot_be_given_anything_else_and_a_program_is_not_copied() -> None:
     with pytest.raises(TypeError, match=r"no str: 'word'"):
         _ = Stage(drift, ("word", np.zeros(1), STEP)).code
+    with pytest.raises(TypeError, match="cannot be copied"):
+        copy.deepcopy(Program([Stage(drift, (np.zeros(1), np.zeros(1), STEP))], 1.0, Clock()))
 
 
 @compiled
@@ -94,11 +98,10 @@ def multiply(matrix: Any, x: Any, y: Any) -> None:
 @compiled
 def turn(x: Any, residual: Any, direction: Any, product: Any, rounds: Any, back: int, most: int) -> int:
     """One step of conjugate gradients; jumps back until nothing is left."""
-    square, work = 0.0, 0.0
+    square, work, after = 0.0, 0.0, 0.0
     for i in range(x.size):
         square += residual[i] * residual[i]
         work += direction[i] * product[i]
-    after = 0.0
     for i in range(x.size):
         x[i] += square / work * direction[i]
         residual[i] -= square / work * product[i]
@@ -115,13 +118,9 @@ def turn(x: Any, residual: Any, direction: Any, product: Any, rounds: Any, back:
 def test_iterations_jump_back_and_say_when_they_fail(most: int, taken: int, ended: int | None) -> None:
     n = 8
     matrix = np.diag(np.full(n, 2.5)) - np.diag(np.ones(n - 1), 1) - np.diag(np.ones(n - 1), -1)
-    x, residual, product, rounds = np.zeros(n), np.ones(n), np.zeros(n), np.zeros(1, np.int64)
-    direction = residual.copy()
-    stages = [
-        Stage(multiply, (matrix, direction, product)),
-        Stage(turn, (x, residual, direction, product, rounds, -2, most)),
-    ]
-    program = Program(stages, 1.0, Clock())
+    x, residual, direction, product, rounds = np.zeros(n), np.ones(n), np.ones(n), np.zeros(n), np.zeros(1, np.int64)
+    iterate = Stage(turn, (x, residual, direction, product, rounds, -2, most))
+    program = Program([Stage(multiply, (matrix, direction, product)), iterate], 1.0, Clock())
     assert program.run(0, 1) == taken
     assert program.ended_by == (None if ended is None else (f"{turn.__module__}.turn", ended))
     if ended is None:
@@ -134,11 +133,9 @@ def stop_beyond(x: Any, limit: float) -> int:
 
 
 def test_a_last_step_is_taken_to_its_end() -> None:
-    x, v = np.zeros(1), np.ones(1)
-    stages = [Stage(stop_beyond, (x, 2.5)), Stage(drift, (x, v, STEP))]
-    program = Program(stages, 1.0, Clock())
-    assert program.run(0, 100) == 4
-    assert x[0] == 4.0
+    x = np.zeros(1)
+    program = Program([Stage(stop_beyond, (x, 2.5)), Stage(drift, (x, np.ones(1), STEP))], 1.0, Clock())
+    assert (program.run(0, 100), x[0]) == (4, 4.0)
     assert program.ended_by == (f"{stop_beyond.__module__}.stop_beyond", LAST)
 
 
@@ -147,16 +144,13 @@ def halve(clock: Any) -> None:
     clock[1] *= 0.5
 
 
-def test_stages_may_change_the_clock() -> None:
-    x, v, clock = np.zeros(1), np.ones(1), Clock()
-    stages = [Stage(halve, (clock.values,)), Stage(drift, (x, v, STEP)), Stage(drift, (x, v, STEP))]
-    Program(stages, 1.0, clock).run(0, 3)
+def test_stages_may_change_the_clock_and_numbers_are_read_when_a_stage_is_called() -> None:
+    x, clock = np.zeros(1), Clock()
+    move = Stage(drift, (x, np.ones(1), STEP))
+    Program([Stage(halve, (clock.values,)), move, move], 1.0, clock).run(0, 3)
     assert x[0] == 3.0
-
-
-def test_numbers_are_read_when_the_stage_is_called() -> None:
-    x, v, rate = np.ones(1), np.zeros(1), np.zeros(1)
-    program = Program([Stage(pull, (x, Now(rate), v, STEP))], 1.0, Clock())
+    v, rate = np.zeros(1), np.zeros(1)
+    program = Program([Stage(pull, (np.ones(1), Now(rate), v, STEP))], 1.0, Clock())
     program.run(0, 1)
     rate[0] = 3.0
     program.run(1, 1)
@@ -187,17 +181,8 @@ def jump(by: int) -> int:
 
 @pytest.mark.parametrize("by", [-2, 1])
 def test_a_jump_out_of_the_program_ends_the_run(by: int) -> None:
-    program = Program([Stage(jump, (by,))], 1.0, Clock())
     with pytest.raises(IndexError, match="jumps out of the program"):
-        program.run(0, 1)
-
-
-def test_results_are_stored_in_the_type_of_their_array() -> None:
-    found = np.array([1, 7], np.float32)
-    Program([Stage(weigh, WEIGHED, into=found[:1])], 0.25, Clock()).run(3, 1)
-    assert found.tolist() == [np.float32(0.75 + 10.0 + 25.0 - 35.0 + 5.0 + 0.5 + 9.0), 7.0]
-    with pytest.raises(TypeError, match="a stage returns nothing or a whole number"):
-        Program([Stage(weigh, WEIGHED)], 0.25, Clock()).run(3, 1)
+        Program([Stage(jump, (by,))], 1.0, Clock()).run(0, 1)
 
 
 def test_what_code_depends_on_is_in_the_name_of_a_kernel() -> None:
@@ -209,11 +194,6 @@ def test_what_code_depends_on_is_in_the_name_of_a_kernel() -> None:
     assert kind_of(values) != kind_of(frozen)
     one, other = compiled(lambda x: x + 1.0), compiled(lambda x: 100.0 * x)
     assert (one(2.0), other(2.0)) == (3.0, 200.0)
-
-
-def test_a_program_is_not_copied() -> None:
-    with pytest.raises(TypeError, match="cannot be copied"):
-        copy.deepcopy(Program([Stage(drift, (np.zeros(1), np.zeros(1), STEP))], 1.0, Clock()))
 
 
 AGAIN = """

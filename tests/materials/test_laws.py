@@ -1,19 +1,30 @@
+"""Linear laws by their channels; laws that are not linear: their constants, what they refuse, who takes them."""
+
+import math
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
+from rheotwin.fem import FemSolver
 from rheotwin.materials import (
     Channel,
     Elastic,
+    FrictionThreeElement,
     GeneralizedMaxwell,
     GeneralizedVoigt,
     Law,
     Maxwell,
     Moduli,
     Modulus,
+    Slider,
+    SliderThreeElement,
+    Softening,
+    SofteningThreeElement,
+    Tabulated,
     ThreeElement,
     Voigt,
     complex_modulus,
@@ -21,43 +32,44 @@ from rheotwin.materials import (
     equal_poisson,
     relaxation_function,
 )
+from rheotwin.particles import TrussSolver
+from rheotwin.particles.shear_volume import ShearVolumeSolver
+from rheotwin.solver import ALL_LAWS, EDGE_LAWS
 
+ABSENT = Moduli.absent()
 SPRING, C1, C2 = Moduli.from_young(30, 0.35), Moduli.from_young(20, 0.35), Moduli.from_young(500, 0.35)
 LAWS: dict[str, Law] = {
     "elastic": Elastic(SPRING),
     "voigt": Voigt(SPRING, C1),
     "maxwell": Maxwell(SPRING, C2),
     "three-element": ThreeElement(SPRING, C1, C2),
-    "generalized-voigt": GeneralizedVoigt((SPRING, Moduli.absent()), (C1, C2)),
+    "generalized-voigt": GeneralizedVoigt((SPRING, ABSENT), (C1, C2)),
     "generalized-maxwell": GeneralizedMaxwell((SPRING,), (C2,), equilibrium=SPRING, dashpot=C1),
 }
 MODULI: tuple[Modulus, ...] = ("lame", "shear", "bulk", "young", "area")
-Close = Callable[..., None]
+
+
+def close(actual: Any, expected: Any) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12 * np.max(np.abs(expected)))
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_every_law_has_its_word_and_is_frozen(name: str) -> None:
-    law = LAWS[name]
-    assert isinstance(law, Law)
-    assert law.name == name
+def test_equal_poisson_makes_all_moduli_one_function(name: str) -> None:
+    """r_X(t)/X does not depend on the modulus X when every part has the same Poisson ratio."""
+    law, t, unit = LAWS[name], np.array([0.1, 3.0, 20.0]), Moduli.from_young(1, 0.35)
+    assert isinstance(law, Law) and law.name == name
     with pytest.raises(FrozenInstanceError):
         law.parts = ()  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_equal_poisson_makes_all_moduli_one_function(name: str, close: Close) -> None:
-    """r_X(t)/X does not depend on the modulus X when every part has the same Poisson ratio."""
-    t, unit = np.array([0.1, 3.0, 20.0]), Moduli.from_young(1, 0.35)
-    assert equal_poisson(LAWS[name]) == pytest.approx(0.35, rel=1e-12)
-    young = LAWS[name].channel("young")
+    assert equal_poisson(law) == pytest.approx(0.35, rel=1e-12)
+    young = law.channel("young")
     for modulus in MODULI:
-        channel = LAWS[name].channel(modulus)
+        channel = law.channel(modulus)
         close(channel.relaxation(t), young.relaxation(t) * unit.value(modulus))
         close(channel.viscosity, young.viscosity * unit.value(modulus))
         close(channel.creep(t), young.creep(t) / unit.value(modulus))
 
 
-def test_channels_of_the_young_modulus(close: Close) -> None:
+def test_channels_of_the_young_modulus() -> None:
     t = np.array([0.0, 1.0, 9.0])
     close(relaxation_function(LAWS["maxwell"], t), 30 * np.exp(-30 * t / 500))
     close(creep_function(LAWS["three-element"], t), (1 - np.exp(-30 * t / 20)) / 30 + t / 500)
@@ -67,46 +79,17 @@ def test_channels_of_the_young_modulus(close: Close) -> None:
     close(complex_modulus(LAWS["voigt"], omega), 30 + 20j * omega)
 
 
-def test_three_element_equals_its_voigt_chain(close: Close) -> None:
+def test_three_element_equals_its_voigt_chain() -> None:
     three, chain = LAWS["three-element"].channel("shear"), LAWS["generalized-voigt"].channel("shear")
-    close(three.strengths, chain.strengths)
-    close(three.times, chain.times)
-    close(three.viscosity, chain.viscosity)
-
-
-def test_series_rule_per_lame_constant_is_not_the_tensor_series() -> None:
-    """E19: E = 300, nu .35 in series with c = 500, nu .25: r_K(1), r_K(5) by lame rule and by bulk rule."""
-    law = Maxwell(Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25))
-    t = np.array([1.0, 5.0])
-    lame_rule = relaxation_function(law, t, "lame") + 2 / 3 * relaxation_function(law, t, "shear")
-    np.testing.assert_allclose(lame_rule, [113.4, 5.00], rtol=1e-3)
-    np.testing.assert_allclose(relaxation_function(law, t, "bulk"), [122.6, 2.25], rtol=2e-3)
-    bulk_spring, bulk_dashpot = 300 / 0.9, 500 / 1.5
-    np.testing.assert_allclose(
-        relaxation_function(law, t, "bulk"), bulk_spring * np.exp(-bulk_spring / bulk_dashpot * t), rtol=1e-9
-    )
-    assert equal_poisson(law) is None
-
-
-def test_uniaxial_creep_with_unequal_poisson_ratios() -> None:
-    """T4, R13: the times of the lame and shear channels are 1/a and 1/b of the closed form."""
-    elastic, viscous = Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25)
-    law = Maxwell(elastic, viscous)
-    a, b = 1 / law.channel("lame").times[0], 1 / law.channel("shear").times[0]
-    lame, shear = elastic.lame, elastic.shear
-    q, s = lame * b + shear * a, 3 * lame * b + 2 * shear * a
-    assert s / (3 * lame + 2 * shear) == pytest.approx(0.7201646, abs=5.1e-8)
-    assert q * b / (shear * s) == pytest.approx(1 / 500, rel=1e-9)
+    close((*three.strengths, *three.times, three.viscosity), (*chain.strengths, *chain.times, chain.viscosity))
 
 
 def test_two_arms_when_lame_and_shear_relax_apart() -> None:
     """The area element of the papers' split has the lame arm plus the shear arm; one arm for equal ratios."""
-    apart = Maxwell(Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25))
+    apart, together = Maxwell(Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25)), LAWS["maxwell"]
     assert len((apart.channel("lame") + apart.channel("shear")).times) == 2
-    together = LAWS["maxwell"].channel("lame") + LAWS["maxwell"].channel("shear")
-    area = LAWS["maxwell"].channel("area")
-    assert together.strengths == pytest.approx(area.strengths, rel=1e-12)
-    assert together.times == pytest.approx(area.times, rel=1e-12)
+    arm, area = together.channel("lame") + together.channel("shear"), together.channel("area")
+    assert (*arm.strengths, *arm.times) == pytest.approx((*area.strengths, *area.times), rel=1e-12)
 
 
 def test_zero_and_negative_lame_components() -> None:
@@ -115,24 +98,16 @@ def test_zero_and_negative_lame_components() -> None:
     assert ThreeElement(no_lame, no_lame, no_lame).channel("lame").is_zero
     assert GeneralizedVoigt((no_lame, SPRING), (no_lame, C1)).channel("lame").is_zero
     channel = Maxwell(auxetic, auxetic).channel("lame")
-    assert channel.strengths == pytest.approx((auxetic.lame,), rel=1e-15)
-    assert channel.times == pytest.approx((1,), rel=1e-15)
-    with pytest.raises(RheotwinError, match="choose the modulus bulk, shear or young"):
-        Maxwell(auxetic, C2).channel("lame")
+    assert (*channel.strengths, *channel.times) == pytest.approx((auxetic.lame, 1), rel=1e-15)
 
 
-def test_elastic_bulk_with_relaxing_shear() -> None:
-    """The dough preset: a bulk spring beside a shear-only Maxwell arm."""
+def test_elastic_bulk_with_relaxing_shear_and_absent_parts() -> None:
+    """The dough preset: a bulk spring beside a shear-only Maxwell arm; absent parts have no Poisson ratio."""
     law = GeneralizedMaxwell((Moduli.from_bulk(0, 4),), (Moduli.from_bulk(0, 8),), equilibrium=Moduli.from_bulk(100, 0))
-    assert law.channel("bulk") == Channel.elastic(100)
-    assert law.channel("shear") == Channel.maxwell(4, 8)
-    assert equal_poisson(law) is None
-
-
-def test_absent_parts_do_not_count_for_the_poisson_ratio() -> None:
-    assert equal_poisson(ThreeElement(Moduli.absent(), C1, C2)) == pytest.approx(0.35, rel=1e-12)
-    assert equal_poisson(Elastic(Moduli.absent())) is None
-    assert ThreeElement(Moduli.absent(), C1, C1).channel("young").viscosity == pytest.approx(10, rel=1e-14)
+    assert (law.channel("bulk"), law.channel("shear")) == (Channel.elastic(100), Channel.maxwell(4, 8))
+    assert equal_poisson(law) is equal_poisson(Elastic(ABSENT)) is None
+    assert equal_poisson(ThreeElement(ABSENT, C1, C2)) == pytest.approx(0.35, rel=1e-12)
+    assert ThreeElement(ABSENT, C1, C1).channel("young").viscosity == pytest.approx(10, rel=1e-14)
 
 
 def test_printed_gain_is_offered_by_the_law() -> None:
@@ -141,19 +116,96 @@ def test_printed_gain_is_offered_by_the_law() -> None:
     assert ratio == pytest.approx(1.04, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("build", "sentence"),
-    [
-        (lambda: Maxwell(Moduli.absent(), C1), "law maxwell: the spring is zero and in series"),
-        (lambda: Maxwell(SPRING, Moduli.absent()), "law maxwell: the dashpot is zero and in series"),
-        (lambda: ThreeElement(SPRING, C1, Moduli.absent()), "the series dashpot is zero"),
-        (lambda: GeneralizedVoigt((SPRING,), ()), "1 springs and 0 dashpots"),
-        (lambda: GeneralizedVoigt((), ()), "has no unit"),
-        (lambda: GeneralizedVoigt((Moduli.absent(),), (Moduli.absent(),)), "of unit 1 are both zero"),
-        (lambda: GeneralizedMaxwell((), ()), "law generalized-maxwell is empty"),
-        (lambda: GeneralizedMaxwell((SPRING,), (Moduli.absent(),)), "arm 1: the dashpot is zero"),
-    ],
-)
-def test_refused_laws(build: Callable[[], Law], sentence: str) -> None:
-    with pytest.raises(RheotwinError, match=sentence):
-        build()
+SOFT, DASHPOT, SERIES = (Moduli.from_young(value, 0.25) for value in (2.0, 1.0, 50.0))
+SOLVERS = {solver.name: solver.capabilities for solver in (FemSolver, TrussSolver, ShearVolumeSolver)}
+SOFTENING = Softening(viscosity=5.0, from_stress=0.5, to_stress=2.0)
+TABLE = Tabulated((-0.5, 0.0, 0.1), (-2.0, 0.0, 1.0), 0.3, DASHPOT)
+NONLINEAR = {
+    "slider": SliderThreeElement(SOFT, DASHPOT, SERIES, Slider(0.5, 0.3, 0.7)),
+    "softening": SofteningThreeElement(SOFT, DASHPOT, SERIES, SOFTENING),
+    "friction": FrictionThreeElement(SOFT, DASHPOT, SERIES, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", NONLINEAR)
+def test_a_law_knows_its_edge_constants_and_that_it_is_not_linear(name: str) -> None:
+    law = NONLINEAR[name]
+    assert isinstance(law, Law)
+    assert law.edge_constants == pytest.approx((2.0, 1.0, 50.0), rel=1e-15)
+    assert equal_poisson(law) == pytest.approx(0.25)
+    with pytest.raises(RheotwinError, match=f"law three-element with {name}: .* no relaxation function: use the truss"):
+        relaxation_function(law, 1.0)
+    with pytest.raises(FrozenInstanceError):
+        law.spring = ABSENT  # type: ignore[misc]
+
+
+def test_every_law_is_a_capability_and_who_takes_which() -> None:
+    assert {law.name for law in NONLINEAR.values()} | {Tabulated.name} == EDGE_LAWS
+    assert not EDGE_LAWS & ALL_LAWS
+    able = {name: EDGE_LAWS & capabilities.laws for name, capabilities in SOLVERS.items()}
+    assert able == {"truss": EDGE_LAWS, "shear-volume": {"three-element with softening"}, "fem": set()}
+
+
+IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
+    "no series dashpot": (lambda: SliderThreeElement(SOFT, DASHPOT, ABSENT, Slider()), "series dashpot is zero"),
+    "nothing but the series dashpot": (lambda: FrictionThreeElement(ABSENT, ABSENT, SERIES, 0.1), "voigt dashpot is"),
+    "no Voigt dashpot": (lambda: SofteningThreeElement(SOFT, ABSENT, SERIES, SOFTENING), "voigt dashpot is zero"),
+    "stiffening": (
+        lambda: SofteningThreeElement(SOFT, DASHPOT, SERIES, Softening(60.0, 0.5, 2.0)),
+        "viscosity = 60 under force is above the series viscosity 50",
+    ),
+    "crossed stresses": (lambda: Softening(5.0, 2.0, 0.5), "from_stress = 2 and to_stress = 0.5 are no range"),
+    "equal stresses": (lambda: Softening(5.0, 2.0, 2.0), "are no range"),
+    "no viscosity": (lambda: Softening(0.0, 0.5, 2.0), "viscosity = 0 is not positive"),
+    "softening not a number": (lambda: Softening(5.0, 0.5, float("nan")), "not a finite number"),
+    "negative friction": (lambda: FrictionThreeElement(SOFT, DASHPOT, SERIES, -0.1), "friction = -0.1 is not"),
+    "infinite friction": (lambda: FrictionThreeElement(SOFT, DASHPOT, SERIES, float("inf")), "friction = inf"),
+    "crossed bounds": (lambda: Slider(0.5, 0.7, 0.3), "least = 0.7 and most = 0.3 are no bounds"),
+    "natural outside": (lambda: Slider(0.2, 0.3, 0.7), "natural = 0.2 is not between"),
+    "more than all": (lambda: Slider(0.5, 0.3, 1.1), "choose 0 <= least <= most <= 1"),
+    "slider not a number": (lambda: Slider(float("nan"), 0.3, 0.7), "not a finite number"),
+    "a relaxation function of a table": (
+        lambda: TABLE.channel("young"),
+        "law tabulated: its young stress is not linear in strain",
+    ),
+    "no spring in series": (lambda: Maxwell(ABSENT, C1), "law maxwell: the spring is zero and in series"),
+    "no dashpot in series": (lambda: Maxwell(SPRING, ABSENT), "law maxwell: the dashpot is zero and in series"),
+    "no linear series dashpot": (lambda: ThreeElement(SPRING, C1, ABSENT), "the series dashpot is zero"),
+    "unpaired": (lambda: GeneralizedVoigt((SPRING,), ()), "1 springs and 0 dashpots"),
+    "no unit": (lambda: GeneralizedVoigt((), ()), "has no unit"),
+    "an empty unit": (lambda: GeneralizedVoigt((ABSENT,), (ABSENT,)), "of unit 1 are both zero"),
+    "no arm": (lambda: GeneralizedMaxwell((), ()), "law generalized-maxwell is empty"),
+    "an arm without dashpot": (lambda: GeneralizedMaxwell((SPRING,), (ABSENT,)), "arm 1: the dashpot is zero"),
+    "lame parts of both signs": (
+        lambda: Maxwell(Moduli.from_young(3, -0.3), C2).channel("lame"),
+        "choose the modulus bulk, shear or young",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_what_cannot_be(name: str) -> None:
+    make, words = IMPOSSIBLE[name]
+    with pytest.raises(RheotwinError, match=words) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_softening_turns_into_shear_with_each_parts_poisson_ratio() -> None:
+    """mu = E/(2 (1 + nu)) of every part, the softened dashpot as the series dashpot, thresholds over sqrt(3)."""
+    series = Moduli.from_young(50.0, 0.4)
+    law = SofteningThreeElement(SOFT, DASHPOT, series, SOFTENING)
+    shear, young = law.softening_channel("shear"), law.softening_channel("young")
+    assert (shear.spring, shear.voigt_viscosity) == pytest.approx((2.0 / 2.5, 1.0 / 2.5))
+    assert (shear.series_viscosity, shear.soft_viscosity) == pytest.approx((50.0 / 2.8, 5.0 / 2.8))
+    assert (shear.from_stress, shear.to_stress) == pytest.approx((0.5 / 3.0**0.5, 2.0 / 3.0**0.5))
+    assert (young.series_viscosity, young.soft_viscosity, young.to_stress) == pytest.approx((50.0, 5.0, 2.0))
+    assert 50.0 * math.exp(-young.exponent * 1.5) == pytest.approx(5.0)
+    # up to the threshold it is the linear law; the most it can show is that law's stiffness and viscosity at once
+    assert shear.unsoftened == law.unsoftened.channel("shear")
+    assert shear.tangent == pytest.approx((shear.unsoftened.instantaneous, shear.unsoftened.viscosity))
+
+
+def test_a_table_has_its_steepest_slope() -> None:
+    assert TABLE.slopes == pytest.approx((4.0, 10.0))
+    assert (TABLE.parts[0].young, TABLE.parts[1]) == (pytest.approx(10.0), DASHPOT)

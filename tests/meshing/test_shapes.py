@@ -142,6 +142,14 @@ def test_boundary_nodes_lie_on_the_circle_or_sphere(cell: str) -> None:
         assert picture(mesh, 0.0) == picture(mesh)
 
 
+@pytest.mark.parametrize("cells", [4, 7, 8])
+def test_the_rim_of_a_disc_is_a_regular_polygon(cells: int) -> None:
+    mesh = meshing.make_shape(SphereShape(RADIUS, cells, "quad"))
+    x, y = mesh.p[:, meshing.boundary_nodes(mesh)]
+    turns = np.diff(np.sort(np.arctan2(y, x)))
+    np.testing.assert_allclose(turns, 2.0 * np.pi / len(x), rtol=1e-12)
+
+
 def test_cylinder_stands_on_the_origin_and_a_flat_one_is_a_disc() -> None:
     mesh = meshing.make_shape(CylinderShape(RADIUS, HEIGHT, (6, 4), "hex"))
     assert mesh.p.min(axis=1) == pytest.approx([-RADIUS, -RADIUS, 0.0])

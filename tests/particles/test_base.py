@@ -36,7 +36,6 @@ class Moving(NamedTuple):
     positions: Array
     velocities: Array
     force: Array
-    contact_force: Array
     reaction: Array
     way: Array
 
@@ -64,7 +63,7 @@ class Nests:
     holds_supports = False
 
     def rest_state(self, boundary: Boundary) -> Moving:
-        return Moving(**at_rest(boundary.nodes.rest, len(boundary.tools.candidate)), way=np.zeros(1))
+        return Moving(**at_rest(boundary.nodes.rest), way=np.zeros(1))
 
     def bind(self, state: Moving, boundary: Boundary) -> Steps:
         around, nodes = Surroundings(boundary, state), boundary.nodes

@@ -301,7 +301,7 @@ def test_two_halves_are_the_whole(law: Data, kind: str, options: Data, bodies: d
     first.advance(1e9, 200)
     saved = first.save()
     kept = {name: array.copy() for name, array in saved.items()}
-    assert np.abs(saved["contact_force"]).max() > 0.0
+    assert np.abs(saved["contact.exerted.tool_force"]).max() > 0.0
     assert law not in YIELDING.values() or np.all(np.abs(saved["nonlinear_edges"]).max(axis=1) > 0.01)
     first.advance(1e9, 50)
     second.advance(1e9, 50)

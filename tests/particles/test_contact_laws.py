@@ -255,9 +255,22 @@ def test_contact_stiffness_bounds_the_step(make_problem: Build, start: Build) ->
         start(stiff, step=1.1 * bound)
 
 
-def test_scene_without_laws_has_none(make_problem: Build, start: Build) -> None:
-    problem = make_problem(2, VOIGT, tools={"floor": FLOOR})
-    simulation = start(problem)
-    assert problem.contact is None
-    assert not [name for name in simulation.save() if name.startswith("contact.")]
-    assert "tool.floor.moment" not in simulation.reactions()
+@pytest.mark.parametrize("stepper", ["semi-implicit", "euler"])
+def test_no_table_is_the_exact_law(stepper: str, make_problem: Build, start: Build) -> None:
+    """Bit for bit, for nodes at one tool, at two, and at a support; only records with a table have moments."""
+    wall = {"shape": "plane", "center": [0.0, 0.0], "normal": [0.8, 0.6]}
+    rail = {"rail": {"body": "block", "where": {"side": "right"}, "fix": ["x"]}}
+    scene = {"tools": {"floor": FLOOR, "wall": wall}, "supports": rail, "gravity": [-1.0, -9.81]}
+    without, table = (make_problem(2, VOIGT, **scene, **more) for more in ({}, {"contact": {"law": "exact"}}))
+    assert without.contact is None
+    step = 0.9 * start(without, stepper=stepper).stable_step
+    ours, theirs = (start(problem, stepper=stepper, step=step) for problem in (without, table))
+    for simulation in (ours, theirs):
+        simulation.advance(1.0, 10**9)
+    for name, array in theirs.save().items():
+        np.testing.assert_array_equal(ours.save()[name], array, err_msg=name)
+    found, wanted = ours.reactions(), theirs.reactions()
+    assert min(abs(found[f"tool.{name}"]).max() for name in ("floor", "wall")) > 0.1
+    assert found.keys() == {name for name in wanted if not name.endswith(".moment")} != wanted.keys()
+    for name in found:
+        np.testing.assert_array_equal(found[name], wanted[name])

@@ -167,3 +167,12 @@ def test_strain_is_exact_of_linear_fields_and_that_of_finite_elements_of_others(
     found, fem = strains(cell, lambda x: 0.01 * np.random.default_rng(2).normal(size=x.shape), **plane)
     assert np.abs(fem).max() > 0.01
     np.testing.assert_allclose(found, fem, atol=1e-14)
+
+
+@pytest.mark.parametrize("stretch", [0.5, 2.0])
+def test_stress_of_a_bar_is_its_force_per_rest_section(stretch: float) -> None:
+    """E (l/l0 - 1), however large: engineering stress, and not that times l/l0. The ridge of the match is 1e-10."""
+    problem = block(1, {"model": "elastic", "young": 300.0, "poisson": 0.0})
+    simulation = truss(problem)
+    put(simulation, positions=stretch * problem.points)
+    np.testing.assert_allclose(simulation.fields()["stress"][:, 0], 300.0 * (stretch - 1.0), rtol=1e-9)

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from rheotwin.build import build_problem
-from rheotwin.fem import FemSolver
 from rheotwin.fem.model import Model, build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.problem import Problem
 from rheotwin.record.grid import VTK_NODE_ORDER
-from rheotwin.scene import scene_from_data
-from rheotwin.solver import Simulation, checked_options
+from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import FLOOR, box_scene, path, problem_of, side, start
 
 Data = dict[str, Any]
 ELASTIC: Data = {"model": "elastic", "young": 300.0, "poisson": 0.35}
@@ -58,6 +56,14 @@ class Posed:
         """Nodal forces [N]."""
         return self.model.applied(time).reshape(self.points.shape)
 
+    def ours(self, *, step: float, **more: Any) -> Simulation:
+        """Start our solver, quasi-static."""
+        return start(self.problem, stepper="quasi-static", order=self.order, step=step, **more)
+
+    def displaced(self, simulation: Any) -> np.ndarray:
+        """Return the displacements (n, d) [m] of all nodes, those between the vertices included."""
+        return np.array(simulation.save()["u"]).reshape(self.points.shape)
+
     def reactions(self, internal: np.ndarray, time: float) -> dict[str, np.ndarray]:
         """Sum nodal forces (n, d) of a peer to what our solver calls the reactions of its supports."""
         owners, exerted = self.model.owners, internal - self.load(time)
@@ -73,78 +79,44 @@ def _upright(points: np.ndarray, cells: np.ndarray, cell: str) -> np.ndarray:
     return np.where(np.linalg.det(edges)[:, None] < 0, cells[:, [1, 0, *range(2, cells.shape[1])]], cells)
 
 
-@pytest.fixture
-def scene() -> Callable[..., Data]:
-    """A clamped block without mass: its left side is pushed, its top driven sideways and down, then held."""
+def pose(
+    cell: str,
+    order: int = 1,
+    law: Data = ELASTIC,
+    *,
+    duration: float = 1.0,
+    scale: float = 1.0,
+    push: float = 0.0,
+    **more: Any,
+) -> Posed:
+    """Write a clamped block without mass down for other programs, its inner nodes moved at random.
 
-    def build(cell: str, law: Data, *, duration: float = 1.0, scale: float = 1.0, push: float = 0.0) -> Data:
-        size, cells = BOXES[cell]
-        d = len(size)
-        drive = scale * np.array([0.08, -0.03, -0.05])[[0, 2] if d == 2 else [0, 1, 2]]
-        motion = {"times": [0.0, 0.5 * duration], "displacement": [[0.0] * d, drive.tolist()]}
-        push_total = (push * np.array([3.0, 1.0, -2.0])[:d]).tolist()
-        return {
-            "schema": 1,
-            "dimension": d,
-            "duration": duration,
-            "laws": {"stuff": law},
-            "bodies": {
-                "block": {"shape": "box", "size": size, "cells": cells, "cell": cell, "law": "stuff", "density": 1e-12}
-            },
-            "supports": {
-                "floor": {"body": "block", "where": {"side": "bottom"}},
-                "lid": {"body": "block", "where": {"side": "top"}, "motion": motion},
-            },
-            "forces": {"push": {"body": "block", "where": {"side": "left"}, "total": push_total}} if push else {},
-            "output": {"interval": duration},
-        }
-
-    return build
-
-
-@pytest.fixture
-def pose() -> Callable[..., Posed]:
-    """Move the inner nodes of a scene's block at random and write the problem down for other programs."""
-
-    def write(data: Data, order: int = 1) -> Posed:
-        problem = build_problem(scene_from_data(data))
-        body, corners = problem.bodies[0], problem.points.copy()
-        inner = np.ones(len(corners), dtype=bool)
-        inner[body.mesh.boundary_nodes()] = False
-        corners[inner] += 0.2 * SPACING * np.random.default_rng(7).uniform(-1, 1, (inner.sum(), problem.dimension))
-        body = replace(body, mesh=replace(body.mesh, doflocs=np.ascontiguousarray(corners.T)))
-        problem = replace(problem, points=corners, bodies=(body,))
-        options = FemOptions.model_validate({"order": order})
-        model = build_model(problem, options)
-        cells = _upright(corners, body.mesh.t.T[:, VTK_NODE_ORDER[body.cell]], body.cell)
-        if order == 2:
-            between = [corners[cells[:, group]].mean(axis=1) for group in BETWEEN[body.cell]]
-            gaps, nodes = cKDTree(model.points).query(np.stack(between, axis=1))
-            assert gaps.max() < 1e-12
-            cells = np.hstack([cells, nodes])
-        held = model.held.reshape(model.points.shape)
-        return Posed(problem, model, body.cell, order, model.points, cells, held)
-
-    return write
+    Its left side is pushed, its top driven sideways and down, then held.
+    """
+    size, counts = BOXES[cell]
+    d = len(size)
+    drive = scale * np.array([0.08, -0.03, -0.05])[[0, 2] if d == 2 else [0, 1, 2]]
+    lid = {"lid": side("top", motion=path([0.0, 0.5 * duration], [[0.0] * d, drive.tolist()]))}
+    forces = {"push": side("left", total=(push * np.array([3.0, 1.0, -2.0])[:d]).tolist())} if push else {}
+    scene = {"cell": cell, "duration": duration, "supports": FLOOR | lid, "forces": forces, **more}
+    problem = problem_of(box_scene(law, cells=counts, size=size, **scene))
+    body, corners = problem.bodies[0], problem.points.copy()
+    inner = np.ones(len(corners), dtype=bool)
+    inner[body.mesh.boundary_nodes()] = False
+    corners[inner] += 0.2 * SPACING * np.random.default_rng(7).uniform(-1, 1, (inner.sum(), problem.dimension))
+    body = replace(body, mesh=replace(body.mesh, doflocs=np.ascontiguousarray(corners.T)))
+    problem = replace(problem, points=corners, bodies=(body,))
+    model = build_model(problem, FemOptions.model_validate({"order": order}))
+    cells = _upright(corners, body.mesh.t.T[:, VTK_NODE_ORDER[body.cell]], body.cell)
+    if order == 2:
+        between = [corners[cells[:, group]].mean(axis=1) for group in BETWEEN[body.cell]]
+        gaps, nodes = cKDTree(model.points).query(np.stack(between, axis=1))
+        assert gaps.max() < 1e-12
+        cells = np.hstack([cells, nodes])
+    held = model.held.reshape(model.points.shape)
+    return Posed(problem, model, body.cell, order, model.points, cells, held)
 
 
-@pytest.fixture
-def ours() -> Callable[..., Simulation]:
-    """Start our solver, quasi-static, on a posed problem."""
-
-    def begin(posed: Posed, *, step: float, **more: Any) -> Simulation:
-        options = {"stepper": "quasi-static", "order": posed.order, "step": step, **more}
-        return FemSolver().start(posed.problem, checked_options(FemSolver, options))
-
-    return begin
-
-
-@pytest.fixture
-def displaced() -> Callable[[Posed, Simulation], np.ndarray]:
-    """Return the displacements (n, d) [m] of all nodes, those between the vertices included."""
-    return lambda posed, simulation: np.array(simulation.save()["u"]).reshape(posed.points.shape)
-
-
-@pytest.fixture
-def elastic() -> Data:
-    return dict(ELASTIC)
+@pytest.fixture(name="pose")
+def _pose() -> Callable[..., Posed]:
+    return pose

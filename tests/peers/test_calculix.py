@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import run_to
 
 CCX = shutil.which("ccx")
 pytestmark = [
@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.skipif(CCX is None, reason="CalculiX (ccx) is not installed; `make peers` says how"),
 ]
 
-Data = dict[str, Any]
 DIGITS = 5e-7
 ELEMENTS = {
     ("triangle", 1): "CPE3",
@@ -39,29 +38,20 @@ def deck(posed: Any, kind: str, time: float) -> str:
     """Return the input of a linear static step."""
     target, load = posed.target(time), posed.load(time)
     points = (", ".join(f"{x:.12e}" for x in point) for point in posed.points)
-    return "\n".join(
-        [
-            "*NODE, NSET=ALL",
-            *(f"{n}, {place}" for n, place in enumerate(points, 1)),
-            f"*ELEMENT, TYPE={kind}, ELSET=BLOCK",
-            *(f"{e}, " + ", ".join(map(str, cell + 1)) for e, cell in enumerate(posed.cells, 1)),
-            "*MATERIAL, NAME=STUFF",
-            "*ELASTIC",
-            "300., 0.35",
-            "*SOLID SECTION, ELSET=BLOCK, MATERIAL=STUFF",
-            *(["1."] if posed.points.shape[1] == 2 else []),
-            "*STEP",
-            "*STATIC",
-            "*BOUNDARY",
-            *(f"{n + 1}, {c + 1}, {c + 1}, {target[n, c]:.12e}" for n, c in np.argwhere(posed.held)),
-            "*CLOAD",
-            *(f"{n + 1}, {c + 1}, {load[n, c]:.12e}" for n, c in np.argwhere(load)),
-            "*NODE PRINT, NSET=ALL",
-            "U, RF",
-            "*END STEP",
-            "",
-        ]
-    )
+    lines = [
+        "*NODE, NSET=ALL",
+        *(f"{n}, {place}" for n, place in enumerate(points, 1)),
+        f"*ELEMENT, TYPE={kind}, ELSET=BLOCK",
+        *(f"{e}, " + ", ".join(map(str, cell + 1)) for e, cell in enumerate(posed.cells, 1)),
+        "*MATERIAL, NAME=STUFF\n*ELASTIC\n300., 0.35\n*SOLID SECTION, ELSET=BLOCK, MATERIAL=STUFF",
+        *(["1."] if posed.points.shape[1] == 2 else []),
+        "*STEP\n*STATIC\n*BOUNDARY",
+        *(f"{n + 1}, {c + 1}, {c + 1}, {target[n, c]:.12e}" for n, c in np.argwhere(posed.held)),
+        "*CLOAD",
+        *(f"{n + 1}, {c + 1}, {load[n, c]:.12e}" for n, c in np.argwhere(load)),
+        "*NODE PRINT, NSET=ALL\nU, RF\n*END STEP\n",
+    ]
+    return "\n".join(lines)
 
 
 def table(text: str, title: str, posed: Any) -> np.ndarray:
@@ -76,38 +66,19 @@ def table(text: str, title: str, posed: Any) -> np.ndarray:
     return out[:, : posed.points.shape[1]]
 
 
-@pytest.fixture
-def solve(tmp_path: Path) -> Callable[..., str]:
-    """Run CalculiX in a folder of its own; return what it prints."""
-
-    def run(posed: Any, kind: str) -> str:
-        (tmp_path / "block.inp").write_text(deck(posed, kind, 1.0))
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}  # more threads than work
-        command = [str(CCX), "block"]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stdout[-2000:]
-        return (tmp_path / "block.dat").read_text()
-
-    return run
-
-
 @pytest.mark.parametrize(("cell", "order"), ELEMENTS)
-def test_elastic_statics(
-    cell: str,
-    order: int,
-    scene: Callable[..., Data],
-    elastic: Data,
-    pose: Callable[..., Any],
-    ours: Callable[..., Simulation],
-    displaced: Callable[..., np.ndarray],
-    solve: Callable[..., str],
-) -> None:
+def test_elastic_statics(cell: str, order: int, pose: Callable[..., Any], tmp_path: Path) -> None:
     """The block of the other programs: clamped below, driven above, pushed from the left."""
-    posed = pose(scene(cell, elastic, push=2.0), order)
-    simulation = ours(posed, step=1.0)
-    simulation.advance(1.0, 10**9)
-    printed = solve(posed, ELEMENTS[cell, order])
-    there, here = table(printed, "displacements", posed), displaced(posed, simulation)
+    posed = pose(cell, order, push=2.0)
+    simulation = posed.ours(step=1.0)
+    run_to(simulation, 1.0)
+    (tmp_path / "block.inp").write_text(deck(posed, ELEMENTS[cell, order], 1.0))
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}  # more threads than work
+    command = [str(CCX), "block"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout[-2000:]
+    printed = (tmp_path / "block.dat").read_text()
+    there, here = table(printed, "displacements", posed), posed.displaced(simulation)
     np.testing.assert_allclose(here, there, rtol=0, atol=DIGITS * np.abs(there).max())
     forces, found = table(printed, "forces", posed), simulation.reactions()
     for name, force in posed.reactions(forces, 1.0).items():

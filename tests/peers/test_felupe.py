@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.options import FemOptions
-from rheotwin.fem.simulation import FemSimulation
 from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import run_to
 
 felupe = pytest.importorskip("felupe", reason="FElupe is not installed; `make peers` does it")
 pytestmark = pytest.mark.peer
@@ -95,67 +94,34 @@ class Peer:
         return np.asarray(self.body.results.force.toarray()).reshape(self.posed.points.shape)[:, self.axes]
 
 
-@pytest.fixture
-def same_reactions() -> Callable[..., None]:
+def same_reactions(peer: Peer, simulation: Simulation, share: float) -> None:
     """Compare the reactions of all supports with a share of the largest."""
-
-    def check(peer: Peer, simulation: Simulation, share: float) -> None:
-        expected, found = peer.posed.reactions(peer.forces(), simulation.time), simulation.reactions()
-        size = max(np.abs(force).max() for force in expected.values())
-        for name, force in expected.items():
-            np.testing.assert_allclose(found[name], force, rtol=0, atol=share * size)
-
-    return check
+    expected, found = peer.posed.reactions(peer.forces(), simulation.time), simulation.reactions()
+    size = max(np.abs(force).max() for force in expected.values())
+    for name, force in expected.items():
+        np.testing.assert_allclose(found[name], force, rtol=0, atol=share * size)
 
 
-@pytest.fixture
-def agree(
-    same_reactions: Callable[..., None], displaced: Callable[..., np.ndarray]
-) -> Callable[[Peer, np.ndarray, Simulation, float], None]:
+def agree(peer: Peer, there: np.ndarray, simulation: Simulation, share: float) -> None:
     """Compare displacements and reactions, each with a share of its largest value."""
-
-    def check(peer: Peer, there: np.ndarray, simulation: Simulation, share: float) -> None:
-        np.testing.assert_allclose(displaced(peer.posed, simulation), there, rtol=0, atol=share * np.abs(there).max())
-        same_reactions(peer, simulation, share)
-
-    return check
+    here = peer.posed.displaced(simulation)
+    np.testing.assert_allclose(here, there, rtol=0, atol=share * np.abs(there).max())
+    same_reactions(peer, simulation, share)
 
 
-@pytest.mark.parametrize(("cell", "order"), REGIONS)
-def test_elastic_statics(
-    cell: str,
-    order: int,
-    scene: Callable[..., Data],
-    elastic: Data,
-    pose: Callable[..., Any],
-    ours: Callable[..., Simulation],
-    agree: Callable[..., None],
-) -> None:
-    """A distorted block, sheared, pressed and pushed: P1, P2, Q1 and Q2 in plane strain and in space."""
-    posed = pose(scene(cell, elastic, push=2.0), order)
-    simulation = ours(posed, step=1.0)
-    simulation.advance(1.0, 10**9)
-    peer = Peer(posed, felupe.LinearElastic(E=300.0, nu=0.35))
-    there = peer.solve(1.0, 1e-8)
-    agree(peer, there, simulation, ROUNDING)
+@pytest.mark.parametrize(
+    ("cell", "order", "plane"),
+    [(*kind, "strain") for kind in REGIONS]
+    + [("triangle", 1, "stress"), ("quad", 1, "stress"), ("quad", 1, "axisymmetric")],
+)
+def test_elastic_statics(cell: str, order: int, plane: str, pose: Callable[..., Any]) -> None:
+    """A distorted block, sheared, pressed and pushed: P1, P2, Q1 and Q2 in plane strain and in space.
 
-
-@pytest.mark.parametrize(("cell", "plane"), [("triangle", "stress"), ("quad", "stress"), ("quad", "axisymmetric")])
-def test_other_planes(
-    cell: str,
-    plane: str,
-    scene: Callable[..., Data],
-    elastic: Data,
-    pose: Callable[..., Any],
-    ours: Callable[..., Simulation],
-    agree: Callable[..., None],
-) -> None:
-    """A thin plate, and a thick ring whose cross section is the block half a metre off the axis."""
-    data = scene(cell, elastic, push=2.0) | {"plane": plane}
-    data["bodies"]["block"]["origin"] = [0.5, 0.0]
-    posed = pose(data)
-    simulation = ours(posed, step=1.0)
-    simulation.advance(1.0, 10**9)
+    Other planes: a thin plate, and a thick ring whose cross section is the block half a metre off the axis.
+    """
+    posed = pose(cell, order, push=2.0, **({"plane": plane, "origin": [0.5, 0.0]} if plane != "strain" else {}))
+    simulation = posed.ours(step=1.0)
+    run_to(simulation, 1.0)
     law = felupe.LinearElasticPlaneStress if plane == "stress" else felupe.LinearElastic
     peer = Peer(posed, law(E=300.0, nu=0.35))
     agree(peer, peer.solve(1.0, 1e-8), simulation, ROUNDING)
@@ -163,22 +129,14 @@ def test_other_planes(
 
 @pytest.mark.parametrize("history", ["nodal", "quadrature"])
 @pytest.mark.parametrize("cell", ["triangle", "hex"])
-def test_prony_series_of_the_shear(
-    cell: str,
-    history: str,
-    scene: Callable[..., Data],
-    pose: Callable[..., Any],
-    ours: Callable[..., Simulation],
-    agree: Callable[..., None],
-) -> None:
+def test_prony_series_of_the_shear(cell: str, history: str, pose: Callable[..., Any]) -> None:
     """Two shear arms (0.5 s, 4 s) beside an elastic bulk: ramp and hold under a constant push.
 
     FElupe's update b = 2 G tau (1 - a)/dt with a = exp(-dt/tau) is the one of our quasi-static rule, so both agree
     at any step. Its own law starts from rest at the first step, which carries the push as a step load in both.
     """
-    posed = pose(scene(cell, PRONY, duration=2.0, push=1.0))
-    simulation = ours(posed, step=0.25, history=history)
-    bulk, shear = 300.0, 40.0
+    posed = pose(cell, law=PRONY, duration=2.0, push=1.0)
+    simulation, bulk, shear = posed.ours(step=0.25, history=history), 300.0, 40.0
     material = felupe.MaterialStrain(
         material=felupe.linear_elastic_viscoelastic,
         λ=bulk - 2 / 3 * shear,
@@ -189,52 +147,36 @@ def test_prony_series_of_the_shear(
         statevars=((2, 3, 3),),
     )
     peer, moved = Peer(posed, material), []
-    for k in range(1, 9):
-        simulation.advance(0.25 * k, 10**9)
-        there = peer.solve(0.25 * k, 1e-8)
-        agree(peer, there, simulation, ROUNDING)
-        moved.append(there)
+    for time in 0.25 * np.arange(1, 9):
+        run_to(simulation, time)
+        moved.append(peer.solve(time, 1e-8))
+        agree(peer, moved[-1], simulation, ROUNDING)
     creep = np.abs(moved[-1] - moved[3]).max() / np.abs(moved[3]).max()
     assert creep > 1e-3, "the field does not change while held, so histories would not show"
 
 
-@pytest.fixture
-def at_large_strain(scene: Callable[..., Data], elastic: Data, pose: Callable[..., Any]) -> Callable[..., Any]:
-    """Shear the block by 40 % of its height and press it, with dead forces; Newton stops at 1e-12 of the forces."""
-
-    def begin(cell: str, kinematics: str, material: Callable[[float, float], Any]) -> tuple[Peer, Simulation]:
-        posed = pose(scene(cell, elastic, scale=5.0, push=20.0))
-        options = FemOptions(
-            step=0.125, stepper="quasi-static", kinematics=kinematics, newton_tolerance=1e-12, newton_iterations=30
-        )
-        law = posed.problem.bodies[0].law
-        peer = Peer(posed, material(law.channel("bulk").equilibrium, law.channel("shear").equilibrium))
-        return peer, FemSimulation(posed.problem, options)
-
-    return begin
+def at_large_strain(posed: Any, kinematics: str, material: Callable[[float, float], Any]) -> tuple[Peer, Simulation]:
+    """Begin a run whose Newton iteration stops at 1e-12 of the forces; `material` takes bulk and shear modulus."""
+    law, newton = posed.problem.bodies[0].law, {"newton_tolerance": 1e-12, "newton_iterations": 30}
+    peer = Peer(posed, material(law.channel("bulk").equilibrium, law.channel("shear").equilibrium))
+    return peer, posed.ours(step=0.125, kinematics=kinematics, **newton)
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
-def test_total_lagrangian_is_neo_hooke(
-    cell: str, at_large_strain: Callable[..., Any], agree: Callable[..., None]
-) -> None:
-    """W = mu/2 (J^(-2/3) tr C - 3) + K/2 (J - 1)^2; FElupe's Newton stops at 1e-10 of its reactions."""
-    peer, simulation = at_large_strain(
-        cell, "total-lagrangian", lambda bulk, shear: felupe.NeoHooke(mu=shear, bulk=bulk)
-    )
+def test_total_lagrangian_is_neo_hooke(cell: str, pose: Callable[..., Any]) -> None:
+    """W = mu/2 (J^(-2/3) tr C - 3) + K/2 (J - 1)^2; FElupe's Newton stops at 1e-10 of its reactions.
+
+    The block is sheared by 40 % of its height and pressed, with dead forces.
+    """
+    posed = pose(cell, scale=5.0, push=20.0)
+    peer, simulation = at_large_strain(posed, "total-lagrangian", lambda k, g: felupe.NeoHooke(mu=g, bulk=k))
     for time in 0.125 * np.arange(1, 9):
-        simulation.advance(time, 10**9)
-        there = peer.solve(time, 1e-10)
-        agree(peer, there, simulation, CONVERGED)
+        run_to(simulation, time)
+        agree(peer, peer.solve(time, 1e-10), simulation, CONVERGED)
 
 
 @pytest.mark.parametrize("cell", ["triangle", "tet"])
-def test_corotational_is_biot_strain(
-    cell: str,
-    at_large_strain: Callable[..., Any],
-    displaced: Callable[..., np.ndarray],
-    same_reactions: Callable[..., None],
-) -> None:
+def test_corotational_is_biot_strain(cell: str, pose: Callable[..., Any]) -> None:
     """P = R (lambda tr(U - I) I + 2 mu (U - I)): one rotation per linear simplex is one per integration point.
 
     FElupe's own iteration has an approximate tangent and does not converge here, so it judges our solution: its
@@ -245,10 +187,11 @@ def test_corotational_is_biot_strain(
         framework = {"framework": "co-rotational", "material": felupe.linear_elastic}
         return felupe.MaterialStrain(λ=bulk - 2 / 3 * shear, μ=shear, **framework)
 
-    peer, simulation = at_large_strain(cell, "corotational", material)
+    posed = pose(cell, scale=5.0, push=20.0)
+    peer, simulation = at_large_strain(posed, "corotational", material)
     for time in 0.125 * np.arange(1, 9):
-        simulation.advance(time, 10**9)
-        peer.take(displaced(peer.posed, simulation))
-        residual = np.where(peer.posed.held, 0.0, peer.forces() - peer.posed.load(time))
+        run_to(simulation, time)
+        peer.take(posed.displaced(simulation))
+        residual = np.where(posed.held, 0.0, peer.forces() - posed.load(time))
         np.testing.assert_allclose(residual, 0.0, atol=CONVERGED * np.abs(peer.forces()).max())
         same_reactions(peer, simulation, CONVERGED)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from rheotwin.materials import Channel
-from rheotwin.solver import Simulation
+from rheotwin.validation.checks.running import seen
 
 pytest.importorskip("sfepy", reason="SfePy is not installed; `make peers` does it")
 with warnings.catch_warnings():
@@ -132,44 +132,31 @@ class Peer:
         return np.array(found)
 
 
-@pytest.fixture
-def both(
-    scene: Callable[..., Data],
-    pose: Callable[..., Any],
-    ours: Callable[..., Simulation],
-    displaced: Callable[..., np.ndarray],
-) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+def both(posed: Any, step: float, as_ramp: bool) -> tuple[np.ndarray, np.ndarray]:
     """Run ramp and hold in both programs: displacements (steps + 1, nodes, d) [m] of ours and of SfePy."""
-
-    def run(cell: str, order: int, *, step: float, as_ramp: bool) -> tuple[np.ndarray, np.ndarray]:
-        posed = pose(scene(cell, LAW, duration=DURATION), order)
-        law = posed.problem.bodies[0].law
-        there = Peer(posed, law.channel("bulk"), law.channel("shear"), step, as_ramp=as_ramp).solve()
-        simulation, here = ours(posed, step=step), [np.zeros_like(posed.points)]
-        for k in range(1, len(there)):
-            simulation.advance(step * k, 10**9)
-            here.append(displaced(posed, simulation))
-        return np.array(here), there
-
-    return run
+    law = posed.problem.bodies[0].law
+    there = Peer(posed, law.channel("bulk"), law.channel("shear"), step, as_ramp=as_ramp).solve()
+    simulation, here = posed.ours(step=step), [np.zeros_like(posed.points)]
+    here += seen(simulation, step * np.arange(1, len(there)), lambda: posed.displaced(simulation))
+    return np.array(here), there
 
 
 @pytest.mark.parametrize(("cell", "order"), POINTS)
-def test_fading_memory(cell: str, order: int, both: Callable[..., Any]) -> None:
+def test_fading_memory(cell: str, order: int, pose: Callable[..., Any]) -> None:
     """Bulk (0.3 s) and shear (1.5 s) relax apart, so the inner field moves while the sides are held."""
-    here, there = both(cell, order, step=0.25, as_ramp=True)
+    here, there = both(pose(cell, order, LAW, duration=DURATION), 0.25, as_ramp=True)
     np.testing.assert_allclose(here, there, rtol=0, atol=ROUNDING * np.abs(there).max())
     creep = np.abs(there[-1] - there[len(there) // 2]).max() / np.abs(there).max()
     assert creep > 1e-4, "the field does not change while held, so histories would not show"
 
 
-def test_difference_to_the_untouched_rule_is_of_first_order(both: Callable[..., Any]) -> None:
+def test_difference_to_the_untouched_rule_is_of_first_order(pose: Callable[..., Any]) -> None:
     """SfePy's own rectangle rule has an error of x/2 per arm: half the step, half the difference.
 
     Terms of second order are a share x of it or less, x = 1/6 at most, so halving is known to log2((1 + x)/(1 + x/2)).
     """
     found = []
     for step in (0.05, 0.025, 0.0125):
-        here, there = both("triangle", 1, step=step, as_ramp=False)
+        here, there = both(pose("triangle", 1, LAW, duration=DURATION), step, as_ramp=False)
         found.append(np.abs(here[-1] - there[-1]).max() / np.abs(there[-1]).max())
     np.testing.assert_allclose(np.diff(np.log2(found)), -1.0, atol=0.11)

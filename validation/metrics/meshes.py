@@ -138,7 +138,7 @@ def _local(mapping: Any, x: Array, cells: Indices) -> Array:
     """Return X(x) by Newton's method, kept near `cells`: the locator takes points up to 0.1 % outside for its own."""
     if isinstance(mapping, skfem.MappingAffine):
         return np.asarray(mapping.invF(x, tind=cells))
-    local = np.full(x.shape, 0.5)
+    local: Array = np.full(x.shape, 0.5)
     for _ in range(50):
         step = np.einsum("ijkl,jkl->ikl", mapping.invDF(local, cells), x - mapping.F(local, cells))
         before, local = local, np.clip(local + step, -0.01, 1.01)

@@ -148,7 +148,7 @@ class Catalogue:
 
 HERE = Path(__file__).parent
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-ORDER = ("fem", "truss", "shape", "slave", "identification", "calibration", "circuit", "measured", "speed")
+ORDER = ("fem", "truss", "shape", "slave", "identification", "calibration", "circuit", "parts", "measured", "speed")
 """Specifications in the order of tables; others follow by name."""
 
 

@@ -56,19 +56,20 @@ def _change(data: dict[str, Any], place: str, value: Any) -> None:
     """Put a value at a dotted place of raw scene data; a whole number counts the entries of a list from 0."""
     *path, last = place.split(".")
     table: Any = data
-    for number, key in enumerate((*path, last)):
+    for number, word in enumerate((*path, last)):
+        key: str | int = word
         here = ".".join(path[:number]) or "the scene"
         if isinstance(table, list):
-            if not (key.isdecimal() and int(key) < len(table)):
+            if not (word.isdecimal() and int(word) < len(table)):
                 raise RheotwinError(
                     f"--set {place}: {here} is a list of {len(table)}; choose one of 0 to {len(table) - 1}"
                 )
-            key = int(key)
+            key = int(word)
         elif not isinstance(table, dict):
             raise RheotwinError(f"--set {place}: {here} is {table!r} and has no '{key}'")
         elif number < len(path) and key not in table:
             raise RheotwinError(
-                f"--set {place}: {here} has no '{key}'{nearest_name(key, table)}; there: {', '.join(table)}"
+                f"--set {place}: {here} has no '{key}'{nearest_name(word, table)}; there: {', '.join(table)}"
             )
         if number == len(path):
             table[key] = value

@@ -1,7 +1,7 @@
 """The nearest point of a segment or triangle, by what characterises it."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -30,6 +30,7 @@ def on_triangle(p: Vector, a: Vector, b: Vector, c: Vector) -> Foot:
 COORDINATES = st.floats(-4.0, 4.0, width=16)
 
 
+@settings(deadline=None)  # the first example loads the kernel
 @given(arrays(float, (4, 3), elements=COORDINATES))
 def test_foot_on_triangle_is_the_projection(points: np.ndarray) -> None:
     """y is the point of a convex set nearest to p exactly if (p - y).(z - y) <= 0 for all z of the set."""
@@ -42,6 +43,7 @@ def test_foot_on_triangle_is_the_projection(points: np.ndarray) -> None:
     assert np.all((corners - foot) @ (p - foot) <= 1e-6)
 
 
+@settings(deadline=None)  # the first example loads the kernel
 @given(arrays(float, (3, 3), elements=COORDINATES))
 def test_foot_on_segment_is_the_projection(points: np.ndarray) -> None:
     shares, _ = on_segment(*map(tuple, points))

@@ -85,6 +85,7 @@ def test_restart_and_chunks_change_no_bit(law: Data, model_of: Any) -> None:
     for step in range(150):
         stepper.step(single, step * h, (step + 1) * h)
     again, resumed = CentralDifference(model, h), State.restored(model, single.save())
+    again.restore(stepper.save())
     again.advance(resumed, 150, 150)
     first, second = through.save(), resumed.save()
     work, other = first.pop("work"), second.pop("work")

@@ -10,7 +10,7 @@ import pytest
 from rheotwin.constraints import RigidTool, at_rest, tool_gaps
 from rheotwin.constraints.tools import PLANE, pack_geometry
 from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
-from rheotwin.fem.fast.explicit_boundary import tool_stages
+from rheotwin.fem.fast.explicit_contact import tool_forces, touch_stages
 from rheotwin.fem.fast.explicit_packing import no_outside, pack_boundary
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.program import Clock, Program
@@ -64,7 +64,7 @@ def test_pressing_and_lifting(name: str, explicit: Any) -> None:
         assert model.advance(state, step, 50) == 50
         gaps, normals = tool_gaps(rigid, (step + 50) * 1e-3, positions(model, state)[rigid.candidates])
         assert gaps.min() > -1e-12
-        forces = state.outside.contact
+        forces = tool_forces(state.outside.touching.contact)
         along = np.sum(forces * normals, axis=1)
         assert along.min() >= 0.0
         off = np.abs(forces - along[:, None] * normals).max()
@@ -88,15 +88,16 @@ def test_a_node_between_two_tools_and_a_roller_support(tilt: float, explicit: An
     state = model.start()
     model.advance(state, 0, 1000)
     points = positions(model, state)
-    forces = np.split(state.outside.contact, model.boundary.tools.offset[1:-1])
+    forces = np.split(tool_forces(state.outside.touching.contact), model.boundary.contact.tools.offset[1:-1])
     for tool, force in zip(problem.tools, forces, strict=True):
         gaps, normals = tool_gaps(tool, 1.0, points[tool.candidates])
         assert gaps.min() > -1e-12
         assert np.sum(force * normals, axis=1).min() >= 0.0
     left = problem.points[:, 0] == 0.0
     assert np.all(np.abs(points[left, 0]) < 1e-15)
-    assert state.outside.contact[:, 1].sum() < -1.0
-    exerted = state.outside.contact.sum(axis=0)[:2] + state.outside.reaction.reshape(-1, 2).sum(axis=0)
+    assert tool_forces(state.outside.touching.contact)[:, 1].sum() < -1.0
+    pushes = tool_forces(state.outside.touching.contact).sum(axis=0)[:2]
+    exerted = pushes + state.outside.reaction.reshape(-1, 2).sum(axis=0)
     np.testing.assert_allclose(state.outside.exerted.reshape(-1, 2).sum(axis=0), exerted, atol=1e-9)
 
 
@@ -161,12 +162,14 @@ def test_a_tool_that_another_one_overtakes_lets_go() -> None:
         loads=[],
         tools=tools,
         runaway=100.0,
+        extent=1.0,
     )
     outside, v = no_outside(boundary), np.zeros(2)
     clock = Clock()
-    Program(tool_stages(boundary, outside, np.zeros(2), v, clock.end, Now(np.full(1, 0.1))), 0.1, clock).run(0, 1)
+    stages = touch_stages(boundary.nodes, outside, np.zeros(2), v, clock.end, Now(np.full(1, 0.1)))
+    Program(stages, 0.1, clock).run(0, 1)
     n = normals[1] / np.linalg.norm(normals[1])
     depth = -float(n @ [0.0, 0.6])  # how far inside the second plane
-    np.testing.assert_allclose(outside.contact[0], 0.0, atol=1e-12)
+    np.testing.assert_allclose(tool_forces(outside.touching.contact)[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(v, depth / 0.1 * n, rtol=1e-12)
-    np.testing.assert_allclose(outside.contact[1, :2], 2.0 * depth / 0.1**2 * n, rtol=1e-12)
+    np.testing.assert_allclose(tool_forces(outside.touching.contact)[1, :2], 2.0 * depth / 0.1**2 * n, rtol=1e-12)

@@ -157,3 +157,20 @@ def test_without_penalty_the_stabilized_pair_projects_onto_linear_pressures() ->
 def test_a_formulation_on_the_wrong_cells_is_refused(name: str, cell: str, remedy: str) -> None:
     with pytest.raises(RheotwinError, match=f"'{name}' does not exist on {cell} cells.*{remedy}"):
         mixed_form(None, cell, name)
+
+
+@pytest.mark.parametrize("formulation", ["taylor-hood", "mini", "stabilized", "node", "cell"])
+def test_a_confined_block_has_hookes_stress(
+    formulation: str, scene: Callable[..., Any], start: Callable[..., Any], laws: dict[str, Any]
+) -> None:
+    """A lid pushed in by e, nothing else gives way: s_yy = (lambda + 2 mu) e, s_xx = lambda e."""
+    lid = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.01]]}
+    fixed: dict[str, Any] = {"left": ["x"], "right": ["x"], "bottom": ["y"], "top": ["y"]}
+    supports = {name: {"body": "block", "where": {"side": name}, "fix": fix} for name, fix in fixed.items()}
+    supports["top"]["motion"] = lid
+    data = scene(laws["elastic"], size=[1.0, 1.0], cells=[2, 2], duration=1.0, supports=supports)
+    simulation = start(data, step=1.0, formulation=formulation)
+    simulation.advance(1.0, 10)
+    lame, shear = 259.25925926, 111.11111111
+    stress = simulation.fields()["stress"][:, :2]
+    np.testing.assert_allclose(stress, np.tile([-0.01 * lame, -0.01 * (lame + 2.0 * shear)], (9, 1)), rtol=1e-7)

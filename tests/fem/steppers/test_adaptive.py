@@ -37,6 +37,17 @@ def test_error_follows_the_tolerance() -> None:
     assert max(ratios) / min(ratios) < 10.0
 
 
+@pytest.mark.parametrize(("tolerance", "divided"), [(0.38, False), (0.37, True)])
+def test_difference_of_the_pair_is_a_share_of_what_moved(tolerance: float, divided: bool) -> None:
+    """A mass on a spring, h omega = 1: 0.8 h by the midpoint, 0.5 h by the endpoint, 3/8 of 0.8 apart."""
+    law = {"model": "elastic", "young": 1.0, "poisson": 0.0}
+    data = box_scene(law, cells=[1], density=2.0, supports=HELD)
+    simulation = start(data, stepper="adaptive", step=1.0, tolerance=tolerance)
+    simulation.restore(simulation.save() | {"v": np.array([0.0, 1.0])})
+    simulation.advance(1.0, 1)
+    assert (simulation.statistics()["steps"] > 1) == divided
+
+
 def test_error_of_a_ringing_mass_follows_the_tolerance() -> None:
     """One Voigt cell under a sudden force: m u'' + c u' + k u = 1 by matrix exponential."""
     law = EQUAL_RATIO["voigt"] | {"viscosity": 1.0}

@@ -1,8 +1,9 @@
-"""Operators on words against whole numbers of Python, which have no length (spec fpga-fixed-point.md section 3)."""
+"""Operators on words against whole numbers of Python (spec section 3), the shift-and-add root against its floor (4)."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from math import floor, isqrt
 
 import numpy as np
@@ -81,8 +82,7 @@ def test_root_is_the_floor(square: int) -> None:
 
 def test_root_at_all_squares_of_sixteen_bits_and_just_below() -> None:
     n = np.arange(1, 2**16)
-    assert np.array_equal(fx.isqrt(n * n), n)
-    assert np.array_equal(fx.isqrt(n * n - 1), n - 1)
+    assert np.array_equal(fx.isqrt(n * n), n) and np.array_equal(fx.isqrt(n * n - 1), n - 1)
 
 
 def test_reciprocals_of_all_lengths() -> None:
@@ -97,14 +97,6 @@ def test_reciprocals_of_every_format(form: Format, length: int) -> None:
     assert fx.recip(length, form) == min(exact, form.highest)
 
 
-@pytest.mark.parametrize(
-    ("c", "w"),
-    [(1, 14), (0.5, 15), (2, 13), (10, 11), (100, 8), (250 / 120, 13), (100 / 120, 15), (0.01, 16), (0.0, 16)],
-)
-def test_points_of_the_constants_in_the_source(c: float, w: int) -> None:
-    assert fx.point_position(c) == fx.point_position(-c) == w
-
-
 @given(st.floats(2.0**-40, 2.0**14, exclude_max=True), st.integers(4, 24))
 def test_point_position_is_the_longest_that_fits(c: float, word: int) -> None:
     form = Format(word, word // 2)
@@ -115,16 +107,48 @@ def test_point_position_is_the_longest_that_fits(c: float, word: int) -> None:
 
 
 def test_constants_are_quantised_downwards() -> None:
-    assert [fx.quantise_constant(c, 8) for c in (-250 / 120, 100 / 120, 100.0, -0.5 / 2.8, 2.3)] == [
-        *(-534, 213, 25600, -46),
-        588,
-    ]
-    assert fx.quantise_constant(0.01, 8) == 2
-    assert fx.quantise_constant(0.01, 15) == 327
-    assert fx.quantise_constant(0.01, 16) == 655
+    given = (-250 / 120, 100 / 120, 100.0, -0.5 / 2.8, 2.3)
+    assert [fx.quantise_constant(c, 8) for c in given] == [-534, 213, 25600, -46, 588]
+    assert [fx.quantise_constant(0.01, w) for w in (8, 15, 16)] == [2, 327, 655]
 
 
 @pytest.mark.parametrize(("word", "fraction"), [(1, 0), (16, 16), (25, 8), (16, -1)])
 def test_formats_that_do_not_exist(word: int, fraction: int) -> None:
     with pytest.raises(ValueError, match=f"{word} bits with {fraction}"):
         Format(word, fraction)
+
+
+LARGEST = 3 * 2**30
+
+
+@cache
+def squares() -> np.ndarray:
+    """Random S of every size, all squares of whole lengths and the numbers just below."""
+    rng = np.random.default_rng(0)
+    n = np.arange(1, fx.isqrt(LARGEST) + 1)
+    anywhere = rng.integers(0, LARGEST + 1, 200_000)
+    sizes = np.exp(rng.uniform(0.0, np.log(LARGEST), 100_000)).astype(np.int64)
+    return np.concatenate([np.arange(10_000), n * n, n * n - 1, anywhere, sizes, [LARGEST]])
+
+
+@pytest.mark.parametrize(("bits", "iterations"), [(20, 12), (20, 16), (22, 16), (24, 12), (24, 16), (24, 24)])
+def test_never_more_than_one_unit_from_the_floor(bits: int, iterations: int) -> None:
+    assert np.abs(fx.cordic_root(squares(), bits, iterations) - fx.isqrt(squares())).max() == 1
+
+
+def test_fewer_bits_are_several_units_off() -> None:
+    assert np.abs(fx.cordic_root(squares(), 16, 16) - fx.isqrt(squares())).max() > 4
+
+
+def test_shifts_repeat_so_that_vectoring_converges() -> None:
+    assert fx.shifts(16) == (1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 13, 14)
+    # All remaining rotations together reach as far as any single one; without repetitions angles are left over.
+    for number, converges in ((fx.shifts(24), True), (tuple(range(1, 25)), False)):
+        angles = np.arctanh(2.0 ** -np.array(number, dtype=float))
+        reach = [angles[k + 1 :].sum() + angles[-1] + 2.0**-40 for k in range(len(angles) - 1)]
+        assert bool(np.all(angles[:-1] <= reach)) == converges
+
+
+def test_gain_of_all_iterations() -> None:
+    # K of shifts 1, 2, 3, 4, 4, 5, .. is 0.8281593609602.
+    assert fx.inverse_gain(24, 30) / 2**24 == pytest.approx(1.0 / 0.8281593609602, abs=2.0**-24)

@@ -10,7 +10,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.arithmetic import Format
 from rheotwin.particles.fixed_point.body import circuit_body, grid_edges, grid_points
-from rheotwin.particles.fixed_point.parameters import Constant, EdgeLaw, Units, circuit_constants, step_constant
+from rheotwin.particles.fixed_point.parameters import Constant, EdgeLaw, Units, circuit_constants
 
 LAW = EdgeLaw(k1=250.0, c1=20.0, c2=100.0)
 SECONDS = Units(time=1.0)
@@ -20,16 +20,6 @@ def test_constants_of_the_papers_object() -> None:
     found = circuit_constants(LAW, 1.0, 0.01, SECONDS, h_const="printed")
     assert (Constant(-534, 8), Constant(213, 8), Constant(25600, 8)) == (found.A, found.B, found.C2)
     assert (found.H, found.Minv) == (Constant(327, 15), Constant(2**14, 14))
-
-
-@pytest.mark.parametrize(
-    ("how", "constant", "error"),
-    [("plain8", (2, 8), 0.21875), ("printed", (327, 15), 0.0020752), ("eq218", (655, 16), 0.00054932)],
-)
-def test_steps_of_the_source(how: Any, constant: tuple[int, int], error: float) -> None:
-    found = step_constant(0.01, how)
-    assert found == Constant(*constant)
-    assert 1.0 - float(found.value) / 0.01 == pytest.approx(error, rel=1e-4)
 
 
 def test_time_unit_scales_as_in_table_2_1() -> None:
@@ -52,8 +42,7 @@ def test_units_can_be_taken_back() -> None:
 
 def test_best_points_use_the_whole_word() -> None:
     found = circuit_constants(LAW, 1.0, 0.01, SECONDS, tem_wmod=True)
-    assert (found.A.w, found.B.w, found.C2.w) == (13, 15, 8)
-    assert found.A.raw == np.floor(-250 / 120 * 2**13)
+    assert (found.A.w, found.B.w, found.C2.w, found.A.raw) == (13, 15, 8, np.floor(-250 / 120 * 2**13))
 
 
 def test_constants_that_differ_share_a_point_and_infinite_masses_hold() -> None:
@@ -92,13 +81,12 @@ def test_what_does_not_fit_is_named_with_the_format_that_would_do(changed: dict[
 
 
 def test_the_format_named_for_a_constant_does() -> None:
-    assert circuit_constants(EdgeLaw(250.0, 20.0, 200.0), 1.0, 0.01, SECONDS, form=Format(16, 7)).C2.raw == 25600
-    assert circuit_constants(EdgeLaw(250.0, 20.0, 200.0), 1.0, 0.01, SECONDS, form=Format(17, 8)).C2.raw == 51200
+    for form, raw in ((Format(16, 7), 25600), (Format(17, 8), 51200)):
+        assert circuit_constants(EdgeLaw(250.0, 20.0, 200.0), 1.0, 0.01, SECONDS, form=form).C2.raw == raw
 
 
 def test_a_body_beyond_the_range_is_named_with_the_format_that_would_do() -> None:
-    points = grid_points((9, 9, 9), 20.0, origin=(0.0, 0.0, 0.0))
-    edges = grid_edges((9, 9, 9))
+    points, edges = grid_points((9, 9, 9), 20.0, origin=(0.0, 0.0, 0.0)), grid_edges((9, 9, 9))
     with pytest.raises(RheotwinError, match=r"position of point .* is 160 circuit units, .*: 17 bits with 8 would do"):
         circuit_body(points, *edges, units=SECONDS)
     assert circuit_body(points, *edges, units=SECONDS, form=Format(17, 8)).position.max() == 160 * 256

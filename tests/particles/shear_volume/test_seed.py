@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from rheotwin.__main__ import main
 from rheotwin.arrays import Array
 from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.elements import corner_rows
@@ -43,10 +45,9 @@ def springs(
     """Return elastic or Voigt elements of one modulus [Pa, Pa m], or Maxwell ones that relax in tau [s]."""
     corners = corners_of(points, cells)
     count, arms = len(shear_strains(points, corners)), int(tau > 0.0)
-    rates = np.full((arms, count), 1.0 / tau if arms else 1.0)
-    spring = np.full(count, 0.0 if arms else modulus)
-    constants = Constants(spring, np.full(count, viscosity), np.full((arms, count), modulus), rates)
-    return shear_elements(corners, points, constants, 0.25)
+    spring, dashpot = np.full(count, 0.0 if arms else modulus), np.full(count, viscosity)
+    arm, rates = np.full((arms, count), modulus), np.full((arms, count), 1.0 / tau if arms else 1.0)
+    return shear_elements(corners, points, Constants(spring, dashpot, arm, rates), 0.25)
 
 
 def forces(elements: Strains, x: Array, v: Array | None = None) -> Array:
@@ -69,11 +70,8 @@ def tangent(points: Array, order: list[int] | None = None) -> Array:
     elements, small, columns = springs(points), 1e-6, []
     pairs, dimension = (SPACE, 3) if in_plane(points)[2] else (PLANE, 2)
     x, y, _ = points.T
-    size = (
-        np.linalg.det(points[1:] - points[0]) / 6.0
-        if dimension == 3
-        else 0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)
-    )
+    area = 0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)
+    size = np.linalg.det(points[1:] - points[0]) / 6.0 if dimension == 3 else area
     for a, b in pairs:
         strain = np.zeros((dimension, dimension))
         strain[a, b] += 0.5
@@ -84,46 +82,28 @@ def tangent(points: Array, order: list[int] | None = None) -> Array:
     return np.array(columns).T
 
 
-@pytest.fixture
-def random() -> Callable[..., Array]:
+def draws() -> Callable[..., Array]:
     generator = np.random.default_rng(3)
     return lambda *shape: generator.uniform(-1.0, 1.0, shape)
 
 
-def test_right_isosceles_triangle_has_the_known_matrix() -> None:
-    """A5; differences of cotangents over 1e-6 carry 1e-10."""
-    turned = np.array([[1.5, -1.5, -2.0], [-1.5, 1.5, -2.0], [0.0, 0.0, 2.5]])
-    assert tangent(RIGHT) == pytest.approx(turned, abs=1e-9)
+def test_reference_numbers_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    """A5, S3.4, R16, T3: matrices of triangles and the regular tetrahedron, work of a cycle, forces of a patch."""
+    assert main(["validate", "--select", "fem.A5,fem.S3.4,fem.R16,fem.S3.2.patch", "--json", "--quiet"]) == 0
+    assert {check["status"] for check in json.loads(capsys.readouterr().out)["checks"]} == {"holds"}
 
 
-def test_its_stiffness_is_neither_symmetric_nor_definite() -> None:
-    """A5: of the 6 x 6 stiffness of the right isosceles triangle, |K - K'|/|K| and the least eigenvalue over G."""
-    elements, small, columns = springs(RIGHT), 1e-6, []
-    for node, axis in np.ndindex(3, 2):
-        step = np.zeros((3, 3))
-        step[node, axis] = small
-        columns.append((forces(elements, RIGHT - step) - forces(elements, RIGHT + step))[:, :2].ravel() / (2.0 * small))
-    stiffness = np.array(columns).T
-    assert np.linalg.norm(stiffness - stiffness.T) / np.linalg.norm(stiffness) == pytest.approx(0.894, abs=5e-4)
-    assert np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T)).min() == pytest.approx(-0.791, abs=5e-4)
-
-
-def test_the_coupling_flips_with_the_diagonal() -> None:
-    """Two triangles on the other diagonal cancel what alternates."""
-    assert tangent(RIGHT * [-1.0, 1.0, 1.0], [0, 2, 1])[:2, 2] == pytest.approx([2.0, 2.0], abs=1e-9)
-
-
-def test_equilateral_triangle_is_isotropic_with_one_and_a_half_times_the_modulus() -> None:
-    """Spec 3.2."""
+def test_the_coupling_of_triangles_flips_with_the_diagonal_and_equilateral_ones_are_isotropic() -> None:
+    """Two triangles on the other diagonal cancel what alternates; spec 3.2: 1.5 G, to differences over 1e-6."""
     isotropic = 1.5 * np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert tangent(RIGHT)[:2, 2] == pytest.approx([-2.0, -2.0], abs=1e-9)
+    assert tangent(RIGHT * [-1.0, 1.0, 1.0], [0, 2, 1])[:2, 2] == pytest.approx([2.0, 2.0], abs=1e-9)
     assert tangent(EQUILATERAL) == pytest.approx(isotropic, abs=1e-9)
 
 
-def test_regular_tetrahedron_is_cubic_with_the_known_moduli() -> None:
-    """Spec 3.4: 4.31 G for normal strains, 2.34 G for shear, nothing for a change of volume."""
+def test_regular_tetrahedron_is_cubic() -> None:
+    """Spec 3.4: one modulus for normal strains, one for shear, nothing for a change of volume."""
     found = tangent(REGULAR)
-    assert 0.5 * (found[0, 0] - found[0, 1]) == pytest.approx(4.31, abs=5e-3)
-    assert found[3, 3] == pytest.approx(2.34, abs=5e-3)
     normal, shear = found[0, 0] * (1.5 * np.eye(3) - 0.5), found[3, 3] * np.eye(3)
     assert found == pytest.approx(np.block([[normal, np.zeros((3, 3))], [np.zeros((3, 3)), shear]]), abs=1e-8)
 
@@ -136,18 +116,6 @@ def test_other_tetrahedra_are_not_symmetric_and_indefinite(points: Array) -> Non
     assert np.linalg.eigvalsh(0.5 * (found + found.T)).min() < -4.0
 
 
-@pytest.mark.parametrize(("points", "work"), [(RIGHT, 8.0 * np.pi), (EQUILATERAL, 0.0)])
-def test_a_cycle_of_strain_yields_work(points: Array, work: float) -> None:
-    """R16: over G S a^2, for tr(eps) = 2 a cos, gamma_xy = 2 a sin; its error is of order a^2."""
-    elements, a, turn = springs(points), 1e-4, 2.0 * np.pi * np.arange(64) / 64
-    area, found = 0.5 * np.linalg.det(points[1:, :2] - points[0, :2]), 0.0
-    for angle in turn:
-        x = strained(points, a * np.array([[np.cos(angle), np.sin(angle)], [np.sin(angle), np.cos(angle)]]))
-        velocity = strained(points, a * np.array([[-np.sin(angle), np.cos(angle)], [np.cos(angle), -np.sin(angle)]]))
-        found -= np.sum(forces(elements, x) * (velocity - points)) * turn[1]
-    assert found / (area * a**2) == pytest.approx(work, abs=1e-6)
-
-
 def test_a_sheared_corner_is_pushed_back() -> None:
     """E1: the sign that is not the printed one. A square sheared to the right pulls its top back."""
     found = forces(springs(SQUARE, modulus=3.0), strained(SQUARE, 0.2 * np.array([[0.0, 1.0], [0.0, 0.0]])))
@@ -158,36 +126,33 @@ def test_a_sheared_corner_is_pushed_back() -> None:
     ("points", "size", "share"),
     [(RIGHT, 0.3, 1e-14), (SQUARE, 0.3, 1e-14), (REGULAR, 0.15, 1e-12), (CORNER, 0.15, 1e-12), (KUHN, 0.15, 1e-12)],
 )
-def test_forces_and_moments_vanish_under_any_motion(
-    points: Array, size: float, share: float, random: Callable[..., Array]
-) -> None:
+def test_forces_and_moments_vanish_under_any_motion(points: Array, size: float, share: float) -> None:
     """E23: the halves are exact for every shape; E6: reactions are ill-conditioned where a force is along the face."""
-    elements, free = springs(points, viscosity=0.7), in_plane(points)
+    elements, free, random = springs(points, viscosity=0.7), in_plane(points), draws()
     for _ in range(20):
-        x, v = points + size * random(*points.shape) * free, random(*points.shape) * free
-        found = forces(elements, x, v)
+        x = points + size * random(*points.shape) * free
+        found = forces(elements, x, random(*points.shape) * free)
         scale = np.abs(found).max()
         assert np.abs(found.sum(axis=0)).max() <= share * scale
         assert np.abs(np.cross(x, found).sum(axis=0)).max() <= share * scale
 
 
 @pytest.mark.parametrize(("points", "way"), [(RIGHT, [0.0, 0.0, 2.0]), (KUHN, [0.3, -0.8, 2.0])])
-def test_rotation_leaves_the_forces_to_the_body(points: Array, way: Any, random: Callable[..., Array]) -> None:
+def test_rotation_leaves_the_forces_to_the_body(points: Array, way: Any) -> None:
     """Forces of a strained, then turned and moved body are those of the strained one, turned."""
-    elements, free = springs(points, viscosity=0.3), in_plane(points)
+    elements, free, random = springs(points, viscosity=0.3), in_plane(points), draws()
     x, v, turn = points + 0.1 * random(*points.shape) * free, random(*points.shape) * free, Rotation.from_rotvec(way)
     spun = turn.apply(v + np.cross([1.0, -2.0, 5.0] * free if free[2] else [0.0, 0.0, 5.0], x))
     expected = turn.apply(forces(elements, x, v))
     assert forces(elements, turn.apply(x) + 3.0, spun) == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
-def test_small_strains_add_up(random: Callable[..., Array]) -> None:
+def test_small_strains_add_up() -> None:
     """Term by term the answer is linear, which one reaction for all six rows is not."""
-    elements, small = springs(CORNER), 1e-7
-    one, other = small * random(4, 3), small * random(4, 3)
-    both = forces(elements, CORNER + one + other)
-    apart = forces(elements, CORNER + one) + forces(elements, CORNER + other)
-    assert both == pytest.approx(apart, abs=1e-5 * np.abs(both).max())
+    elements, random = springs(CORNER), draws()
+    one, other = 1e-7 * random(4, 3), 1e-7 * random(4, 3)
+    both, *apart = (forces(elements, CORNER + way) for way in (one + other, one, other))
+    assert both == pytest.approx(sum(apart), abs=1e-5 * np.abs(both).max())
 
 
 def test_every_corner_counts_alike() -> None:
@@ -204,23 +169,6 @@ def test_a_square_made_a_rectangle_of_its_area_has_no_force() -> None:
     assert forces(springs(SQUARE), SQUARE * [2.0, 0.5, 1.0]) == pytest.approx(0.0, abs=1e-15)
 
 
-@pytest.mark.parametrize(("shaken", "least", "most"), [(0.0, 0.0, 1e-11), (0.2, 0.3, 1.0)])
-def test_patch_fails_on_a_shaken_mesh(shaken: float, least: float, most: float) -> None:
-    """T3: a uniform strain leaves forces inside, as large as outside (the 61 % known lie in the range of meshes)."""
-    across, up = 16, 6
-    points = np.stack([*np.meshgrid(np.arange(across + 1.0), np.arange(up + 1.0)), np.zeros((up + 1, across + 1))], -1)
-    inner = np.zeros((up + 1, across + 1), bool)
-    inner[1:-1, 1:-1] = True
-    points[inner, :2] += shaken * np.random.default_rng(1).uniform(-1.0, 1.0, (inner.sum(), 2))
-    number = np.arange(points[..., 0].size).reshape(inner.shape)
-    sw, se, nw, ne = number[:-1, :-1], number[:-1, 1:], number[1:, :-1], number[1:, 1:]
-    cells = np.concatenate([np.stack(t, -1).reshape(-1, 3) for t in ((sw, se, nw), (se, ne, nw))])
-    x = points.reshape(-1, 3)
-    moved = strained(x, 1e-3 * np.array([[1.0, 0.5], [0.3, -0.4]]))
-    found = np.linalg.norm(forces(springs(x, cells), moved), axis=1)
-    assert least <= found[inner.ravel()].max() / found.max() <= most
-
-
 @pytest.mark.parametrize(("points", "node", "strain", "still"), [(RIGHT, 2, 0, None), (CORNER, 3, 4, 5)])
 def test_arms_follow_a_constant_rate_exactly(points: Array, node: int, strain: int, still: int | None) -> None:
     """An edge that slides along the first one at constant rate r: z = tau r (1 - exp(-t/tau)), whatever the step."""
@@ -235,11 +183,10 @@ def test_arms_follow_a_constant_rate_exactly(points: Array, node: int, strain: i
 
 
 @pytest.mark.parametrize("points", [RIGHT, KUHN])
-def test_dashpots_resist_the_rate_of_the_strain(points: Array, random: Callable[..., Array]) -> None:
+def test_dashpots_resist_the_rate_of_the_strain(points: Array) -> None:
     """eta gamma' is what a spring answers to the change of strain along the motion."""
-    free, small, corners = in_plane(points), 1e-6, corners_of(points)
+    free, small, corners, random = in_plane(points), 1e-6, corners_of(points), draws()
     x, v = points + 0.1 * random(*points.shape) * free, random(*points.shape) * free
     before, now, after = (shear_strains(x + way * v, corners) for way in (-small, 0.0, small))
-    like, rest = springs(points, modulus=2.0), now - (after - before) / (2.0 * small)
-    like = replace(like, numbers=rest[None])
+    like = replace(springs(points, modulus=2.0), numbers=(now - (after - before) / (2.0 * small))[None])
     assert forces(springs(points, modulus=0.0, viscosity=2.0), x, v) == pytest.approx(forces(like, x), rel=1e-7)

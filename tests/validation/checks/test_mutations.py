@@ -1,12 +1,14 @@
 """Breaking a constant anywhere turns the exit code to 1: every part of the program has a check that notices.
 
-Compiled loops are broken where their numbers are packed, in Python; the loops themselves stay as they are.
-
+Compiled loops are broken where their numbers are packed, in Python; `python -m benchmarks mutations` breaks
+their source, and shows what the nearest tests notice. Here its list is only held against the tree.
 """
 
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +16,9 @@ import pytest
 from rheotwin.constraints.motion import Motion
 from rheotwin.fem.steppers import midpoint
 from rheotwin.materials import Channel, Moduli, ThreeElement
+from rheotwin.validation.checks.registry import Selection, all_checks, selected
 
+ROOT = Path(__file__).parents[3]
 Patch = pytest.MonkeyPatch
 Breaks = Callable[[Patch], None]
 
@@ -141,3 +145,13 @@ def test_a_broken_constant_makes_exit_code_one(name: str, monkeypatch: Patch, co
     assert {result["status"] for result in found} == {"falls short"}
     if breaks is late_load:
         assert found[0]["rows"][0]["computed"] == pytest.approx(1.0, abs=0.1), "it costs an order"
+
+
+def test_listed_mutations_have_their_places_tests_and_quick_checks() -> None:
+    listed = tomllib.loads((ROOT / "benchmarks" / "mutations.toml").read_text())["mutation"]
+    assert len(listed) >= 40
+    for mutation in listed:
+        assert (ROOT / mutation["file"]).read_text().count(mutation["old"]) == 1, mutation["why"]
+        assert mutation["new"] != mutation["old"]
+        assert all((ROOT / place).exists() for place in mutation["tests"].split()), mutation["why"]
+        assert selected(all_checks(), Selection(tuple(mutation["checks"].split(",")), quick=True)), mutation["why"]

@@ -15,7 +15,7 @@ from rheotwin.validation.references.catalogue import Quantity
 def test_every_specification_is_there() -> None:
     names = [specification.name for specification in catalogue().specifications]
     assert names[:4] == ["fem", "truss", "shape", "slave"]
-    assert names[4:] == ["identification", "calibration", "circuit", "measured", "speed"]
+    assert names[4:] == ["identification", "calibration", "circuit", "parts", "measured", "speed"]
     assert {entry.kind for entry in catalogue().entries.values()} == set(KINDS)
     assert all(entry.kind == "historical" for entry in catalogue().specifications[-1].entries)
 
