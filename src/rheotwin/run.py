@@ -152,9 +152,12 @@ def _warn_of_edge_numbers(scene: Scene, solver: Solver) -> None:
 
 
 def _warn_of_other_step(options: BaseModel, solver: Solver, taken: float) -> None:
-    """Warn where the step asked for is not taken, because it does not divide the times between outputs."""
-    asked = getattr(options, "step", None)
-    if isinstance(asked, float) and abs(taken - asked) > 0.01 * asked:
+    """Warn where the step asked for is not taken, because it does not divide the times between outputs.
+
+    Whoever asks for shorter steps where they must be (`unstable = "substep"`) gets them without a word.
+    """
+    asked, shorter = getattr(options, "step", None), getattr(options, "unstable", "") == "substep"
+    if isinstance(asked, float) and not shorter and abs(taken - asked) > 0.01 * asked:
         warnings.warn(
             f"solvers.{solver.name}.step: steps of {taken:.6g} s are taken, not of {asked:.6g} s, so that they end on "
             "every time of output; choose a step that divides these times",
