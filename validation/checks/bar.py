@@ -39,7 +39,6 @@ UNEQUAL: Data = VISCOPLASTIC | {"viscous_poisson": 0.25}
 """R13: the dashpot has another Poisson ratio than the spring."""
 SOFT_RHEOLOGICAL: Data = RHEOLOGICAL | {"young": 1.0, "voigt_viscosity": 1.0, "series_viscosity": 10.0}
 """The constants of P-RH."""
-PRINTED: Data = {"seed_printed": True}
 ROLLERS: Data = {
     name: side(name, fix=[axis]) for name, axis in (("left", "x"), ("front", "y"), ("bottom", "z"))
 }  # fmt: skip
@@ -101,8 +100,8 @@ def printed_memory() -> Values:
     """Return by how much [%] the printed gain makes the stress of a held bar too large (E15)."""
     found: dict[str, float] = {}
     for name, law in {"F-RH": RHEOLOGICAL, "P-RH": SOFT_RHEOLOGICAL}.items():
-        right, wrong = (driven(law | more, (0.0, STOP), (0.0, RATE), duration=END) for more in ({}, PRINTED))
-        held, printed = (stresses(start(scene, step=0.1), (END,))[0] for scene in (right, wrong))
+        scenes = [driven(made, (0.0, STOP), (0.0, RATE), duration=END) for made in (law, law | {"seed_printed": True})]
+        held, printed = (stresses(start(scene, step=0.1), (END,))[0] for scene in scenes)
         found[name] = 100.0 * (printed / held - 1.0)
     return found
 
