@@ -11,6 +11,9 @@ CHECK_BIN := $(CHECK_VENV)/bin
 PYTEST_WORKERS ?= 2
 DEMO_OUTPUT ?= runs/demo
 
+# Without compiled Python files every worker and every process of the tests reads all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all peers check quality wheel-check bench clean
 
 # `make demo SMALL=1` compares one mesh without the reference numbers, to see that all of it works.
