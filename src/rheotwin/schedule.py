@@ -12,6 +12,9 @@ from rheotwin.scene import Scene
 MOST_STEPS = 1e12
 """Steps a run may need: more would take months of the fastest kernel on the smallest scene."""
 
+SAME_TIME = 1e-11
+"""Share of the duration by which two times may differ that are one but for rounding."""
+
 
 @dataclass(frozen=True)
 class Stop:
@@ -45,11 +48,14 @@ def plan(scene: Scene) -> list[Stop]:
     frames = frame_times(scene)
     probes = _regular(output.probe_interval, duration) if output.probe_interval else frames
     checkpoints = _regular(output.checkpoint_interval, duration)[1:] if output.checkpoint_interval else []
-    kinds: dict[float, set[str]] = {}
-    for kind, times in (("frame", [*frames, duration]), ("probe", [*probes, duration]), ("checkpoint", checkpoints)):
-        for time in times:
-            kinds.setdefault(round(time, 12), set()).add(kind)
-    return [Stop(time, "frame" in kind, "probe" in kind, "checkpoint" in kind) for time, kind in sorted(kinds.items())]
+    due = [(time, "frame") for time in (*frames, duration)] + [(time, "probe") for time in (*probes, duration)]
+    due += [(time, "checkpoint") for time in checkpoints]
+    stops: list[tuple[float, set[str]]] = []
+    for time, kind in sorted(due):
+        if not stops or time - stops[-1][0] > SAME_TIME * duration:
+            stops.append((round(time, 12), set()))
+        stops[-1][1].add(kind)
+    return [Stop(time, "frame" in kinds, "probe" in kinds, "checkpoint" in kinds) for time, kinds in stops]
 
 
 def common_tick(times: list[float], duration: float) -> Fraction:

@@ -100,7 +100,7 @@ def test_a_solver_says_what_it_can_do(monkeypatch: pytest.MonkeyPatch) -> None:
             "installed: fem, truss, fixed-point, shear-volume",
         ),
         (("--set", "fem.stp=1e-3"), "solvers.fem.stp: unknown option (did you mean 'step'?); allowed: "),
-        (("--set", "truss.step=1e-3"), "--set truss.…: this run uses the solver 'fem'; set its options only"),
+        (("--set", "truss.step=1e-3"), "--set truss.…: this uses the solver 'fem'; set its options"),
         (("--solver", "truss", "--set", "truss.step=0.1"), "solvers.truss.step: 0.1 s is above the stable step of"),
     ],
 )

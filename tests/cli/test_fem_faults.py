@@ -93,6 +93,7 @@ def test_a_step_without_equilibrium_keeps_the_last_good_state(kinematics: str, s
     crushed: dict[str, Any] = {
         "tools.bar.motion.displacement": [[0.0, 0.0], [0.0, -0.15], [0.0, 0.0]],
         "output": {"interval": 0.02, "checkpoint_interval": 0.02},
+        "units": {"virtual": True},
     }
     words = settings(kinematics=kinematics, stepper=stepper, step=0.004)
     said = command("run", scene_file(crushed), "--output", "out", "--quiet", *words)

@@ -56,7 +56,7 @@ def test_info_describes_a_scene_and_its_record() -> None:
     assert re.search(r"^title +a small press$", said.out, flags=re.MULTILINE)
     assert re.search(r"^bodies +block: box, law dough$", said.out, flags=re.MULTILINE)
     about = json.loads(command("info", scene, "--json").out)
-    assert about["laws"] == {"dough": "three-element", "gel": "elastic"}
+    assert about["laws"]["gel"] == "elastic, bounces, returns to its shape"
     assert (about["tools"], about["duration_s"]) == ({"bar": "bar"}, 0.2)
 
     command("run", scene, "--output", "run", "--quiet")

@@ -271,13 +271,6 @@ def test_large_strain_has_parts(cell: str, kinematics: str, stepper: str) -> Non
     assert np.abs(whole.fields()["displacement"]).max() > 1e-2
 
 
-@pytest.mark.parametrize("solver", ["shear-volume", "fixed-point"])
-def test_solvers_without_parts_say_so(solver: str) -> None:
-    problem = problem_of(bar(ELASTIC, ELASTIC))
-    with pytest.raises(InputFaults, match=r"bodies\.block\.parts: laws by part are beyond this solver"):
-        check_capabilities(find_solver(solver), problem)
-
-
 def test_laws_of_parts_are_asked_for_too() -> None:
     gum = {**ELASTIC, "poisson": 0.47}
     with pytest.warns(UserWarning, match=r"bodies\.block\.parts\.half\.law: linear triangle cells are too stiff"):

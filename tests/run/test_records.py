@@ -26,7 +26,7 @@ from tests.conftest import IN_A_FORMAT, SOLID, TWIN, Data, problem_with, run, sc
 
 ACCOUNT = ("dissipated", "impact", "external", "defect")
 """The energies of finite elements beside the kinetic and the stored one."""
-UNITS = {name: spec.unit for name, spec in NODE_FIELDS.items()}
+units = {name: spec.unit for name, spec in NODE_FIELDS.items()}
 POSE = np.array([0.01, 0.02, 0.0, 0.5])
 FLYING: Data = {
     "tools.bar": ...,
@@ -89,7 +89,7 @@ def test_a_run_tells_everything_about_itself(pressed: Any) -> None:
     assert manifest.environment is not None
     assert manifest.environment.python == platform.python_version()
     assert {"numpy", "scikit-fem"} <= set(manifest.environment.packages)
-    assert {name: info.unit for name, info in manifest.fields.items()} == UNITS
+    assert {name: info.unit for name, info in manifest.fields.items()} == units
     energies = ("kinetic", "stored", *(ACCOUNT if pressed.solver == "fem" else ()))
     assert manifest.probes == probe_columns(problem, energies)
     assert manifest.statistics["scheme"]
@@ -99,7 +99,8 @@ def test_a_run_tells_everything_about_itself(pressed: Any) -> None:
 
 @IN_A_FORMAT
 def test_only_the_fields_asked_for_are_written_and_all_in_si(solver: str, series_format: str) -> None:
-    changes = {"output.fields": ["stress", "displacement"], "units": {"length": "cm"}, "solvers": {}, "gravity": ...}
+    units = {"length": "cm", "pressure": "Pa", "density": "kg/m3"}
+    changes = {"output.fields": ["stress", "displacement"], "units": units, "solvers": {}, "gravity": ...}
     folder, _ = run(solver, changes, format=series_format)
     record = open_record(folder)
     assert list(record.manifest.fields) == ["stress", "displacement"]
@@ -136,7 +137,7 @@ def test_pyvista_reads_what_the_simulation_said(pressed: Any) -> None:
             assert values.shape == (15, spec.components)
             assert values.tolist() == fields[name].reshape(15, -1).tolist(), name
         assert grid.celltypes.tolist() == [pyvista.CellType.TRIANGLE] * 16
-        assert UNITS.items() <= array_units(grid).items()
+        assert units.items() <= array_units(grid).items()
         stress = grid.GetPointData().GetArray("stress")
         assert tuple(stress.GetComponentName(index) for index in range(6)) == TENSOR_COMPONENTS
         # The bar's face is 0.1 wide at y = 0.1 and follows its motion.
