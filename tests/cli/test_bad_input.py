@@ -43,12 +43,9 @@ def test_a_fault_of_the_scene(place: str, verb: str) -> None:
     assert len(said.err.splitlines()) == 2, "a heading and one line for the fault"
 
 
-def test_all_faults_are_listed_at_once() -> None:
+def test_faults_are_listed_at_once_and_files_that_are_no_scenes() -> None:
     wrong = {"laws.dough.poison": 0.3, "laws.gel.poison": 0.3, "tools.bar.normal": [0.0], "bodies.block.density": -3.0}
     require_refused(command("run", scene_file(wrong)), *wrong)
-
-
-def test_files_that_are_no_scenes() -> None:
     scene_file()
     said = command("run", "pres.toml", "--output", "out")
     require_refused(said)

@@ -11,12 +11,6 @@ from rheotwin.validation.checks.running import problem_of
 from tests.conftest import command
 
 
-def test_edges_of_published_bodies() -> None:
-    """R1."""
-    published = {(7, 7, 6): 1385, (9, 8, 8): 2857, (4, 4, 4): 252, (6, 5, 5): 661, (15, 15, 16): 19531}
-    assert {size: counted_edges(size) for size in published} == published
-
-
 @pytest.mark.parametrize("extras", [False, True])
 def test_timed_body_is_the_five_tet_truss(extras: bool) -> None:
     problem = problem_of(scene_data((4, 4, 5), extras=extras))

@@ -42,7 +42,7 @@ def test_run_leaves_a_record_and_says_where(solver: str) -> None:
     assert record.manifest.status == "complete"
 
 
-def test_json_on_standard_output_only() -> None:
+def test_json_goes_to_standard_output_and_settings_override_the_scene() -> None:
     said = run_into(Path("here/there"), None, "--json", "--quiet", "--format", "vtkhdf")
     report = json.loads(said.out)
     assert (said.code, said.err) == (EXIT_OK, "")
@@ -50,9 +50,6 @@ def test_json_on_standard_output_only() -> None:
     assert (report["status"], report["exit_code"], report["steps"]) == ("complete", 0, 100)
     assert report["time"] == pytest.approx(0.2)
     assert Path("here/there/series.vtkhdf").is_file()
-
-
-def test_settings_override_the_scene() -> None:
     said = run_into(RECORD, None, "--set", "fem.step=1e-2", "--set", "fem.mass=consistent", "--json", "--quiet")
     assert json.loads(said.out)["steps"] == 20
     options = open_record(RECORD).manifest.solver.options
@@ -145,7 +142,7 @@ def test_a_complete_record_is_said_to_be_complete_and_cannot_be_made_another() -
     assert Path("run/manifest.json").read_bytes() == before
 
 
-def test_resuming_what_is_no_record() -> None:
+def test_records_that_cannot_be_resumed() -> None:
     nowhere = "nowhere: there is no such folder; give the folder of a record"
     assert command("run", "--resume", "nowhere").sentence == nowhere
     assert "not a record (manifest.json is missing)" in command("run", "--resume", Path.cwd()).sentence
@@ -155,18 +152,6 @@ def test_resuming_what_is_no_record() -> None:
     cut_off(RECORD)
     said = command("run", "--resume", "run")
     assert (said.code, "no checkpoint to resume from" in said.sentence) == (EXIT_BAD_INPUT, True)
-
-
-def test_the_rate_after_a_resume_counts_the_steps_taken_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_into(RECORD, {"output.checkpoint_interval": 0.1}).code == EXIT_OK
-    cut_off(RECORD, keep_last=False)  # 50 of 100 steps are left to take
-    plain = run.run_loop
-    monkeypatch.setattr(run, "run_loop", lambda *args: replace(plain(*args), solve_seconds=0.5, loop_seconds=2.0))
-    said = command("run", "--resume", "run", "--quiet")
-    assert said.out == "complete: 100 steps in 2.00 s (100 steps/s); record: run\n"
-
-
-def test_a_checkpoint_of_another_version_of_a_solver_is_refused() -> None:
     assert run_into().code == EXIT_OK
     path = open_record(RECORD).checkpoint_path
     assert path is not None
@@ -177,6 +162,15 @@ def test_a_checkpoint_of_another_version_of_a_solver_is_refused() -> None:
     said = command("run", "--resume", "run")
     assert said.code == EXIT_BAD_INPUT
     assert "the solver misses 'u' in it; resume with the version that wrote it" in said.sentence
+
+
+def test_the_rate_after_a_resume_counts_the_steps_taken_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_into(RECORD, {"output.checkpoint_interval": 0.1}).code == EXIT_OK
+    cut_off(RECORD, keep_last=False)  # 50 of 100 steps are left to take
+    plain = run.run_loop
+    monkeypatch.setattr(run, "run_loop", lambda *args: replace(plain(*args), solve_seconds=0.5, loop_seconds=2.0))
+    said = command("run", "--resume", "run", "--quiet")
+    assert said.out == "complete: 100 steps in 2.00 s (100 steps/s); record: run\n"
 
 
 INTERNAL = "please report it with the scene; RHEOTWIN_DEBUG=1 shows the traceback"

@@ -28,27 +28,18 @@ def report(links: tuple[RigidLink, ...], held: Array = FREE) -> ConstraintReport
     return constraint_report(names, link_constraints(links, SQUARE.shape).gradient(SQUARE), held)
 
 
-def test_a_braced_square_is_rigid_and_has_nothing_redundant() -> None:
+def test_rank_and_dependence_of_a_braced_square() -> None:
     found = report(SIDES)
     assert (found.rank.constraints, found.rank.rank, found.dependent, found.sentence()) == (6, 6, (), None)
     assert found.entries()["constraint_conditioning"] > 1.0
-
-
-def test_a_second_diagonal_makes_the_square_redundant_and_nothing_else() -> None:
     found = report((*SIDES, link("two", (1, 3))))
     assert (found.rank.constraints, found.rank.rank) == (7, 6)
     assert set(found.dependent) == {f"links.side[{k}]" for k in range(4)} | {"links.one", "links.two"}
     assert "links.side[0], links.side[1]" in str(found.sentence()) and "links.apart" not in str(found.sentence())
-
-
-def test_a_link_between_held_nodes_depends_on_the_supports() -> None:
     held = FREE.copy()
     held[4:] = True
     assert (report(SIDES, held).dependent, report(SIDES, held).rank.rank) == (("links.apart",), 5)
-
-
-def test_rows_of_any_size_count_alike() -> None:
-    """A volume in m3 beside a link: 1e-9 of its size, but not redundant."""
+    # A volume in m3 beside a link: 1e-9 of its size, but not redundant.
     gradient = csr_matrix(np.array([[1e-9, 1e-9, 0.0], [0.0, 1.0, 1.0], [0.0, 2.0, 2.0]]))
     found = constraint_report(["volume", "a", "b"], gradient, np.zeros(3, dtype=bool))
     assert found.rank.rank == 2

@@ -60,13 +60,9 @@ def test_constraint_forces_keep_both_momenta(dimension: int) -> None:
     assert np.abs(moment - moment.T).max() < 1e-13 * np.abs(moment).max()
 
 
-def test_measures_are_signed() -> None:
+def test_measures_are_signed_and_their_gradient_that_of_the_papers() -> None:
     points = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
     np.testing.assert_allclose(simplex_measures(np.array([[0, 1, 2], [0, 2, 1]]), points), [3.0, -3.0])
-
-
-def test_the_papers_vector_of_one_triangle() -> None:
-    # A of (4.53), its last entry corrected (E7)
     (xi, yi), (xj, yj), (xk, yk) = points = np.array([[0.1, 0.2], [1.3, 0.4], [0.5, 1.6]])
     printed = 0.5 * np.array([[yj - yk, xk - xj], [yk - yi, xi - xk], [yi - yj, xj - xi]])
     np.testing.assert_allclose(simplex_gradients(np.array([[0, 1, 2]]), points)[0], printed, atol=1e-15)

@@ -42,13 +42,6 @@ def test_every_element_is_shared_out_once(kind: str, count: int) -> None:
     assert shares.shape == (count, 48)
 
 
-def test_nodes_without_elements_get_no_constraint() -> None:
-    points = np.array([[5.0, 5.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    space = patches("node", np.array([[1, 2, 3]]), points)
-    assert space.shares.shape == (3, 1)
-    assert measure_constraints(space, points).gradient(points).shape == (3, 8)
-
-
 @pytest.mark.parametrize(
     ("body", "size", "any_order"),
     [
@@ -66,16 +59,12 @@ def test_the_parts_of_split_cells_are_found(body: tuple[Array, Array], size: int
         assert len(np.unique(np.stack([found, wanted]), axis=1).T) == len(np.unique(found)) == len(np.unique(wanted))
 
 
-def test_an_irregular_mesh_leaves_no_element_alone() -> None:
+def test_irregular_meshes_and_elements_left_over() -> None:
     mesh = MeshTri.init_lshaped().refined(2)
     points = mesh.p.T + 0.05 * np.random.default_rng(0).random((mesh.p.shape[1], 2))
     cells, solid = mesh.t.T[np.random.default_rng(1).permutation(mesh.t.shape[1])], MeshTet.init_ball(1)
     for simplices, places in ((cells, points), (solid.t.T, solid.p.T)):
         assert np.bincount(cell_groups(simplices, places)).min() >= 2
-
-
-def test_an_element_left_over_joins_the_cell_across_its_longest_side() -> None:
-    # triangle 4 touches the square on its left along 2.0 and the flat square below along 1.1; triangle 5 stands alone
     points = np.array(
         [[0, 0], [2, 0], [2, 2], [0, 2], [3, -0.45], [2, -3], [3, -3.45], [9, 9], [10, 9], [9, 10]], dtype=float
     )
@@ -83,6 +72,10 @@ def test_an_element_left_over_joins_the_cell_across_its_longest_side() -> None:
     found = cell_groups(np.array([*below, *left, [1, 4, 2], [7, 8, 9]]), points)
     assert found[4] == found[2] == found[3] != found[0] == found[1]
     assert np.count_nonzero(found == found[5]) == 1
+    points = np.array([[5.0, 5.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    space = patches("node", np.array([[1, 2, 3]]), points)
+    assert space.shares.shape == (3, 1)
+    assert measure_constraints(space, points).gradient(points).shape == (3, 8)
 
 
 def test_groups_can_be_given_and_what_has_no_patches_is_refused() -> None:
@@ -103,9 +96,6 @@ def test_the_papers_scene_in_the_seed_mode() -> None:
     assert (found.unknowns, found.constraints, found.rank, found.free_modes) == (204, 192, 192, 12)
     for words in ("seed mode", "204 dof, 192 constraints, rank 192, 12 free modes", "expect locking"):
         assert words in found.sentence()
-
-
-def test_alternating_diagonals_make_the_seed_mode_redundant() -> None:
     found = report("element", *papers_triangles("alternating"))
     assert found.rank is not None and found.rank < found.constraints
     assert f"{192 - found.rank} constraints are dependent" in found.sentence()

@@ -214,7 +214,7 @@ def held_point(motion: Motion) -> ConstraintSet:
     return pack_constraints(NO_LINKS, None, DrivenPoints(one, one, one, [motion], points), np.ones((1, 3)), FREQUENCY)
 
 
-def test_a_held_point_comes_back_critically_damped() -> None:
+def test_points_come_back_critically_damped_and_follow_motions_with_order_four() -> None:
     """u = (u0 + (v0 + om u0) t) exp(-om t) (spec 9)."""
     start = [[[0.1, 0.0, 0.0]], [[0.5, 0.0, 0.0]]]
     fixed, errors = held_point(Motion(np.zeros(1), np.zeros((1, 1)))), []
@@ -223,9 +223,6 @@ def test_a_held_point_comes_back_critically_damped() -> None:
         errors.append(np.abs(np.array(at) - [(0.1 + 1.5 * t) * np.exp(-10.0 * t) for t in (0.1, 1.0)]).max())
         assert at == pytest.approx([0.0919699, 7.264e-5], rel=2e-4)
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.3)
-
-
-def test_a_driven_point_follows_a_smooth_motion_with_order_four() -> None:
     point, errors = held_point(Motion(np.array([0.0, 1.0]), np.array([[0.0], [2.0]]), smooth=True)), []
     for step in (0.02, 0.01):
         x, v = runge_kutta(by_constraints(point, step), np.zeros((2, 1, 3)), step, 0.5)[-1]
@@ -257,14 +254,11 @@ def swing(step: float, end: float, stretch: float) -> tuple[float, float]:
     return 0.5 * (across**2 + up**2 - 1.0), float(np.arctan2(up, across))
 
 
-def test_rigid_link_turns_at_constant_speed() -> None:
+def test_rigid_link_turns_at_constant_speed_and_violation_dies_out() -> None:
     """A free dumb-bell with spin 2 has turned by 2 t; RK4 reaches it with order 4."""
     errors = [abs(swing(step, 1.0, 1.0)[1] - 2.0) for step in (0.04, 0.02, 0.01)]
     assert np.log2(np.array(errors[:-1]) / errors[1:]) == pytest.approx(4.0, abs=0.2)
-
-
-def test_violation_dies_out_critically_damped() -> None:
-    """From R(0) = 0.105, R'(0) = 0 the solution of R'' + 2 om R' + om^2 R = 0 is R(0) (1 + om t) exp(-om t)."""
+    # From R(0) = 0.105, R'(0) = 0 the solution of R'' + 2 om R' + om^2 R = 0 is R(0) (1 + om t) exp(-om t).
     for end in (0.2, 0.5, 1.0):
         assert swing(0.005, end, 1.1)[0] == pytest.approx(0.105 * (1 + 10 * end) * np.exp(-10 * end), rel=1e-4)
 

@@ -65,10 +65,6 @@ def test_both_places_give_the_same(stepper: str, cell: str, order: int, law: str
     check_both_places(LAWS[law], cell, stepper=stepper, order=order)
 
 
-def test_both_places_give_the_same_by_explicit_steps() -> None:
-    check_both_places(EQUAL_RATIO["generalized-maxwell"], "triangle", stepper="rk4", step=0.005)
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("law", LAWS)
@@ -97,12 +93,13 @@ def test_both_places_give_the_same_for_the_rule_per_constant(cell: str) -> None:
     assert np.abs(series["stress"] - nodal["stress"]).max() > 0.01 * np.abs(nodal["stress"]).max()
 
 
-def test_memory_lives_where_it_is_asked_to() -> None:
+def test_memory_lives_where_it_is_asked_to_in_explicit_steps_too() -> None:
     """One arm of the merged term: a displacement vector, or six components at each of the triangles."""
     data = box_scene(VISCOPLASTIC, size=[2.0, 1.0], cells=[2, 1])
     nodal, points = (start(data, history=place).save()["memory_0_0"] for place in ("nodal", "quadrature"))
     assert nodal.shape == (1, 6 * 2)
     assert points.shape == (1, 4 * 6)
+    check_both_places(EQUAL_RATIO["generalized-maxwell"], "triangle", stepper="rk4", step=0.005)
 
 
 @pytest.mark.parametrize("history", ["nodal", "quadrature"])

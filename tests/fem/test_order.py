@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.validation.checks.manufactured import space_orders
 from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, RHEOLOGICAL, Data, box_scene, path, side, start
 
 STEPS = (40, 80, 160)
@@ -80,22 +79,3 @@ REFINED = [
     ("hex", 1, (2, 4, 8), 30, (2.0, 2.0)),
     ("hex", 2, (2, 4), 60, (3.0,)),
 ]
-
-
-@pytest.mark.parametrize(
-    ("cell", "order", "cells", "steps", "expected"),
-    [
-        ("triangle", 1, (4, 8, 16, 32), 50, (1.71, 1.88, 1.96)),
-        ("quad", 2, (4, 8), 100, (3.0,)),
-        *(pytest.param(*case, marks=EXHAUSTIVE) for case in REFINED),
-    ],
-)
-def test_order_in_space(cell: str, order: int, cells: tuple[int, ...], steps: int, expected: tuple[float, ...]) -> None:
-    """R9, T7: L2 rates of the manufactured solution (on cubes only the last one counts), and H1 one less."""
-    rates = space_orders(cell, order, cells, steps).values
-    found = [rate for name, rate in rates.items() if name.startswith("L2")]
-    if cell in ("tet", "hex"):
-        found, expected = found[-1:], expected[-1:]
-    np.testing.assert_allclose(found, expected, atol=0.1)
-    (gradient,) = (rate for name, rate in rates.items() if name.startswith("H1"))
-    assert gradient == pytest.approx(order, abs=0.1)

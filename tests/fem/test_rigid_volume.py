@@ -75,7 +75,7 @@ def test_units_do_not_matter(length: float, mass: float, time: float, incompress
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-6 if incompressible else 1e-9)
 
 
-def test_a_fluid_of_dashpots_takes_a_pressure_space() -> None:
+def test_fluids_of_dashpots_and_soft_cells() -> None:
     """Without springs the ratio of the moduli is that of the viscosities."""
     data = pressed()
     data["laws"]["stuff"] = {"model": "voigt", "young": 0.0, "poisson": 0.3, "viscosity": 60.0}
@@ -83,10 +83,7 @@ def test_a_fluid_of_dashpots_takes_a_pressure_space() -> None:
         simulation = start(data, step=0.02, formulation=formulation)
         run_to(simulation, 0.5)
         assert simulation.reactions()["tool.bar"][1] > 0.0
-
-
-def test_soft_cells_report_stress_at_every_point() -> None:
-    """The patches' drift is one number per cell, the other strains one per quadrature point."""
+    # The patches' drift is one number per cell, the other strains one per quadrature point.
     plain = start(pressed(), step=0.02, formulation="node")
     soft = start(pressed(), step=0.02, formulation="node", soft_volume=1.0)
     for simulation in (plain, soft):
@@ -105,7 +102,7 @@ FLAT, RING = {"plane": "stress"}, {"plane": "axisymmetric"}
         (RING, {}, {"formulation": "node", "soft_volume": 1.0}, "soft_volume.*rings"),
         (FLAT, {}, {"stepper": "rk4", "formulation": "node", "incompressible": True}, "node holds the volume, which a"),
         (FLAT, {"viscous_poisson": 0.1}, {"stepper": "rk4"}, "need a mass on every unknown"),
-        ({}, {}, {"stepper": "rk4", "formulation": "mini"}, "need a mass on every unknown"),
+        ({}, {}, {"formulation": "element", "soft_volume": 1.0}, "soft_volume belongs to formulation = node or cell"),
     ],
 )
 def test_volumes_refuse_what_they_do_not_know(scene: Data, law: Data, options: Data, words: str) -> None:

@@ -68,11 +68,13 @@ def test_a_box_holds_all_within_its_vertices(height: float) -> None:
     np.testing.assert_array_equal(held_rows(model), np.flatnonzero(expected))
 
 
-def test_a_thin_body_held_on_both_faces_is_free_between() -> None:
+def test_midpoints_of_thin_bodies_are_free_and_tools_touch_those_of_the_surface() -> None:
     """One cell through the thickness: the midpoints in between have all their parents held."""
     model = model_of("hex", supports={name: side(name) for name in ("front", "back")})
     expected = np.isclose(model.points[:, 1] % 1.0, 0.0)
     np.testing.assert_array_equal(held_rows(model), np.flatnonzero(expected))
+    model = model_of("triangle", tools={"ball": {"shape": "sphere", "center": [1.0, 3.0], "radius": 0.5}})
+    np.testing.assert_array_equal(model.tools[0].candidates, np.flatnonzero(model.bodies[0].space.boundary))
 
 
 @pytest.mark.parametrize("around", ["everything", "the left side", "a corner"])
@@ -114,11 +116,6 @@ def test_a_force_on_a_node_stays_there(cell: str) -> None:
     (load,) = model.loads
     np.testing.assert_allclose(load.shares, [[2.0] * d])
     assert model.points[load.rows[0], 0] == 2.0
-
-
-def test_tools_touch_midpoints_of_the_surface_only() -> None:
-    model = model_of("triangle", tools={"ball": {"shape": "sphere", "center": [1.0, 3.0], "radius": 0.5}})
-    np.testing.assert_array_equal(model.tools[0].candidates, np.flatnonzero(model.bodies[0].space.boundary))
 
 
 @pytest.mark.parametrize("cell", BOXES)

@@ -111,7 +111,7 @@ def _renumbered() -> Indices:
     return np.random.default_rng(0).permutation(1620)[facets]
 
 
-def test_particles_in_order_are_close_to_their_neighbours() -> None:
+def test_particles_and_edges_in_order_are_close_to_their_neighbours() -> None:
     edges = _renumbered()
     order = particle_order(edges, 1620)
     np.testing.assert_array_equal(np.sort(order), np.arange(1620))
@@ -120,13 +120,7 @@ def test_particles_in_order_are_close_to_their_neighbours() -> None:
     # Two layers of 81 particles at most lie between neighbours along the short faces; unsorted it is the whole body.
     assert np.abs(np.diff(places[edges], axis=1)).max() <= 3 * 81
     assert np.abs(np.diff(edges, axis=1)).max() > 1000
-
-
-def test_particles_without_edges_keep_a_place() -> None:
     np.testing.assert_array_equal(np.sort(particle_order(np.array([[4, 1]]), 6)), np.arange(6))
-
-
-def test_edges_go_by_first_particle_in_turns() -> None:
     edges = np.sort(inverse_order(particle_order(_renumbered(), 1620))[_renumbered()], axis=1)
     order = edge_order(edges)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(edges)))

@@ -129,14 +129,13 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
     assert {name.rpartition(".")[2] for name in package.files} == {"kernel"}  # nothing half-written is left
 
 
-def test_without_a_folder_kernels_serve_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_folder_and_with_fresh_sources_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.PLACE, str(tmp_path / "file" / "kernels"))
     cache.save("kernel", b"code")
     assert cache.load("kernel") is None
-
-
-def test_sources_written_while_the_process_runs_have_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "written_just_now.py").write_text("import math\n")
     assert cache.stamp("written_just_now") is None

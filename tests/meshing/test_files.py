@@ -71,25 +71,19 @@ def test_stl_round_trip_keeps_the_triangles(tmp_path: Path) -> None:
         assert next(corners) == pytest.approx(next(corners), abs=1e-12)
 
 
-def test_groups_survive_the_abaqus_round_trip(tmp_path: Path) -> None:
+def test_groups_survive_abaqus_and_gmsh(tmp_path: Path) -> None:
     mesh, path = make_shape(BoxShape((1.0, 1.0), (2, 2), cell="quad")), tmp_path / "body.inp"
     write_mesh(path, mesh, regions={"floor": np.array([0, 1, 2])}, cell_regions={"soft": np.array([1, 3])})
     imported = read_mesh(path)
     soft = sorted(set(mesh.t[:, [1, 3]].ravel().tolist()))
     assert lists(imported.regions) == {"floor": [0, 1, 2], "soft": soft}
     assert lists(imported.cell_regions) == {"soft": [1, 3]}
-
-
-def test_physical_groups_of_gmsh_become_regions(tmp_path: Path) -> None:
     cells = [("triangle", [[0, 1, 2]]), ("tetra", [[0, 1, 2, 4], [0, 2, 3, 4]])]
     names = {"wall": (7, 2), "soft": (1, 3), "hard": (2, 3)}
     imported = read_mesh(in_gmsh(tmp_path, CUBE[:5], cells, [[7], [1, 2]], names))
     assert meshing.cell_kind(imported.mesh) == "tet"
     assert lists(imported.regions) == {"wall": [0, 1, 2], "soft": [0, 1, 2, 4], "hard": [0, 2, 3, 4]}
     assert lists(imported.cell_regions) == {"soft": [0], "hard": [1]}
-
-
-def test_blocks_of_one_kind_are_joined_and_counted_through_and_lower_cells_ignored(tmp_path: Path) -> None:
     cells = [("triangle", [[0, 1, 2]]), ("line", [[0, 1]]), ("triangle", [[0, 2, 3]])]
     assert read_mesh(save(tmp_path, SQUARE, cells, "m.vtk")).mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
     names = {"low": (1, 2), "high": (2, 2), "edge": (3, 1)}
@@ -200,12 +194,6 @@ def test_a_file_that_was_cut_off_is_read_to_its_end_only(tmp_path: Path, suffix:
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_header_without_an_end_is_named(tmp_path: Path) -> None:
-    (tmp_path / "tool.ply").write_text("ply\nformat ascii 1.0\n")
-    with pytest.raises(RheotwinError, match=r"tool\.ply: cannot be read as ply \(the file ends too early\): check"):
-        load_file(tmp_path / "tool.ply")
-
-
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
@@ -255,9 +243,12 @@ def test_surfaces_of_tools_become_triangles_that_look_the_same_way(tmp_path: Pat
     assert np.sum(a * np.cross(b, c)) / 6.0 == pytest.approx(1.0, rel=1e-14)
 
 
-def test_a_surface_without_triangles_is_refused(tmp_path: Path) -> None:
+def test_surfaces_without_triangles_and_headers_without_end_are_named(tmp_path: Path) -> None:
     with pytest.raises(RheotwinError, match="no triangles"):
         read_surface(save(tmp_path, CUBE, [("hexahedron", [list(range(8))])], "cube.vtk"))
+    (tmp_path / "tool.ply").write_text("ply\nformat ascii 1.0\n")
+    with pytest.raises(RheotwinError, match=r"tool\.ply: cannot be read as ply \(the file ends too early\): check"):
+        load_file(tmp_path / "tool.ply")
 
 
 HALF_DISC = """
@@ -283,7 +274,7 @@ def test_geo_without_the_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: p
         read_mesh(geometry(tmp_path, HALF_DISC))
 
 
-def test_geo_is_meshed_and_its_physical_groups_kept(tmp_path: Path) -> None:
+def test_geo_is_meshed_with_its_groups_or_refused_in_one_sentence(tmp_path: Path) -> None:
     need_gmsh()
     imported = read_mesh(geometry(tmp_path, HALF_DISC + GROUPS))
     assert meshing.cell_kind(imported.mesh) == "triangle"
@@ -293,10 +284,6 @@ def test_geo_is_meshed_and_its_physical_groups_kept(tmp_path: Path) -> None:
     assert len(imported.cell_regions["plate"]) == imported.mesh.t.shape[1]
     # without groups too, points that only carry the geometry are left out
     assert element_measures(read_mesh(geometry(tmp_path, HALF_DISC)).mesh).sum() == pytest.approx(np.pi / 2.0, rel=0.01)
-
-
-def test_broken_geometry_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    need_gmsh()
     with pytest.raises(RheotwinError, match="gmsh cannot mesh this geometry") as caught:
         read_mesh(geometry(tmp_path, "Point(1) = {0, 0;\n"))
     assert "\n" not in str(caught.value)

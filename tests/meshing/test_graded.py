@@ -87,12 +87,17 @@ def test_levels_grow_inwards() -> None:
     assert sorted(zip(graded.p[0, found.node], lengths, strict=True)) == [(1.0, 1.0)] * 4 + [(2.0, 0.5)] * 8
 
 
-def test_coarse_fine_description_of_the_papers() -> None:
+def test_coarse_fine_of_the_papers_no_choice_and_hexahedra() -> None:
     """Table 2.2: triangles P0 P1 P3 and P3 P2 P4, P2 on the edge from P1 to P3."""
     points = np.array([[0.0, 1.0], [0.0, 0.0], [0.9, 0.0], [1.5, 0.0], [1.2, -0.5]])
     found = hanging_nodes(meshing.build_mesh("triangle", points.T, np.array([[0, 1, 3], [3, 2, 4]]).T))
     assert (found.node.tolist(), found.start.tolist(), found.end.tolist()) == ([2], [1], [3])
     np.testing.assert_allclose(found.ratio, [0.6], rtol=1e-12)
+    same = refined(MESHES["quad"], [Refinement({1: (10.0, 11.0)})])
+    np.testing.assert_array_equal(same.t, MESHES["quad"].t)
+    assert meshing.cell_kind(same) == "quad"
+    with pytest.raises(RheotwinError, match="halved once"):
+        refined(MESHES["hex"], [Refinement({}, levels=2)])
 
 
 @pytest.mark.parametrize("name", ["five", "six"])
@@ -105,14 +110,3 @@ def test_a_node_on_edges_of_three_levels_hangs_on_the_shortest(name: str) -> Non
     lengths = np.linalg.norm(graded.p[:, found.end] - graded.p[:, found.start], axis=0)
     on_line = np.all(np.isclose(graded.p[:2, found.node], 2.0), axis=0)
     assert sorted(set(np.round(lengths[on_line], 9))) == [0.5, 1.0]
-
-
-def test_nothing_chosen_changes_nothing() -> None:
-    same = refined(MESHES["quad"], [Refinement({1: (10.0, 11.0)})])
-    np.testing.assert_array_equal(same.t, MESHES["quad"].t)
-    assert meshing.cell_kind(same) == "quad"
-
-
-def test_hexahedra_are_halved_once() -> None:
-    with pytest.raises(RheotwinError, match="halved once"):
-        refined(MESHES["hex"], [Refinement({}, levels=2)])

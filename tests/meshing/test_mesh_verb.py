@@ -83,15 +83,12 @@ def test_conversion_refuses_to_overwrite(block: Path, capsys: pytest.CaptureFixt
         run(block, "--to", block.parent)
 
 
-def test_groups_that_a_format_drops_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dropped_groups_are_named_and_unused_points_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "block.inp"
     write_mesh(source, make_shape(BoxShape((1.0,), (2,))), regions={"wall": [0]})
     assert run(source, "--to", tmp_path / "block.vtk") == EXIT_OK
     streams = capsys.readouterr()
     assert "does not keep the named groups wall" in streams.err and "region wall" in streams.out
-
-
-def test_unused_points_can_be_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "bar.inp"
     source.write_text("*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n3, 5., 0., 0.\n*ELEMENT, TYPE=T3D2\n1, 1, 2\n")
     with pytest.raises(RheotwinError, match="--drop-unused"):

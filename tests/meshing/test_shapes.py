@@ -30,7 +30,7 @@ def picture(mesh: Mesh, mirror: float | None = None) -> set[frozenset[tuple[floa
     return {frozenset(map(tuple, points[cell].tolist())) for cell in mesh.t.T}
 
 
-def test_graded_grids_fill_their_box_exactly() -> None:
+def test_graded_grids_fill_their_box_in_order_and_in_equal_parts() -> None:
     meshes = [meshing.triangle_grid(X, Y, pattern=pattern) for pattern in ("se-nw", "sw-ne", "alternating")]
     meshes += [
         meshing.quad_grid(X, Y),
@@ -39,10 +39,14 @@ def test_graded_grids_fill_their_box_exactly() -> None:
     ]
     assert [meshing.element_measures(mesh).sum() for mesh in meshes] == pytest.approx([0.66] * 7, rel=1e-14)
     assert meshing.element_measures(meshing.line(X)).sum() == pytest.approx(1.1, rel=1e-14)
-
-
-def test_vertices_are_numbered_x_fastest() -> None:
     assert meshing.hex_grid(X, Y, Z).p[:, 2 + 4 * (1 + 3 * 2)] == pytest.approx([X[2], Y[1], Z[2]])
+    volumes = meshing.element_measures(meshing.tet_grid([0, 1, 2], [0, 1, 2], [0, 1, 2])).reshape(8, 5)
+    assert volumes == pytest.approx(np.tile([1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6], (8, 1)), rel=1e-13)
+    mesh = meshing.tet_grid(*[np.arange(5.0)] * 3)
+    degree = np.bincount(meshing.truss_edges(mesh).ravel())
+    inside = ((mesh.p > 0) & (mesh.p < 4)).all(axis=0)
+    even = mesh.p.sum(axis=0) % 2 == 0
+    assert (set(degree[inside & even]), set(degree[inside & ~even])) == ({18}, {6})
 
 
 @pytest.mark.parametrize(
@@ -57,11 +61,6 @@ def test_patterns_of_triangles(pattern: str, cells: list[list[int]]) -> None:
     assert meshing.triangle_grid([0, 1, 2], [0, 1], pattern=pattern).t.T.tolist() == cells
 
 
-def test_five_split_is_one_third_and_four_sixths_of_each_cell() -> None:
-    volumes = meshing.element_measures(meshing.tet_grid([0, 1, 2], [0, 1, 2], [0, 1, 2])).reshape(8, 5)
-    assert volumes == pytest.approx(np.tile([1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6], (8, 1)), rel=1e-13)
-
-
 @pytest.mark.parametrize("split", ["five", "six"])
 def test_face_diagonals_of_neighbours_match(split: str) -> None:
     """Conforming: every face belongs to two tets, or to one and then lies in a side of the box."""
@@ -71,14 +70,6 @@ def test_face_diagonals_of_neighbours_match(split: str) -> None:
     boundary = mesh.p[:, mesh.facets[:, counts == 1]]
     flat = [(boundary[axis] == bound).all(axis=0) for axis in range(3) for bound in (0.0, (1.1, 0.6, 1.0)[axis])]
     assert np.any(flat, axis=0).all()
-
-
-def test_interior_degree_of_the_five_split_alternates_between_6_and_18() -> None:
-    mesh = meshing.tet_grid(*[np.arange(5.0)] * 3)
-    degree = np.bincount(meshing.truss_edges(mesh).ravel())
-    inside = ((mesh.p > 0) & (mesh.p < 4)).all(axis=0)
-    even = mesh.p.sum(axis=0) % 2 == 0
-    assert (set(degree[inside & even]), set(degree[inside & ~even])) == ({18}, {6})
 
 
 @pytest.mark.parametrize(
@@ -173,15 +164,13 @@ def test_every_edge_joins_an_even_and_an_odd_vertex() -> None:
         assert np.all(grid.odd[pairs[0]] != grid.odd[pairs[1]])
 
 
-@pytest.mark.parametrize(("dimension", "kind"), [(1, "line"), (2, "triangle"), (3, "tet")])
-def test_default_cell_follows_the_dimension(dimension: int, kind: str) -> None:
-    assert meshing.cell_kind(meshing.make_shape(BoxShape((1.0,) * dimension, (2,) * dimension))) == kind
-
-
-def test_a_box_is_a_grid_with_even_coordinates() -> None:
+def test_boxes_are_even_grids_and_finer_lines_divide_each_gap() -> None:
     box = meshing.make_shape(BoxShape((2.0, 1.0), (4, 1), cell="quad"))
     grid = meshing.make_shape(GridShape(([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 1.0]), cell="quad"))
     assert np.array_equal(box.p, grid.p) and np.array_equal(box.t, grid.t)
+    fine = meshing.with_finer_cells(GridShape(([0.0, 0.1, 0.4],)), 2)
+    assert isinstance(fine, GridShape)
+    assert fine.coordinates[0] == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.4])
 
 
 @pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
@@ -242,9 +231,3 @@ def test_finer_cells_are_so_many_more_and_keep_the_shape(spec: ShapeSpec, parts:
         corners = {tuple(point) for point in np.round(fine.p.T, 12)}
         assert corners >= {tuple(point) for point in np.round(coarse.p.T, 12)}, "old nodes are new ones, too"
     assert np.ptp(fine.p, axis=1) == pytest.approx(np.ptp(coarse.p, axis=1), rel=1e-12)
-
-
-def test_finer_grid_lines_divide_each_gap_evenly() -> None:
-    fine = meshing.with_finer_cells(GridShape(([0.0, 0.1, 0.4],)), 2)
-    assert isinstance(fine, GridShape)
-    assert fine.coordinates[0] == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.4])

@@ -19,7 +19,6 @@ from rheotwin.meshing import (
     element_measures,
     hex_grid,
     l_shape,
-    lattice_edges,
     line,
     quad_grid,
     tet_grid,
@@ -43,26 +42,22 @@ LATTICES = {
 UNIT = ([0.0, 1.0],) * 3
 
 
-@pytest.mark.parametrize("counts", LATTICES)
-def test_lattices_of_the_calibration_papers(counts: tuple[int, int, int]) -> None:
-    """The box of 5 x 3 x 5, meshed in tets and turned into voxels, has the printed numbers of elements."""
-    spacing = 5.0 / (counts[0] - 1)
-    box = tet_grid(*[np.array([0.0, spacing * (count - 1)]) for count in counts])
-    mesh = voxelised(box, spacing)
-    edges = lattice_edges(mesh)
-    squared = np.sum((mesh.p.T[edges[:, 1]] - mesh.p.T[edges[:, 0]]) ** 2, axis=1) / spacing**2
-    lengths = [np.isclose(squared, square).sum() for square in (1, 2, 3)]
-    assert (*lengths, len(edges), len(truss_edges(voxelised(box, spacing, cell="tet")))) == LATTICES[counts]
-    assert mesh.p.shape[1] == np.prod(counts)
-    np.testing.assert_allclose(element_measures(mesh), spacing**3, rtol=1e-9)
-
-
-def test_a_voxelised_box_is_the_box_of_its_cells() -> None:
+def test_voxelised_boxes_and_l_shapes() -> None:
     """Same points and cells as the grid of the same spacing, numbered the same."""
     axes = [0.5 * np.arange(count) for count in (5, 4, 3)]
     grid, mesh = hex_grid(*axes), voxelised(tet_grid(*axes), 0.5)
     np.testing.assert_allclose(mesh.p, grid.p, atol=1e-15)
     np.testing.assert_array_equal(mesh.t, grid.t)
+    mesh = voxelised(l_shape(size=(2.0, 2.0, 1.0), cells=(2, 2, 1), cut=(1.0, 1.0), cell="tet"), 0.25)
+    assert mesh.t.shape[1] == 3 * 4**3
+    assert len(boundary_faces(mesh)) == 3 * 2 * 16 + (2 + 2 + 1 + 1 + 1 + 1) * 16
+    # 0.1 + 0.1 + 0.1 is a little more than 0.3, and three spacings all the same.
+    mesh = voxelised(quad_grid([0.0, 1.0], [0.0, 1.0]), 0.4)
+    np.testing.assert_allclose([mesh.p.min(), mesh.p.max()], [-0.1, 1.1])
+    assert mesh.t.shape[1] == 9
+    side = 0.1 + 0.1 + 0.1
+    assert side / 0.1 > 3.0
+    assert voxelised(quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
 
 
 @pytest.mark.parametrize("spacing", [0.2, 0.1, 0.05])
@@ -90,22 +85,6 @@ def test_ball_is_symmetric(cell: str) -> None:
     # A face whose two sides are split differently would be on the boundary, inside the body.
     split = voxelised(ball(radius=1.0, cells=8, cell=cell), 0.25, cell="tet")
     assert len(boundary_faces(split)) == 2 * len(boundary_faces(mesh))
-
-
-def test_l_shape_keeps_its_notch() -> None:
-    mesh = voxelised(l_shape(size=(2.0, 2.0, 1.0), cells=(2, 2, 1), cut=(1.0, 1.0), cell="tet"), 0.25)
-    assert mesh.t.shape[1] == 3 * 4**3
-    assert len(boundary_faces(mesh)) == 3 * 2 * 16 + (2 + 2 + 1 + 1 + 1 + 1) * 16
-
-
-def test_a_spacing_that_does_not_divide_is_laid_in_the_middle_and_rounding_adds_no_row() -> None:
-    """0.1 + 0.1 + 0.1 is a little more than 0.3, and three spacings all the same."""
-    mesh = voxelised(quad_grid([0.0, 1.0], [0.0, 1.0]), 0.4)
-    np.testing.assert_allclose([mesh.p.min(), mesh.p.max()], [-0.1, 1.1])
-    assert mesh.t.shape[1] == 9
-    side = 0.1 + 0.1 + 0.1
-    assert side / 0.1 > 3.0
-    assert voxelised(quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
 
 
 @pytest.mark.parametrize(("cell", "pieces", "edges"), [("triangle", 2, 5), ("tet", 5, 18)])

@@ -140,7 +140,7 @@ def test_a_broken_plug_in_is_a_warning_and_not_a_crash(source: str | None, reaso
     assert listed.stderr.startswith(start) and listed.stderr.endswith("): ignored\n")
 
 
-def test_asking_for_a_broken_plug_in_says_why_it_is_not_there() -> None:
+def test_broken_plug_ins_asked_for_and_names_of_built_in_solvers() -> None:
     announce("rheotwin_gpu", "gpu", "Solver", source="raise ImportError('libgpu.so is missing')")
     write_scene(BOTH)
     asked = rheotwin("run", "scene.toml", "--solver", "gpu")
@@ -150,9 +150,6 @@ def test_asking_for_a_broken_plug_in_says_why_it_is_not_there() -> None:
     assert error == f"error: solver: there is no solver named 'gpu'; installed: {', '.join(NAMES)}"
     # whoever does not ask for it is not bothered
     ran("run", "scene.toml", "--solver", "truss", "--quiet")
-
-
-def test_a_built_in_solver_cannot_be_replaced() -> None:
     announce("rheotwin_still", "fem", "StillSolver")
     listed = rheotwin("solvers", "--json")
     about: dict[str, Any] = json.loads(listed.stdout)

@@ -182,15 +182,6 @@ def test_parts_take_elements_inside_them_and_later_ones_win() -> None:
     np.testing.assert_allclose(cells.stiffness / plain.method.forces.cells.stiffness, expected, rtol=1e-12)
 
 
-def test_parts_survive_the_manifest() -> None:
-    """A record keeps its options as plain data, as given, and is resumed with them."""
-    given = {"stem": {"body": "block", "where": {"box": {"x": [0.3, 0.5]}}, "law": "crust"}}
-    options = truss_module.TrussOptions(part_laws=given)
-    kept = options.model_dump(mode="json")
-    assert kept["part_laws"] == given
-    assert truss_module.TrussOptions.model_validate(kept) == options
-
-
 def test_a_named_group_of_a_mesh_file_has_its_law(tmp_path: Path) -> None:
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.5, 0.0]])
     mesh = meshio.Mesh(points, [("triangle", np.array([[0, 1, 2], [0, 2, 3], [1, 4, 2]]))])
@@ -233,7 +224,7 @@ def test_a_seam_of_coarse_and_fine_cells_is_not_surface(dimension: int, cell: st
     assert len(outside) < len(points)
 
 
-def test_parts_of_the_scene_are_parts_of_the_truss() -> None:
+def test_parts_of_options_scenes_and_manifests() -> None:
     laws = groups(poisson=0.35)
     part = {"where": {"box": {"x": [1.0, 3.0]}}, "law": "surface-on"}
     by_option = truss(block(2, ON, laws=laws, body=SQUARES), part_laws={"strip": {"body": "block", **part}})
@@ -243,3 +234,9 @@ def test_parts_of_the_scene_are_parts_of_the_truss() -> None:
     problem = block(2, ON, laws={**laws, "other": {**ON, "poisson": 0.3}}, body={**SQUARES, "parts": {"a": other}})
     with pytest.raises(RheotwinError, match=r"bodies\.block\.parts\.a\.law: law 'other' has Poisson's ratio 0\.3"):
         truss(problem)
+    # A record keeps its options as plain data, as given, and is resumed with them.
+    given = {"stem": {"body": "block", "where": {"box": {"x": [0.3, 0.5]}}, "law": "crust"}}
+    options = truss_module.TrussOptions(part_laws=given)
+    kept = options.model_dump(mode="json")
+    assert kept["part_laws"] == given
+    assert truss_module.TrussOptions.model_validate(kept) == options

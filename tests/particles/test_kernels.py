@@ -178,16 +178,13 @@ def test_auto_takes_the_fastest_kernel_that_can(sheared: Problem) -> None:
     assert 0.0 < truss(box).statistics()["bytes_per_edge"] < 200.0
 
 
-def test_options_that_contradict_each_other_are_refused() -> None:
+def test_contradictory_options_and_bodies_that_are_no_boxes_are_refused(sheared: Problem) -> None:
     for options, remedy in (
         ({"kernel": "general"}, "leave it out"),
         ({"stepper": "rk4"}, "stepper = 'rk4'; leave precision out"),
     ):
         with pytest.raises(RheotwinError, match=rf"^solvers\.truss\.precision: [^\n]*{remedy}[^\n]*$"):
             truss(pressed(3), precision="single", **options)
-
-
-def test_a_body_that_is_no_box_is_refused_by_the_structured_kernel(sheared: Problem) -> None:
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes.*\"unstructured\""):
         truss(sheared, kernel="structured")
 

@@ -295,16 +295,13 @@ def test_finite_elements_refuse_in_words(name: str) -> None:
         problem.bodies[0].law.channel("young")
 
 
-def test_what_nonlinear_edges_cannot_do() -> None:
+def test_what_nonlinear_edges_cannot_do_and_which_ratio_they_have() -> None:
     problem = pulled(2, LAWS["softening"])
     for stepper in ("euler", "rk4", "implicit"):
         with pytest.raises(RheotwinError, match=r"solvers\.truss\.stepper.*semi-implicit"):
             truss(problem, stepper=stepper)
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.local_volume.*three-element with softening"):
         truss(pulled(2, LAWS["softening"], body={"cell": "quad"}), local_volume=True)
-
-
-def test_nonlinear_bodies_say_which_poisson_ratio_they_have() -> None:
     with pytest.warns(UserWarning, match=r"a nonlinear law has no volume springs.*0\.25, and not 0\.35"):
         simulation = truss(pulled(2, {**LAWS["friction"], "poisson": 0.35}))
     assert simulation.statistics()["volume_cells"] == 0

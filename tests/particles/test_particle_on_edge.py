@@ -187,7 +187,12 @@ def test_without_ties_the_body_does_tear() -> None:
     assert gap[1e-6] > 30.0 * gap[40.0]
 
 
-def test_checkpoint_is_bitwise() -> None:
+def test_who_cannot_be_tied_and_checkpoints() -> None:
+    with pytest.raises(InputFaults, match=r"hangs on an edge of a coarser cell, .* leave `finer`"):
+        check_capabilities(FemSolver(), block(2, ELASTIC, body={"finer": STRIP}))
+    viscous = {"model": "voigt", "young": 0.0, "poisson": 0.25, "viscosity": 20.0}
+    with pytest.raises(RheotwinError, match="hangs on an edge, but its law has no spring"):
+        truss(block(2, viscous, body={"finer": STRIP}))
     problem = block(2, VOIGT, body={"finer": STRIP}, gravity=[0.3, -1.0])
     whole, first, second = truss(problem), truss(problem), truss(problem)
     run_to(whole, 1.0)
@@ -195,17 +200,8 @@ def test_checkpoint_is_bitwise() -> None:
     second.restore(first.save())
     run_to(second, 1.0)
     np.testing.assert_array_equal(second.positions, whole.positions)
-
-
-def test_finite_elements_refuse_hanging_nodes() -> None:
-    with pytest.raises(InputFaults, match=r"hangs on an edge of a coarser cell, .* leave `finer`"):
-        check_capabilities(FemSolver(), block(2, ELASTIC, body={"finer": STRIP}))
-
-
-def test_a_body_without_springs_cannot_be_tied() -> None:
-    viscous = {"model": "voigt", "young": 0.0, "poisson": 0.25, "viscosity": 20.0}
-    with pytest.raises(RheotwinError, match="hangs on an edge, but its law has no spring"):
-        truss(block(2, viscous, body={"finer": STRIP}))
+    ball = {"voxels": 9.0, "shape": "sphere", "radius": 1.0, "cells": 4, "size": None}
+    assert block(2, ELASTIC, ball).points.shape == (4, 2)
 
 
 @pytest.mark.parametrize(
@@ -235,11 +231,6 @@ def test_voxels_of_a_turned_body(dimension: int, cell: str | None, kind: str) ->
     assert problem.bodies[0].cell == kind
     assert len(problem.points) == np.prod([7, 5, 5][:dimension])
     assert np.linalg.norm(problem.points - origin, axis=1).min() < 1e-12
-
-
-def test_a_voxel_larger_than_the_body_is_one_cell() -> None:
-    ball = {"voxels": 9.0, "shape": "sphere", "radius": 1.0, "cells": 4, "size": None}
-    assert block(2, ELASTIC, ball).points.shape == (4, 2)
 
 
 def test_gaps_are_zero_at_rest() -> None:

@@ -17,7 +17,7 @@ from rheotwin.validation.checks.running import HELD, block, put, truss
 late = pytest.mark.exhaustive
 
 
-def test_edge_matrix_is_the_hessian_of_the_springs_at_rest() -> None:
+def test_edge_matrices_and_the_bound_of_the_step() -> None:
     """Against second differences of 1/2 sum k (l - l0)^2, and zero on rigid motions."""
     rng = np.random.default_rng(2)
     points, edges = rng.standard_normal((4, 2)), np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]])
@@ -35,16 +35,10 @@ def test_edge_matrix_is_the_hessian_of_the_springs_at_rest() -> None:
         assert direction.ravel() @ matrix @ direction.ravel() == pytest.approx(second, rel=1e-5)
     turn = points @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     np.testing.assert_allclose(matrix @ turn.ravel(), 0.0, atol=1e-12)
-
-
-def test_heavier_nodes_are_slower() -> None:
-    """Pair with masses 1 and 4 joined by k = 3: eigenvalue k (1/m1 + 1/m2)."""
+    # Pair with masses 1 and 4 joined by k = 3: eigenvalue k (1/m1 + 1/m2).
     matrix = edge_matrix(np.array([[0.0], [1.0]]), np.array([[0, 1]]), np.array([3.0]))
     assert largest_eigenvalue(matrix, np.array([1.0, 4.0]), np.ones(2, dtype=bool)) == pytest.approx(3.75, rel=1e-12)
-
-
-def test_stable_step_solves_its_bound() -> None:
-    """Also where the viscosity dominates, where the textbook root of the quadratic cancels to nothing."""
+    # Also where the viscosity dominates, where the textbook root of the quadratic cancels to nothing.
     for a, c in ((3.0, 0.5), (0.0, 2.0), (5.0, 0.0), (1e-8, 1e4)):
         h = stable_step(a, c)
         assert a * h**2 + 2.0 * c * h == pytest.approx(4.0, rel=1e-12)

@@ -225,10 +225,13 @@ def test_each_cell_kind_has_unit_measure_in_vtk(mesh: skfem.Mesh, kind: str, mea
     assert np.array_equal(topology_of(grid).cells, cells)
 
 
-def test_hexahedron_order_is_the_one_scikit_fem_exports() -> None:
+def test_hexahedra_as_scikit_fem_exports_and_cells_that_do_not_fit() -> None:
     cells = np.arange(8, dtype=np.int64)[None, :] * 10
     hexes = GridTopology(cells=cells, cell_kind="hex", body=np.zeros(1, dtype=np.int64), points=71)
     assert hexes.vtk_cells()[0].tolist() == [10 * place for place in HEX_MAPPING[:8]]
+    cells, body = np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    with pytest.raises(RheotwinError, match="tet cells with 1 body indices need an array"):
+        GridTopology(cells=cells, cell_kind="tet", body=body, points=3)
 
 
 def test_values_units_and_component_names_read_back() -> None:
@@ -296,12 +299,6 @@ def test_wrong_results_of_a_solver_are_named(change: dict[str, np.ndarray | None
     changed = {name: value for name, value in {**fields, **change}.items() if value is not None}
     with pytest.raises(RheotwinError, match=words):
         checked_frame(positions, changed, points=TOPOLOGY.points, expected=describe_fields())
-
-
-def test_cells_must_fit_their_kind() -> None:
-    cells, body = np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    with pytest.raises(RheotwinError, match="tet cells with 1 body indices need an array"):
-        GridTopology(cells=cells, cell_kind="tet", body=body, points=3)
 
 
 def plate(name: str, height: float) -> ToolSurface:

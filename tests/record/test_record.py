@@ -211,19 +211,6 @@ def test_a_missing_or_damaged_series_is_one_sentence(series_format: str) -> None
         open_record(FOLDER)
 
 
-def test_pvd_opens_in_pyvista_with_bodies_and_tools() -> None:
-    write_frames(start())
-    reader = pyvista.get_reader(FOLDER / "series.pvd")
-    assert reader.time_values == list(TIMES)
-    for time in TIMES:
-        reader.set_active_time_value(time)
-        bodies, tools = reader.read()
-        assert np.array_equal(bodies["stress"], frame_at(time)[1]["stress"])
-        assert list(tools.field_data["tool_names"]) == ["bar"]
-    surface = open_record(FOLDER).tools(0)
-    assert surface is not None and surface.n_cells == 3
-
-
 @pytest.mark.parametrize("closed", [True, False])
 def test_vtkhdf_opens_in_vtk_at_every_step(closed: bool) -> None:
     writer = start("vtkhdf")
@@ -280,7 +267,7 @@ def test_foreign_folder_is_never_touched(content: str | None) -> None:
     assert {path.name: path.read_text() for path in FOLDER.iterdir()} == files
 
 
-def test_empty_folder_is_used_and_a_file_in_the_way_is_named() -> None:
+def test_empty_folders_files_in_the_way_and_unwritable_places() -> None:
     FOLDER.mkdir()
     start().close()
     assert open_record(FOLDER).manifest.status == "running"
@@ -291,10 +278,6 @@ def test_empty_folder_is_used_and_a_file_in_the_way_is_named() -> None:
     with pytest.raises(RheotwinError, match=r"could not create the record .*Not a directory"):
         start(folder=file / "deeper")
     assert file.read_text() == "a file"
-
-
-def test_unwritable_place_is_one_sentence() -> None:
-    # Not even the superuser can make a folder in /proc.
     with pytest.raises(RheotwinError, match="could not create the record /proc/rheotwin/run: ") as caught:
         start(folder=Path("/proc/rheotwin/run"))
     assert "\n" not in str(caught.value)
@@ -312,7 +295,7 @@ def test_failed_creation_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) 
     assert list(HERE.rglob("*")) == [Path("there")]
 
 
-def test_manifest_keeps_every_entry() -> None:
+def test_manifest_keeps_every_entry_in_strict_json() -> None:
     whole = manifest().changed(
         status="diverged",
         message="at node 3",
@@ -328,15 +311,17 @@ def test_manifest_keeps_every_entry() -> None:
     assert loaded == whole
     assert loaded.step.stable == math.inf
     assert loaded.statistics == {"edges": 5, "ratio": 0.1, "per body": [0, 1]}
-
-
-def test_manifest_is_strict_json_even_with_undefined_numbers() -> None:
     path = save_manifest(manifest().changed(statistics={"drift": math.nan}), HERE)
 
     def refuse(text: str) -> None:
         raise AssertionError(f"{text} is not JSON")
 
     assert json.loads(path.read_text(), parse_constant=refuse)["statistics"] == {"drift": "NaN"}
+    for wrong in ({"stauts": "complete"}, {"status": "done"}):
+        with pytest.raises(ValidationError):
+            manifest().changed(**wrong)
+    with pytest.raises(ValidationError):
+        manifest().status = "complete"
 
 
 def test_manifest_says_what_wrote_it_when_and_with_which_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,14 +334,6 @@ def test_manifest_says_what_wrote_it_when_and_with_which_packages(monkeypatch: p
     environment = current_environment()
     assert environment.packages == {"numpy": np.__version__}
     assert environment.threads >= 1
-
-
-def test_unknown_or_wrong_entries_of_a_manifest_are_refused() -> None:
-    for wrong in ({"stauts": "complete"}, {"status": "done"}):
-        with pytest.raises(ValidationError):
-            manifest().changed(**wrong)
-    with pytest.raises(ValidationError):
-        manifest().status = "complete"
 
 
 @pytest.mark.parametrize(

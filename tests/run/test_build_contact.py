@@ -28,7 +28,7 @@ def build_without_a_warning(changes: Data) -> None:
         problem_with(changes)
 
 
-def test_bodies_touch_each_other_where_there_are_two() -> None:
+def test_whom_bodies_touch_and_by_which_law() -> None:
     assert contact_of({}) is None
     one = contact_of({"contact": {}})
     assert (one.bodies, one.between_bodies, one.edges) == (False, False, False)
@@ -37,9 +37,6 @@ def test_bodies_touch_each_other_where_there_are_two() -> None:
     assert (both.bodies, both.self_bodies) == (True, (1,))
     apart = contact_of({"contact": {"self": True, "bodies": False}, "bodies.second": second})
     assert (apart.bodies, apart.self_bodies) == (False, (0, 1))
-
-
-def test_each_tool_has_its_law() -> None:
     floor = {"shape": "plane", "center": [0.0, -1.0], "normal": [0.0, 1.0], "contact": {"law": "exact"}}
     contact = contact_of({"contact": {"law": "penalty", "stiffness": 2e4, "friction": 0.3}, "tools.floor": floor})
     assert contact.law == ContactLaw("penalty", 2e4, friction=0.3, static_friction=0.3)
@@ -99,15 +96,12 @@ def test_a_driven_tool_must_settle_on_the_nodes_it_can_touch() -> None:
     build_without_a_warning(driven(6.0 * single, 200.0, ["angle"], moment_of_inertia=1.0))
 
 
-def test_the_gain_of_a_driven_tool_is_that_of_its_own_law() -> None:
+def test_gains_of_driven_tools_are_bounded_by_their_own_law() -> None:
     changes = driven(1e3, 130.0, ["y"]) | integrated(2.4e4, region=0.01)
     build_without_a_warning(changes)
     del changes["tools.bar.contact"]
     with pytest.raises(RheotwinError, match=r"^contact\.integral: .*tool 'bar'"):
         problem_with(changes)
-
-
-def test_the_region_is_not_wider_than_an_edge() -> None:
     problem_with(integrated(1e4, region=0.049))
     with pytest.raises(RheotwinError, match=r"contact\.region: .*smallest edge of body 'block' \(0\.05 m\)"):
         problem_with(integrated(1e4, region=0.051))

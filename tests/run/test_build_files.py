@@ -33,7 +33,7 @@ def from_file(path: str | Path = PLATE, **extra: Any) -> Data:
     return {"bodies.block": spec, "supports.floor.where": {"region": "table"}, "forces.push": push}
 
 
-def test_a_mesh_file_makes_the_same_problem_as_the_shape() -> None:
+def test_a_mesh_file_makes_the_same_problem_and_is_scaled_turned_and_moved() -> None:
     write_plate()
     read = problem_with(from_file(), base=Path())
     made = problem_with({"forces.push": {**from_file()["forces.push"], "where": {"side": "top"}}})
@@ -43,10 +43,6 @@ def test_a_mesh_file_makes_the_same_problem_as_the_shape() -> None:
     np.testing.assert_array_equal(read.loads[0].nodes, made.loads[0].nodes)
     np.testing.assert_allclose(read.loads[0].shares, made.loads[0].shares, rtol=1e-12)
     assert set(read.bodies[0].regions) == {"table", "lid"}
-
-
-def test_scale_then_rotation_then_origin() -> None:
-    write_plate()
     problem = problem_with(from_file(rotation=np.pi / 2, origin=[1.0, 2.0]) | {"tools": {}}, base=Path())
     # 0.2 x 0.1, turned by a quarter: x in [-0.1, 0], y in [0, 0.2], then moved; the table is now on the right
     assert problem.points.min(axis=0) == pytest.approx([0.9, 2.0])

@@ -18,7 +18,6 @@ from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Frames, Observer, Watched, probe_columns
 from rheotwin.observers.outputs import probe_values
 from rheotwin.record import RecordWriter, array_units, load_manifest, open_record
-from rheotwin.run import solver_options
 from rheotwin.scene import scene_from_data
 from rheotwin.schedule import Stop
 from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities, Simulation, tool_poses
@@ -106,13 +105,6 @@ def test_only_the_fields_asked_for_are_written_and_all_in_si(solver: str, series
     assert set(record.frame(-1).point_data) == {"stress", "displacement"}
     assert record.manifest.scene["bodies"]["block"]["size"] == pytest.approx([0.002, 0.001])
     assert record.manifest.scene["units"]["length"] == "m"
-
-
-def test_options_of_the_caller_go_before_those_of_the_scene() -> None:
-    scene = scene_with()
-    assert solver_options(scene, "fem", None) == {"step": 1e-3}
-    assert solver_options(scene, "fem", {"step": 0.5, "mass": "lumped"}) == {"step": 0.5, "mass": "lumped"}
-    assert solver_options(scene, "other", {}) == {}
 
 
 def test_several_bodies_are_told_apart_in_the_series(solver: str) -> None:
@@ -317,7 +309,7 @@ def test_moments_and_angles_are_recorded_where_there_is_contact() -> None:
     assert not any("moment" in name or "angle" in name for name in probe_columns(problem_with(), ()))
 
 
-def test_a_driven_tool_is_drawn_where_the_simulation_has_it() -> None:
+def test_tools_are_drawn_and_told_where_the_simulation_has_them() -> None:
     drawn: list[Any] = []
 
     class Writer:
@@ -334,9 +326,6 @@ def test_a_driven_tool_is_drawn_where_the_simulation_has_it() -> None:
     # corner (-0.05, -0.05) of the brick turned by 0.5 rad
     c, s = np.cos(0.5), np.sin(0.5)
     np.testing.assert_allclose(surface.points[0], [0.11 + 0.05 * (s - c), 0.32 - 0.05 * (s + c), 0.0], atol=1e-15)
-
-
-def test_without_a_word_of_the_simulation_tools_are_where_their_motion_has_them() -> None:
     plain = cast(Simulation, SimpleNamespace(time=0.1))
     np.testing.assert_allclose(tool_poses(problem_with(), plain), [[0.0, -0.005, 0.0, 0.0]])
     assert tool_poses(problem_with({"tools": {}}), plain).shape == (0, 4)

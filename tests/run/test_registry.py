@@ -85,13 +85,10 @@ def test_a_broken_plug_in_is_a_warning_to_those_who_ask_for_it(announce: Any, va
     assert reason in str(warning.message) and str(warning.message).endswith(": ignored")
 
 
-def test_a_plug_in_cannot_take_the_name_of_a_built_in_solver(announce: Any) -> None:
+def test_built_in_names_cannot_be_taken_and_unknown_ones_list_what_exists(announce: Any) -> None:
     announce(fem="plug_ins:Outside")
     with pytest.warns(UserWarning, match="'fem' .* has the name of a built-in solver: ignored"):
         assert isinstance(all_solvers()["fem"], FemSolver)
-
-
-def test_an_unknown_name_lists_what_exists(announce: Any) -> None:
     announce(outside="plug_ins:Outside")
     with pytest.raises(RheotwinError) as caught:
         find_solver("trus")

@@ -71,10 +71,18 @@ def test_the_tick_divides_every_time_and_nothing_larger_does(times: list[float])
     assert not any(all((m / factor).denominator == 1 for m in multiples) for factor in (2, 3, 5, 7, 11, 13))
 
 
-def test_times_without_a_common_measure_have_no_tick() -> None:
+def test_ticks_and_steps_of_decimal_and_odd_times() -> None:
     assert common_tick([1.0, 0.123456789012], 1.0) == 0
     assert common_tick([0.1, 0.30000000000000004], 1.0) == 0  # binary noise is not taken for a decimal
     assert common_tick([0.0, 0.1, 0.25], 1.0) == Fraction(1, 20)
+    assert step_dividing(Fraction(1, 10), 0.001) == Fraction(1, 1000)
+    assert step_dividing(Fraction(0), 0.3) == Fraction(0.3)
+    require_reachable(1e-12, 1.0, "here")
+    with pytest.raises(RheotwinError, match=r"^here: 1e-13 s would take 1e\+13 steps .* choose at least 1e-12$"):
+        require_reachable(1e-13, 1.0, "here")
+    for step in (float("inf"), float("nan")):
+        with pytest.raises(RheotwinError, match=r"^here: must be a finite number"):
+            require_reachable(step, 1.0, "here")
 
 
 @given(tick=st.fractions(min_value="0.001", max_value=1000, max_denominator=1000), wanted=st.floats(1e-6, 1e6))
@@ -84,18 +92,3 @@ def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wa
     assert count.denominator == 1
     assert float(step) <= wanted * (1 + 1e-8)
     assert count == 1 or float(tick / (count - 1)) > wanted * (1 - 1e-12)
-
-
-def test_a_step_of_exactly_a_share_of_the_tick_is_kept() -> None:
-    # 0.1/0.001 is not 100 in floating point; the step must not become a hundred-and-first
-    assert step_dividing(Fraction(1, 10), 0.001) == Fraction(1, 1000)
-    assert step_dividing(Fraction(0), 0.3) == Fraction(0.3)
-
-
-def test_steps_that_never_reach_the_end_are_refused() -> None:
-    require_reachable(1e-12, 1.0, "here")
-    with pytest.raises(RheotwinError, match=r"^here: 1e-13 s would take 1e\+13 steps .* choose at least 1e-12$"):
-        require_reachable(1e-13, 1.0, "here")
-    for step in (float("inf"), float("nan")):
-        with pytest.raises(RheotwinError, match=r"^here: must be a finite number"):
-            require_reachable(step, 1.0, "here")

@@ -99,13 +99,10 @@ def test_laws_of_finite_elements_stop_as_well(held: bool) -> None:
     require_stopped(played(press({"law": "exact"}, held=held), "fem"), "tools.top press more room")
 
 
-def test_what_a_support_held_inside_from_the_start_may_stay() -> None:
+def test_what_is_held_inside_from_the_start_may_stay_and_hard_presses_are_fine() -> None:
     """The run has warned of it; further in it may not go."""
     for way, status in ((0.0, "complete"), (-0.02, "diverged")):
         data = press(held=True, way=-way, center=[0.0, 0.02], normal=[0.0, 1.0])
         with pytest.warns(UserWarning, match=r"tools\.top: 5 surface nodes start inside it"):
             assert played(data, "truss", status).status == status
-
-
-def test_a_tool_that_presses_hard_is_fine() -> None:
     assert played(press(held=True, way=-0.05), "truss").status == "complete"

@@ -73,7 +73,7 @@ def test_a_tool_that_stays_where_it_is_is_not_fast(tool: Data, step: float) -> N
     require_quiet(with_tool(tool, 10.0, gravity=[0.0, -9.8]), step)
 
 
-def test_a_block_is_as_fast_as_its_force_makes_it() -> None:
+def test_a_block_is_as_fast_as_its_force_makes_it_and_a_run_warns() -> None:
     """It needs sqrt(2 M way/F) to be through gap and body, and is at sqrt(2 way F/M) then; samples are 3 % apart."""
     push = 4000.0
     problem = with_tool({**BLOCK, "drive": {"mass": 1.0, "force": [[0.0, -push]]}})
@@ -82,9 +82,6 @@ def test_a_block_is_as_fast_as_its_force_makes_it() -> None:
     with pytest.warns(UserWarning, match="can jump over nodes"):
         warn_of_fast_tools(problem, 0.25 / speed)
     require_quiet(problem, 0.25 / speed / 1.05)
-
-
-def test_a_run_warns_of_fast_tools() -> None:
     fast = PLANE | {"motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, 10.0]])}
     scene = with_tool(fast, 0.1).scene
     with pytest.warns(UserWarning, match="can jump over nodes"):

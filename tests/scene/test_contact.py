@@ -50,11 +50,13 @@ def test_faults_of_the_contact_table(table: Data, key: str, words: str) -> None:
     assert words in found[f"contact.{key}"]
 
 
-def test_every_fault_is_listed_at_once() -> None:
+def test_every_fault_is_listed_and_lines_have_no_surfaces() -> None:
     tool = {"law": "integrated", "restitution": 0.5}
     found = faults({"contact": {"law": "penalty", "region": 0.1}, "tools.bar.contact": tool})
     own = {f"tools.bar.contact.{key}" for key in ("stiffness", "damping", "integral", "restitution")}
     assert set(found) == {"contact.stiffness", "contact.region", *own}
+    line = {"contact": {"bodies": True, "self": True, "friction": 0.1}}
+    assert set(faults(ROD | line)) == {"contact.bodies", "contact.self", "contact.friction"}
 
 
 def test_a_tool_has_the_scenes_law_but_for_its_own_keys() -> None:
@@ -62,25 +64,19 @@ def test_a_tool_has_the_scenes_law_but_for_its_own_keys() -> None:
     assert scene.with_keys_of(None).contact_law() == scene.contact_law()
     stiffer = scene.with_keys_of(ToolContactSpec(stiffness=5e3)).contact_law()
     assert stiffer == ContactLaw("penalty", 5e3, 2.0, friction=0.3, static_friction=0.4)
-
-
-def test_a_tool_with_another_law_keeps_only_what_that_law_takes() -> None:
     rule = {"friction_rule": "regularised", "slip_speed": 1e-3}
     scene = ContactSpec(law="penalty", stiffness=1e3, friction=0.3, **rule)
     bouncy = scene.with_keys_of(ToolContactSpec(law="impulse", restitution=0.8)).contact_law()
     assert bouncy == ContactLaw("impulse", restitution=0.8, friction=0.3, static_friction=0.3, **rule)
     smooth = scene.with_keys_of(ToolContactSpec(friction=0.0)).contact_law()
     assert smooth == ContactLaw("penalty", 1e3)
-
-
-def test_static_friction_is_kinetic_friction_unless_given() -> None:
     assert ContactSpec(friction=0.3).contact_law().static_friction == 0.3
     # that of a tool is not held against the scene's static one
     both = {"contact": {"friction": 0.1, "static_friction": 0.2}, "tools.bar.contact": {"friction": 0.5}}
     assert faults(both) == {}
 
 
-def test_numbers_become_si() -> None:
+def test_numbers_become_si_and_a_scene_reads_back() -> None:
     table = {**INTEGRATED, "friction": 0.2, "friction_rule": "regularised", "slip_speed": "3 mm/ms"}
     units = {"length": "mm", "force": "N", "time": "ms", "pressure": "Pa", "density": "kg/m3"}
     scene = whole({"contact": table, "units": units, "gravity": []})
@@ -88,9 +84,6 @@ def test_numbers_become_si() -> None:
     law = scene.contact.contact_law()
     assert (law.stiffness, law.damping, law.integral) == pytest.approx((1e6, 20.0, 2e9), rel=1e-12)
     assert (law.region, law.slip_speed) == pytest.approx((1e-5, 3.0), rel=1e-12)
-
-
-def test_a_scene_with_contact_reads_back() -> None:
     scene = whole(
         {
             "contact": {**INTEGRATED, "self": True},
@@ -127,11 +120,6 @@ def test_faults_of_moving_tools(bar: Data, key: str, words: str) -> None:
     found = faults({"tools.bar.motion": ...} | {f"tools.bar.{name}": table for name, table in bar.items()})
     assert set(found) == {f"tools.bar.{key}"}
     assert words in found[f"tools.bar.{key}"]
-
-
-def test_contact_of_bodies_needs_surfaces() -> None:
-    line = {"contact": {"bodies": True, "self": True, "friction": 0.1}}
-    assert set(faults(ROD | line)) == {"contact.bodies", "contact.self", "contact.friction"}
 
 
 @pytest.mark.parametrize(

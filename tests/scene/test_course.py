@@ -49,15 +49,12 @@ def moved(motion: Data, **units: str) -> np.ndarray:
     return np.array([np.interp(time, found.times, [x for (x,) in found.displacement]) for time in (0.5, 1.0, 3.0)])
 
 
-def test_ramps_sines_and_expressions_become_tables() -> None:
+def test_courses_become_tables_in_the_units_of_the_file() -> None:
     ramp = {"to": [0.2], "time": 1.0, "hold": 1.0, "back": 2.0}
     np.testing.assert_allclose(moved({"ramp": ramp}), [0.1, 0.2, 0.1])
     sine = moved({"sine": {"amplitude": [0.2], "frequency": 0.25}})
     np.testing.assert_allclose(sine, 0.2 * np.sin(0.5 * np.pi * np.array([0.5, 1.0, 3.0])), atol=1e-5)
     np.testing.assert_allclose(moved({"expression": ["0.1*t"]}), [0.05, 0.1, 0.3], rtol=1e-12)
-
-
-def test_expressions_are_in_the_units_of_the_file() -> None:
     law = {"model": "elastic", "young": "4 Pa"}
     data = row(law, supports={"hand": side("right", motion={"expression": ["10*t"]})}, duration=4.0)
     data["bodies"]["block"]["mass"] = 2.0
@@ -65,8 +62,5 @@ def test_expressions_are_in_the_units_of_the_file() -> None:
     found = scene.supports["hand"].motion
     assert found is not None
     assert found.times[-1] == pytest.approx(240.0) and found.displacement[-1][0] == pytest.approx(0.04)
-
-
-def test_a_refused_expression_names_its_place() -> None:
     with pytest.raises(InputFaults, match=r"supports\.hand\.motion: 't\.real'"):
         moved({"expression": ["t.real"]})

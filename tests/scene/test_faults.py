@@ -129,12 +129,9 @@ def test_one_fault_at_its_place(changes: Data, place: str, words: str) -> None:
     assert words in found[place]
 
 
-def test_the_unchanged_scene_has_no_fault() -> None:
+def test_all_faults_are_listed_at_once_and_none_of_the_unchanged_scene() -> None:
     assert faults({}) == {}
     assert faults({"duration": 3.0, "output.interval": 3e-6}) == {}, "a million planned times are allowed"
-
-
-def test_all_faults_are_listed_at_once() -> None:
     wrong = {"duration": -1.0, "bodies.block.law": "dogh", "laws.gel.poisson": 0.6, "probes.tip.at": [1.0]}
     with pytest.raises(InputFaults) as caught:
         scene_from_data(data(WHOLE, wrong))

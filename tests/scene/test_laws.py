@@ -76,14 +76,11 @@ def test_viscosity_with_its_own_poisson_ratio_or_constants(viscosity: Data, expe
     require_close(law.dashpot, expected)
 
 
-def test_three_element() -> None:
+def test_three_elements_and_chains_with_free_members() -> None:
     law = law_of(**THREE)
     assert type(law) is ThreeElement
     expected = [Moduli.from_young(value, 0.2) for value in (3.0, 2.0, 40.0)]
     require_close((law.spring, law.voigt_dashpot, law.series_dashpot), *expected)
-
-
-def test_generalized_voigt_with_free_members() -> None:
     units = [{"young": 30.0, "viscosity": 20.0}, {"viscosity": 500.0}, {"young": 10.0, "poisson": 0.2}]
     law = law_of(model="generalized-voigt", poisson=0.35, units=units)
     assert isinstance(law, GeneralizedVoigt)

@@ -92,10 +92,21 @@ def test_lame_creep_as_a_differential_equation() -> None:
     np.testing.assert_allclose(LameCreep.of(law).at(TIMES), found, rtol=1e-8)
 
 
-def test_equal_ratios_make_both_splits_one() -> None:
+def test_fields_vanish_on_the_boundary_modes_are_those_of_matrices_and_equal_ratios_one_split() -> None:
     law = Maxwell(Moduli.from_young(300, 0.3), Moduli.from_young(500, 0.3))
     for found in (LameCreep.of(law).at(TIMES), law.channel("young").creep(TIMES)):
         np.testing.assert_allclose(found, tensor_creep(law, TIMES), rtol=1e-12)
+    # sin(pi x/2) is an eigenvector of the bar's M^-1 J: half a mass at the free end.
+    n, density, length = 7, 3.0, 2.0
+    stiffness = (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)) * n / length
+    stiffness[-1, -1] = n / length
+    masses = np.array([*[1.0] * (n - 1), 0.5]) * density * length / n
+    values = np.linalg.eigvals(stiffness / masses[:, None])
+    assert first_eigenvalue(n, length=length, density=density) == pytest.approx(values.real.min(), rel=1e-12)
+    x = np.random.default_rng(0).uniform(size=(2, 5, 4))
+    x[0, 0], x[1, 1] = 0.0, 1.0
+    u = SineField((1.0, 2.0)).displacement(x)
+    assert u.shape == (2, 5, 4) and np.abs(u[:, :2]).max() < 1e-15
 
 
 def test_cylinder_by_the_correspondence_principle() -> None:
@@ -109,16 +120,6 @@ def test_cylinder_by_the_correspondence_principle() -> None:
         return 3.0 * 1.0 / (2.5**2 - 1.0) * terms / s
 
     np.testing.assert_allclose(tube.radial_displacement(radius, TIMES), inverted(transform, TIMES), rtol=1e-7)
-
-
-def test_mode_is_that_of_the_lumped_matrices() -> None:
-    """sin(pi x/2) is an eigenvector of the bar's M^-1 J: half a mass at the free end."""
-    n, density, length = 7, 3.0, 2.0
-    stiffness = (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)) * n / length
-    stiffness[-1, -1] = n / length
-    masses = np.array([*[1.0] * (n - 1), 0.5]) * density * length / n
-    values = np.linalg.eigvals(stiffness / masses[:, None])
-    assert first_eigenvalue(n, length=length, density=density) == pytest.approx(values.real.min(), rel=1e-12)
 
 
 def test_mode_of_a_rich_channel_as_a_differential_equation() -> None:
@@ -155,13 +156,6 @@ def test_body_force_by_differences(amplitudes: tuple[float, ...]) -> None:
     force = -np.einsum("ijj->i", differences(stress))
     np.testing.assert_allclose(lame * field.lame_field(x) + shear * field.shear_field(x), force, atol=1e-7)
     np.testing.assert_allclose(field.gradient(x), differences(field.displacement), atol=1e-8)
-
-
-def test_manufactured_field_vanishes_on_the_boundary_for_many_points_at_once() -> None:
-    x = np.random.default_rng(0).uniform(size=(2, 5, 4))
-    x[0, 0], x[1, 1] = 0.0, 1.0
-    u = SineField((1.0, 2.0)).displacement(x)
-    assert u.shape == (2, 5, 4) and np.abs(u[:, :2]).max() < 1e-15
 
 
 @pytest.mark.parametrize("saturation", [0.4, 0.4 * (1 + 1e-9), 2.0, 30.0])

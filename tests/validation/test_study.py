@@ -153,7 +153,7 @@ def test_labels_tell_the_mesh_where_there_are_several(study: list[RunView]) -> N
     assert [item.label for item in compare(labelled(study)).orderings] == ["fem@4", "truss@2"]
 
 
-def test_the_limit_has_the_extrapolated_force_and_the_finest_fields(study: list[RunView]) -> None:
+def test_limits_errors_orders_and_front_of_a_study(study: list[RunView]) -> None:
     limit = with_limits(labelled(study), "fem@limit")[-1]
     assert limit.label == "fem@limit"
     assert limit.probes["tool.bar.force_y"].max() == pytest.approx(PEAK, rel=1e-6)
@@ -161,9 +161,6 @@ def test_the_limit_has_the_extrapolated_force_and_the_finest_fields(study: list[
     assert "extrapolated from 'fem@2' and 'fem@4' with the observed order 1.5" in limit.remark
     with pytest.raises(RheotwinError, match=r"'fem@limit': it needs runs of 'fem' on at least two meshes"):
         with_limits(labelled(study[:1]), "fem@limit")
-
-
-def test_errors_orders_and_front_of_a_study(study: list[RunView]) -> None:
     case = compare(with_limits(labelled(study), "fem@limit"), reference="fem@limit").cases[0]
     errors = {run.label: run.forces[0].error for run in case.runs}
     assert errors["fem@2"] == pytest.approx(SLOPE / PEAK * 2**-ORDER, rel=1e-5)
@@ -175,23 +172,17 @@ def test_errors_orders_and_front_of_a_study(study: list[RunView]) -> None:
     assert case.reference_uncertainty == pytest.approx(1.25 * SLOPE * 4**-ORDER / (PEAK + SLOPE * 4**-ORDER), rel=1e-4)
     assert case.runs[2].displacement is None, "the limit's fields are this run's own"
     assert finest_labels(case.runs) == ("fem@4", "truss@2")
-
-
-def test_what_was_beaten_is_not_on_the_front(study: list[RunView]) -> None:
     slow = replace(study[3], cost=Cost(wall_time=50.0, steps=10, step_size=0.1))
     case = compare(labelled([study[0], study[2], slow]), reference="fem@4").cases[0]
     assert case.front == ("fem@1",)
 
 
-def test_a_study_has_plots_of_cost_and_of_every_number(study: list[RunView]) -> None:
+def test_plots_and_the_summary_of_a_study(study: list[RunView]) -> None:
     views = labelled(study)
     comparison = compare(views)
     plots = {plot.name: plot for plot in study_plots(comparison.cases[0], comparison.labels)}
     assert "truss@1: 1" in plots["elastic-pareto"].alt and "Not beaten: truss@1" in plots["elastic-pareto"].alt
     assert "observed order 1.5" in plots["elastic-settling-peak-force"].alt
-
-
-def test_the_summary_is_a_table_per_case_that_markdown_does_not_break(study: list[RunView]) -> None:
     text = markdown_summary(compare(labelled(study), reference="fem@4"))
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + len(study)

@@ -49,25 +49,19 @@ def test_there_and_back(dimension: int) -> None:
     assert rows.rows == 61
 
 
-def test_a_wide_matrix_reads_stacked_vectors() -> None:
+def test_wide_matrices_single_rows_and_no_allocation() -> None:
     """[K_1 K_2] of an explicit step has more columns than rows."""
     matrix = some_matrix(3, columns=122)
     x = np.random.default_rng(0).standard_normal(366)
     out = np.full(183, np.nan)
     BlockRows.from_sparse(matrix, 3).product(x, out)
     np.testing.assert_allclose(out, matrix @ x, atol=1e-13)
-
-
-def test_only_the_rows_asked_for_are_written() -> None:
     matrix = some_matrix(3)
     rows, x, out = BlockRows.from_sparse(matrix, 3), np.ones(183), np.full(183, 7.0)
     multiply_rows(3, rows.indptr, rows.indices, rows.values, x, out, 5, 20)
     np.testing.assert_allclose(out[15:60], (matrix @ x)[15:60], atol=1e-13)
     assert np.all(out[:15] == 7.0)
     assert np.all(out[60:] == 7.0)
-
-
-def test_a_product_allocates_nothing() -> None:
     matrix = some_matrix(3)
     rows, x, out = BlockRows.from_sparse(matrix, 3), np.ones(183), np.empty(183)
     rows.product(x, out)
@@ -102,7 +96,7 @@ def reference(mesh: MeshTet, moduli: Any) -> Any:
     return form.assemble(basis, lame=moduli[0][:, None], shear=moduli[1][:, None]).tocsr()
 
 
-def test_equals_scikit_fem(mesh: MeshTet, moduli: Any, reference: Any) -> None:
+def test_equals_scikit_fem_in_any_orientation(mesh: MeshTet, moduli: Any, reference: Any) -> None:
     pattern = block_pattern(mesh.t.T, mesh.p.shape[1])
     matrix = stiffness(pattern, tet_geometry(mesh.p.T, mesh.t.T), *moduli).to_sparse().tocsr()
     assert abs(matrix - reference).max() <= 1e-12 * abs(reference).max()
@@ -110,15 +104,9 @@ def test_equals_scikit_fem(mesh: MeshTet, moduli: Any, reference: Any) -> None:
         row = pattern.indices[pattern.indptr[i] : pattern.indptr[i + 1]]
         around = np.unique(mesh.t[:, np.any(mesh.t == i, axis=0)])
         np.testing.assert_array_equal(row, around)
-
-
-def test_orientation_does_not_matter(mesh: MeshTet, moduli: Any, reference: Any) -> None:
     swapped = mesh.t.T[:, [1, 0, 2, 3]]
     matrix = stiffness(block_pattern(swapped, mesh.p.shape[1]), tet_geometry(mesh.p.T, swapped), *moduli)
     assert abs(matrix.to_sparse().tocsr() - reference).max() <= 1e-12 * abs(reference).max()
-
-
-def test_a_flat_tetrahedron_is_named() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
     with pytest.raises(RheotwinError, match="tetrahedron 1 has no volume"):
         tet_geometry(points, np.array([[0, 1, 2, 4], [0, 1, 2, 3]]))

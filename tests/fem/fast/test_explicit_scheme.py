@@ -193,7 +193,7 @@ def test_chunks_change_no_bit(explicit: Any) -> None:
         np.testing.assert_array_equal(one, two)
 
 
-def test_the_loop_allocates_nothing(explicit: Any, allocations: Any) -> None:
+def test_the_loop_allocates_nothing_and_a_runaway_stops_it(explicit: Any, allocations: Any) -> None:
     """As many allocations for a thousand steps as for one, with supports, loads and a tool."""
     rising = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.1]])
     disc = {"disc": {"shape": "sphere", "center": [1.0, 1.5], "radius": 0.5, "motion": rising}}
@@ -209,8 +209,5 @@ def test_the_loop_allocates_nothing(explicit: Any, allocations: Any) -> None:
         counts.append(allocations() - before)
     assert np.any(state.outside.exerted != 0.0)
     assert counts[0] == counts[1]
-
-
-def test_a_runaway_stops_the_loop(explicit: Any) -> None:
     model = explicit(block(ELASTIC), share=2.0)
     assert model.advance(noisy(model), 0, 10**6) < 10**4

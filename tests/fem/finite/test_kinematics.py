@@ -42,13 +42,10 @@ def test_identities_of_axial_vectors() -> None:
     np.testing.assert_allclose(cross_matrix(spread(matrix) @ vector), left, atol=1e-14)
 
 
-def test_rigid_motion_strains_nothing(body: Any, mesh: Any, turn: Any) -> None:
+def test_rigid_motion_strains_nothing_and_the_operator_is_the_derivative(body: Any, mesh: Any, turn: Any) -> None:
     rotation = turn(mesh.p.shape[0], 2.0)
     np.testing.assert_allclose(body.kinematics.strain(far(mesh, rotation, 0, strain=0.0)), 0.0, atol=1e-14)
-
-
-def test_operator_is_the_derivative_of_the_strain(body: Any, mesh: Any, turn: Any) -> None:
-    """Central differences with a step of 1e-6 of the unit size: an error of about 1e-10."""
+    # Central differences with a step of 1e-6 of the unit size: an error of about 1e-10.
     u, change = far(mesh, turn(mesh.p.shape[0], 1.3), 1), np.random.default_rng(2).normal(size=mesh.p.size)
     kinematics, h = body.kinematics, 1e-6
     expected = (kinematics.strain(u + h * change) - kinematics.strain(u - h * change)) / (2.0 * h)

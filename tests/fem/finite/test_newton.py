@@ -84,16 +84,13 @@ def test_a_stop_keeps_the_last_good_state(description: str, begin: Any) -> None:
     assert all(after[name].tobytes() == array.tobytes() for name, array in before.items())
 
 
-def test_a_body_held_all_over_has_nothing_to_solve(description: str, begin: Any) -> None:
+def test_bodies_held_all_over_or_nowhere(description: str, begin: Any) -> None:
     lid = {"lid": side("top", motion=path([0.0, 1.0], [[0.0, 0.0], [0.0, 0.1]]))}
     simulation = begin(box_scene(ELASTIC, cells=[1, 1], supports=FLOOR | lid), description, step=0.5)
     run_to(simulation, 1.0)
     assert simulation.statistics()["unknowns"] == 0
     assert simulation.fields()["stress"][:, 1].min() > 1.0
-
-
-def test_a_body_that_nothing_holds_needs_inertia(description: str, begin: Any) -> None:
-    """Without inertia its free motions are named; with inertia it falls: u = g t^2/2, exact for the midpoint rule."""
+    # Without inertia its free motions are named; with inertia it falls: u = g t^2/2, exact for the midpoint rule.
     data = box_scene(ELASTIC, size=[1.0, 1.0], cells=[2, 2], density=1.0, gravity=[0.0, -2.0])
     with pytest.raises(RheotwinError, match="'block' can still move along x, move along y and rotate"):
         begin(data, description)

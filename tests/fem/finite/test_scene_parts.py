@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import Diverged
-from rheotwin.fields import NODE_FIELDS
-from rheotwin.solver import Simulation
 from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, FLOOR, Data, box_scene, path, run_to, side
 
 PUSH = {"push": side("top", total=[6.0, -9.0], times=[0.0, 1.0], factor=[0.0, 1.0])}
@@ -95,17 +93,6 @@ def test_the_body_of_an_inverted_element_is_named(description: str, begin: Any) 
         run_to(simulation, 1.0)
     assert simulation.time == 0.0
     np.testing.assert_array_equal(simulation.positions, points)
-
-
-def test_it_is_a_simulation(description: str, begin: Any) -> None:
-    """The protocol of solvers, and every field a record may ask for, with its number of components."""
-    simulation = begin(pulled(EQUAL_RATIO["voigt"]), description, step=0.5)
-    assert isinstance(simulation, Simulation)
-    run_to(simulation, 1.0)
-    fields = simulation.fields()
-    assert set(fields) == set(NODE_FIELDS)
-    for name, spec in NODE_FIELDS.items():
-        assert fields[name].reshape(len(simulation.positions), -1).shape[1] == spec.components
 
 
 @pytest.mark.parametrize("lawful", [True, False])

@@ -27,7 +27,7 @@ def slope(function: Callable[[Array], Array], at: Array) -> Array:
 
 
 @MEASURES
-def test_slopes_of_the_drivers(measure: Measure) -> None:
+def test_slopes_of_drivers_energies_and_newtonian_arms(measure: Measure) -> None:
     at = strains(0)
     slopes = measure.slopes(at)
     volume = slope(lambda e: measure.drivers(e).volume, at)
@@ -36,18 +36,10 @@ def test_slopes_of_the_drivers(measure: Measure) -> None:
     np.testing.assert_allclose(np.broadcast_to(slopes.direction, direction.shape), direction, atol=1e-8)
     shear = slope(lambda e: measure.drivers(e).shear, at)
     np.testing.assert_allclose(np.broadcast_to(slopes.shear, shear.shape), shear, atol=1e-8)
-
-
-@MEASURES
-def test_spring_stress_is_the_derivative_of_the_energy(measure: Measure) -> None:
     at, drivers = strains(1), measure.drivers(strains(1))
     expected = slope(lambda e: measure.energy(e, 100.0, 40.0), at)
     found = 100.0 * drivers.volume[..., None] * drivers.direction + 40.0 * drivers.shear
     np.testing.assert_allclose(found, expected, atol=1e-7)
-
-
-@MEASURES
-def test_slopes_of_the_newtonian_arm(measure: Measure) -> None:
     at, rate = strains(2), strains(3, 1.0)
     _, by_strain, by_rate = measure.newtonian(at, rate, 7.0, 5.0)
     for found, expected in (

@@ -105,19 +105,22 @@ def test_missing_packages_are_said_in_words(name: Any, words: str, monkeypatch: 
     assert factorise(diagonal(PARDISO_PAYS + 1), "auto").solver == "splu"
 
 
-def test_an_unknown_name_lists_what_exists() -> None:
-    with pytest.raises(RheotwinError, match="no solver 'umfpack'; choose auto, splu, pardiso, cholmod, amg"):
-        factorise(diagonal(3), "umfpack")  # type: ignore[arg-type]
-    with pytest.raises(InputFaults, match=r"solvers\.fem\.linear_solver: .*auto, splu, pardiso, cholmod or amg"):
-        start(press_scene(ELASTIC), linear_solver="umfpack")
-
-
-def test_two_factors_live_side_by_side(block: Any) -> None:
+def test_two_factors_live_side_by_side_and_the_choice_is_reported(block: Any) -> None:
     body, first = block(2), diagonal(200)
     factors = factorise(first), factorise(body.matrix)
     for factor, matrix in zip(factors, (first, body.matrix), strict=True):
         ones = np.ones(matrix.shape[0])
         np.testing.assert_allclose(factor.solve(matrix @ ones), ones, atol=1e-12)
+    factor = factorise(block(2).matrix)
+    assert factor.solver == "splu"
+    assert "are few" in factor.describe()["linear_solver_reason"]
+    assert factorise(block(2).matrix, "splu").reason == "asked for"
+    with pytest.raises(SingularMatrix, match="add supports"):
+        factorise(diags(np.array([1.0, 0.0, 2.0])).tocsr(), "splu")
+    with pytest.raises(RheotwinError, match="no solver 'umfpack'; choose auto, splu, pardiso, cholmod, amg"):
+        factorise(diagonal(3), "umfpack")  # type: ignore[arg-type]
+    with pytest.raises(InputFaults, match=r"solvers\.fem\.linear_solver: .*auto, splu, pardiso, cholmod or amg"):
+        start(press_scene(ELASTIC), linear_solver="umfpack")
 
 
 def test_auto_takes_pardiso_for_large_systems_only() -> None:
@@ -150,11 +153,6 @@ def test_a_floating_body_is_singular(name: Any, block: Any) -> None:
         factor.solve(np.random.default_rng(0).normal(size=len(body.free)))
 
 
-def test_a_zero_row_is_singular() -> None:
-    with pytest.raises(SingularMatrix, match="add supports"):
-        factorise(diags(np.array([1.0, 0.0, 2.0])).tocsr(), "splu")
-
-
 @pytest.mark.parametrize(
     ("unknowns", "dimension", "kind", "alone", "with_pardiso"),
     [
@@ -177,10 +175,3 @@ def test_choice_by_size(
         name, reason = choose(unknowns, dimension, kind)
         assert name == expected
         assert str(unknowns) in reason
-
-
-def test_the_choice_is_reported(block: Any) -> None:
-    factor = factorise(block(2).matrix)
-    assert factor.solver == "splu"
-    assert "are few" in factor.describe()["linear_solver_reason"]
-    assert factorise(block(2).matrix, "splu").reason == "asked for"

@@ -8,7 +8,6 @@ import pytest
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.patches import patches
 from rheotwin.constraints.soft_measure import soft_measure
-from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
@@ -204,16 +203,3 @@ def test_constraints_report_their_rank() -> None:
     assert simulation.statistics()["constraints"][0].startswith("constraints per cell: 54 dof, 32 constraints, rank")
     with pytest.warns(UserWarning, match=r"solvers\.fem\.formulation: seed mode .* expect locking"):
         start(squeezed(), stepper="rk4", step=0.004, formulation="element", incompressible=True)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"stepper": "rk4", "formulation": "mini", "incompressible": True}, "stepper = 'rk4' holds volumes of patches"),
-        ({"incompressible": True}, "incompressible needs a pressure space"),
-        ({"formulation": "element", "soft_volume": 1.0}, "soft_volume belongs to formulation = node or cell"),
-    ],
-)
-def test_volume_constraints_of_other_pressure_spaces_are_refused(options: Data, words: str) -> None:
-    with pytest.raises(RheotwinError, match=words):
-        start(squeezed(), **options)

@@ -170,7 +170,7 @@ def test_a_tumbling_cube_keeps_its_momenta_and_what_is_off_dies_out_critically()
     assert largest_error(problem, simulation, "cell") < 1e-7
 
 
-def test_one_half_is_the_limit_of_the_law() -> None:
+def test_one_half_is_the_limit_of_the_law_within_mixed_elements_and_beyond_a_truss() -> None:
     """G = E/3 and G_vis = E_vis/3 (E10): the volume law plays no part."""
     finite = {"model": "voigt", "shear": 1.0, "bulk": 7.0, "viscosity": {"shear": 0.5, "bulk": 2.0}}
     one, other = (block(2, gravity=[0.1, 0.0], laws={"stuff": law}) for law in (HALF, finite))
@@ -179,6 +179,14 @@ def test_one_half_is_the_limit_of_the_law() -> None:
         run_to(simulation, 1.0)
     np.testing.assert_allclose(runs[0].positions, runs[1].positions, rtol=0, atol=1e-14)
     assert np.abs(runs[0].positions - one.points).max() > 1e-3
+    problem = block(2, gravity=[0.1, 0.0])
+    with pytest.raises(InputFaults, match=r"0\.5 keeps the volume, which is beyond this solver; choose less, or the"):
+        check_capabilities(TrussSolver(), problem)
+    check_capabilities(FemSolver(), problem)
+    mixed = {"formulation": "taylor-hood", "incompressible": True}
+    simulation = start(problem, "fem", step=0.1, stepper="quasi-static", **mixed)
+    run_to(simulation, 1.0)
+    assert 1e-3 < np.abs(simulation.positions - problem.points).max() < 1.0
 
 
 def test_pressures_carry_the_weight() -> None:
@@ -207,17 +215,6 @@ def test_pressures_carry_the_weight() -> None:
 def test_one_half_is_refused_where_nothing_keeps_volumes(name: str, options: Data, sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence):
         start(block(2), name, **options)
-
-
-def test_one_half_is_beyond_a_truss_and_within_mixed_elements() -> None:
-    problem = block(2, gravity=[0.1, 0.0])
-    with pytest.raises(InputFaults, match=r"0\.5 keeps the volume, which is beyond this solver; choose less, or the"):
-        check_capabilities(TrussSolver(), problem)
-    check_capabilities(FemSolver(), problem)
-    mixed = {"formulation": "taylor-hood", "incompressible": True}
-    simulation = start(problem, "fem", step=0.1, stepper="quasi-static", **mixed)
-    run_to(simulation, 1.0)
-    assert 1e-3 < np.abs(simulation.positions - problem.points).max() < 1.0
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_stiff_press_at_a_large_step_gives_the_force_of_small_ones() -> None:
     assert forces[1] == pytest.approx(forces[0], rel=0.02)
 
 
-def test_a_body_under_tension_may_turn() -> None:
+def test_bodies_under_tension_may_turn_and_shape_keeping_bounds_the_step() -> None:
     """A stretched string of edges swings sideways at steps at which directions that stand still would be unstable."""
     law = {"model": "voigt", "young": 1e4, "poisson": 0.25, "viscosity": 10.0}
     apart = {"right": side("right", motion=path([0.0, 1.0], [[0.0, 0.0], [1.5, 0.0]]))}
@@ -286,10 +286,7 @@ def test_a_body_under_tension_may_turn() -> None:
     assert np.abs(simulation.velocities).max() < 1e-2
     assert simulation.statistics()["scheme"].startswith("linearly implicit")
     assert 0.0 < simulation.statistics()["iterations_per_step"] < 50.0
-
-
-def test_shape_keeping_forces_bound_the_step() -> None:
-    """They act at the start of a step, so their own bound holds: k h^2 sum |g|^2/m < 4 for a global pressure."""
+    # They act at the start of a step, so their own bound holds: k h^2 sum |g|^2/m < 4 for a global pressure.
     problem = block(2, "voigt")
     stiff, stiffer = (start(problem, stepper="implicit", global_pressure=k).stable_step for k in (10.0, 1000.0))
     assert 0.0 < stiffer < stiff < np.inf

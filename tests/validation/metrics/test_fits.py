@@ -46,16 +46,17 @@ def test_what_does_not_converge_is_said(values: tuple[float, ...], verdict: str)
     assert found.uncertainty == (0.0 if verdict == "settled" else 3.0 * np.ptp(values))
 
 
-def test_one_mesh_says_nothing_and_two_only_a_wide_bound() -> None:
+def test_few_meshes_two_curves_and_nothing_to_fit() -> None:
     assert convergence((1,), (3.0,)).uncertainty is None
     two = convergence((1, 2), (3.0, 3.5))
     assert (two.verdict, two.limit, two.uncertainty) == ("too few meshes", None, 1.5)
-
-
-def test_two_curves_give_the_limit_of_every_sample() -> None:
     limit, slope = np.linspace(0.0, 3.0, 7), np.linspace(-1.0, 2.0, 7)
     curves = [limit + slope * h**1.5 for h in (0.25, 0.5)]
     assert extrapolated(curves[0], curves[1], 2.0, 1.5) == pytest.approx(limit, abs=1e-14)
+    with pytest.raises(RheotwinError, match="does not move"):
+        ring_down(TIMES, np.ones(301))
+    with pytest.raises(RheotwinError, match="too short"):
+        ring_down(TIMES[:5], np.arange(5.0))
 
 
 TIMES = np.linspace(2.0, 5.0, 301)
@@ -85,10 +86,3 @@ def test_its_uncertainty_is_the_scatter_over_noisy_repeats() -> None:
     # the sd of 40 repeats is known to 1/sqrt(80) = 11 %
     assert np.mean([fit.frequency_error for fit in fits]) == pytest.approx(scatter, rel=0.45)
     assert abs(np.mean([fit.frequency for fit in fits]) - 7.7) < 4.0 * scatter / np.sqrt(40.0)
-
-
-def test_nothing_to_fit_is_said() -> None:
-    with pytest.raises(RheotwinError, match="does not move"):
-        ring_down(TIMES, np.ones(301))
-    with pytest.raises(RheotwinError, match="too short"):
-        ring_down(TIMES[:5], np.arange(5.0))

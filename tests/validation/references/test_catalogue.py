@@ -87,19 +87,19 @@ def test_coverage_counts_numbers(tmp_path: Path) -> None:
     assert found.sentence == "fem: covers 1 of 4 reference numbers (25 %), open: R7, R8 (no check yet)"
 
 
-def test_an_entry_hands_its_defaults_on(tmp_path: Path) -> None:
+def test_an_entry_hands_its_defaults_on_may_have_names_and_a_digest(tmp_path: Path) -> None:
     entry = load(tmp_path, ENTRY)["fem.R7"]
     assert entry.quantities == (Quantity("F(5)", 743.0, 1e-5, unit="N"), Quantity("F(10)", 780.0, 1e-3, unit="N"))
     assert (entry.label, entry.judged, entry.open) == ("R7", True, "")
-
-
-def test_one_number_may_have_several_names_and_a_finding(tmp_path: Path) -> None:
     text = ENTRY.replace('name = "F(5)"', 'names = ["fem", "truss"]').replace(
         "tolerance = 1e-3 }", 'finding = { value = 1.0, tolerance = 0.1, tried = "twice" } }'
     )
     fem, truss, last = load(tmp_path, text)["fem.R7"].quantities
     assert (fem.reference, truss.reference) == (743.0, 743.0)
     assert last.finding is not None and last.finding.meaning == "twice"
+    first = load(tmp_path, ENTRY).digest
+    assert load(tmp_path, ENTRY).digest == first
+    assert load(tmp_path, ENTRY.replace("743.0", "743.1")).digest != first
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,3 @@ def test_unknown_ids_and_numbers_and_an_empty_folder_are_refused(tmp_path: Path)
         check("fem.R77", None, name="x")
     with pytest.raises(RheotwinError, match=r"fem.R7 has no number 'F\(6\)' \(did you mean 'F\(5\)'\?\)"):
         check("fem.R7", None, name="x", only=["F(6)"])
-
-
-def test_the_digest_follows_the_content(tmp_path: Path) -> None:
-    first = load(tmp_path, ENTRY).digest
-    assert load(tmp_path, ENTRY).digest == first
-    assert load(tmp_path, ENTRY.replace("743.0", "743.1")).digest != first

@@ -61,13 +61,10 @@ def test_a_difference_of_the_order_of_the_strain_is_found_and_held_right(pair: P
     )
 
 
-def test_a_difference_without_strain_is_told(pair: Pair) -> None:
+def test_differences_without_strain_noise_and_the_first_touch(pair: Pair) -> None:
     check = only_check(pair(at_zero=0.03))
     assert check.at_zero == pytest.approx(0.03, rel=1e-9) and check.holds is False
     assert "3.0 % apart at no depth" in cross_check_sentence(check) and "not as promised" in cross_check_sentence(check)
-
-
-def test_noise_and_the_blow_of_the_first_touch_decide_nothing(pair: Pair) -> None:
     check = only_check(pair(at_zero=0.03, noise=0.02))
     assert check.scatter == pytest.approx(0.02, rel=0.3) and check.holds
     check = only_check(pair(noise=0.3))

@@ -55,7 +55,7 @@ def test_residual_bars_carry_their_numbers(press_runs) -> None:
     assert "rheological keeps 45 %" in bars.alt
 
 
-def test_known_solvers_keep_their_colours_and_coarser_meshes_are_paler() -> None:
+def test_styles_ids_and_colour_bars() -> None:
     alone, crowd = line_styles(["truss"]), line_styles(["other", "truss", "fem"])
     assert alone["truss"] == crowd["truss"]
     assert len({style.colour for style in crowd.values()}) == 3
@@ -63,14 +63,8 @@ def test_known_solvers_keep_their_colours_and_coarser_meshes_are_paler() -> None
     assert styles["fem@limit"].colour == line_styles(["fem"])["fem"].colour
     assert styles["fem@1"].colour != styles["fem@4"].colour
     assert paler("#0072B2", 0.0) == "#0072B2" and paler("#0072B2", 1.0) == "#FFFFFF"
-
-
-def test_own_ids_are_consistent() -> None:
     svg = '<svg><path id="a"/><use xlink:href="#a" clip-path="url(#b)"/></svg>'
     assert with_own_ids(svg, "p") == '<svg><path id="p-a"/><use xlink:href="#p-a" clip-path="url(#p-b)"/></svg>'
-
-
-def test_colour_bar_names_quantity_and_unit() -> None:
     assert "displacement [m]" in colour_bar("bar", "GnBu", (0.0, 2.0), "displacement [m]").svg
 
 
@@ -122,12 +116,19 @@ def test_a_crash_of_the_drawing_process_costs_no_picture() -> None:
     assert drawn["flat"] == draw_plain(JOBS[1])
 
 
-def test_moments_are_start_deepest_press_and_end(make_run) -> None:
+def test_moments_and_bounds_of_a_run(make_run) -> None:
     run = make_run("fem", "viscoplastic")
     found = [(moment.name, moment.time) for moment in moments(run)]
     assert found == [("start", 0.0), ("deepest press", 10.0), ("end", 30.0)]
     toolless = dataclasses.replace(run, probes={})
     assert [moment.name for moment in moments(toolless)] == ["start", "largest motion", "end"]
+    run = make_run("fem", "elastic")
+    x0, x1, y0, y1, _, _ = picture_bounds([run], moments(run))
+    assert (x0, x1, y0) == pytest.approx((0.0, 80.0, 0.0), abs=0.5)
+    assert y1 == pytest.approx(35.0)
+    away = (Surface("tools", np.array([[0, 1e6, 0]], dtype=float), np.array([])),)
+    far = dataclasses.replace(run, tools_at=lambda frame: away)
+    assert picture_bounds([far], moments(far))[3] == pytest.approx(30.0 + 0.15 * 80.0, rel=0.01)
 
 
 def test_all_runs_of_a_case_share_camera_and_colours(press_runs) -> None:
@@ -141,13 +142,3 @@ def test_all_runs_of_a_case_share_camera_and_colours(press_runs) -> None:
     assert jobs[0].value_range[1] == pytest.approx(largest)
     # The truss moves 0.88 of the reference: the picture of the distance shows 0.12 of it.
     np.testing.assert_allclose(jobs[6].values, 0.12 / 0.88 * jobs[3].values, rtol=1e-9)
-
-
-def test_bounds_hold_bodies_and_a_little_of_the_tools(make_run) -> None:
-    run = make_run("fem", "elastic")
-    x0, x1, y0, y1, _, _ = picture_bounds([run], moments(run))
-    assert (x0, x1, y0) == pytest.approx((0.0, 80.0, 0.0), abs=0.5)
-    assert y1 == pytest.approx(35.0)
-    away = (Surface("tools", np.array([[0, 1e6, 0]], dtype=float), np.array([])),)
-    far = dataclasses.replace(run, tools_at=lambda frame: away)
-    assert picture_bounds([far], moments(far))[3] == pytest.approx(30.0 + 0.15 * 80.0, rel=0.01)

@@ -66,12 +66,9 @@ def page(tmp_path_factory: pytest.TempPathFactory, press_runs) -> str:
     return path.read_text()
 
 
-def test_conclusions_come_first_and_make_the_claim_visible(page: str) -> None:
+def test_the_page_has_conclusions_first_is_self_contained_and_escaped(page: str) -> None:
     sentence = "fem: elastic keeps 0 %, rheological keeps 45 %, viscoplastic keeps 90 % of the largest displacement"
     assert page.index(sentence) < page.index("What remains of the largest displacement") < page.index('id="case-')
-
-
-def test_the_page_is_self_contained_escaped_and_has_text_alternatives(page: str) -> None:
     assert not re.search(r"https?:", page)
     assert not re.search(r'<(link|script|img)[^>]+(href|src)="(?!data:)', page)
     assert "<made-up>" not in page and "Pressing a &lt;made-up&gt; block" in page
@@ -146,7 +143,7 @@ def test_the_table_has_a_row_for_every_body_of_springs(make_run, match: object, 
     assert bool(found) == bool(match) and all(words in table for words in shown)
 
 
-def test_words_for_values() -> None:
+def test_words_for_values_and_runs() -> None:
     assert (number(6000), number(0.00251, "s"), number(None)) == ("6,000", "0.00251 s", "-")
     assert describe({"a_b": [1.0, 2.5], "c": {"d": "e."}}) == "a b 1, 2.5, c d e"
     assert slug("soft & wet/1") == "soft-wet-1"
@@ -155,9 +152,6 @@ def test_words_for_values() -> None:
     costs = {1 / 7: "1/7 of its cost", 0.6: "0.60 of its cost", 1.1: "about the same cost"}
     costs |= {3.24: "3.2 times its cost", 41.7: "42 times its cost"}
     assert {ratio: cost_phrase(ratio) for ratio in costs} == {ratio: f"at {words}" for ratio, words in costs.items()}
-
-
-def test_a_run_s_sentence_names_forces_and_says_what_is_missing() -> None:
     history = ErrorHistory(times=(0.0,), values=(0.03,), rms=0.03, largest=0.03, final=0.03)
     forces = [ForceError("tool", name, 1.0, 0.0, error) for name, error in (("left", 0.1), ("right", None))]
     words = run_sentence("truss", "fem", displacement=history, forces=forces, ratio=None)

@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def test_json_plots_and_page_are_written_beside_what_is_there(one_case, tmp_path: Path) -> None:
+def test_what_is_written_is_kept_unless_overwritten(one_case, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "runs").mkdir(parents=True)
     comparison, views = one_case
@@ -52,9 +52,6 @@ def test_json_plots_and_page_are_written_beside_what_is_there(one_case, tmp_path
     assert set(written.plots) == plots
     assert dataclasses.replace(written, plots=()) == comparison
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_an_earlier_comparison_is_kept_unless_overwriting(one_case, tmp_path: Path) -> None:
     write_comparison(tmp_path, *one_case)
     before = contents(tmp_path)
     with pytest.raises(RheotwinError, match=r"already holds a comparison; .*--overwrite"):
@@ -122,7 +119,12 @@ def test_only_a_foreign_page_beside_the_runs_costs_the_report(one_case, tmp_path
     assert (theirs / "report.html").read_text() == "thesis"
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_no_trace(one_case, tmp_path: Path, monkeypatch) -> None:
+def test_full_disks_and_impossible_places_are_one_sentence(one_case, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "out"):
+        with pytest.raises(RheotwinError, match=rf"--output {out}: .*file is a file, not a folder; choose another"):
+            write_comparison(out, *one_case, overwrite=True)
+
     def full(folder: Path, plots: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -130,13 +132,6 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_trace(one_case, tmp_path: Pat
     with pytest.raises(RheotwinError, match=r"could not write the comparison to .*No space left on device"):
         write_comparison(tmp_path / "out", *one_case)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_impossible_place_is_one_sentence(one_case, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for out in (tmp_path / "file", tmp_path / "file" / "out"):
-        with pytest.raises(RheotwinError, match=rf"--output {out}: .*file is a file, not a folder; choose another"):
-            write_comparison(out, *one_case, overwrite=True)
 
 
 def test_methods_of_one_solver_go_by_their_names(make_run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
