@@ -38,13 +38,10 @@ def test_report_in_words_and_numbers() -> None:
         assert words in said.out, words
     about = json.loads(circuit("--samples", "2", "--json", "--clock", "66e6").out)
     timing, errors = about["timing"], about["errors"]
-    assert timing["cycles"] == 325 + 90 + 80 + 8
-    assert timing["rate_hz"] == pytest.approx(66e6 / 503)
+    assert timing["cycles"] == 325 + 90 + 80 + 8 and timing["rate_hz"] == pytest.approx(66e6 / 503)
     assert (timing["block_rams"], timing["empty_slots"]) == (15 + 3, 0)
-    assert about["words"]["word"] == 16
-    assert errors["times_s"] == [0.25, 0.5]
-    assert len(errors["operations"]) == 11
-    assert not any(errors["overflows"].values())
+    assert about["words"]["word"] == 16 and errors["times_s"] == [0.25, 0.5]
+    assert len(errors["operations"]) == 11 and not any(errors["overflows"].values())
     assert "missing" in about["resources"]
     # A mask of held components, and C2 of every edge: one RAM more over points and one over edges.
     said = circuit("--samples", "1", "--json", "--set", "fixed-point.match=element", supports=FLOOR)

@@ -36,8 +36,7 @@ def test_one_report_of_all_cases_and_solvers() -> None:
     assert all(run["is_reference"] == (run["solver"] == "truss") for case in numbers["cases"] for run in case["runs"])
     # a second comparison does not overwrite the first unasked
     again = command("compare", "press.toml", "--quiet")
-    assert again.code == EXIT_BAD_INPUT
-    assert "--overwrite" in again.sentence
+    assert again.code == EXIT_BAD_INPUT and "--overwrite" in again.sentence
 
 
 @pytest.mark.parametrize(
@@ -60,22 +59,19 @@ def test_one_report_of_all_cases_and_solvers() -> None:
 )
 def test_faults_show_before_the_first_run(words: str, sentence: str) -> None:
     said = command("compare", scene_file(CASES), "--quiet", *words.split())
-    assert said.code == EXIT_BAD_INPUT
-    assert said.err.startswith("error: ") and sentence in said.err
+    assert said.code == EXIT_BAD_INPUT and said.err.startswith("error: ") and sentence in said.err
     assert [entry.name for entry in Path().iterdir()] == ["press.toml"]
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_a_run_that_ends_early_shows_in_the_exit_code() -> None:
     said = command("compare", scene_file(BLAST), "--quiet", "--solvers", "fem", "--output", "cmp")
-    assert said.code == EXIT_FALLS_SHORT
-    assert "fem: the run diverged at t = " in said.err
+    assert said.code == EXIT_FALLS_SHORT and "fem: the run diverged at t = " in said.err
     assert Path("cmp/report.html").is_file()
 
 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the drawing where only the folder matters."""
     monkeypatch.setattr(write, "draw_pictures", lambda comparison, views: {})
 
 
@@ -115,8 +111,7 @@ def test_an_interrupted_comparison_says_how_to_go_on_and_does(monkeypatch: pytes
     monkeypatch.setattr(run, "resume_run", resume)
     said = command(*words, "--continue")
     assert said.code == EXIT_OK, said.err
-    assert resumed == [Path("cmp/runs/springy-truss")]
-    assert "springy fem: kept, complete" in said.err
+    assert resumed == [Path("cmp/runs/springy-truss")] and "springy fem: kept, complete" in said.err
     assert written()["springy-fem"] == first["springy-fem"], "a finished run is kept as it is"
     assert Path("cmp/report.html").is_file()
     assert {name: status(f"cmp/runs/{name}") for name in written()} == dict.fromkeys(NAMES, "complete")
@@ -171,6 +166,5 @@ def test_a_refinement_study_runs_every_mesh_and_weighs_them() -> None:
     assert [manifest.step.size for manifest in manifests[:3]] == pytest.approx([2e-3, 1e-3, 2e-3 / 3])
     (case,) = json.loads((output / "comparison.json").read_text())["cases"]
     assert (case["reference"], case["runs"][-1]["label"]) == ("fem@limit", "fem@limit")
-    assert {item["solver"] for item in case["settlings"]} == {"fem"}
-    assert case["front"]
+    assert {item["solver"] for item in case["settlings"]} == {"fem"} and case["front"]
     assert "fem@limit (reference)" in (output / "summary.md").read_text()

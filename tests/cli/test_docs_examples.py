@@ -35,7 +35,6 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def guide_scenes(page: Path) -> list[str]:
-    """Whole scenes stay as they are; the other blocks go to the end of the first."""
     first, *others = blocks(page, "toml")
     return [first, *(block if block.startswith("schema") else f"{first}\n{block}" for block in others)]
 
@@ -44,7 +43,6 @@ SCENES = {solver: guide_scenes(page) for solver, (page, _) in GUIDES.items()}
 
 
 def text_values(annotation: Any) -> list[str]:
-    """Return the words that an option may be set to, however its choices are nested."""
     found = [[value] if isinstance(value, str) else text_values(value) for value in get_args(annotation)]
     return [word for words in found for word in words]
 

@@ -61,8 +61,7 @@ REFUSED: list[tuple[Data, str, str]] = [
 def test_refused_before_anything_is_written(changes: Data, options: str, words: str) -> None:
     given = dict(option.split("=") for option in options.split())
     said = command("run", scene_file(changes), "--output", "deep/out", "--quiet", *settings(**given))
-    assert (said.code, said.out) == (EXIT_BAD_INPUT, "")
-    assert said.err.startswith("error: ")
+    assert (said.code, said.out) == (EXIT_BAD_INPUT, "") and said.err.startswith("error: ")
     assert words in said.err
     assert len(said.err.splitlines()) <= 2, "a sentence, or a heading and one line for the fault"
     assert "Value error" not in said.err
@@ -80,8 +79,7 @@ def test_a_negative_jacobian_is_named_with_its_element() -> None:
         path = scene_file({key: value for key, value in SOLID.items() if "." not in key} | {"bodies.block": block})
         said = command("run", path, "--output", name, "--quiet")
         assert said.code == code, said.err
-    assert "element 1" in said.sentence and "bad.vtu" in said.sentence
-    assert not Path("bad").exists()
+    assert "element 1" in said.sentence and "bad.vtu" in said.sentence and not Path("bad").exists()
 
 
 @pytest.mark.parametrize(
@@ -111,8 +109,7 @@ def test_a_step_without_equilibrium_keeps_the_last_good_state(kinematics: str, s
     assert record.manifest.status == "diverged" and record.manifest.message in said.err
     stopped = float(said.err.split("t = ")[1].split(" s")[0])
     # frames are planned every 0.02 s: the last one is the last plan not behind the stop
-    assert record.times[-1] <= stopped < record.times[-1] + 0.02
-    assert record.times[-1] >= 0.02
+    assert record.times[-1] <= stopped < record.times[-1] + 0.02 and record.times[-1] >= 0.02
     assert np.isfinite(record.field("displacement")).all()
     assert np.isfinite(record.probes["energy.stored"]).all()
     assert command("info", "out").code == EXIT_OK

@@ -32,8 +32,7 @@ def run_into(folder: Path = RECORD, changes: Data | None = None, *words: str) ->
 @pytest.mark.parametrize("solver", ["fem", "truss"])
 def test_run_leaves_a_record_and_says_where(solver: str) -> None:
     said = command("run", scene_file(), "--solver", solver)
-    assert said.code == EXIT_OK
-    assert said.out.startswith("complete: ")
+    assert said.code == EXIT_OK and said.out.startswith("complete: ")
     assert said.out.endswith(f"record: {Path('runs') / f'press-{solver}'}\n")
     assert "15 nodes, 0.2 s in steps of" in said.err
     assert ("unconditionally stable" if solver == "fem" else "stable below") in said.err
@@ -45,11 +44,9 @@ def test_run_leaves_a_record_and_says_where(solver: str) -> None:
 def test_json_goes_to_standard_output_and_settings_override_the_scene() -> None:
     said = run_into(Path("here/there"), None, "--json", "--quiet", "--format", "vtkhdf")
     report = json.loads(said.out)
-    assert (said.code, said.err) == (EXIT_OK, "")
-    assert report["folder"] == str(Path("here/there"))
+    assert (said.code, said.err) == (EXIT_OK, "") and report["folder"] == str(Path("here/there"))
     assert (report["status"], report["exit_code"], report["steps"]) == ("complete", 0, 100)
-    assert report["time"] == pytest.approx(0.2)
-    assert Path("here/there/series.vtkhdf").is_file()
+    assert report["time"] == pytest.approx(0.2) and Path("here/there/series.vtkhdf").is_file()
     said = run_into(RECORD, None, "--set", "fem.step=1e-2", "--set", "fem.mass=consistent", "--json", "--quiet")
     assert json.loads(said.out)["steps"] == 20
     options = open_record(RECORD).manifest.solver.options
@@ -69,16 +66,13 @@ def test_settings_are_read_as_toml_and_bare_words_as_text() -> None:
         assert "\n" not in str(caught.value), "one sentence"
 
 
-def test_the_default_folder_names_scene_case_and_solver() -> None:
+def test_default_folders_have_the_case_and_overwrite_replaces_a_record() -> None:
     assert record_name(Path("scenes/press.toml"), None, "fem") == Path("runs/press-fem")
     path = scene_file({"cases": {"springy": {"laws": {"block": "gel"}}, "doughy": {}}})
     assert command("run", path, "--quiet").code == EXIT_OK
     assert command("run", path, "--quiet", "--case", "doughy").code == EXIT_OK
     for case in ("springy", "doughy"):
         assert open_record(Path(f"runs/press-{case}-fem")).manifest.case == case
-
-
-def test_overwrite_replaces_a_record() -> None:
     truss = ("--quiet", "--solver", "truss")
     assert run_into().code == EXIT_OK
     said = run_into(RECORD, None, *truss)
@@ -110,8 +104,7 @@ def test_divergence_has_its_own_exit_code(as_json: bool) -> None:
     said = run_into(RECORD, BLAST, "--quiet", *(["--json"] if as_json else []))
     assert said.code == EXIT_DIVERGED
     message = json.loads(said.out)["message"] if as_json else said.err
-    assert "the run diverged at t = 0." in message
-    assert "in body 'block' at node " in message
+    assert "the run diverged at t = 0." in message and "in body 'block' at node " in message
     assert as_json or message.endswith("record: run\n")
     assert open_record(RECORD).times[-1] == pytest.approx(0.1)
 

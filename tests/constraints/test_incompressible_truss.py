@@ -16,7 +16,6 @@ LAW = {"model": "voigt", "young": 100.0, "poisson": 0.3, "viscosity": 20.0}
 
 
 def pressed(dimension: int, **body: Any) -> Problem:
-    """Return a block on a fixed bottom whose top comes down by a fifth of its height."""
     down = path([0.0, 0.8], [[0.0] * dimension, [0.0] * (dimension - 1) + [-0.2]]) | {"interpolation": "smooth"}
     press = {"press": side("top", fix=["xyz"[dimension - 1]], motion=down)}
     unit = {"cells": [6 - dimension] * dimension, "size": [1.0] * dimension, "mass": 1.0}
@@ -24,7 +23,6 @@ def pressed(dimension: int, **body: Any) -> Problem:
 
 
 def changes(problem: Problem, simulation: Simulation, kind: PatchKind) -> float:
-    """Return the largest R of a patch over its rest measure."""
     rows = measure_constraints(patches(kind, problem.bodies[0].mesh.t.T, problem.points), problem.points)
     return float(np.abs(rows.value(simulation.positions) / rows.rest).max())
 

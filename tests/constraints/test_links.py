@@ -62,7 +62,6 @@ def hanging(*angles: float, duration: float = 1.0) -> Data:
 
 
 def run(scheme: str, scene: Data, share: float = 1.0, **more: Any) -> Simulation:
-    """Start a scheme at a share of its step."""
     solver, stepper, step, _ = SCHEMES[scheme]
     if stepper in ("rk4", "euler", "semi-implicit"):
         more = {"constraint_frequency": 20.0} | more
@@ -197,18 +196,6 @@ PULLED = box_scene(
 )
 
 
-@pytest.mark.parametrize("stepper", ["semi-implicit", "rk4"])
-def test_fixed_supports_are_the_same_either_way(stepper: str) -> None:
-    kinds = ("eliminated", "stabilised")
-    runs = [start(PULLED, "truss", stepper=stepper, step=0.005, kernel="general", supports=kind) for kind in kinds]
-    for simulation in runs:
-        run_to(simulation, 0.5)
-    one, other = (simulation.reactions()["support.wall"] for simulation in runs)
-    # held nodes start at their place and at rest: rounding alone moves them
-    np.testing.assert_allclose(other, one, rtol=0, atol=1e-11 * np.abs(one).max())
-    np.testing.assert_allclose(runs[1].positions, runs[0].positions, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize(("stepper", "order"), [("semi-implicit", 1), ("euler", 1), ("rk4", 4)])
 def test_a_moving_support_is_followed(stepper: str, order: int) -> None:
     """A smooth motion starts and ends at rest; R'' + 2 om R' + om^2 R = 0 keeps what the rule leaves of R small."""
@@ -219,8 +206,7 @@ def test_a_moving_support_is_followed(stepper: str, order: int) -> None:
         simulation = start(scene, "truss", stepper=stepper, step=step, supports="stabilised", constraint_frequency=40.0)
         rest = simulation.positions.copy()
         run_to(simulation, 0.24)
-        wall = (simulation.positions - rest)[rest[:, 0] == 0.0]
-        off.append(np.abs(wall - way).max())
+        off.append(np.abs((simulation.positions - rest)[rest[:, 0] == 0.0] - way).max())
     assert off[1] < off[0] / 2.0 ** (order - 0.3) or off[1] < 1e-13
     assert off[0] < 2e-4
 

@@ -15,7 +15,6 @@ CASES = [(kind, dimension) for kind in ("node", "cell", "element") for dimension
 
 
 def build(kind: PatchKind, dimension: int) -> tuple[MeasureConstraints, Array]:
-    """Return constraints in 2D or 3D, with moved positions."""
     mesh = oriented((MeshTri if dimension == 2 else MeshTet)().refined(1))
     points = np.ascontiguousarray(mesh.p.T)
     moved = points + 0.1 * np.random.default_rng(0).standard_normal(points.shape)
@@ -75,7 +74,7 @@ def soft(kind: PatchKind, dimension: int) -> tuple[SoftMeasure, Array]:
 
 
 @pytest.mark.parametrize(("kind", "dimension"), CASES[:4])
-def test_soft_forces_are_slopes_of_their_energy_and_stiffness_theirs(kind: PatchKind, dimension: int) -> None:
+def test_soft_forces_are_slopes_of_their_energy_and_even_changes_cost_nothing(kind: PatchKind, dimension: int) -> None:
     element, points = soft(kind, dimension)
     rng = np.random.default_rng(1)
     x, direction = points + 0.1 * rng.standard_normal(points.shape), rng.standard_normal(points.shape)
@@ -88,11 +87,6 @@ def test_soft_forces_are_slopes_of_their_energy_and_stiffness_theirs(kind: Patch
     ahead, behind = (element.force(points + way * direction) for way in (1e-6, -1e-6))
     expected = -(element.stiffness(gradient) @ direction.ravel()).reshape(points.shape)
     np.testing.assert_allclose((ahead - behind) / 2e-6, expected, atol=1e-7 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize(("kind", "dimension"), CASES[:4])
-def test_a_uniform_change_of_volume_costs_nothing(kind: PatchKind, dimension: int) -> None:
-    element, points = soft(kind, dimension)
     stretch = np.diag(np.linspace(1.3, 0.8, dimension)) + 0.1
     assert element.energy(points @ stretch) < 1e-28
     assert element.energy(points + 0.1 * np.sin(9.0 * points)) > 1e-4

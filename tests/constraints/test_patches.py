@@ -21,7 +21,6 @@ def split(mesh: Any) -> tuple[Array, Array]:
 
 
 def papers_triangles(pattern: str = "se-nw") -> tuple[Array, Array]:
-    """The papers' block: 16 x 6 squares of 5 m, split."""
     return split(triangle_grid(5.0 * np.arange(17), 5.0 * np.arange(7), pattern=pattern))
 
 
@@ -91,7 +90,7 @@ def test_groups_can_be_given_and_what_has_no_patches_is_refused() -> None:
         measure_constraints(patches("node", triangles, points), points)
 
 
-def test_the_papers_scene_in_the_seed_mode() -> None:
+def test_seed_mode_and_constraints_per_cell_of_square_and_cube() -> None:
     found = report("element", *papers_triangles())
     assert (found.unknowns, found.constraints, found.rank, found.free_modes) == (204, 192, 192, 12)
     for words in ("seed mode", "204 dof, 192 constraints, rank 192, 12 free modes", "expect locking"):
@@ -99,17 +98,6 @@ def test_the_papers_scene_in_the_seed_mode() -> None:
     found = report("element", *papers_triangles("alternating"))
     assert found.rank is not None and found.rank < found.constraints
     assert f"{192 - found.rank} constraints are dependent" in found.sentence()
-
-
-@pytest.mark.parametrize(("kind", "constraints", "rank"), [("node", 119, 117), ("cell", 96, 96)])
-def test_constraints_per_node_and_cell_leave_room(kind: str, constraints: int, rank: int) -> None:
-    # node: two checkerboard pressures are free on a rectangle held at one side (spec 5: two to eight)
-    found = report(kind, *papers_triangles())
-    assert (found.constraints, found.rank, found.locks) == (constraints, rank, False)
-    assert "locking" not in found.sentence()
-
-
-def test_the_cube_of_five_in_the_seed_mode_and_per_cell() -> None:
     points, tets = cube_tets(5)
     seed, cell = report("element", points, tets), report("cell", points, tets)
     assert (seed.unknowns, seed.constraints, seed.rank, seed.locks) == (540, 750, 425, True)
@@ -118,3 +106,11 @@ def test_the_cube_of_five_in_the_seed_mode_and_per_cell() -> None:
     sizes = svdvals(gradient.toarray()[:, np.repeat(points[:, 2] > 0.0, 3)])
     assert sizes[0] / sizes[-1] == pytest.approx(4.1, abs=0.05)
     assert rank_report("cell", gradient, np.ones(points.size, dtype=bool)).rank == 0
+
+
+@pytest.mark.parametrize(("kind", "constraints", "rank"), [("node", 119, 117), ("cell", 96, 96)])
+def test_constraints_per_node_and_cell_leave_room(kind: str, constraints: int, rank: int) -> None:
+    # node: two checkerboard pressures are free on a rectangle held at one side (spec 5: two to eight)
+    found = report(kind, *papers_triangles())
+    assert (found.constraints, found.rank, found.locks) == (constraints, rank, False)
+    assert "locking" not in found.sentence()

@@ -48,7 +48,6 @@ def plane_gap(points: Array, axis: Array) -> Array:
 
 
 def prism_gap(points: Array) -> Array:
-    """In the tool's own frame: the farthest of the planes of a regular polygon."""
     back = Rotation.from_rotvec(-POSE[3] * UNIT_AXIS).apply(from_center(points))
     other = np.cross(UNIT_AXIS, SIDE)
     turns = 2 * np.pi * np.arange(SIDES) / SIDES
@@ -56,7 +55,6 @@ def prism_gap(points: Array) -> Array:
 
 
 def box_gap(points: Array) -> Array:
-    """Distance to the nearest point of the block, of inner points the nearest of its six faces."""
     back = Rotation.from_rotvec(-POSE[3] * UNIT_AXIS).apply(from_center(points))
     own = back @ np.transpose([SIDE, np.cross(UNIT_AXIS, SIDE), UNIT_AXIS])
     outside = np.linalg.norm(own - np.clip(own, -HALF, HALF), axis=1)

@@ -24,8 +24,7 @@ def bar(own: Data, other: Data | None, *, cell: str = "triangle", confined: bool
     dimension, plane = CELLS[cell]
     plane = more.pop("plane", plane)
     supports: Data = {"foot": side("left", fix=["x"])} | more.pop("supports", {})
-    sides = {1: {}, 2: {"y": "bottom"}, 3: {"y": "front", "z": "bottom"}}[dimension]
-    for axis, name in sides.items():
+    for axis, name in {1: {}, 2: {"y": "bottom"}, 3: {"y": "front", "z": "bottom"}}[dimension].items():
         wall = side(name, fix=[axis])
         supports[f"wall-{axis}"] = wall | {"where": {"box": {"x": [0.0, 2.0]}}} if confined else wall
     more |= {"plane": plane} if dimension == 2 else {}
@@ -38,7 +37,6 @@ def bar(own: Data, other: Data | None, *, cell: str = "triangle", confined: bool
 
 
 def ran(until: float, *scenes: Data, **options: Any) -> list[Simulation]:
-    """Run scenes by the same options."""
     simulations = [start(data, **options) for data in scenes]
     for simulation in simulations:
         run_to(simulation, until)
@@ -46,7 +44,6 @@ def ran(until: float, *scenes: Data, **options: Any) -> list[Simulation]:
 
 
 def check_fields(found: Simulation, expected: Simulation, close: float, *names: str, least: float = 1e-300) -> None:
-    """Fields agree to a share of their largest value."""
     for name in names or expected.fields():
         field = expected.fields()[name]
         np.testing.assert_allclose(found.fields()[name], field, atol=close * max(least, np.abs(field).max()))
@@ -75,8 +72,7 @@ def drive(dimension: int, times: list[float], way: list[float]) -> Data:
 def test_elastic_and_maxwell_in_series_relax_as_one_maxwell_element(cell: str, order: int, history: str) -> None:
     """Per area 1/k = 1/k1 + 1/k2, tau = c/k: F = c d' (1 - exp(-t/tau)) on the ramp, then it decays."""
     ramp, stretch, h = 0.5, 0.1, 0.02
-    dimension = CELLS[cell][0]
-    data = bar(ELASTIC, MAXWELL, cell=cell, supports=drive(dimension, [0.0, ramp, 2.0], [0.0, stretch, stretch]))
+    data = bar(ELASTIC, MAXWELL, cell=cell, supports=drive(CELLS[cell][0], [0.0, ramp, 2.0], [0.0, stretch, stretch]))
     simulation = start(data, stepper="quasi-static", step=h, history=history, order=order)
     unit = modulus(cell)
     k = unit / (1.0 / ELASTIC["young"] + 1.0 / MAXWELL["young"])
@@ -185,7 +181,7 @@ def test_a_continued_run_is_bitwise_the_uninterrupted_one(cell: str, options: Da
         np.testing.assert_array_equal(second.fields()[name], field)
 
 
-def test_later_parts_win_and_the_rest_is_the_bodys_own() -> None:
+def test_later_parts_win_and_their_laws_are_asked_for_too() -> None:
     data = bar(ELASTIC, MAXWELL, cell="quad")
     data["bodies"]["block"]["parts"]["corner"] = {"where": {"box": {"x": [1.5, 2], "y": [0.5, 1]}}, "law": "stuff"}
     body = problem_of(data).bodies[0]
@@ -195,6 +191,14 @@ def test_later_parts_win_and_the_rest_is_the_bodys_own() -> None:
     assert [len(chosen) for chosen in cells] == [4, 3, 1]
     assert np.all(middle[0, cells[0]] < 1.0) and np.all(middle[0, cells[1]] > 1.0)
     np.testing.assert_allclose(middle[:, cells[2]].ravel(), [1.75, 0.75])
+    gum = {**ELASTIC, "poisson": 0.47}
+    with pytest.warns(UserWarning, match=r"bodies\.block\.parts\.half\.law: linear triangle cells are too stiff"):
+        start(bar(ELASTIC, gum))
+    with pytest.raises(InputFaults, match=r"bodies\.block\.parts\.half\.law: a maxwell law relaxes to nothing"):
+        start(bar(ELASTIC, MAXWELL), stepper="static")
+    problem = problem_of(bar(ELASTIC, {**THREE, "slider": {"natural": 0.5, "least": 0.3, "most": 0.7}}))
+    with pytest.raises(InputFaults, match=r"parts\.half\.law: 'three-element with slider' is beyond this solver"):
+        check_capabilities(find_solver("fem"), problem)
 
 
 EVERYWHERE = {"where": {"box": {"x": [0.0, 2.0]}}, "law": "other"}
@@ -276,15 +280,3 @@ def test_solvers_without_parts_say_so(solver: str) -> None:
     problem = problem_of(bar(ELASTIC, ELASTIC))
     with pytest.raises(InputFaults, match=r"bodies\.block\.parts: laws by part are beyond this solver"):
         check_capabilities(find_solver(solver), problem)
-
-
-def test_laws_of_parts_are_asked_for_too() -> None:
-    gum = {**ELASTIC, "poisson": 0.47}
-    with pytest.warns(UserWarning, match=r"bodies\.block\.parts\.half\.law: linear triangle cells are too stiff"):
-        start(bar(ELASTIC, gum))
-    with pytest.raises(InputFaults, match=r"bodies\.block\.parts\.half\.law: a maxwell law relaxes to nothing"):
-        start(bar(ELASTIC, MAXWELL), stepper="static")
-    slider = {**THREE, "slider": {"natural": 0.5, "least": 0.3, "most": 0.7}}
-    problem = problem_of(bar(ELASTIC, slider))
-    with pytest.raises(InputFaults, match=r"parts\.half\.law: 'three-element with slider' is beyond this solver"):
-        check_capabilities(find_solver("fem"), problem)

@@ -55,13 +55,11 @@ SHEET: Data = {"plane": "stress", "thickness": 0.2, "duration": TIME}
 
 @pytest.fixture
 def sheet(distorted: Any) -> Callable[[Data, str], Problem]:
-    """A distorted sheet of thickness 0.2."""
     shape: Data = {"size": [2.0, 1.5], "cells": [3, 2], "density": 1e-16}
     return lambda law, cell: distorted(problem_of(box_scene(law, cell=cell, **shape, **SHEET)), spacing=0.5)
 
 
 def without_two_orders(found: list[Any]) -> Any:
-    """Richardson's limit of results at steps h, h/2 and h/4 whose errors start with h and h^2."""
     first, second = 2 * found[1] - found[0], 2 * found[2] - found[1]
     return (4 * second - first) / 3
 

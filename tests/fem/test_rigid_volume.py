@@ -14,7 +14,6 @@ def some_more(*names: str) -> list[Any]:
 
 
 def box(*, length: float = 1.0, mass: float = 1.0, time: float = 1.0, **more: Any) -> Data:
-    """Return a Voigt block of 2 x 1 m and 10 kg, in metres, kilograms and seconds or in other units."""
     stress = mass / length / time**2
     law = EQUAL_RATIO["voigt"] | {"young": 300.0 * stress, "viscosity": 60.0 * stress * time}
     more |= {"density": 5.0 * mass / length**3, "thickness": length, "duration": 2.0 * time}
@@ -38,7 +37,6 @@ def test_a_block_in_a_trough_weighs_what_it_weighs(formulation: str, stepper: st
 
 
 def pressed(**units: float) -> Data:
-    """Return the block on a floor, pressed by a bar for half of the time and held."""
     length, time = units.get("length", 1.0), units.get("time", 1.0)
     motion = path([0.0, time, 2.0 * time], [[0.0, 0.0], *[[0.0, -0.1 * length]] * 2])
     bar = {"shape": "bar", "center": [length, length], "normal": [0.0, -1.0], "width": length, "motion": motion}

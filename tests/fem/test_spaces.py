@@ -39,7 +39,6 @@ def test_nodes_stand_between_their_parents_and_on_the_box(cell: str) -> None:
 
 
 def model_of(cell: str, **more: Any) -> Any:
-    """Model with quadratic elements of a box with supports, loads or tools."""
     size, cells = BOXES[cell]
     return build_model(problem_of(box_scene(ELASTIC, size=size, cells=cells, cell=cell, **more)), QUADRATIC)
 
@@ -97,8 +96,7 @@ def test_chords_of_supports_made_in_code_stay_free(around: str) -> None:
 @pytest.mark.parametrize("cell", [cell for cell in BOXES if cell != "line"])
 def test_loads_are_constant_tractions(cell: str) -> None:
     """The shares do the work of a constant traction on any quadratic field: exact integrals of x, x^2 over the top."""
-    d = len(BOXES[cell][0])
-    model = model_of(cell, forces={"push": side("top", total=[0.0] * (d - 1) + [3.0])})
+    model = model_of(cell, forces={"push": side("top", total=[0.0] * (len(BOXES[cell][0]) - 1) + [3.0])})
     (load,) = model.loads
     x, shares = model.points[load.rows, 0], load.shares[:, -1]
     assert not load.shares[:, :-1].any()

@@ -46,29 +46,24 @@ class Package:
     kernels: Path
 
     def begin(self, script: str) -> subprocess.Popen[str]:
-        """Start a script in a fresh process that imports this copy first."""
         there = os.environ | {"PYTHONPATH": str(self.home), cache.PLACE: str(self.kernels)}
         return subprocess.Popen([sys.executable, "-c", script], env=there, text=True, stdout=subprocess.PIPE)
 
     def run(self, script: str) -> list[float]:
-        """Return the numbers that it prints."""
         printed, _ = self.begin(script).communicate()
         return [float(number) for number in printed.split()]
 
     def edit(self, module: str, old: str, new: str) -> None:
-        """Replace what stands once in the source of a module."""
         text = (self.home / module).read_text()
         assert text.count(old) == 1
         (self.home / module).write_text(text.replace(old, new))
 
     @property
     def files(self) -> set[str]:
-        """Names of the kernels on disk."""
         return {file.name for file in self.kernels.iterdir()}
 
 
 def plug_in(home: Path) -> Package:
-    """Write a package whose kernels close over a number and over a constant of another module of it."""
     (home / "plug_in").mkdir(parents=True)
     for name, text in {"__init__": "", "factors": "FACTOR = 1.0\n", "forces": PLUG_IN, "unrelated": ""}.items():
         (home / "plug_in" / f"{name}.py").write_text(text)
@@ -118,8 +113,7 @@ def test_kernels_of_this_package_follow_their_sources(tmp_path: Path) -> None:
     both = package.files
     package.edit(f"rheotwin/{VECTORS}", THREE_TIMES, LENGTH)
     package.edit("rheotwin/particles/truss.py", "class TrussSolver", "EDITED = True\n\n\nclass TrussSolver")
-    assert package.run(script) == pytest.approx([0.5])
-    assert package.files == both
+    assert package.run(script) == pytest.approx([0.5]) and package.files == both
 
 
 def test_processes_share_a_folder(tmp_path: Path) -> None:

@@ -32,9 +32,7 @@ SHARE, RATE = B2 / (B + B2), K / (B + B2)
 
 
 def close(actual: Any, expected: Any, tolerance: float = 1e-9) -> None:
-    """Assert agreement relative to the largest expected value, element by element where not tiny."""
-    scale = np.max(np.abs(expected))
-    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * 1e-3 * scale)
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * 1e-3 * np.max(np.abs(expected)))
 
 
 def driven(matrix: np.ndarray, drive: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
@@ -142,8 +140,7 @@ def test_zero_channels_signs_and_what_is_before_the_start() -> None:
     assert Channel.voigt_chain((-K, -1), (-B, -9)) == Channel.voigt_chain((K, 1), (B, 9)).scaled(-1)
     body = Channel.three_element(K, B, B2)
     for response in (body.relaxation, body.ramp, body.creep):
-        assert response(np.array([[-1.0, 1.0]])).shape == (1, 2)
-        assert response(-1.0) == 0
+        assert response(np.array([[-1.0, 1.0]])).shape == (1, 2) and response(-1.0) == 0
     # E15: the relaxing part is larger by c1/c2 of itself (4 % for 20, 500); eta and tau are the same.
     true, printed = (Channel.three_element(30, 20, 500, seed_printed=flag) for flag in (False, True))
     assert printed.strengths[0] / true.strengths[0] - 1 == pytest.approx(20 / 500, rel=1e-9)
@@ -223,7 +220,6 @@ def test_any_chain_against_its_state_equation(units: list[tuple[float, float]]) 
 
 
 def separated_units(count: int) -> st.SearchStrategy[list[tuple[float, float]]]:
-    """Units (k, k/b) with rates at least 10 % apart, over six decades, in any order."""
     exponents = st.lists(st.integers(-72, 72), min_size=count, max_size=count, unique=True)
     rates = exponents.map(lambda powers: [10 ** (power / 24) for power in powers])
     stiffness = st.lists(st.floats(0.01, 100), min_size=count, max_size=count)
@@ -241,8 +237,7 @@ def test_chain_to_bank_and_back(units: list[tuple[float, float]], free: str) -> 
         chain.append((7.0, 0.0))
     ks, bs = zip(*chain, strict=True)
     back = maxwell_bank_to_voigt_chain(voigt_chain_to_maxwell_bank(ks, bs))
-    assert back.ks == pytest.approx(ks, rel=1e-9)
-    assert back.bs == pytest.approx(bs, rel=1e-9)
+    assert back.ks == pytest.approx(ks, rel=1e-9) and back.bs == pytest.approx(bs, rel=1e-9)
 
 
 @settings(deadline=None, max_examples=100)
@@ -265,8 +260,7 @@ def test_bank_to_chain_and_back(units: list[tuple[float, float]], equilibrium: f
 def test_equal_and_close_rates_free_parts_and_ten_decades() -> None:
     """Two units of one rate act as k = 1/sum(1/k), b = 1/sum(1/b), also when the rates differ by rounding."""
     assert voigt_chain_to_maxwell_bank((1, 3), (2, 6)) == Channel.voigt(0.75, 1.5)
-    rounded = voigt_chain_to_maxwell_bank((0.1, 0.3), (1.0, 3.0))
-    assert rounded.strengths == ()
+    assert voigt_chain_to_maxwell_bank((0.1, 0.3), (1.0, 3.0)).strengths == ()
     nearly = voigt_chain_to_maxwell_bank((1, 3, 2), (2, 6 * (1 + 1e-11), 1))
     exact = voigt_chain_to_maxwell_bank((0.75, 2), (1.5, 1))
     assert nearly.strengths == pytest.approx(exact.strengths, rel=1e-10)

@@ -80,8 +80,7 @@ def test_channels_of_the_young_modulus_and_of_the_chain() -> None:
     three, chain = LAWS["three-element"].channel("shear"), LAWS["generalized-voigt"].channel("shear")
     close((*three.strengths, *three.times, three.viscosity), (*chain.strengths, *chain.times, chain.viscosity))
     true, printed = ThreeElement(SPRING, C1, C2), ThreeElement(SPRING, C1, C2, seed_printed=True)
-    ratio = relaxation_function(printed, 5.0) / relaxation_function(true, 5.0)
-    assert ratio == pytest.approx(1.04, rel=1e-12)
+    assert (relaxation_function(printed, 5.0) / relaxation_function(true, 5.0)) == pytest.approx(1.04, rel=1e-12)
 
 
 def test_lame_and_shear_that_relax_apart_vanish_or_are_absent() -> None:
@@ -118,8 +117,7 @@ NONLINEAR = {
 @pytest.mark.parametrize("name", NONLINEAR)
 def test_a_law_knows_its_edge_constants_and_that_it_is_not_linear(name: str) -> None:
     law = NONLINEAR[name]
-    assert isinstance(law, Law)
-    assert law.edge_constants == pytest.approx((2.0, 1.0, 50.0), rel=1e-15)
+    assert isinstance(law, Law) and law.edge_constants == pytest.approx((2.0, 1.0, 50.0), rel=1e-15)
     assert equal_poisson(law) == pytest.approx(0.25)
     with pytest.raises(RheotwinError, match=f"law three-element with {name}: .* no relaxation function: use the truss"):
         relaxation_function(law, 1.0)

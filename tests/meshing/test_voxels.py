@@ -56,8 +56,7 @@ def test_voxelised_boxes_and_l_shapes() -> None:
     np.testing.assert_allclose([mesh.p.min(), mesh.p.max()], [-0.1, 1.1])
     assert mesh.t.shape[1] == 9
     side = 0.1 + 0.1 + 0.1
-    assert side / 0.1 > 3.0
-    assert voxelised(quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
+    assert side / 0.1 > 3.0 and voxelised(quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
 
 
 @pytest.mark.parametrize("spacing", [0.2, 0.1, 0.05])

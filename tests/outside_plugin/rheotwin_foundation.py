@@ -50,7 +50,6 @@ class Foundation:
         return stiffness, csr_matrix(stiffness.shape)
 
     def stages(self, x: Any, v: Any, force: Any) -> list[Stage]:
-        """Return the stage of the springs."""
         return [Stage(pull, (self._stiffness, self._rest, x, force))]
 
     def energy(self, x: Any) -> float:

@@ -36,7 +36,6 @@ class PowerLaw:
 
     @property
     def parts(self) -> tuple[Moduli, ...]:
-        """The one pair of moduli: all arms have the same Poisson ratio."""
         return (self.stiffness,)
 
     def channel(self, modulus: Modulus) -> Channel:
@@ -66,6 +65,5 @@ class PowerLawSpec(SceneModel):
     """Maxwell arms that stand for it."""
 
     def law(self) -> PowerLaw:
-        """Return the material law."""
         stiffness = Moduli.from_young(self.young, self.poisson)
         return PowerLaw(stiffness, self.exponent, self.shortest, self.longest, self.arms)

@@ -34,7 +34,6 @@ MAKERS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(params=list(MAKERS))
 def law(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Every law in turn, all parts with Poisson's ratio 0.35 (volume springs are needed)."""
     return {**MAKERS[request.param], "poisson": 0.35}
 
 

@@ -103,7 +103,6 @@ class Choice:
 
 
 def nests(problem: Problem, **options: Any) -> ParticleSimulation[Nests]:
-    """Start the method on a problem."""
     step = chosen_step(problem, Choice(**options), StepBound(Nests.stable_step, "springs"), "solvers.nests")
     return ParticleSimulation(problem, Nests(problem, step))
 

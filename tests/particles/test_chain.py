@@ -25,8 +25,6 @@ from rheotwin.validation.checks.running import (
 Law = dict[str, Any]
 
 
-# ---- one element ---------------------------------------------------------------------------------------------------
-
 B, K, SERIES = 0.5, 12.0, 6.0
 RATE, STEP = 0.3, 0.004
 UNITS = [{"young": 5.0, "viscosity": 1.0}, {"young": 3.0, "viscosity": 9.0}]

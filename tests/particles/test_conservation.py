@@ -70,7 +70,6 @@ TELLING = {*_SHAPED, *_LAWS}
 
 
 def cases(found: dict[str, tuple[Data, str, Data]], *more: str) -> Any:
-    """Run the test with cases; all but the telling ones and `more` are exhaustive."""
     late = pytest.mark.exhaustive
     chosen = [pytest.param(*found[name], id=name, marks=[] if name in TELLING | {*more} else late) for name in found]
     return pytest.mark.parametrize(("law", "kind", "options"), chosen)
@@ -83,12 +82,10 @@ def bodies(tmp_path: Path, equilateral: Data) -> dict[str, Data]:
     tip = base.mean(axis=0) + np.array([0.0, 0.0, np.sqrt(2.0 / 3.0)])
     points = np.vstack([base, tip, tip * [1.0, 1.0, -1.0]])
     meshio.Mesh(points, [("tetra", np.array([[0, 1, 2, 3], [0, 2, 1, 4]]))]).write(tmp_path / "regular.vtu")
-    regular = {**equilateral, "path": str(tmp_path / "regular.vtu")}
-    return {"equilateral": equilateral, "regular": regular}
+    return {"equilateral": equilateral, "regular": {**equilateral, "path": str(tmp_path / "regular.vtu")}}
 
 
 def build(bodies: dict[str, Data], law: Data, kind: str, *, body: Data | None = None, **scene: Any) -> Problem:
-    """Return a body of a kind of cell; those of the laws of the reference numbers are as heavy as these are stiff."""
     dimension = 1 if kind == "line" else 2 if kind in ("triangle", "quad", "equilateral") else 3
     box = bodies.get(kind, {"cell": kind, "density": 25.0 if law in EQUAL_RATIO.values() else 1.0})
     return block(dimension, law, box | (body or {}), **scene)
@@ -161,8 +158,7 @@ def test_energy_of_an_elastic_body_only_ripples(kind: str) -> None:
             energies.append(total(simulation))
         ripples.append(np.abs(np.array(energies) / begin - 1.0).max())
         assert np.mean(energies[200:]) == pytest.approx(np.mean(energies[:200]), rel=0.5 * ripples[-1])
-    assert ripples[0] < 0.1
-    assert ripples[0] / ripples[1] == pytest.approx(2.0, abs=0.5)
+    assert ripples[0] < 0.1 and ripples[0] / ripples[1] == pytest.approx(2.0, abs=0.5)
 
 
 UNDAMPED = {
@@ -220,11 +216,10 @@ def test_rotating_the_scene_rotates_the_trajectory(
     zero, force, found = [0.0] * dimension, 7.5 if law in EQUAL_RATIO.values() else 0.3, []
     for matrix, body in ((np.eye(dimension), {}), (turn, {"rotation": entry})):
         up = matrix[:, -1]
-        pull = {"body": "block", "where": {"nearest": zero}, "total": list(matrix[:, 0] * force)}
         plain = {
             "gravity": list(-0.5 * up),
             "tools": {"floor": {"shape": "plane", "center": zero, "normal": list(up)}},
-            "forces": {"pull": pull},
+            "forces": {"pull": {"body": "block", "where": {"nearest": zero}, "total": list(matrix[:, 0] * force)}},
         }
         problem = build(bodies, law, kind, body=body, **({} if law is SOFT else plain))
         simulation = truss(problem, step=0.002, **({"match": "length"} if law is SOFT else {}), **options)
@@ -271,9 +266,6 @@ def test_numbering_of_elements_and_particles_does_not_matter(
         run_to(simulation, 1.0)
     np.testing.assert_allclose(reordered.positions, plain.positions, atol=1e-11)
     np.testing.assert_allclose(renumbered.positions, plain.positions[order], atol=1e-11)
-
-
-# ---- saved states ------------------------------------------------------------------------------------------------
 
 
 def pressed(bodies: dict[str, Data], law: Data, kind: str) -> Problem:

@@ -24,7 +24,6 @@ BOX = {"size": [5.0, 4.0, 4.0], "cells": [10, 8, 8]}
 
 
 def telling(cases: set[Any], *sets: Any) -> list[Any]:
-    """Return the product of sets; all but the telling cases are exhaustive."""
     late = pytest.mark.exhaustive
     return [pytest.param(*case, marks=[] if case in cases else late) for case in product(*sets)]
 
@@ -150,7 +149,7 @@ def test_other_forces_beside_elements(kernel: str, dimension: int) -> None:
     agree(ours, theirs, "save")
 
 
-def test_a_runaway_stops_all_kernels_at_the_same_step() -> None:
+def test_runaways_stop_all_kernels_alike_and_small_boxes_may_be_structured() -> None:
     grip = side("top", motion=path([0.3, 0.4], [[0.0, 0.0], [0.0, 4e5]]))
     problem = block(2, LAW, {"size": [5.0, 4.0], "cells": [10, 8]}, supports=FLOOR | {"grip": grip})
     found = []
@@ -159,38 +158,7 @@ def test_a_runaway_stops_all_kernels_at_the_same_step() -> None:
         run_to(simulation, 1.0)
         found.append(simulation.step_count)
     assert found[0] == found[1] == found[2] < 1000
-
-
-@pytest.fixture
-def sheared(equilateral: dict[str, Any]) -> Problem:
-    """A body that is no box."""
-    problem = block(2, LAW, equilateral)
-    return replace(problem, points=problem.points + 0.03 * np.sin(7.0 * problem.points[:, ::-1]))
-
-
-def test_auto_takes_the_fastest_kernel_that_can(sheared: Problem) -> None:
-    box = pressed(3)
-    assert truss(box).statistics()["kernel"] == "structured"
-    assert truss(box, topology_stiffness=1.0).statistics()["kernel"] == "structured"
-    assert truss(box, stepper="rk4").statistics()["kernel"] == "general"
-    assert truss(sheared, step=0.001).statistics()["kernel"] == "unstructured"
-    assert truss(sheared, step=0.001, topology_stiffness=1.0).statistics()["kernel"] == "unstructured"
-    assert 0.0 < truss(box).statistics()["bytes_per_edge"] < 200.0
-
-
-def test_contradictory_options_and_bodies_that_are_no_boxes_are_refused(sheared: Problem) -> None:
-    for options, remedy in (
-        ({"kernel": "general"}, "leave it out"),
-        ({"stepper": "rk4"}, "stepper = 'rk4'; leave precision out"),
-    ):
-        with pytest.raises(RheotwinError, match=rf"^solvers\.truss\.precision: [^\n]*{remedy}[^\n]*$"):
-            truss(pressed(3), precision="single", **options)
-    with pytest.raises(RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes.*\"unstructured\""):
-        truss(sheared, kernel="structured")
-
-
-def test_a_small_box_is_structured_if_it_must() -> None:
-    """Most of its lanes are empty, so nobody else would choose it."""
+    # Most of its lanes are empty, so nobody else would choose it.
     problem = block(1, {**LAW, "poisson": 0.0}, body={"size": [1.0], "cells": [3]})
     found = {kernel: truss(problem, kernel=kernel, step=0.001) for kernel in ("structured", "general", "auto")}
     for simulation in found.values():
@@ -199,6 +167,30 @@ def test_a_small_box_is_structured_if_it_must() -> None:
     assert found["auto"].statistics()["kernel"] == "unstructured"
     assert found["structured"].statistics()["kernel"] == "structured"
     np.testing.assert_allclose(found["structured"].positions, found["general"].positions, atol=1e-14)
+
+
+@pytest.fixture
+def sheared(equilateral: dict[str, Any]) -> Problem:
+    problem = block(2, LAW, equilateral)
+    return replace(problem, points=problem.points + 0.03 * np.sin(7.0 * problem.points[:, ::-1]))
+
+
+def test_what_auto_takes_and_what_is_refused(sheared: Problem) -> None:
+    box = pressed(3)
+    assert truss(box).statistics()["kernel"] == "structured"
+    assert truss(box, topology_stiffness=1.0).statistics()["kernel"] == "structured"
+    assert truss(box, stepper="rk4").statistics()["kernel"] == "general"
+    assert truss(sheared, step=0.001).statistics()["kernel"] == "unstructured"
+    assert truss(sheared, step=0.001, topology_stiffness=1.0).statistics()["kernel"] == "unstructured"
+    assert 0.0 < truss(box).statistics()["bytes_per_edge"] < 200.0
+    for options, remedy in (
+        ({"kernel": "general"}, "leave it out"),
+        ({"stepper": "rk4"}, "stepper = 'rk4'; leave precision out"),
+    ):
+        with pytest.raises(RheotwinError, match=rf"^solvers\.truss\.precision: [^\n]*{remedy}[^\n]*$"):
+            truss(pressed(3), precision="single", **options)
+    with pytest.raises(RheotwinError, match=r"solvers\.truss\.kernel: the bodies are not all boxes.*\"unstructured\""):
+        truss(sheared, kernel="structured")
 
 
 @pytest.mark.parametrize("kernel", ["structured", "unstructured", "general"])

@@ -29,10 +29,7 @@ def refusal(call: Callable[[], Any], *parts: str) -> None:
         assert part in sentence
 
 
-# ---- steps and volume springs ------------------------------------------------------------------------------------
-
-
-def test_a_step_above_the_stable_one_is_refused_with_advice() -> None:
+def test_steps_too_long_are_refused_and_default_ones_meet_output_times() -> None:
     problem = block(2, ELASTIC)
     stable = truss(problem).stable_step
     advice = f"above the stable step of {stable:.6g} s", f"choose at most {0.9 * stable:.3g}", "substep"
@@ -40,9 +37,6 @@ def test_a_step_above_the_stable_one_is_refused_with_advice() -> None:
     refusal(lambda: truss(problem, step=1.1 * stable), "solvers.truss.step", f"{1.1 * stable:.6g} s", bound, *advice)
     assert truss(problem, step=0.9 * stable).step_size <= 0.9 * stable
     assert 0.2 * stable < truss(problem, step=50.0 * stable, unstable="substep", safety=0.4).step_size <= 0.4 * stable
-
-
-def test_the_default_step_meets_output_times_and_no_more_steps_are_taken_than_asked() -> None:
     problem = block(2, ELASTIC, duration=3.0, output={"interval": 0.7, "probe_interval": 0.25})
     for safety in (0.5, 0.2, 1.0):
         simulation = truss(problem, safety=safety)
@@ -59,7 +53,7 @@ def test_the_default_step_meets_output_times_and_no_more_steps_are_taken_than_as
     assert simulation.step_count == 7
 
 
-def test_without_volume_springs_poissons_ratio_is_tied_to_one_quarter(equilateral: dict[str, Any]) -> None:
+def test_volume_springs_hold_poissons_ratio_and_edges_with_numbers_have_none(equilateral: dict[str, Any]) -> None:
     """Springs alone keep Young's modulus and take nu = 1/4: lambda = mu = E/2.5, an exact fit on equilateral cells."""
     problem = block(2, ELASTIC, equilateral)
     found = [truss(problem, volume_term=term).statistics() for term in (True, False)]
@@ -69,11 +63,7 @@ def test_without_volume_springs_poissons_ratio_is_tied_to_one_quarter(equilatera
     lame, shear, both = 0.35 / (1.35 * 0.3), 0.5 / 1.35, 1.0 / 2.5
     norm = 2 * (lame + 2 * shear) ** 2 + 2 * lame**2 + 4 * shear**2
     gap = 2 * (lame + 2 * shear - 3 * both) ** 2 + 2 * (lame - both) ** 2 + 4 * (shear - both) ** 2
-    assert misfit == pytest.approx(np.sqrt(gap / norm), abs=1e-8)
-    assert misfit > 0.2
-
-
-def test_edges_with_numbers_of_their_own_have_no_volume_springs() -> None:
+    assert misfit == pytest.approx(np.sqrt(gap / norm), abs=1e-8) and misfit > 0.2
     problem = block(2, ELASTIC)
     with pytest.raises(RheotwinError, match=r'match = "edge".*leave `volume_term` out'):
         truss(problem, match="edge", volume_term=True)
@@ -81,9 +71,6 @@ def test_edges_with_numbers_of_their_own_have_no_volume_springs() -> None:
         statistics = truss(problem, match="edge", **options).statistics()
         assert statistics["volume_cells"] == 0
         assert "without volume springs" in statistics["material_match"]["block"]["note"]
-
-
-# ---- names and shape-keeping forces ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -101,8 +88,6 @@ def test_what_cells_cannot_have_is_refused(dimension: int, cell: str, options: d
     with pytest.raises(RheotwinError, match=rf"solvers\.truss.*{words}"):
         truss(block(dimension, ELASTIC, {"cell": cell}), **options)
 
-
-# ---- bodies that cannot move sensibly ------------------------------------------------------------------------------
 
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 FAR = np.vstack([SQUARE, [[5.0, 5.0]]])

@@ -40,7 +40,6 @@ UNITS = {name: spec.unit for name, spec in NODE_FIELDS.items()}
 
 
 def written(format: str, times: Sequence[float] = TIMES, folder: Path = FOLDER) -> None:
-    """Write frames into a record and close it."""
     with start(format, folder) as writer:
         write_frames(writer, times)
 
@@ -65,8 +64,7 @@ def test_everything_written_is_read(series_format: str) -> None:
     record = open_record(FOLDER)
     # The first frame is at t = 0, where the displacement is exactly zero.
     assert np.array_equal(record.rest_positions, REST)
-    assert np.array_equal(record.cells(), TOPOLOGY.cells)
-    assert record.topology().cell_kind == "tet"
+    assert np.array_equal(record.cells(), TOPOLOGY.cells) and record.topology().cell_kind == "tet"
     assert np.array_equal(record.topology().body, TOPOLOGY.body)
     assert record.probes["energy.kinetic"].tolist() == [time / 3.0 for time in TIMES]
     assert list(record.probes) == ["time", "tool.bar.force_x", "energy.kinetic"]
@@ -78,8 +76,7 @@ def test_everything_written_is_read(series_format: str) -> None:
     for index in (1, -1):
         grid = record.frame(index)
         positions, fields = frame_at(TIMES[index])
-        assert np.array_equal(grid.points, positions)
-        assert set(grid.point_data.keys()) == set(fields)
+        assert np.array_equal(grid.points, positions) and set(grid.point_data.keys()) == set(fields)
         assert np.array_equal(grid["stress"], fields["stress"])
         assert grid.field_data["TimeValue"] == [TIMES[index]]
         assert array_units(grid) == {**UNITS, "body": "1"}
@@ -144,8 +141,7 @@ for i in itertools.count():
 def test_a_killed_run_leaves_a_valid_record_that_resumes(series_format: str) -> None:
     command = [sys.executable, "-c", WRITE_UNTIL_KILLED, FOLDER, series_format]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
         clock.sleep(0.05)
         process.kill()
     record = open_record(FOLDER)
@@ -226,20 +222,12 @@ def test_vtkhdf_opens_in_vtk_at_every_step(closed: bool) -> None:
         reader.Update()
         grid = pyvista.wrap(reader.GetOutput())
         positions, fields = frame_at(time)
-        assert reader.GetTimeValue() == time
-        assert np.array_equal(grid.points, positions)
+        assert reader.GetTimeValue() == time and np.array_equal(grid.points, positions)
         assert np.array_equal(grid.cell_data["body"], TOPOLOGY.body)
         assert np.array_equal(grid.cell_connectivity.reshape(-1, 4), TOPOLOGY.cells)
         for name, values in fields.items():
             assert np.array_equal(grid.point_data[name], values), (name, time)
     assert open_record(FOLDER).tools(0) is None
-
-
-def test_import_is_light() -> None:
-    heavy = ("pyvista", "vtkmodules", "h5py", "skfem", "numba")
-    code = f"import sys, rheotwin.record; print([m for m in {heavy} if m in sys.modules])"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "[]"
 
 
 def test_existing_record_is_kept_unless_overwritten(series_format: str) -> None:
@@ -251,8 +239,7 @@ def test_existing_record_is_kept_unless_overwritten(series_format: str) -> None:
     assert len(open_record(FOLDER).times) == 4
     start(series_format, overwrite=True).close()
     record = open_record(FOLDER)
-    assert len(record.times) == 0
-    assert record.checkpoint_path is None
+    assert len(record.times) == 0 and record.checkpoint_path is None
     assert note.read_text() == "mine"
 
 
@@ -308,8 +295,7 @@ def test_manifest_keeps_every_entry_in_strict_json() -> None:
     )
     save_manifest(whole, HERE)
     loaded = load_manifest(HERE)
-    assert loaded == whole
-    assert loaded.step.stable == math.inf
+    assert loaded == whole and loaded.step.stable == math.inf
     assert loaded.statistics == {"edges": 5, "ratio": 0.1, "per body": [0, 1]}
     path = save_manifest(manifest().changed(statistics={"drift": math.nan}), HERE)
 
@@ -324,16 +310,18 @@ def test_manifest_keeps_every_entry_in_strict_json() -> None:
         manifest().status = "complete"
 
 
-def test_manifest_says_what_wrote_it_when_and_with_which_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_records_are_kept_unless_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     said = manifest()
-    age = datetime.now(UTC) - datetime.fromisoformat(said.created)
-    assert 0 <= age.total_seconds() < 3600
+    assert 0 <= (datetime.now(UTC) - datetime.fromisoformat(said.created)).total_seconds() < 3600
     assert (said.rheotwin_version, said.status) == (__version__, "running")
     assert {name: info.unit for name, info in said.fields.items()} == UNITS
     monkeypatch.setattr("rheotwin.record.manifest.RECORDED_PACKAGES", ("numpy", "no-such-package"))
     environment = current_environment()
-    assert environment.packages == {"numpy": np.__version__}
-    assert environment.threads >= 1
+    assert environment.packages == {"numpy": np.__version__} and environment.threads >= 1
+    heavy = ("pyvista", "vtkmodules", "h5py", "skfem", "numba")
+    code = f"import sys, rheotwin.record; print([m for m in {heavy} if m in sys.modules])"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 @pytest.mark.parametrize(

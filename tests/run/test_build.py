@@ -18,12 +18,10 @@ SECOND = {"shape": "box", "size": [0.1, 0.1], "cells": [1, 1], "law": "dough", "
 
 
 def of_cells(cell: str, **more: Any) -> Data:
-    """Return changes to a block of these cells."""
     return {**(SOLID if cell in ("tet", "hex") else {}), "bodies.block.cell": cell, **more}
 
 
 def load(total: list[float], changes: Data | None = None, **more: Any) -> tuple[Problem, Any]:
-    """Return the problem with a force on top, and the force."""
     problem = problem_with({**(changes or {}), "forces.push": {**TOP, "total": total, **more}})
     return problem, problem.loads[0]
 
@@ -60,8 +58,7 @@ def test_a_force_is_shared_by_the_boundary_area_around_each_node(cell: str) -> N
     assert push.shares.sum(axis=0) == pytest.approx(total, rel=1e-13)
     # A uniform pressure has its resultant in the middle of the side, whatever the mesh.
     pull = push.shares @ np.array(total) / np.dot(total, total)
-    middle = pull @ problem.points[push.nodes]
-    assert middle[:-1] == pytest.approx([0.1, 0.05][: problem.dimension - 1], rel=1e-12)
+    assert (pull @ problem.points[push.nodes])[:-1] == pytest.approx([0.1, 0.05][: problem.dimension - 1], rel=1e-12)
     assert pull.min() > 0.0
 
 
@@ -80,15 +77,13 @@ def test_two_supports_drive_no_common_node_but_may_meet() -> None:
     words = r"^supports.wall: node 0 component x is already driven by supports.floor.*let only one of them hold it$"
     with pytest.raises(RheotwinError, match=words):
         problem_with({"supports.wall": driven({"side": "left"}, [0.1, 0.0])})
-    still = {"body": "block", "where": {"side": "left"}}
-    assert len(problem_with({"supports.wall": still}).prescribed) == 2
+    assert len(problem_with({"supports.wall": {"body": "block", "where": {"side": "left"}}}).prescribed) == 2
     sideways = driven({"side": "left"}, [0.1, 0.0]) | {"fix": ["x"]}
     wall = problem_with({"supports.wall": sideways, "supports.floor.fix": ["y"]}).prescribed[1]
-    assert wall.components == (0,)
-    assert wall.motion.at(0.2).tolist() == [0.05, 0.0]
+    assert wall.components == (0,) and wall.motion.at(0.2).tolist() == [0.05, 0.0]
 
 
-def test_a_bar_can_touch_the_surface_nodes_in_front_of_its_face_and_within_its_width() -> None:
+def test_which_nodes_a_bar_can_touch_along_its_axes() -> None:
     problem = problem_with()
     x, y = problem.points.T
     # the bar is centred at x = 0.1 and 0.1 wide; its borders count
@@ -97,6 +92,12 @@ def test_a_bar_can_touch_the_surface_nodes_in_front_of_its_face_and_within_its_w
     # a bar within the block, looking down, has only the lower side in front of it
     lower = problem_with({"tools.bar.center": [0.1, 0.05]})
     assert lower.tools[0].candidates.tolist() == np.flatnonzero(below & (y == 0.0)).tolist()
+    for normal in np.vstack([np.eye(3), -np.eye(3), [[0.6, 0.0, 0.8], [0.36, 0.48, 0.8]]]):
+        frame = np.array([normal, *in_plane_axes(normal)])
+        assert frame @ frame.T == pytest.approx(np.eye(3), abs=1e-15)
+    assert bar_axes(np.array([1.0, 0.0, 0.0]), 1) == ()
+    (along,) = bar_axes(np.array([0.0, -1.0, 0.0]), 2)
+    assert along.tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.7])
@@ -112,12 +113,11 @@ def test_the_footprint_of_a_3d_bar_turns_with_its_normal(turn: float) -> None:
     assert set(np.round(chosen[chosen[:, 2] > 0.09][:, 1], 9)) == {0.0, 0.05, 0.1}
 
 
-def test_bodies_are_numbered_one_after_the_other() -> None:
-    wall = {"shape": "plane", "center": [0.0, 0.0], "normal": [1.0, 0.0], "bodies": ["twin"]}
+def test_bodies_are_numbered_one_after_the_other_and_cases_choose_their_laws() -> None:
     problem = problem_with(
         {
             "bodies.twin": TWIN,
-            "tools.wall": wall,
+            "tools.wall": {"shape": "plane", "center": [0.0, 0.0], "normal": [1.0, 0.0], "bodies": ["twin"]},
             "supports.ground": {"body": "twin", "where": {"side": "bottom"}},
             "forces.push": {"body": "twin", "where": {"side": "top"}, "total": [1.0, 0.0]},
             "probes.far": {"body": "twin", "at": [1.2, 0.1]},
@@ -131,23 +131,11 @@ def test_bodies_are_numbered_one_after_the_other() -> None:
     assert problem.points[problem.loads[0].nodes][:, 1] == pytest.approx(0.1)
     assert problem.points[problem.probes["far"]] == pytest.approx([1.2, 0.1])
     assert problem.points[problem.probes["tip"]] == pytest.approx([0.1, 0.1])
-
-
-def test_a_case_chooses_the_laws() -> None:
     scene = scene_with({"cases": {"soft": {"laws": {"block": "gel"}}, "dough": {}}})
     assert build_problem(scene).bodies[0].law.name == "elastic"  # the first case
     assert build_problem(scene, "dough").bodies[0].law.name == "three-element"
     with pytest.raises(RheotwinError, match=r"no case 'sft' \(did you mean 'soft'\?\); cases: soft, dough"):
         build_problem(scene, "sft")
-
-
-def test_axes_along_a_bar_are_orthonormal() -> None:
-    for normal in np.vstack([np.eye(3), -np.eye(3), [[0.6, 0.0, 0.8], [0.36, 0.48, 0.8]]]):
-        frame = np.array([normal, *in_plane_axes(normal)])
-        assert frame @ frame.T == pytest.approx(np.eye(3), abs=1e-15)
-    assert bar_axes(np.array([1.0, 0.0, 0.0]), 1) == ()
-    (along,) = bar_axes(np.array([0.0, -1.0, 0.0]), 2)
-    assert along.tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("cell", ["tet", "hex"])

@@ -54,8 +54,7 @@ def test_whom_bodies_touch_and_by_which_law() -> None:
 )
 def test_a_tool_that_needs_it_brings_contact_without_bodies(change: Data) -> None:
     contact = contact_of(change)
-    assert not contact.between_bodies
-    assert contact.law == ContactLaw()
+    assert not contact.between_bodies and contact.law == ContactLaw()
 
 
 def test_the_gain_must_be_below_the_bound_of_the_heaviest_node() -> None:
@@ -77,12 +76,11 @@ def test_an_integral_without_a_region_is_warned_of(place: str) -> None:
 
 
 def driven(integral: float, mass: float, free: list[str], **more: Any) -> Data:
-    """The bar, over three nodes on top of the block and three at its bottom, with a law of its own and a mass."""
     drive = {"tools.bar.drive": {"mass": mass, "free": free, **more}, "tools.bar.motion": ...}
     return drive | integrated(integral, "tools.bar.contact", region=0.01)
 
 
-def test_a_driven_tool_must_settle_on_the_nodes_it_can_touch() -> None:
+def test_gains_of_driven_tools_settle_on_the_nodes_they_can_touch() -> None:
     """200 kg on n nodes: I < n C K/M = n 2500 N/(m s)."""
     place, single = r"tools\.bar\.contact\.integral", 1e4 * 50.0 / 200.0
     with pytest.raises(RheotwinError, match=rf"{place}: .*never settles: tool 'bar' has 200 kg .* 6 nodes .* = 15000;"):
@@ -94,9 +92,6 @@ def test_a_driven_tool_must_settle_on_the_nodes_it_can_touch() -> None:
     build_without_a_warning(driven(0.999 * single, 200.0, ["y"]))
     # a tool that only turns resists with its moment of inertia and an arm that is not known
     build_without_a_warning(driven(6.0 * single, 200.0, ["angle"], moment_of_inertia=1.0))
-
-
-def test_gains_of_driven_tools_are_bounded_by_their_own_law() -> None:
     changes = driven(1e3, 130.0, ["y"]) | integrated(2.4e4, region=0.01)
     build_without_a_warning(changes)
     del changes["tools.bar.contact"]

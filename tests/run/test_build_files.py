@@ -20,7 +20,6 @@ PLATE = Path("meshes/plate.inp")
 
 
 def write_plate(pattern: str = "se-nw") -> None:
-    """A plate of 200 x 100 (millimetres, say) with two named groups of nodes, as an Abaqus file."""
     mesh = make_shape(BoxShape((200.0, 100.0), (4, 2), pattern=pattern))
     PLATE.parent.mkdir(exist_ok=True)
     regions = {name: np.flatnonzero(mesh.p[1] == height) for name, height in (("table", 0.0), ("lid", 100.0))}

@@ -89,13 +89,11 @@ class Clumsy(Observer):
 
 
 def watched(problem: Problem | None = None, step: str = "1/100", after: Callable[[Any], object] = id) -> Watched:
-    """Return a clock to watch; its nodes do not feel the bar, which would stop the run for it."""
     problem = replace(problem or problem_with(), tools=())
     return Watched(problem, Clock(problem, Fraction(step), after), problem.scene.duration)
 
 
 def looped(run: Watched, *names: str) -> tuple[Any, Notes]:
-    """Run the loop under observers of these names; return the outcome and what they noted."""
     notes: Notes = []
     return run_loop(run, plan(run.problem.scene), [Diary(name, notes) for name in names]), notes
 
@@ -117,8 +115,7 @@ def test_chunks_grow_and_a_resumed_run_repeats_the_stop_it_stands_at() -> None:
     run = watched(step="1/1000000")
     run_loop(run, [Stop(0.2, True, True, False)], [])
     calls = run.simulation.calls  # type: ignore[attr-defined]
-    assert calls[0] == 16 and max(calls) > 1000
-    assert run.simulation.step_count == 200_000
+    assert calls[0] == 16 and max(calls) > 1000 and run.simulation.step_count == 200_000
     # It may have been stopped before what is due at that very time was written; writers ignore repetitions.
     run = watched()
     run.simulation.advance(0.2, 100)
@@ -137,8 +134,7 @@ def test_a_signal_ends_the_run_after_the_chunk(number: int) -> None:
     outcome, notes = looped(watched(after=after), "a")
     assert (outcome.status, outcome.exit_code) == ("interrupted", EXIT_INTERRUPTED)
     assert outcome.message == f"interrupted at t = {outcome.time:.6g} s"
-    assert 0.12 <= outcome.time < 0.2
-    assert notes[-1] == ("a", "finish", "interrupted")
+    assert 0.12 <= outcome.time < 0.2 and notes[-1] == ("a", "finish", "interrupted")
     assert signal.getsignal(number) is before, "the handler is put back"
 
 

@@ -62,7 +62,7 @@ def test_the_shorter_way_is_taken_and_of_two_free_bodies_by_the_later(
     assert second.mesh.p.T.min(axis=0) == pytest.approx(place, abs=1e-8)
 
 
-def test_what_cannot_be_resolved_and_bodies_without_contact() -> None:
+def test_what_cannot_be_resolved_shared_nodes_and_bodies_without_contact() -> None:
     held = {"supports.second": {"body": "second", "where": {"side": "top"}}}
     with pytest.raises(RheotwinError, match="held by supports"):
         problem_with(two_blocks([0.05, 0.097], overlap="resolve", **held))
@@ -72,6 +72,12 @@ def test_what_cannot_be_resolved_and_bodies_without_contact() -> None:
     # All their surface nodes coincide: none lies inside.
     with pytest.raises(RheotwinError, match="starts inside body"):
         problem_with({"bodies.twin": TWIN | {"origin": [0.0, 0.0]}, "contact": {}, "tools": {}, "probes": {}})
+    # A problem put together by hand, in which the last node of one body is the first of the next.
+    problem = problem_with(two_blocks([0.05, 0.1]))
+    block, second = problem.bodies
+    shared = replace(second, first_node=second.first_node - 1)
+    with pytest.raises(RheotwinError, match=r"bodies\.second: it shares node \d+ with body 'block'; number the nodes"):
+        replace(problem, bodies=(block, shared))
 
 
 def test_tools_and_selections_follow_bodies_that_were_moved() -> None:
@@ -132,12 +138,3 @@ def test_the_tree_of_boxes_leaves_no_cut_out(dimension: int, monkeypatch: pytest
     assert found is not None and again is not None
     np.testing.assert_array_equal(found.way, again.way)
     assert (found.inner, found.outer) == (again.inner, again.outer)
-
-
-def test_bodies_have_no_common_nodes() -> None:
-    """A problem put together by hand, in which the last node of one body is the first of the next."""
-    problem = problem_with(two_blocks([0.05, 0.1]))
-    block, second = problem.bodies
-    shared = replace(second, first_node=second.first_node - 1)
-    with pytest.raises(RheotwinError, match=r"bodies\.second: it shares node \d+ with body 'block'; number the nodes"):
-        replace(problem, bodies=(block, shared))

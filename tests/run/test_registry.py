@@ -49,20 +49,17 @@ def announce(monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-def test_built_in_solvers_come_first(announce: Any) -> None:
+def test_built_in_solvers_come_first_and_agree_with_the_entry_points(announce: Any) -> None:
+    announced = {point.name: point.value for point in entry_points(group=registry.GROUP)}
+    assert registry.BUILT_IN.items() <= announced.items()
+    for name in registry.BUILT_IN:
+        assert find_solver(name).name == name
     announce(outside="plug_ins:Outside", fem="rheotwin.fem:FemSolver")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert list(all_solvers()) == NAMES
         for name, kind in (("fem", FemSolver), ("truss", TrussSolver), ("outside", Outside)):
             assert isinstance(find_solver(name), kind)
-
-
-def test_the_table_of_built_in_solvers_agrees_with_the_entry_points() -> None:
-    announced = {point.name: point.value for point in entry_points(group=registry.GROUP)}
-    assert registry.BUILT_IN.items() <= announced.items()
-    for name in registry.BUILT_IN:
-        assert find_solver(name).name == name
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ decimals = st.integers(1, 10**6).map(lambda number: number / 1000)
 
 
 def test_frames_probes_and_checkpoints_merge_into_one_list() -> None:
-    output = {"interval": 0.2, "probe_interval": 0.1, "checkpoint_interval": 0.3}
-    assert plan(scene_with({"output": output})) == [
+    assert plan(scene_with({"output": {"interval": 0.2, "probe_interval": 0.1, "checkpoint_interval": 0.3}})) == [
         Stop(0.0, frame=True, probe=True, checkpoint=False),
         Stop(0.1, frame=False, probe=True, checkpoint=False),
         Stop(0.2, frame=True, probe=True, checkpoint=False),
@@ -89,6 +88,5 @@ def test_ticks_and_steps_of_decimal_and_odd_times() -> None:
 def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wanted: float) -> None:
     step = step_dividing(tick, wanted)
     count = tick / step
-    assert count.denominator == 1
-    assert float(step) <= wanted * (1 + 1e-8)
+    assert count.denominator == 1 and float(step) <= wanted * (1 + 1e-8)
     assert count == 1 or float(tick / (count - 1)) > wanted * (1 - 1e-12)

@@ -16,7 +16,6 @@ OUTPUT = {"interval": 0.05, "probe_interval": 0.05}
 
 
 def plane(center: list[float], normal: list[float], end: list[float] | None = None) -> Data:
-    """Return a plane; one with an end is there after 0.1 s and stays."""
     motion = {} if end is None else {"motion": path([0.0, 0.1, 0.2], [[0.0, 0.0], end, end])}
     return {"shape": "plane", "center": center, "normal": normal, **motion}
 

@@ -19,7 +19,6 @@ BALL: Data = {"shape": "sphere", "radius": 0.05}
 
 
 def with_tool(tool: Data, duration: float = 1.0, **more: Any) -> Any:
-    """Return the problem of a square of 4 x 4 cells with a tool `it`."""
     law = {"model": "elastic", "young": 1000.0, "poisson": 0.3}
     scene = box_scene(law, cells=[4, 4], size=[1.0, 1.0], density=1000.0, duration=duration)
     return problem_of(scene | {"tools": {"it": tool}, **more})

@@ -18,7 +18,6 @@ from tests.scene.conftest import BARE, whole
 
 
 def body_of(dimension: int = 2, **spec: Any) -> Any:
-    """Return a body as read; by default a box of unit cells."""
     box = {"shape": "box", "size": [1.0] * dimension, "cells": [1] * dimension} if "shape" not in spec else {}
     body = {"law": "dough", "density": 2.0, **box, **spec}
     return scene_with(BARE, {"dimension": dimension, "gravity": ..., "bodies.block": body}).bodies["block"]
@@ -75,8 +74,7 @@ def test_a_mesh_file_is_scaled_and_has_no_finer_cells() -> None:
     block = {"shape": "file", "path": "m.vtk", "law": "dough", "density": 2.0, "scale": 2.0, "drop_unused": True}
     scene = scene_with(BARE, {"bodies.block": block, "units": MILLIMETRES, "gravity": []}, base=Path())
     body = scene.bodies["block"]
-    assert isinstance(body, FileBody)
-    assert (body.scale, body.drop_unused) == (2e-3, True)
+    assert isinstance(body, FileBody) and (body.scale, body.drop_unused) == (2e-3, True)
     assert body_mesh(scene, "block")[0].t.shape[1] == 1
     with pytest.raises(RheotwinError, match=r"bodies.block: its mesh comes from a file and has no finer cells"):
         body_mesh(scene.refined(2), "block")

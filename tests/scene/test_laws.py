@@ -37,7 +37,6 @@ def law_of(*, written_in: Data | None = None, **spec: Any) -> Any:
 
 
 def require_close(found: Any, *expected: Moduli) -> None:
-    """Compare moduli, one or several."""
     found = (found,) if isinstance(found, Moduli) else found
     for one, other in zip(found, expected, strict=True):
         assert (one.lame, one.shear) == pytest.approx((other.lame, other.shear), rel=1e-13)
@@ -95,7 +94,7 @@ def test_a_units_dashpot_follows_its_own_spring_first(more: Data, expected: floa
     require_close(law.dashpots, Moduli.from_young(20.0, expected))
 
 
-def test_generalized_maxwell() -> None:
+def test_generalized_maxwell_softening_and_friction() -> None:
     arm = {"bulk": 5.0, "shear": 2.0, "viscosity": {"lame": 1.0, "shear": 1.0}}
     units = [{"young": 30.0, "viscosity": 20.0}, arm]
     spec = {"poisson": 0.35, "viscous_poisson": 0.2, "equilibrium": {"bulk": 100.0, "shear": 10.0}, "viscosity": 3.0}
@@ -104,6 +103,11 @@ def test_generalized_maxwell() -> None:
     require_close(law.springs[1], Moduli.from_bulk(5.0, 2.0))
     require_close(law.dashpots, Moduli.from_young(20.0, 0.2), Moduli(1.0, 1.0))
     require_close((law.equilibrium, law.dashpot), Moduli.from_bulk(100.0, 10.0), Moduli.from_young(3.0, 0.2))
+    soft = law_of(**THREE, softening=SOFTENING)
+    assert isinstance(soft, SofteningThreeElement)
+    assert (soft.softening, soft.slider) == (Softening(4.0, 0.5, 2.0), None)
+    rough = law_of(**THREE, friction=0.25)
+    assert isinstance(rough, FrictionThreeElement) and rough.friction == 0.25
 
 
 @pytest.mark.parametrize(("spec", "voigt"), [(THREE, 2.0), (MAXWELL, 0.0)])
@@ -113,15 +117,6 @@ def test_a_slider_on_either_law(spec: Data, voigt: float) -> None:
     assert isinstance(law, SliderThreeElement)
     assert law.slider == Slider(natural=0.5, least=0.3, most=0.7)
     assert law.edge_constants == pytest.approx((3.0, voigt, 40.0))
-
-
-def test_softening_and_friction() -> None:
-    soft = law_of(**THREE, softening=SOFTENING)
-    assert isinstance(soft, SofteningThreeElement)
-    assert (soft.softening, soft.slider) == (Softening(4.0, 0.5, 2.0), None)
-    rough = law_of(**THREE, friction=0.25)
-    assert isinstance(rough, FrictionThreeElement)
-    assert rough.friction == 0.25
 
 
 def test_units_reach_their_numbers_and_a_scene_reads_back_what_it_writes() -> None:

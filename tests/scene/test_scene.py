@@ -27,8 +27,7 @@ def test_a_dump_is_the_same_scene(changes: Data) -> None:
     dump = json.loads(json.dumps(scene.model_dump(mode="json")))
     again = Scene.model_validate(dump)
     assert again == scene != whole({**changes, "duration": 0.40000001})
-    assert again.model_dump(mode="json") == dump
-    assert dump["schema"] == 1
+    assert again.model_dump(mode="json") == dump and dump["schema"] == 1
     with pytest.raises(ValidationError, match="frozen"):
         scene.duration = 1.0
 
@@ -50,11 +49,9 @@ def test_cases() -> None:
 
 def test_defaults_that_depend_on_other_entries() -> None:
     scene = whole({"output": ..., "gravity": ...})
-    assert scene.gravity == (0.0, 0.0)
-    assert scene.supports["floor"].fix == ("x", "y")
+    assert scene.gravity == (0.0, 0.0) and scene.supports["floor"].fix == ("x", "y")
     assert scene.output.interval == pytest.approx(0.4 / 50)
-    assert scene.output.fields == DEFAULT_FIELDS
-    assert scene.plane == "strain"
+    assert scene.output.fields == DEFAULT_FIELDS and scene.plane == "strain"
     assert (scene.thickness, scene.section, scene.cross_section) == (1.0, 1.0, 1.0)
     assert {"plane", "thickness"} <= set(whole().model_dump())
     assert "section" not in whole().model_dump()
@@ -79,8 +76,7 @@ def test_a_scene_knows_where_its_mesh_files_are(own_folder: Path) -> None:
     with pytest.raises(InputFaults) as caught:
         whole(block, base=own_folder)
     [fault] = caught.value.faults
-    assert fault.place == "bodies.block.path"
-    assert str(own_folder / "part.msh") in fault.message
+    assert fault.place == "bodies.block.path" and str(own_folder / "part.msh") in fault.message
     Path("part.msh").write_text("")
     assert whole(block, base=own_folder).bodies["block"].shape == "file"
 
@@ -95,8 +91,7 @@ def test_an_empty_file_lists_what_is_missing(own_folder: Path) -> None:
 @pytest.mark.parametrize("path", sorted(SCENES.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_shipped_scene_loads_and_reloads(path: Path) -> None:
     scene = load_scene(path)
-    assert Scene.model_validate(scene.model_dump(mode="json")) == scene
-    assert scene.title
+    assert Scene.model_validate(scene.model_dump(mode="json")) == scene and scene.title
     assert all(case.description for case in scene.cases.values())
 
 
@@ -108,8 +103,7 @@ def test_bar_press_is_the_scene_of_the_papers() -> None:
     assert (block.mass, block.mass_sharing) == (30.0, "equal")
     assert (scene.plane, scene.duration, scene.thickness) == ("strain", 30.0, 1.0)
     assert (bar.center, bar.normal, bar.width) == ((40.0, 30.0), (0.0, -1.0), 20.0)
-    assert bar.motion is not None
-    assert bar.motion.displacement[1] == (0.0, -10.0)
+    assert bar.motion is not None and bar.motion.displacement[1] == (0.0, -10.0)
     of = {young: Moduli.from_young(young, 0.35) for young in (300.0, 15.0, 500.0, 30.0, 20.0)}
     assert {name: scene.law_for("block", name) for name in scene.case_names} == {
         "elastic": Voigt(of[300.0], of[15.0]),

@@ -11,7 +11,6 @@ from tests.conftest import command
 
 
 def inside(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield every table inside a schema."""
     if isinstance(node, dict):
         yield node
     for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():

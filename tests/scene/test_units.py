@@ -37,7 +37,6 @@ SI: Data = {
 
 
 def numbers(value: Any, place: str = "") -> dict[str, float]:
-    """Return every number of nested data by its place."""
     if isinstance(value, dict | list):
         entries = value.items() if isinstance(value, dict) else enumerate(value)
         return {k: v for key, entry in entries for k, v in numbers(entry, f"{place}.{key}").items()}
@@ -92,8 +91,7 @@ def test_the_same_scene_in_other_units(named: dict[str, Any]) -> None:
 def test_converted_scenes_are_in_si_and_are_not_converted_twice() -> None:
     units = {"length": "cm", "pressure": "Pa", "force": "N", "density": "kg/m3"}
     scene = scene_from_data(SI | {"units": units, "gravity": ["0 m/s2", "-9.81 m/s2"]})
-    assert scene.units == Units()
-    assert Scene.model_validate(scene.model_dump(mode="json")) == scene
+    assert scene.units == Units() and Scene.model_validate(scene.model_dump(mode="json")) == scene
     assert scene_with({"units": units, "gravity": []}).thickness == 1.0, "defaults are SI"
 
 

@@ -80,8 +80,7 @@ def test_lame_creep_as_a_differential_equation() -> None:
 
     def rates(t: float, y: np.ndarray) -> np.ndarray:
         volume, axial, lateral = y[2:]
-        lost = np.array([volume / tl + axial / tm, volume / tl + lateral / tm])
-        strain = np.linalg.solve(stiffness, lost)
+        strain = np.linalg.solve(stiffness, np.array([volume / tl + axial / tm, volume / tl + lateral / tm]))
         trace = strain[0] + 2 * strain[1]
         memory = gl * trace - volume / tl, 2 * gm * strain[0] - axial / tm, 2 * gm * strain[1] - lateral / tm
         return np.array([*strain, *memory])
@@ -100,8 +99,7 @@ def test_fields_vanish_on_the_boundary_modes_are_those_of_matrices_and_equal_rat
     n, density, length = 7, 3.0, 2.0
     stiffness = (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)) * n / length
     stiffness[-1, -1] = n / length
-    masses = np.array([*[1.0] * (n - 1), 0.5]) * density * length / n
-    values = np.linalg.eigvals(stiffness / masses[:, None])
+    values = np.linalg.eigvals(stiffness / (np.array([*[1.0] * (n - 1), 0.5]) * density * length / n)[:, None])
     assert first_eigenvalue(n, length=length, density=density) == pytest.approx(values.real.min(), rel=1e-12)
     x = np.random.default_rng(0).uniform(size=(2, 5, 4))
     x[0, 0], x[1, 1] = 0.0, 1.0
@@ -116,8 +114,7 @@ def test_cylinder_by_the_correspondence_principle() -> None:
 
     def transform(s: np.ndarray) -> np.ndarray:
         shear = channel.operational_modulus(s)
-        terms = radius / (2 * (70.0 + shear / 3)) + 2.5**2 / (2 * shear * radius)
-        return 3.0 * 1.0 / (2.5**2 - 1.0) * terms / s
+        return 3.0 * 1.0 / (2.5**2 - 1.0) * (radius / (2 * (70.0 + shear / 3)) + 2.5**2 / (2 * shear * radius)) / s
 
     np.testing.assert_allclose(tube.radial_displacement(radius, TIMES), inverted(transform, TIMES), rtol=1e-7)
 
@@ -208,7 +205,6 @@ DOUGH = Channel.three_element(30.0, 20.0, 500.0)
 
 
 def printed(identity: str, *names: str) -> list[float]:
-    """The numbers of the specification, as the catalogue has them."""
     known = {quantity.name: quantity.reference for quantity in catalogue()[f"fem.{identity}"].quantities}
     return [known[name] for name in names]
 

@@ -15,7 +15,6 @@ from rheotwin.problem import Problem
 
 @pytest.fixture
 def model_of() -> Callable[..., Model]:
-    """Discretise a problem; keywords are options of the solver."""
     return lambda problem, **choice: build_model(problem, FemOptions(**choice))
 
 

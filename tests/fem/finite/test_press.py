@@ -104,14 +104,12 @@ def test_pressing_deep_and_leaving(tool: str, inertia: bool, description: str, b
         gaps, normals = tool_gaps(rigid, simulation.time, padded(simulation.positions)[rigid.candidates])
         force = simulation.fields()["contact_force"]
         along = np.sum(force[rigid.candidates] * normals, axis=1)
-        assert gaps.min() > -1e-9
-        assert along.min() >= 0.0
+        assert gaps.min() > -1e-9 and along.min() >= 0.0
         assert np.all(np.abs(gaps[along > 0.0]) < 1e-9)
         np.testing.assert_allclose(force[rigid.candidates], along[:, None] * normals, atol=1e-9 * max(1, along.max()))
         np.testing.assert_allclose(simulation.reactions()["tool.tool"], -force.sum(axis=0)[:2], atol=1e-9)
         touched.append(np.count_nonzero(along))
-    assert max(touched) > 1
-    assert touched[-1] == 0
+    assert max(touched) > 1 and touched[-1] == 0
 
 
 def test_two_tools_squeeze_a_block_in_space(description: str, begin: Any) -> None:
@@ -126,16 +124,14 @@ def test_two_tools_squeeze_a_block_in_space(description: str, begin: Any) -> Non
     simulation = begin(data, description, step=0.25)
     run_to(simulation, 1.0)
     forces = simulation.reactions()
-    assert forces["tool.ball"][2] > 1.0
-    assert forces["tool.wall"][0] > 1.0
+    assert forces["tool.ball"][2] > 1.0 and forces["tool.wall"][0] > 1.0
     np.testing.assert_allclose(sum(forces.values()), 0.0, atol=1e-8 * np.abs(forces["tool.wall"]).max())
 
 
 def test_of_two_tools_along_one_direction_the_foremost_carries_the_force(description: str, begin: Any) -> None:
     tools: Data = {"bar": {"shape": "bar", "width": 1.0}, "plane": {"shape": "plane"}}
     for tool, depth in zip(tools.values(), (0.1, 0.2), strict=True):
-        motion = path([0.0, 1.0], [[0.0, 0.0], [0.0, -depth]])
-        tool |= {"center": [1.0, 1.0], "normal": [0.0, -1.0], "motion": motion}
+        tool |= {"center": [1.0, 1.0], "normal": [0.0, -1.0], "motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, -depth]])}
     forces = []
     for chosen in (tools, {"plane": tools["plane"]}):
         data = box_scene(ELASTIC, size=[2.0, 1.0], cells=[4, 2], tools=chosen, supports=FLOOR)

@@ -11,7 +11,7 @@ from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, FLOOR, Data
 PUSH = {"push": side("top", total=[6.0, -9.0], times=[0.0, 1.0], factor=[0.0, 1.0])}
 
 
-def test_dead_load_and_weight_rest_on_the_floor(description: str, begin: Any) -> None:
+def test_floors_bear_load_and_weight_and_momentum_is_the_impulse(description: str, begin: Any) -> None:
     """In equilibrium at the end of every step: the floor bears the load of that time and the weight."""
     more: Data = {"density": 2.0, "gravity": [0.0, -1.5], "supports": FLOOR, "forces": PUSH}
     data = box_scene(EQUAL_RATIO["generalized-maxwell"], size=[1.0, 1.0], cells=[3, 3], **more)
@@ -20,10 +20,7 @@ def test_dead_load_and_weight_rest_on_the_floor(description: str, begin: Any) ->
         run_to(simulation, time)
         expected = [6.0 * time, -9.0 * time - 3.0]
         np.testing.assert_allclose(simulation.reactions()["support.floor"], expected, rtol=1e-8)
-
-
-def test_momentum_is_the_impulse_of_the_loads(description: str, begin: Any) -> None:
-    """A load that rises in proportion to time, taken at mid-step, gives its whole impulse t^2/2 in any steps."""
+    # A load that rises in proportion to time, taken at mid-step, gives its whole impulse t^2/2 in any steps.
     data = box_scene(EQUAL_RATIO["voigt"], size=[1.0, 1.0], cells=[2, 2], density=30.0, forces=PUSH)
     simulation = begin(data, description, step=0.25, inertia=True, newton_tolerance=1e-12)
     for time in (0.25, 1.0):

@@ -21,7 +21,6 @@ def strains(seed: int, size: float = 0.1) -> Array:
 
 
 def slope(function: Callable[[Array], Array], at: Array) -> Array:
-    """Return the derivative (n, ..., 6) by central differences; error about 1e-10 of the values."""
     h = 1e-6
     return np.stack([(function(at + h * unit) - function(at - h * unit)) / (2 * h) for unit in np.eye(6)], axis=-1)
 

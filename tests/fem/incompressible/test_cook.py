@@ -44,10 +44,15 @@ def test_the_table_of_the_specification(table: Table, row: str) -> None:
     np.testing.assert_allclose(np.array(table[row], float), COOK_REFERENCE[row][:3], rtol=0, atol=TOLERANCE)
 
 
-def test_one_constraint_per_triangle_converges_to_a_wrong_answer(table: Table) -> None:
+def test_the_constraint_holds_and_per_triangle_the_answer_is_wrong(table: Table) -> None:
     limit = cook_mixed(32, "triangle", "taylor-hood")
     for row, loss in (("CSM per triangle, split squares", -0.46), ("CSM per triangle, crossed squares", -0.73)):
         assert table[row][2] / limit - 1.0 == pytest.approx(loss, abs=0.01)
+    form = cook_form(8, "triangle", "taylor-hood")
+    u, pressure = incompressible_statics(form, SHEAR, load(form.basis), clamped(form.basis))
+    # theta = p / (1e12 mu)
+    np.testing.assert_allclose(form.volume_strain(u), 0.0, atol=1e-11)
+    assert np.abs(pressure).max() > 1.0
 
 
 BANDS = {
@@ -88,11 +93,3 @@ def test_soft_area_elements_cost_little(strength: float, loss: float) -> None:
         for extra in (None, soft)
     ]
     assert 100.0 * (1.0 - found[1] / found[0]) == pytest.approx(loss, abs=0.05)
-
-
-def test_the_constraint_holds_in_the_incompressible_limit() -> None:
-    form = cook_form(8, "triangle", "taylor-hood")
-    u, pressure = incompressible_statics(form, SHEAR, load(form.basis), clamped(form.basis))
-    # theta = p / (1e12 mu)
-    np.testing.assert_allclose(form.volume_strain(u), 0.0, atol=1e-11)
-    assert np.abs(pressure).max() > 1.0

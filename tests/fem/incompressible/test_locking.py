@@ -42,5 +42,4 @@ def test_incompressible_displacements_and_the_seed_mode() -> None:
     with pytest.raises(RheotwinError, match="needs a pressure space"):
         locking_check("triangle", 2, "displacement", 0.5)
     warning = locking_check("triangle", 1, "element", 0.3)
-    assert warning is not None
-    assert "per node or per cell" in warning
+    assert warning is not None and "per node or per cell" in warning

@@ -36,7 +36,6 @@ def rows_of(problem: Problem, kind: PatchKind) -> MeasureConstraints:
 
 
 def largest_error(problem: Problem, simulation: Simulation, kind: PatchKind) -> float:
-    """Return the largest |R| over the rest measure of all patches."""
     rows = rows_of(problem, kind)
     return float(np.abs(rows.value(np.ascontiguousarray(simulation.positions)) / rows.rest).max())
 
@@ -55,8 +54,7 @@ def test_volumes_are_kept_through_the_press(kind: PatchKind, width: float) -> No
     """The bar starts at full speed, so that the first touch counts too; under a plate steps are divided."""
     problem = barred(10.0, width=width)
     simulation = begin(problem, step=0.01, incompressible=kind, shear="neo-hooke")
-    times = [*np.arange(991, 1000) * 0.01, 10.0]
-    forces = seen(simulation, times, lambda: simulation.reactions()["tool.bar"][1])
+    forces = seen(simulation, [*np.arange(991, 1000) * 0.01, 10.0], lambda: simulation.reactions()["tool.bar"][1])
     tolerance = ShearVolumeOptions().volume_tolerance
     assert largest_error(problem, simulation, kind) < tolerance
     assert simulation.statistics()["largest_volume_error"] < tolerance
@@ -104,13 +102,11 @@ def test_a_run_goes_on_bitwise_from_a_checkpoint() -> None:
 
 
 def block(dimension: int, **scene: Any) -> Problem:
-    """Return a body of a Poisson ratio of one half on its floor."""
     chosen: Data = {"cell": ["triangle", "tet"][dimension - 2], "density": 1.0, "supports": FLOOR} | scene
     return problem_of(box_scene(HALF, cells=chosen.pop("cells", [3, 2, 2][:dimension]), **chosen))
 
 
 def plate(dimension: int, depth: float) -> Data:
-    """Return the tools of a press: a plate at a height of four that comes down in ten seconds."""
     upright = np.eye(dimension)[-1]
     way = path([0.0, 10.0], [(0.0 * upright).tolist(), (-depth * upright).tolist()])
     where = {"center": (4.0 * upright).tolist(), "normal": (-upright).tolist()}
@@ -133,8 +129,7 @@ def test_a_cube_keeps_its_volumes_under_a_press(pattern: str, kind: PatchKind) -
 def test_unstructured_meshes_have_cells_and_nodes(kind: PatchKind) -> None:
     disc = {"shape": "sphere", "origin": [0.0, 2.0], "radius": 2.0, "cells": 4, "cell": "triangle", "density": 1.0}
     low = {"floor": {"body": "block", "where": {"box": {"x": [-1.0, 1.0], "y": [-0.1, 0.2]}}}}
-    bodies = {"block": disc | {"law": "stuff"}}
-    problem = block(2, bodies=bodies, supports=low, tools=plate(2, 1.0), duration=10.0)
+    problem = block(2, bodies={"block": disc | {"law": "stuff"}}, supports=low, tools=plate(2, 1.0), duration=10.0)
     simulation = begin(problem, step=0.01, incompressible=kind)
     run_to(simulation, 10.0)
     assert largest_error(problem, simulation, kind) < 1e-6

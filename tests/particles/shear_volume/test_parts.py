@@ -28,8 +28,7 @@ def test_two_laws_in_a_row_share_the_force(cell: str, options: Data) -> None:
     run_to(simulation, 20.0)
     moved = simulation.positions - simulation._problem.points
     for x, expected in ((1.0, 1e-4), (2.0, 1e-4 + 1e-4 / 3.0)):
-        found = moved[np.isclose(simulation._problem.points[:, 0], x), 0]
-        np.testing.assert_allclose(found, expected, rtol=2e-3)
+        np.testing.assert_allclose(moved[np.isclose(simulation._problem.points[:, 0], x), 0], expected, rtol=2e-3)
 
 
 def test_parts_of_the_same_law_change_nothing() -> None:

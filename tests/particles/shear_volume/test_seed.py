@@ -27,12 +27,10 @@ SPACE = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 
 
 def in_plane(points: Array) -> Array:
-    """Return 1 for the directions in which a body may move."""
     return np.array([1.0, 1.0, float(np.ptp(points[:, 2]) > 0.0)])
 
 
 def corners_of(points: Array, cells: Any = None) -> Any:
-    """Return the corner rows of cells, of one cell of all points if none are given."""
     cells = np.arange(len(points))[None] if cells is None else np.asarray(cells, np.int64)
     return tetrahedron_corners(cells) if in_plane(points)[2] else corner_rows(cells)
 
@@ -49,14 +47,12 @@ def springs(
 
 
 def forces(elements: Strains, x: Array, v: Array | None = None) -> Array:
-    """Return the forces on the nodes."""
     found = np.zeros_like(x)
     elements.add_forces(elements.nothing(), x, np.zeros_like(x) if v is None else v, found)
     return found
 
 
 def strained(points: Array, gradient: Array) -> Array:
-    """Return points moved by a displacement gradient."""
     moved = points.copy()
     moved[:, : len(gradient)] += points[:, : len(gradient)] @ gradient.T
     return moved

@@ -53,19 +53,16 @@ def begin(problem: Problem, **options: Any) -> Any:
 
 
 def viscosity(stress: float) -> float:
-    """c2(f), E15."""
     exponent = np.log(STIFF / SOFT) / (END - START)
     return float(STIFF * np.exp(-exponent * np.clip(abs(stress) - START, 0.0, END - START)))
 
 
 def unit(law: Data, cell: str, duration: float = 20 * TAU, density: float = 1e-4, **scene: Any) -> Problem:
-    """Return a unit square or cube of one cell that is split, all its nodes of the same mass."""
     cells = [1] * (3 if cell == "tet" else 2)
     return problem_of(box_scene(law, cells=cells, cell=cell, equal_mass=density, duration=duration, **scene))
 
 
 def sheared(law: Data, cell: str, weight: float, **scene: Any) -> Problem:
-    """Return it held at its bottom, its top pulled along x without getting higher: simple shear, one stress."""
     dimension = 3 if cell == "tet" else 2
     lid = {"lid": side("top", fix=["y", "z"][: dimension - 1])}
     pull = {"pull": side("top", total=[weight] + [0.0] * (dimension - 1))}
@@ -83,7 +80,6 @@ def pulled(law: Data, cell: str, forces: dict[str, float], **scene: Any) -> Prob
 
 
 def top_speed(simulation: Any, apart: float = 1e-2) -> float:
-    """Return the speed along x of the top, that of all its nodes."""
     speeds = simulation.velocities[simulation.positions[:, -1] > 0.5, 0]
     assert np.ptp(speeds) < apart * np.abs(speeds).max()
     return float(speeds.mean())
@@ -111,17 +107,6 @@ def test_creep_in_simple_shear(cell: str, shear: str, weight: float, rate: float
     component = 5 if cell == "tet" else 3
     np.testing.assert_allclose(fields["stress"][:, component], sign * weight, rtol=2e-3)
     np.testing.assert_allclose(fields["memory_stress"][:, component], sign * kept, rtol=2e-3)
-
-
-@pytest.mark.parametrize(("weight", "rate"), BETWEEN)
-@pytest.mark.parametrize(("cell", "share"), [("triangle", 2.5), ("quad", 1.0)])
-def test_creep_of_the_papers_elements(cell: str, share: float, weight: float, rate: float) -> None:
-    """Every corner has the strain +-gamma and the stress +-W of its own; the square answers with 2.5 W or W."""
-    problem = sheared(STIFFER, cell, share * weight, duration=60 * TAU, laws=BESIDE)
-    simulation = begin(problem, shear="seed", shear_law="soft")
-    run_to(simulation, 60 * TAU)
-    # (a + b) of corners beyond small strain: 1 + O(gamma) in the triangle
-    assert top_speed(simulation, apart=0.1) == pytest.approx(rate, rel=1e-4 if cell == "quad" else 3e-3)
 
 
 @pytest.mark.parametrize(("weight", "rate"), BETWEEN)
@@ -172,8 +157,7 @@ def test_volume_softens_alone(cell: str, shear: str, weight: float, rate: float)
     size = simulation.positions.max(axis=0)
     assert np.ptp(size) < 1e-9
     # W on sides that grow by a share e is a pressure W (1 - e): c2 changes by exp(B W e), and J' has J beside it
-    found = dimension * simulation.velocities[:, -1].max()
-    assert found == pytest.approx(rate, rel=1e-5 + 15.0 * (size[0] - 1.0))
+    assert (dimension * simulation.velocities[:, -1].max()) == pytest.approx(rate, rel=1e-5 + 15.0 * (size[0] - 1.0))
     assert simulation.energy()["stored"] == pytest.approx(weight**2 / 2e5, rel=2e-2)
 
 
@@ -251,7 +235,6 @@ LINEAR, LAW = LAW, LAW | {"softening": {"viscosity": 0.6, "from_stress": 0.5, "t
 
 
 def block(dimension: int, cell: str, law: Data = LAW, **scene: Any) -> Problem:
-    """Return a block of three by two by two unit cells on its floor."""
     chosen: Data = {"cell": cell, "density": 1.0, "supports": FLOOR} | scene
     return problem_of(box_scene(law, cells=[3, 2, 2][:dimension], **chosen))
 
@@ -358,8 +341,7 @@ def test_bodies_of_constant_volume_soften_in_shear(cell: str, weight: float, rat
     problem = sheared(law, cell, weight, density=1e-2, duration=0.02)
     simulation = begin(problem, incompressible="cell", volume_tolerance=1e-11)
     run_to(simulation, 0.02)
-    top = problem.points[:, -1] > 0.5
-    assert simulation.velocities[top, 0].mean() == pytest.approx(rate, rel=1e-3)
+    assert simulation.velocities[(problem.points[:, -1] > 0.5), 0].mean() == pytest.approx(rate, rel=1e-3)
 
 
 SLIDER = {"slider": {"natural": 0.5}}

@@ -80,7 +80,6 @@ KICK = 1e-9
 
 
 def unit_system(system: str, law: Data) -> Problem:
-    """Return one of the systems, free in 1D and else held at its left side, so that it cannot turn."""
     cells = SYSTEMS[system]["cells"]
     mass = float(np.prod([count + 1 for count in cells]))
     supports = HELD if len(cells) > 1 else {}

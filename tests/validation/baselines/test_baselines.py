@@ -74,8 +74,7 @@ def test_blessing_fills_in_values_and_keeps_history(mine: Path) -> None:
 def test_a_changed_law_falls_short_until_blessed(mine: Path) -> None:
     before = digest(mine)
     bless(load_baselines(mine), "mine", reason="first", date="2026-11-18")
-    scene = mine.parent / "strand.toml"
-    scene.write_text(SCENE.replace("viscosity = 500.0", "viscosity = 490.0"))
+    (mine.parent / "strand.toml").write_text(SCENE.replace("viscosity = 500.0", "viscosity = 490.0"))
     (check,) = baseline_checks(mine)
     result = carry_out(check)
     assert result.status == "falls short"

@@ -20,12 +20,10 @@ MESHES = {
 
 
 def in_space(points: np.ndarray) -> np.ndarray:
-    """Points (N, 3) of coordinates (d, N)."""
     return np.pad(points, ((0, 3 - len(points)), (0, 0))).T.copy()
 
 
 def as_record(mesh: skfem.Mesh, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes (N, 3) and VTK cells of a mesh, as a record has them."""
     nodes, cells = in_space(mesh.p), mesh.t.T.astype(np.int64)
     return nodes, GridTopology(cells, kind, np.zeros(len(cells), dtype=np.int64), len(nodes)).vtk_cells()  # type: ignore[arg-type]
 

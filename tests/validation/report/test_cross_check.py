@@ -52,8 +52,7 @@ def test_a_difference_of_the_order_of_the_strain_is_found_and_held_right(pair: P
     check = only_check(pair())
     assert (check.particles, check.finite, check.tool) == ("shear-volume", "fem", "bar")
     assert check.at_zero == pytest.approx(0.0, abs=1e-12)
-    assert check.slope == pytest.approx(SLOPE, rel=1e-9)
-    assert check.scatter < 1e-12 and check.holds
+    assert check.slope == pytest.approx(SLOPE, rel=1e-9) and check.scatter < 1e-12 and check.holds
     assert max(check.strains) == pytest.approx(5.0 / HEIGHT, abs=0.002), "half of the way in"
     assert cross_check_sentence(check) == (
         "shear-volume and fem, force on bar: < 0.1 % apart at no depth, known to < 0.1 %, and then +0.80 times the "

@@ -18,7 +18,7 @@ from rheotwin.validation.report.pictures import moments, picture_bounds, plan_ca
 from rheotwin.validation.report.plots import case_plots, colour_bar, overview_plots
 
 
-def test_case_plots_show_what_the_run_recorded(press_runs) -> None:
+def test_case_plots_and_residual_bars_show_what_was_recorded(press_runs) -> None:
     comparison = compare(press_runs[:2])
     plots = {plot.name: plot for plot in case_plots(comparison, comparison.cases[0], press_runs[:2])}
     kinds = ["error", "force-bar", "stroke-bar", "energy-stored", "energy-kinetic", "volume-block"]
@@ -30,6 +30,10 @@ def test_case_plots_show_what_the_run_recorded(press_runs) -> None:
         assert "http" not in plot.svg and len(plot.svg) < 60_000
         ElementTree.fromstring(plot.svg.replace("xlink:href", "href"))
         assert plot.png.startswith(b"\x89PNG")
+    comparison = compare(press_runs)
+    bars = overview_plots(comparison, {case.case: () for case in comparison.cases})[0]
+    assert re.findall(r">(\d+)</text>\s*</g>", bars.svg)[-6:] == ["0", "45", "90", "0", "45", "90"]
+    assert "rheological keeps 45 %" in bars.alt
 
 
 @pytest.mark.parametrize(("unit", "word"), [(None, ""), ("", "area"), ("m2", "area"), ("m3", "volume")])
@@ -48,17 +52,9 @@ def test_a_run_with_few_probes_has_few_plots_and_measures_named_by_their_unit(
     assert len(overview_plots(comparison, {"elastic": ()})) == 1
 
 
-def test_residual_bars_carry_their_numbers(press_runs) -> None:
-    comparison = compare(press_runs)
-    bars = overview_plots(comparison, {case.case: () for case in comparison.cases})[0]
-    assert re.findall(r">(\d+)</text>\s*</g>", bars.svg)[-6:] == ["0", "45", "90", "0", "45", "90"]
-    assert "rheological keeps 45 %" in bars.alt
-
-
 def test_styles_ids_and_colour_bars() -> None:
     alone, crowd = line_styles(["truss"]), line_styles(["other", "truss", "fem"])
-    assert alone["truss"] == crowd["truss"]
-    assert len({style.colour for style in crowd.values()}) == 3
+    assert alone["truss"] == crowd["truss"] and len({style.colour for style in crowd.values()}) == 3
     styles = line_styles(["fem@1", "truss", "fem@4", "fem@limit"])
     assert styles["fem@limit"].colour == line_styles(["fem"])["fem"].colour
     assert styles["fem@1"].colour != styles["fem@4"].colour
@@ -103,15 +99,11 @@ def test_jobs_travel_through_files_unchanged(tmp_path: Path) -> None:
         assert [tool.name for tool in sent.tools] == [tool.name for tool in got.tools]
 
 
-def test_every_kind_of_body_is_drawn_by_either_library() -> None:
+def test_all_kinds_of_bodies_are_drawn_even_after_a_crash() -> None:
     drawn = render(JOBS)
     assert list(drawn) == ["solid", "flat", "chain"]
     for png in (*drawn.values(), *(draw_plain(item) for item in JOBS)):
         assert_drawn(png)
-
-
-def test_a_crash_of_the_drawing_process_costs_no_picture() -> None:
-    # A module that does not exist ends the process at once, as a crash of the graphics stack would.
     drawn = render(JOBS[1:2], worker="rheotwin.validation.absent")
     assert drawn["flat"] == draw_plain(JOBS[1])
 
@@ -124,8 +116,7 @@ def test_moments_and_bounds_of_a_run(make_run) -> None:
     assert [moment.name for moment in moments(toolless)] == ["start", "largest motion", "end"]
     run = make_run("fem", "elastic")
     x0, x1, y0, y1, _, _ = picture_bounds([run], moments(run))
-    assert (x0, x1, y0) == pytest.approx((0.0, 80.0, 0.0), abs=0.5)
-    assert y1 == pytest.approx(35.0)
+    assert (x0, x1, y0) == pytest.approx((0.0, 80.0, 0.0), abs=0.5) and y1 == pytest.approx(35.0)
     away = (Surface("tools", np.array([[0, 1e6, 0]], dtype=float), np.array([])),)
     far = dataclasses.replace(run, tools_at=lambda frame: away)
     assert picture_bounds([far], moments(far))[3] == pytest.approx(30.0 + 0.15 * 80.0, rel=0.01)
