@@ -104,8 +104,7 @@ def test_a_disk_that_is_full_from_the_start(series_format: str, room: str) -> No
     assert room == "none" or size < Path("warm/series.vtkhdf").stat().st_size
     with nearly_full(size):
         said = command(*words, "--output", "deep/out")
-    assert said.code == EXIT_BAD_INPUT
-    assert said.sentence.startswith("could not create the record deep/out: ")
+    assert said.code == EXIT_BAD_INPUT and said.sentence.startswith("could not create the record deep/out: ")
     assert not Path("deep").exists()
 
 

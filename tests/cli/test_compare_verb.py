@@ -126,8 +126,7 @@ def test_going_on_does_not_keep_records_of_another_run(monkeypatch: pytest.Monke
     for option, young in ((["--set", "fem.step=1e-3"], 1e4), ([], 2e4)):
         scene_file({"laws.dough.young": young})
         said = command(*words, "--continue", *option)
-        assert said.code == EXIT_BAD_INPUT
-        assert "cmp/runs/fem already holds a record" in said.sentence
+        assert said.code == EXIT_BAD_INPUT and "cmp/runs/fem already holds a record" in said.sentence
     assert written() == first
     said = command(*words, "--continue", "--overwrite", "--quiet")
     assert said.code == EXIT_OK, said.err
@@ -141,8 +140,7 @@ def test_an_overwrite_leaves_no_stale_records_and_no_foreign_file_behind() -> No
     Path("cmp/plots/photo.png").write_text("photo")
     command("run", "press.toml", "--output", "cmp/runs/mine", "--quiet")
     assert command(*words, "--overwrite", "--cases", "doughy").code == EXIT_OK
-    assert set(written()) == {"doughy-fem", "mine"}
-    assert Path("cmp/plots/photo.png").read_text() == "photo"
+    assert set(written()) == {"doughy-fem", "mine"} and Path("cmp/plots/photo.png").read_text() == "photo"
 
 
 def test_a_folder_of_the_user_is_refused_before_the_first_run() -> None:

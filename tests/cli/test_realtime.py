@@ -69,5 +69,4 @@ def test_command_prints_a_table_and_json() -> None:
 )
 def test_bad_requests(words: tuple[str, ...], named: str) -> None:
     said = command("realtime", *words)
-    assert said.code == 2 and named in said.err
-    assert said.out == ""
+    assert said.code == 2 and named in said.err and said.out == ""

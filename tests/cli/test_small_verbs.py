@@ -52,8 +52,7 @@ def test_solvers_lists_what_each_can_do() -> None:
 def test_info_describes_a_scene_and_its_record() -> None:
     scene = scene_file()
     said = command("info", scene)
-    assert said.code == EXIT_OK
-    assert re.search(r"^title +a small press$", said.out, flags=re.MULTILINE)
+    assert said.code == EXIT_OK and re.search(r"^title +a small press$", said.out, flags=re.MULTILINE)
     assert re.search(r"^bodies +block: box, law dough$", said.out, flags=re.MULTILINE)
     about = json.loads(command("info", scene, "--json").out)
     assert about["laws"] == {"dough": "three-element", "gel": "elastic"}

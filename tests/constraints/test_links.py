@@ -4,8 +4,6 @@ A square that hangs by four parallel rods of one length, one at each corner, mov
 it is a simple pendulum of its whole mass, whatever its material.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -93,8 +91,7 @@ def test_a_body_on_parallel_rods_is_a_simple_pendulum(scheme: str) -> None:
     place, speed = exact(1.0, END)
     errors = []
     for share in (1.0, 0.5):
-        simulation = run(scheme, hanging(1.0), share)
-        run_to(simulation, END)
+        simulation = run_to(run(scheme, hanging(1.0), share), END)
         errors.append(abs(angle(simulation) - place))
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.25)
     tension = GRAVITY * np.cos(place) + speed**2  # on each corner's kg, at 1 m
@@ -214,8 +211,7 @@ def test_a_moving_support_is_followed(stepper: str, order: int) -> None:
 def test_the_chain_pulls_its_support_with_the_force_at_its_end() -> None:
     """Four particles, 2.10a: after the first swing the multiplier stays at -f0 (spec 9)."""
     scene = row(LAWS["chain"]["2.10a"], edges=3, duration=40.0, forces=pull(1.0, *ends_at(20.0)))
-    simulation = begin(scene, stepper="rk4", step=0.01, supports="stabilised")
-    run_to(simulation, 19.9)
+    simulation = run_to(begin(scene, stepper="rk4", step=0.01, supports="stabilised"), 19.9)
     # the force of the support is the multiplier, the reaction what the chain does to the support
     assert simulation.save()["multipliers"] == pytest.approx([-1.0], abs=1e-3)
     assert simulation.reactions()["support.left"] == pytest.approx([1.0], abs=1e-3)

@@ -111,8 +111,7 @@ def test_gap_follows_the_motion_with_finite_normals_and_directions_of_length_one
     np.testing.assert_allclose(tool_gaps(replace(TOOLS["sphere"], motion=path), 1.0, POINTS)[0], expected, atol=1e-14)
     for name in ("sphere", "cylinder"):
         gaps, normals = tool_gaps(TOOLS[name], 0.0, (CENTER + POSE[:3])[None, :])
-        assert gaps[0] == pytest.approx(-RADIUS)
-        assert np.linalg.norm(normals[0]) == pytest.approx(1.0)
+        assert gaps[0] == pytest.approx(-RADIUS) and np.linalg.norm(normals[0]) == pytest.approx(1.0)
     packed = pack_geometry(center=np.zeros(3), axis=AXIS, reference=np.array([0.0, 3.0, 4.0]))
     np.testing.assert_allclose(packed[3:6], UNIT_AXIS, rtol=1e-15)
     np.testing.assert_allclose(packed[6:9], [0.0, 0.6, 0.8], rtol=1e-15)

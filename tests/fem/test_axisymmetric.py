@@ -39,8 +39,7 @@ def test_a_rod_pulled_along_its_axis(cell: str, order: int, distorted: Any, any_
     """s_yy = r_E * e, nothing else; u_r = -nu e r, so the axis stays in place though no support holds it."""
     data = disc(any_law, cell, supports=FLOOR | driven("top", "y", 0.03 * HEIGHT))
     problem = distorted(problem_of(data), spacing=0.3)
-    simulation = start(problem, step=0.25, order=order)
-    run_to(simulation, TIME)
+    simulation = run_to(start(problem, step=0.25, order=order), TIME)
     fields, forces = simulation.fields(), simulation.reactions()
     stress = float(problem.bodies[0].law.channel("young").ramp(TIME, 0.03 / TIME))
     np.testing.assert_allclose(fields["stress"], np.tile([0, stress, 0, 0, 0, 0], (20, 1)), atol=1e-10 * 300)
@@ -56,8 +55,7 @@ def test_uniform_expansion(cell: str, order: int, distorted: Any) -> None:
     """u_r = c r: s_rr = s_hoop = 2 (lambda + mu) c, s_yy = 2 lambda c; the rim is pulled by s_rr 2 pi R H."""
     data = disc(ELASTIC, cell, supports=PLATES | driven("right", "x", 0.02 * RADIUS))
     problem = distorted(problem_of(data), spacing=0.3)
-    simulation = start(problem, step=0.5, order=order)
-    run_to(simulation, TIME)
+    simulation = run_to(start(problem, step=0.5, order=order), TIME)
     lame, shear = 259.25925926, 111.11111111
     stress = 0.02 * np.array([2 * (lame + shear), 2 * lame, 2 * (lame + shear), 0, 0, 0])
     np.testing.assert_allclose(simulation.fields()["stress"], np.tile(stress, (20, 1)), atol=1e-8)
@@ -95,8 +93,7 @@ def test_pressure_on_a_disc_is_shared_by_rings(order: int) -> None:
     """A pressure between two plates gives uniform stress p, which needs shares int N_i 2 pi r dr."""
     push = side("top", total=[0.0, -5.0 * np.pi * RADIUS**2])
     data = disc(ELASTIC, supports=FLOOR, forces={"push": push})
-    simulation = start(data, step=0.5, order=order, stepper="quasi-static")
-    run_to(simulation, TIME)
+    simulation = run_to(start(data, step=0.5, order=order, stepper="quasi-static"), TIME)
     np.testing.assert_allclose(simulation.fields()["stress"][:, 1], -5.0, rtol=1e-9)
     assert simulation.reactions()["support.floor"][1] == pytest.approx(-5.0 * np.pi * RADIUS**2, rel=1e-10)
 
@@ -147,12 +144,10 @@ def test_what_rings_cannot_have(more: Data, message: str) -> None:
 
 
 def test_free_discs_fall_along_the_axis_which_is_held() -> None:
-    simulation = start(disc(ELASTIC, density=2.0, gravity=[0.0, -1.0]), step=0.1)
-    run_to(simulation, TIME)
+    simulation = run_to(start(disc(ELASTIC, density=2.0, gravity=[0.0, -1.0]), step=0.1), TIME)
     expected = np.tile([0.0, -0.5 * TIME**2, 0.0], (20, 1))
     np.testing.assert_allclose(simulation.fields()["displacement"], expected, atol=1e-10)
     # A force on a node of the axis along x goes nowhere.
     pull = {"body": "block", "where": {"nearest": [0.0, 0.5]}, "total": [1.0, 0.0]}
-    simulation = start(disc(ELASTIC, supports=FLOOR, forces={"pull": pull}), step=0.5)
-    run_to(simulation, TIME)
+    simulation = run_to(start(disc(ELASTIC, supports=FLOOR, forces={"pull": pull}), step=0.5), TIME)
     assert not simulation.fields()["displacement"].any()

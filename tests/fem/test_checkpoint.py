@@ -95,8 +95,7 @@ def test_restart_of_two_bodies_with_a_round_tool() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"kinematics": "corotational"}, {"kinematics": "total-lagrangian"}])
 def test_saved_state_does_not_move_on(options: Data) -> None:
-    simulation = start(press_scene(VISCOPLASTIC), step=0.5, **options)
-    run_to(simulation, 1.0)
+    simulation = run_to(start(press_scene(VISCOPLASTIC), step=0.5, **options), 1.0)
     state = simulation.save()
     copies = {name: array.copy() for name, array in state.items()}
     run_to(simulation, 2.0)

@@ -42,8 +42,7 @@ def after_release(law: Data, step: float, until: float, table: Data | None = Non
     data = press_scene(law)
     if table is not None:
         data["tools"]["bar"]["motion"] = table
-    simulation, found = start(data, step=step, energy_balance=False, **options), []
-    run_to(simulation, until)
+    simulation, found = run_to(start(data, step=step, energy_balance=False, **options), until), []
     for _ in range(6):
         simulation.advance(20.0, 1)
         forces = simulation.reactions()

@@ -1,7 +1,5 @@
 """Rigid links in finite-element steps: with supports that move, tools, no inertia, and where there are none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

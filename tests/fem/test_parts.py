@@ -101,8 +101,7 @@ def test_elastic_and_three_elements_in_series_creep_each_on_its_own(cell: str) -
     dimension, h = CELLS[cell][0], 1e-3
     data = bar(ELASTIC, THREE, cell=cell, forces=pull(dimension))
     problem = problem_of(data)
-    simulation = start(problem, stepper="quasi-static", step=h)
-    run_to(simulation, 1.0)
+    simulation = run_to(start(problem, stepper="quasi-static", step=h), 1.0)
     moved = (simulation.positions - problem.points)[:, 0]
     force, unit, x = 0.1, modulus(cell), problem.points[:, 0]
     spring, inner, outer = THREE["young"], THREE["voigt_viscosity"], THREE["series_viscosity"]

@@ -56,8 +56,7 @@ def patch(distorted: Any, driven_boundary: Any) -> Patch:
         size, cells = BOXES[cell]
         data = box_scene(law, size=size, cells=cells, cell=cell, duration=TIME, **more)
         problem = driven_boundary(distorted(problem_of(data), spacing=0.3), rate(len(size)))
-        simulation = start(problem, step=STEP, split=split)
-        run_to(simulation, TIME)
+        simulation = run_to(start(problem, step=STEP, split=split), TIME)
         return problem, simulation
 
     return run

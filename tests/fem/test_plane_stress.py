@@ -129,9 +129,7 @@ def test_uniaxial_creep(name: str) -> None:
         pull = {"pull": side("right", total=[0.2, 0.0], times=[0.0, step], factor=[0.0, 1.0])}
         supports = {"wall": side("left", fix=["x"]), "floor": side("bottom", fix=["y"])}
         data = box_scene(UNEQUAL[name], cells=[2, 1], supports=supports, forces=pull, **SHEET)
-        simulation = start(data, step=step, stepper="quasi-static")
-        run_to(simulation, TIME)
-        fields = simulation.fields()
+        fields = run_to(start(data, step=step, stepper="quasi-static"), TIME).fields()
         np.testing.assert_allclose(fields["stress"], np.tile([1.0, 0, 0, 0, 0, 0], (6, 1)), atol=1e-10)
         ends.append(fields["strain"][0, 0])
     law = scene_from_data(data).law_for("block")
@@ -147,8 +145,7 @@ def test_massless_strains_ride_along_in_dynamics(stepper: str) -> None:
     data = box_scene(law, size=[2.0, 1.0], cells=[4, 2], **more)
     results = []
     for rule in (stepper, "quasi-static"):
-        simulation = start(data, step=0.25, stepper=rule)
-        run_to(simulation, 150.0)
+        simulation = run_to(start(data, step=0.25, stepper=rule), 150.0)
         results.append((simulation.fields(), simulation.energy()))
     (dynamic, energy), (static, _) = results
     for name in ("displacement", "strain", "stress"):

@@ -33,8 +33,7 @@ def test_mass_does_not_matter_and_weight_does() -> None:
     np.testing.assert_array_equal(*results)
     # A column under its own weight: stress rho g (H - y), here at the nodes of a line of linear elements.
     data = box_scene(EQUAL_RATIO["elastic"], size=[2.0], cells=[8], density=3.0, gravity=[-2.0], supports=HELD)
-    simulation = start(data, step=0.5, stepper="quasi-static")
-    run_to(simulation, 1.0)
+    simulation = run_to(start(data, step=0.5, stepper="quasi-static"), 1.0)
     y = np.linspace(0.0, 2.0, 9)
     expected = -3.0 * 2.0 / 300.0 * (2.0 * y - 0.5 * y**2)
     np.testing.assert_allclose(simulation.fields()["displacement"][:, 0], expected, atol=1e-13)
@@ -63,7 +62,6 @@ def test_statics_are_the_limit_of_the_quasi_static_run() -> None:
     """After 100 of the longest retardation time (10 s) nothing is left to come."""
     ends = []
     for stepper, step in (("static", 1000.0), ("quasi-static", 5.0)):
-        simulation = start(pulled_bar("generalized-voigt", 1000.0), stepper=stepper, step=step)
-        run_to(simulation, 1000.0)
+        simulation = run_to(start(pulled_bar("generalized-voigt", 1000.0), stepper=stepper, step=step), 1000.0)
         ends.append(simulation.positions[-1, 0] - 4.0)
     assert ends[1] == pytest.approx(ends[0], rel=1e-9)

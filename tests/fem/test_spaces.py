@@ -101,8 +101,7 @@ def test_loads_are_constant_tractions(cell: str) -> None:
     x, shares = model.points[load.rows, 0], load.shares[:, -1]
     assert not load.shares[:, :-1].any()
     np.testing.assert_allclose(model.points[load.rows, -1], 1.0, atol=1e-15)
-    assert shares.sum() == pytest.approx(3.0, rel=1e-13)
-    assert shares @ x == pytest.approx(3.0 * 1.0, rel=1e-12)
+    assert shares.sum() == pytest.approx(3.0, rel=1e-13) and shares @ x == pytest.approx(3.0 * 1.0, rel=1e-12)
     assert shares @ x**2 == pytest.approx(3.0 * 4.0 / 3.0, rel=1e-12)
 
 
@@ -140,8 +139,7 @@ def test_reactions_carry_weight_and_load(cell: str, mass: str, order: int) -> No
     data = box_scene(
         EQUAL_RATIO["voigt"], size=size, cells=cells, cell=cell, density=2.0, gravity=[*down, -1.0], **more
     )
-    simulation = start(data, step=0.5, order=order, mass=mass, stepper="quasi-static")
-    run_to(simulation, 1.0)
+    simulation = run_to(start(data, step=0.5, order=order, mass=mass, stepper="quasi-static"), 1.0)
     expected = [*down, -3.0 - 2.0 * np.prod(size)]
     np.testing.assert_allclose(simulation.reactions()["support.floor"], expected, atol=1e-8)
 
@@ -157,8 +155,7 @@ def test_a_plate_presses_uniformly_through_midpoints(cell: str) -> None:
     rollers = {"left": "x", "bottom": "y"} if d == 2 else {"left": "x", "front": "y", "bottom": "z"}
     supports = {name: side(name, fix=[axis]) for name, axis in rollers.items()}
     data = box_scene(ELASTIC, size=size, cells=cells, cell=cell, supports=supports, tools={"plate": plate})
-    simulation = start(data, step=0.25, order=2)
-    run_to(simulation, 1.0)
+    simulation = run_to(start(data, step=0.25, order=2), 1.0)
     stress = -0.01 * 300.0 / (1.0 if d == 3 else 1 - 0.35**2)
     row = [0.0, 0.0, stress, 0, 0, 0] if d == 3 else [0.0, stress, 0.35 * stress, 0, 0, 0]
     fields = simulation.fields()

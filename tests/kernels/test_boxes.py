@@ -1,7 +1,5 @@
 """Boxes are found however they lie and are numbered, their edges lie in runs; other orders of particles and edges."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels follow the sources they are made of: an edit is seen at once, and nothing else is compiled anew."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -132,8 +130,7 @@ def test_without_a_folder_and_with_fresh_sources_nothing_is_kept(
     assert cache.load("kernel") is None
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "written_just_now.py").write_text("import math\n")
-    assert cache.stamp("written_just_now") is None
-    assert cache.stamp("rheotwin.kernels.cache") is not None
+    assert cache.stamp("written_just_now") is None and cache.stamp("rheotwin.kernels.cache") is not None
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,10 +153,8 @@ def test_the_verb_tells_place_and_size_and_clears(
     assert capsys.readouterr().out == f"{tmp_path / 'kernels'}\nkernels: 0 (0.0 MB)\n"
     cache.save("kernel", bytes(2_000_000))
     (tmp_path / "kernels" / "notes.txt").write_text("somebody's own")
-    assert main(["cache", "--clear"]) == 0
-    assert capsys.readouterr().out.endswith("deleted: 1 (2.0 MB)\n")
+    assert main(["cache", "--clear"]) == 0 and capsys.readouterr().out.endswith("deleted: 1 (2.0 MB)\n")
     assert [file.name for file in (tmp_path / "kernels").iterdir()] == ["notes.txt"]
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.PLACE, str(tmp_path / "file"))
-    assert main(["cache"]) == 2
-    assert "RHEOTWIN_CACHE_DIR: the cache cannot be read" in capsys.readouterr().err
+    assert main(["cache"]) == 2 and "RHEOTWIN_CACHE_DIR: the cache cannot be read" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """What is compiled does not depend on what was compiled before it, nor on who calls."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Programs of stages: what stages are given, how the driver jumps and ends, and what is kept of them on disk."""
 
-from __future__ import annotations
-
 import copy
 import os
 import subprocess

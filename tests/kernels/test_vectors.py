@@ -1,7 +1,5 @@
 """Formulas of vectors give what they give for numbers, lane by lane, in either precision; layouts agree."""
 
-from __future__ import annotations
-
 import math
 import operator
 from typing import Any

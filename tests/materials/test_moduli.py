@@ -19,8 +19,7 @@ def test_the_three_constructors_agree(young: float, poisson: float) -> None:
 
 
 def test_absent_parts_bulk_or_shear_alone_and_values_by_name() -> None:
-    assert Moduli.from_young(0, 0.3).is_absent
-    assert Moduli.absent().young == Moduli.absent().poisson == 0
+    assert Moduli.from_young(0, 0.3).is_absent and Moduli.absent().young == Moduli.absent().poisson == 0
     bulk_only, shear_only = Moduli.from_bulk(7, 0), Moduli.from_bulk(0, 0.7)
     assert (bulk_only.bulk, bulk_only.shear, bulk_only.young) == (7, 0, 0)
     assert (shear_only.bulk, shear_only.shear, shear_only.young) == (0, 0.7, 0)

@@ -88,8 +88,7 @@ def test_groups_survive_abaqus_and_gmsh(tmp_path: Path) -> None:
     assert read_mesh(save(tmp_path, SQUARE, cells, "m.vtk")).mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
     names = {"low": (1, 2), "high": (2, 2), "edge": (3, 1)}
     imported = read_mesh(in_gmsh(tmp_path, SQUARE, cells, [[1], [3], [2]], names))
-    assert imported.cell_regions["high"].tolist() == [1]
-    assert imported.regions["edge"].tolist() == [0, 1]
+    assert imported.cell_regions["high"].tolist() == [1] and imported.regions["edge"].tolist() == [0, 1]
 
 
 def test_bodies_are_oriented_flattened_and_rid_of_unused_points(tmp_path: Path) -> None:
@@ -103,8 +102,7 @@ def test_bodies_are_oriented_flattened_and_rid_of_unused_points(tmp_path: Path) 
         read_mesh(path)
     imported = read_mesh(path, drop_unused=True)
     assert np.array_equal(imported.mesh.p.T, SQUARE[:, :2])
-    assert imported.mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
-    assert imported.regions["top"].tolist() == [2, 3]
+    assert imported.mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]] and imported.regions["top"].tolist() == [2, 3]
 
 
 WARPED = SQUARE + np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0.5], [0, 0, 0]])
@@ -214,8 +212,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(meshio, "write", full_disk)
     with pytest.raises(RheotwinError, match="No space left on device"):
         write_mesh(path, meshing.build_mesh("line", [[0.0, 1.0]], [[0], [1]]))
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["body.vtu"]
+    assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["body.vtu"]
 
 
 HALVED = np.concatenate([SIDES[:, [0, 1, 2]], SIDES[:, [0, 2, 3]]])

@@ -113,8 +113,7 @@ def test_round_bodies_converge_with_order_two_of_good_elements(shape: str, cell:
 def test_boundary_nodes_lie_on_the_circle_or_sphere(cell: str) -> None:
     mesh = meshing.make_shape(SphereShape(RADIUS, 8, cell))
     distance, rim = np.linalg.norm(mesh.p, axis=0), meshing.boundary_nodes(mesh)
-    assert distance[rim] == pytest.approx(RADIUS, rel=1e-14)
-    assert np.delete(distance, rim).max() < 0.9 * RADIUS
+    assert distance[rim] == pytest.approx(RADIUS, rel=1e-14) and np.delete(distance, rim).max() < 0.9 * RADIUS
     if cell in ("triangle", "tet"):
         assert picture(mesh, 0.0) == picture(mesh)
 
@@ -141,14 +140,12 @@ def test_flat_cylinders_are_discs_boxes_are_grids_and_edges_join_even_and_odd() 
     grid = meshing.make_shape(GridShape(([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 1.0]), cell="quad"))
     assert np.array_equal(box.p, grid.p) and np.array_equal(box.t, grid.t)
     fine = meshing.with_finer_cells(GridShape(([0.0, 0.1, 0.4],)), 2)
-    assert isinstance(fine, GridShape)
-    assert fine.coordinates[0] == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.4])
+    assert isinstance(fine, GridShape) and fine.coordinates[0] == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.4])
 
 
 @pytest.mark.parametrize(("cells", "core", "rings"), [(1, 1, 0), (2, 2, 0), (3, 1, 1), (8, 4, 2), (11, 5, 3)])
 def test_numbers_of_cells_in_round_shapes(cells: int, core: int, rings: int) -> None:
-    assert core + 2 * rings == cells
-    assert unit_ball(cells, 2).cells.shape[1] == core**2 + 4 * core * rings
+    assert core + 2 * rings == cells and unit_ball(cells, 2).cells.shape[1] == core**2 + 4 * core * rings
     assert unit_ball(cells, 3).cells.shape[1] == core**3 + 6 * core**2 * rings
 
 

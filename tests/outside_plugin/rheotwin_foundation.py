@@ -5,8 +5,6 @@
 A free body as a whole swings about its place with the angular frequency w, whatever else it does.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -6,8 +6,6 @@ The integral is taken by the trapezoidal rule with `arms` points from 1/longest 
 between these times it is a Prony series of few arms.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import gamma, log
 from typing import Annotated, ClassVar, Literal

@@ -3,8 +3,6 @@
 The smallest solver that does something true; copy it to start one of your own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Small scenes in code: a block of one material, with whatever supports, tools and forces a test needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

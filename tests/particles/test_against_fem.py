@@ -1,7 +1,5 @@
 """Where springs are exactly the continuum, the truss and linear finite elements are the same model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Signed volumes of simplices, their gradients, the stiffness of volume springs; motion of edges and cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

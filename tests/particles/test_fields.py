@@ -1,7 +1,5 @@
 """Nodal stress of the springs against the stiffness they were matched to; strain as finite elements average it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -168,6 +166,5 @@ def test_strain_is_exact_of_linear_fields_and_that_of_finite_elements_of_others(
 def test_stress_of_a_bar_is_its_force_per_rest_section(stretch: float) -> None:
     """E (l/l0 - 1), however large: engineering stress, and not that times l/l0. The ridge of the match is 1e-10."""
     problem = block(1, {"model": "elastic", "young": 300.0, "poisson": 0.0})
-    simulation = truss(problem)
-    put(simulation, positions=stretch * problem.points)
+    simulation = put(truss(problem), positions=stretch * problem.points)
     np.testing.assert_allclose(simulation.fields()["stress"][:, 0], 300.0 * (stretch - 1.0), rtol=1e-9)

@@ -1,7 +1,5 @@
 """Laws of their own for groups of elements: core and surface, on and in voxels, parts (calibration section 4)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +59,7 @@ def test_one_voxel_breathes_as_in_closed_form() -> None:
     np.testing.assert_allclose(simulation.positions, 0.5 + (1.0 + s) * centred, rtol=1e-12)
     assert simulation.energy()["stored"] == pytest.approx(0.5 * (36.0 * 3.0 * s**2 + 8.0 * kappa * z**2), rel=1e-10)
     assert simulation.energy()["kinetic"] == pytest.approx(0.5 * 8.0 * 0.75 * v**2, rel=1e-10)
-    plain = truss(problem, **options)
-    put(plain, positions=0.5 + 1.1 * centred)
+    plain = put(truss(problem, **options), positions=0.5 + 1.1 * centred)
     plain.advance(1e9, 100)
     assert np.abs(plain.positions - simulation.positions).max() > 1e-3
 

@@ -1,7 +1,5 @@
 """Springs from continuum moduli: closed forms, an independent look at their energy, what the report says of them."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations, product
 from math import factorial

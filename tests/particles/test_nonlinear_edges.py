@@ -1,7 +1,5 @@
 """Edges with nonlinear laws: one answer in every layout and precision, other laws beside them, refusals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -11,7 +9,6 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes
-from rheotwin.particles.forces.nonlinear_edges import EDGE_LAWS
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import build_network
 from rheotwin.particles.state import EXTENSION, TENSION
@@ -186,8 +183,7 @@ def test_unit_of_length_does_not_matter() -> None:
         for scale in (1.0, 0.5):
             problem = pulled(2, law, {"size": [3.0 * scale, 2.0 * scale], "density": 1.0 / scale**2}, thickness=1.0)
             loads = tuple(replace(load, shares=load.shares * scale) for load in problem.loads)
-            simulation = truss(replace(problem, loads=loads), step=0.004)
-            run_to(simulation, 1.0)
+            simulation = run_to(truss(replace(problem, loads=loads), step=0.004), 1.0)
             found.append(simulation.fields()["displacement"] / scale)
         np.testing.assert_allclose(found[1], found[0], atol=1e-10)
 
@@ -237,38 +233,8 @@ def test_surface_edges_have_the_surfaces_law(surface: str) -> None:
         np.testing.assert_allclose(group.share, share[outer], rtol=1e-13)
         np.testing.assert_allclose(group.force_share, share[outer] * network.rest_length[outer], rtol=1e-13)
         np.testing.assert_allclose(network.edge_constants.stiffness[outer], 30.0 * share[outer], rtol=1e-13)
-    simulation = truss(problem, surface_laws={"block": surface}, volume_term=False)
-    run_to(simulation, 0.1)
+    simulation = run_to(truss(problem, surface_laws={"block": surface}, volume_term=False), 0.1)
     assert simulation.statistics()["edges"] == len(network.edges)
-
-
-def test_two_kinds_in_one_scene_are_what_each_is_alone() -> None:
-    """Bodies that do not touch: the order of the edges in the loops is no matter of theirs."""
-    laws = {"table": TABLE | {"strain": [-0.5, 0.0, 0.5], "stress": [-9.0, 0.0, 4.0]}, "plain": BASE} | LAWS
-    names = ("table", "friction", "slider", "plain", "softening")
-    problems, alone = [pulled(2, laws[name]) for name in names], []
-    bodies, prescribed, loads = [], [], []
-    for place, (name, problem) in enumerate(zip(names, problems, strict=True)):
-        simulation = truss(problem, step=0.004)
-        run_to(simulation, 1.0)
-        alone.append((simulation.positions, simulation.fields()["stress"]))
-        first = place * len(problem.points)
-        bodies.append(replace(problem.bodies[0], name=name, first_node=first))
-        prescribed += [replace(item, nodes=item.nodes + first) for item in problem.prescribed]
-        loads += [replace(item, nodes=item.nodes + first) for item in problem.loads]
-    together = replace(
-        problems[0],
-        bodies=tuple(bodies),
-        points=np.concatenate([problem.points for problem in problems]),
-        masses=np.concatenate([problem.masses for problem in problems]),
-        prescribed=tuple(prescribed),
-        loads=tuple(loads),
-    )
-    simulation = truss(together, step=0.004)
-    assert [type(group.law) for group in simulation.method.network.nonlinear] == list(EDGE_LAWS)
-    run_to(simulation, 1.0)
-    np.testing.assert_allclose(simulation.positions, np.concatenate([x for x, _ in alone]), rtol=1e-12)
-    np.testing.assert_allclose(simulation.fields()["stress"], np.concatenate([s for _, s in alone]), atol=1e-11)
 
 
 def test_what_nonlinear_edges_cannot_do_and_which_ratio_they_have() -> None:

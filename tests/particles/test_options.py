@@ -1,7 +1,5 @@
 """The truss's options, and how it says no: to options, to bodies that cannot move sensibly, to runs that diverge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

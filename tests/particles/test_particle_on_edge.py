@@ -1,7 +1,5 @@
 """Hanging particles: forces and balances in closed form, and a coarse-fine body that does not tear."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +95,7 @@ def test_the_mesh_of_the_papers_keeps_its_particle_on_the_edge(paper_mesh: dict[
     assert (hanging.node.tolist(), hanging.start.tolist(), hanging.end.tolist()) == ([2], [1], [3])
     widest = []
     for stiffness in (10.0, 100.0):
-        simulation = truss(problem, tie_stiffness=stiffness)
-        run_to(simulation, 20.0)
+        simulation = run_to(truss(problem, tie_stiffness=stiffness), 20.0)
         widest.append(simulation.statistics()["widest_gap"])
         x = simulation.positions
         assert np.linalg.norm(x[2] - 0.4 * x[1] - 0.6 * x[3]) == pytest.approx(widest[-1], rel=1e-12)
@@ -112,8 +109,7 @@ def test_free_flight_keeps_momentum_undamped_ties_energy_and_damping_takes_it() 
     velocities = 0.05 * np.random.default_rng(6).standard_normal(problem.points.shape)
 
     def drift(damping: float, safety: float) -> float:
-        simulation = truss(problem, tie_damping=damping, safety=safety)
-        put(simulation, velocities=velocities)
+        simulation = put(truss(problem, tie_damping=damping, safety=safety), velocities=velocities)
         before, energies = problem.masses @ simulation.velocities, []
         for _ in range(41):
             energies.append(sum(simulation.energy().values()))
@@ -153,8 +149,7 @@ def test_no_cracks_a_graded_body_stretches_as_a_whole(dimension: int, cell: str)
     )
     found = []
     for stiffness in (4.0, 40.0):
-        simulation = truss(problem, tie_stiffness=stiffness, tie_damping=1.0)
-        run_to(simulation, 8.0)
+        simulation = run_to(truss(problem, tie_stiffness=stiffness, tie_damping=1.0), 8.0)
         across = np.abs(simulation.fields()["displacement"][:, 0] - stretch * problem.points[:, 0]).max()
         edges = build_network(problem, volume_term=True).edges
         now, rest = (
@@ -174,9 +169,7 @@ def test_bodies_tear_without_ties_and_gaps_are_zero_at_rest() -> None:
     problem = block(2, VOIGT, {**GRADED, "cell": "quad"}, supports=HELD, gravity=[0.0, -1.0], duration=4.0)
     gap = {}
     for stiffness in (1e-6, 40.0):
-        simulation = truss(problem, tie_stiffness=stiffness)
-        run_to(simulation, 4.0)
-        gap[stiffness] = simulation.statistics()["widest_gap"]
+        gap[stiffness] = run_to(truss(problem, tie_stiffness=stiffness), 4.0).statistics()["widest_gap"]
     assert gap[1e-6] > 30.0 * gap[40.0]
     problem = block(3, ELASTIC, {"finer": STRIP})
     hanging, x = problem.bodies[0].hanging, truss(problem).positions

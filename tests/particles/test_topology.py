@@ -1,7 +1,5 @@
 """Topology maintenance of single cells, force, moment, work and matrix, and of bodies that collapse and recover."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -77,8 +75,7 @@ def test_nothing_acts_at_rest_and_distances_are_heights(dimension: int) -> None:
     topology, x = single(dimension), REST[dimension]
     push, distance = contacts(topology, x, np.zeros_like(x))[:2]
     np.testing.assert_allclose(distance, heights(x, topology), rtol=1e-14)
-    assert np.all(distance > EPS) and not push.any()
-    assert topology_energy(topology, x) == 0.0
+    assert np.all(distance > EPS) and not push.any() and topology_energy(topology, x) == 0.0
     assert single(dimension, distance=None).distance == pytest.approx(0.05 * distance, rel=1e-14)
     assert not forces(topology, 0.0 * x, 0.0 * x).any(), "features without extent do nothing"
 
@@ -199,8 +196,7 @@ def test_stable_step_holds_while_cells_collapse(dimension: int, damping: dict[st
         run_to(simulation, simulation.time + 0.5)
         inverted = max(inverted, simulation.statistics()["inverted_cells"])
         energies.append(sum(simulation.energy().values()))
-    assert inverted > 0 and max(energies) < begin
-    assert simulation.statistics()["inverted_cells"] == 0
+    assert inverted > 0 and max(energies) < begin and simulation.statistics()["inverted_cells"] == 0
 
 
 @pytest.mark.parametrize("dimension", [2, pytest.param(3, marks=late)])

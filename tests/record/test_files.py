@@ -13,8 +13,7 @@ from hypothesis.extra import numpy as hnp
 from skfem.io.meshio import HEX_MAPPING
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fields import NODE_FIELDS, TENSOR_COMPONENTS
-from rheotwin.record import GridTopology, ToolSurface, array_units, describe_fields, load_checkpoint
+from rheotwin.record import GridTopology, ToolSurface, describe_fields, load_checkpoint
 from rheotwin.record.checkpoint import newest_checkpoint, save_checkpoint
 from rheotwin.record.grid import VTK_CELL_TYPES, checked_frame
 from rheotwin.record.probes import ProbeWriter, read_probes
@@ -217,31 +216,6 @@ def test_hexahedra_as_scikit_fem_exports_and_cells_that_do_not_fit() -> None:
     cells, body = np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64)
     with pytest.raises(RheotwinError, match="tet cells with 1 body indices need an array"):
         GridTopology(cells=cells, cell_kind="tet", body=body, points=3)
-
-
-def test_values_units_and_component_names_read_back() -> None:
-    """Raw, appended and uncompressed; one field on request."""
-    frame = FrameGrid(TOPOLOGY, describe_fields())
-    writer = XmlWriter(frame.grid)
-    for time in (0.25, 0.5):
-        positions, fields = frame_at(time)
-        frame.fill(time, *checked_frame(positions, fields, points=TOPOLOGY.points, expected=describe_fields()))
-        path = Path(f"{time}.vtu")
-        writer.write(path)
-        contents = path.read_bytes()
-        assert b'<AppendedData encoding="raw">' in contents and b"compressor" not in contents
-        assert positions.tobytes() in contents
-        assert read_vtu(path, only="stress").point_data.keys() == ["stress"]
-        grid = pyvista.read(path)
-        assert np.array_equal(grid.points, positions)
-        assert np.array_equal(grid.cell_data["body"], TOPOLOGY.body)
-        assert grid.field_data["TimeValue"] == [time]
-        for name, values in fields.items():
-            assert np.array_equal(grid.point_data[name], values), name
-        assert array_units(grid) == {**{name: spec.unit for name, spec in NODE_FIELDS.items()}, "body": "1"}
-        for name in ("stress", "strain", "memory_stress"):
-            array = grid.GetPointData().GetArray(name)
-            assert tuple(array.GetComponentName(i) for i in range(6)) == TENSOR_COMPONENTS
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.2, 0.95])

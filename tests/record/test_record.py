@@ -78,8 +78,7 @@ def test_everything_written_is_read(series_format: str) -> None:
         positions, fields = frame_at(TIMES[index])
         assert np.array_equal(grid.points, positions) and set(grid.point_data.keys()) == set(fields)
         assert np.array_equal(grid["stress"], fields["stress"])
-        assert grid.field_data["TimeValue"] == [TIMES[index]]
-        assert array_units(grid) == {**UNITS, "body": "1"}
+        assert grid.field_data["TimeValue"] == [TIMES[index]] and array_units(grid) == {**UNITS, "body": "1"}
         assert grid.GetPointData().GetArray("stress").GetComponentName(3) == "XY"
         # The map x -> x + t (x, 2y, 3z) stretches the unit cube to (1 + t) (1 + 2t) (1 + 3t).
         volume = np.abs(grid.compute_cell_sizes()["Volume"]).sum()
@@ -239,8 +238,7 @@ def test_existing_record_is_kept_unless_overwritten(series_format: str) -> None:
     assert len(open_record(FOLDER).times) == 4
     start(series_format, overwrite=True).close()
     record = open_record(FOLDER)
-    assert len(record.times) == 0 and record.checkpoint_path is None
-    assert note.read_text() == "mine"
+    assert len(record.times) == 0 and record.checkpoint_path is None and note.read_text() == "mine"
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not json", json.dumps({"name": "a browser extension"})])
@@ -356,5 +354,4 @@ def test_failed_save_keeps_the_old_manifest(monkeypatch: pytest.MonkeyPatch) -> 
         patch.setattr(Path, "write_text", fail)
         with pytest.raises(OSError, match="No space"):
             save_manifest(old.changed(status="complete"), HERE)
-    assert load_manifest(HERE) == old
-    assert [path.name for path in HERE.iterdir()] == ["manifest.json"]
+    assert load_manifest(HERE) == old and [path.name for path in HERE.iterdir()] == ["manifest.json"]

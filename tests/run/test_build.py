@@ -44,8 +44,7 @@ def test_shares_of_volume_and_mass_instead_of_density() -> None:
     problem = problem_with({"bodies.block.cell": "quad"})
     # 8 equal squares of 2.5 kg: a corner node has 1 quarter, a border node 2, an inner node 4
     around = np.bincount(problem.bodies[0].mesh.t.ravel())
-    assert problem.masses == pytest.approx(2.5 / 4 * around, rel=1e-13)
-    assert sorted(set(around)) == [1, 2, 4]
+    assert problem.masses == pytest.approx(2.5 / 4 * around, rel=1e-13) and sorted(set(around)) == [1, 2, 4]
     by_mass = problem_with({"bodies.block.density": ..., "bodies.block.mass": 10.0, "thickness": 0.5})
     assert by_mass.masses == pytest.approx(problem_with({"thickness": 0.5}).masses, rel=1e-13)
     assert by_mass.bodies[0].density == pytest.approx(1000.0, rel=1e-13)
@@ -124,8 +123,7 @@ def test_bodies_are_numbered_one_after_the_other_and_cases_choose_their_laws() -
         }
     )
     block, other = problem.bodies
-    assert (block.first_node, other.first_node) == (0, 15)
-    assert problem.tools[1].candidates.min() >= 15
+    assert (block.first_node, other.first_node) == (0, 15) and problem.tools[1].candidates.min() >= 15
     assert problem.points[other.nodes][:, 0].min() == problem.points[problem.prescribed[1].nodes][:, 0].min() == 1.0
     assert problem.body_of(14).name == "block" and problem.body_of(15).name == "twin"
     assert problem.points[problem.loads[0].nodes][:, 1] == pytest.approx(0.1)

@@ -35,8 +35,7 @@ def test_released_springs_swing_and_gravity_over_time_gives_its_integral(solver:
     assert list(at.values()) == pytest.approx([0.2, 0.1, -0.2], abs=1e-3)
     assert simulation.reactions()["support.hand"] == 0.0
     assert float(simulation.reactions()["support.wall"][0]) == pytest.approx(4.0 * at[1.0 + np.pi / 2], abs=1e-2)
-    simulation = start(block(gravity={"expression": ["0", "-10*t"]}), solver)
-    run_to(simulation, 0.2)
+    simulation = run_to(start(block(gravity={"expression": ["0", "-10*t"]}), solver), 0.2)
     np.testing.assert_allclose(simulation.velocities[:, 1], -5.0 * 0.2**2, rtol=2e-2)
 
 
@@ -47,8 +46,7 @@ def test_a_support_that_begins_later_holds_its_nodes_where_they_are(solver: str)
         "floor": side("bottom"),
         "catch": side("top", since=0.1, motion={"ramp": {"to": [0, 1e-3], "time": 0.1}}),
     }
-    simulation = start(block(supports=supports, forces=forces), solver)
-    run_to(simulation, 0.1)
+    simulation = run_to(start(block(supports=supports, forces=forces), solver), 0.1)
     caught = simulation.positions[-5:].copy()
     run_to(simulation, 0.15)
     # its motion is measured from where the nodes were: half of 1 mm, whatever the table had at .1 s

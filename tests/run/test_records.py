@@ -85,8 +85,7 @@ def test_a_run_tells_everything_about_itself(pressed: Any) -> None:
     assert (manifest.step.size, manifest.step.count, pressed.outcome.steps) == (1e-3, 400, 400)
     assert (manifest.step.stable is None) == (pressed.solver == "fem")
     assert manifest.timings["solve"] <= manifest.timings["total"] - manifest.timings["setup"] + 1e-9
-    assert manifest.environment is not None
-    assert manifest.environment.python == platform.python_version()
+    assert manifest.environment is not None and manifest.environment.python == platform.python_version()
     assert {"numpy", "scikit-fem"} <= set(manifest.environment.packages)
     assert {name: info.unit for name, info in manifest.fields.items()} == UNITS
     energies = ("kinetic", "stored", *(ACCOUNT if pressed.solver == "fem" else ()))
@@ -159,8 +158,7 @@ def test_one_and_three_dimensions_have_the_same_names_and_three_components(solve
     assert set(grid.celltypes.tolist()) == {pyvista.CellType.LINE if dimension == 1 else pyvista.CellType.TETRA}
     assert grid.point_data["displacement"].shape == (grid.n_points, 3)
     assert np.abs(grid.point_data["displacement"]).max() > 0.0
-    assert not grid.point_data["velocity"][:, dimension:].any()
-    assert set(grid.point_data) == set(NODE_FIELDS)
+    assert not grid.point_data["velocity"][:, dimension:].any() and set(grid.point_data) == set(NODE_FIELDS)
 
 
 @pytest.mark.parametrize(
@@ -264,8 +262,7 @@ def test_a_solver_is_asked_for_what_the_contact_needs(change: Data, places: set[
     simple = Capabilities(frozenset({2}), ALL_CELLS, ALL_LAWS, SOLID_TOOLS)
     able = Capabilities(frozenset({2}), ALL_CELLS, ALL_LAWS, SOLID_TOOLS, contact=ALL_CONTACT)
     problem = problem_with(change)
-    assert {fault.place for fault in simple.shortfalls(problem)} == places
-    assert able.shortfalls(problem) == []
+    assert {fault.place for fault in simple.shortfalls(problem)} == places and able.shortfalls(problem) == []
 
 
 def watched() -> Watched:

@@ -54,8 +54,7 @@ def test_a_plan_increases_strictly_and_ends_with_both(duration: float, frames: i
     assert all(after - before > 1e-5 * duration for before, after in pairwise(times))
     assert stops[0].time == 0.0 and not stops[0].checkpoint
     assert stops[-1].frame and stops[-1].probe and isclose(times[-1], duration, rel_tol=1e-12)
-    assert sum(stop.frame for stop in stops) == frames + 1
-    assert sum(stop.probe for stop in stops) == rows + 1
+    assert sum(stop.frame for stop in stops) == frames + 1 and sum(stop.probe for stop in stops) == rows + 1
 
 
 @given(times=st.lists(decimals, min_size=1, max_size=6))

@@ -42,8 +42,7 @@ def played(data: Data, solver: str, folder: str = "run", **options: Any) -> Outc
 
 def require_stopped(outcome: Outcome, *words: str) -> None:
     """Check that a run stopped while the planes met, at 0.0667 s, said so, and kept what it had."""
-    assert (outcome.status, outcome.exit_code) == ("diverged", EXIT_DIVERGED)
-    assert 0.06 < outcome.time <= 0.1
+    assert (outcome.status, outcome.exit_code) == ("diverged", EXIT_DIVERGED) and 0.06 < outcome.time <= 0.1
     record = open_record(Path("run"))
     assert (record.manifest.status, record.manifest.message) == ("diverged", outcome.message)
     assert record.times.tolist() == pytest.approx([0.0, 0.05])

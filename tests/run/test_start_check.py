@@ -93,7 +93,6 @@ def test_default_steps_are_so_short_that_no_tool_passes_a_feature(solver: str) -
     still, fast = with_tool(PLANE), with_tool(PLANE | {"motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, 100.0]])})
     steps = [start(problem, solver).step_size for problem in (still, fast)]
     require_quiet(fast, steps[1])
-    assert steps[1] <= steps[0]
-    assert divided_for_fast_tools(fast, 0.1) == pytest.approx(0.9 * 0.25 / 100.0)
+    assert steps[1] <= steps[0] and divided_for_fast_tools(fast, 0.1) == pytest.approx(0.9 * 0.25 / 100.0)
     assert divided_for_fast_tools(fast, 1e-3) == 1e-3
     assert divided_for_fast_tools(fast, 10.0) == 10.0 / MOST_PARTS

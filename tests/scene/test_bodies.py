@@ -83,8 +83,7 @@ def test_a_mesh_file_is_scaled_and_has_no_finer_cells() -> None:
 def test_refinement_divides_the_cells_of_every_body() -> None:
     coarse = whole()
     fine = coarse.refined(3)
-    assert fine.model_dump()["refinement"] == 3
-    assert Scene.model_validate(fine.model_dump(mode="json")) == fine
+    assert fine.model_dump()["refinement"] == 3 and Scene.model_validate(fine.model_dump(mode="json")) == fine
     cells = [sum(body.mesh.t.shape[1] for body in build_problem(scene).bodies) for scene in (coarse, fine)]
     assert cells[1] == 3**coarse.dimension * cells[0]
 

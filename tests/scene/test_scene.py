@@ -34,8 +34,7 @@ def test_a_dump_is_the_same_scene(changes: Data) -> None:
 
 def test_cases() -> None:
     scene = whole()
-    assert scene.case_names == ("elastic", "rheological")
-    assert isinstance(scene.law_for("block"), ThreeElement)
+    assert scene.case_names == ("elastic", "rheological") and isinstance(scene.law_for("block"), ThreeElement)
     assert isinstance(scene.law_for("block", "elastic"), Voigt)
     assert isinstance(scene.with_case("elastic").law_for("block"), Voigt)
     assert (scene.bodies["block"].law, whole({"case": "elastic"}).bodies["block"].law) == ("dough", "gel")
@@ -53,8 +52,7 @@ def test_defaults_that_depend_on_other_entries() -> None:
     assert scene.output.interval == pytest.approx(0.4 / 50)
     assert scene.output.fields == DEFAULT_FIELDS and scene.plane == "strain"
     assert (scene.thickness, scene.section, scene.cross_section) == (1.0, 1.0, 1.0)
-    assert {"plane", "thickness"} <= set(whole().model_dump())
-    assert "section" not in whole().model_dump()
+    assert {"plane", "thickness"} <= set(whole().model_dump()) and "section" not in whole().model_dump()
     line = whole(ROD | {"section": 0.25, "tools": {"bar": {"shape": "bar", "center": [1.0], "normal": [-1.0]}}})
     assert {"plane", "thickness"}.isdisjoint(line.model_dump())
     assert line.tools["bar"].width is None, "in 1D a bar has no width"

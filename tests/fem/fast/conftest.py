@@ -1,7 +1,5 @@
 """Explicit models of small scenes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

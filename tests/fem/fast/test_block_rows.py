@@ -1,7 +1,5 @@
 """Block rows: products as scipy's for every block size and precision, and their assembly for linear tetrahedra."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 

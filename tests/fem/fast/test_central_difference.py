@@ -1,7 +1,5 @@
 """The stepper of central differences on the state every stepper shares."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -46,8 +44,7 @@ def test_tends_to_the_midpoint_solution_as_the_step_shrinks(law: Data, model_of:
         state = State.at_rest(model)
         CentralDifference(model, h).advance(state, 0, round(time / h))
         off.append(np.abs(state.u - reference.u).max())
-    assert off[0] < 1e-4 * np.abs(reference.u).max()
-    assert off[0] / off[1] == pytest.approx(2.0, rel=0.15)
+    assert off[0] < 1e-4 * np.abs(reference.u).max() and off[0] / off[1] == pytest.approx(2.0, rel=0.15)
     np.testing.assert_allclose(state.v, reference.v, atol=1e-3)
     np.testing.assert_array_equal(np.sort(state.contacts.node), np.sort(reference.contacts.node))
 

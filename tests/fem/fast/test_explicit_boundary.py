@@ -1,7 +1,5 @@
 """What acts from outside on explicit steps: tools, driven supports, loads, and the account of their work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

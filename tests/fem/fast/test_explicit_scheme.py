@@ -1,7 +1,5 @@
 """The explicit loop against matrix exponentials: order, energy, stable step, several terms, no allocation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

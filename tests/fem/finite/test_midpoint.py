@@ -44,8 +44,7 @@ def test_second_order_in_time(name: str, description: str, flying: Any) -> None:
     """Positions after 0.4 s: halving the step twice, changes fall by four; the viscous arm does not spoil the order."""
     soft, ends = EQUAL_RATIO[name] | {"young": 20.0}, []
     for step in (0.02, 0.01, 0.005):
-        simulation = flying(soft, description, step)
-        run_to(simulation, 0.4)
+        simulation = run_to(flying(soft, description, step), 0.4)
         ends.append(simulation.positions)
     first, second = (np.linalg.norm(fine - coarse) for coarse, fine in pairwise(ends))
     assert np.log2(first / second) == pytest.approx(2.0, abs=0.15)

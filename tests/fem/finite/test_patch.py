@@ -30,8 +30,7 @@ def test_affine_boundary_gives_an_affine_field(
     data = box_scene(EQUAL_RATIO[name], size=[1.0] * dimension, cells=[3] * dimension, cell=cell)
     gradient = GRADIENT[dimension]
     problem = driven_boundary(distorted(problem_of(data), spacing=1 / 3), gradient)
-    simulation = begin(problem, description, step=0.5, inertia=inertia, newton_tolerance=1e-14)
-    run_to(simulation, 1.0)
+    simulation = run_to(begin(problem, description, step=0.5, inertia=inertia, newton_tolerance=1e-14), 1.0)
     assert simulation.statistics()["unknowns"] > 0
     np.testing.assert_allclose(simulation.positions, problem.points @ (np.eye(dimension) + gradient).T, atol=1e-11)
     stress = simulation.fields()["stress"]

@@ -53,15 +53,13 @@ def test_two_bodies_are_two_runs(inertia: bool, description: str, begin: Any) ->
     for name in ("floor", "lid"):
         both["supports"][f"second-{name}"] = both["supports"][name] | {"body": "second"}
     options = {"step": 0.25, "inertia": inertia, "newton_tolerance": 1e-12}
-    together = begin(both, description, **options)
-    run_to(together, 0.5)
+    together = run_to(begin(both, description, **options), 0.5)
     again = begin(both, description, **options)
     again.restore(together.save())
     run_to(again, 1.0)
     count = len(again.positions) // 2
     for b, data in enumerate(alone):
-        simulation = begin(data, description, **options)
-        run_to(simulation, 1.0)
+        simulation = run_to(begin(data, description, **options), 1.0)
         nodes = slice(b * count, (b + 1) * count)
         np.testing.assert_allclose(again.positions[nodes] - [5.0 * b, 0.0], simulation.positions, atol=1e-9)
         stress = simulation.fields()["stress"]
@@ -101,9 +99,7 @@ def test_moments_on_tools_are_told_where_there_is_contact(description: str, begi
     data = box_scene(ELASTIC, size=[1.0, 1.0], cells=[4, 4], **more)
     if lawful:
         data["contact"] = {"law": "exact", "bodies": False}
-    simulation = begin(data, description, step=0.25)
-    run_to(simulation, 1.0)
-    reactions = simulation.reactions()
+    reactions = run_to(begin(data, description, step=0.25), 1.0).reactions()
     if lawful:
         assert reactions["tool.plate"][1] > 0.0
         np.testing.assert_allclose(reactions["tool.plate.moment"], [0.3 * reactions["tool.plate"][1]], rtol=1e-6)

@@ -53,8 +53,7 @@ def test_error_of_a_ringing_mass_follows_the_tolerance() -> None:
     exact = 1 / spring - (expm(np.array([[0.0, 1.0], [-spring / mass, -damping / mass]])) @ [1 / spring, 0.0])[0]
     ratios, pieces = [], []
     for tolerance in TOLERANCES:
-        simulation = start(data, stepper="adaptive", step=0.1, tolerance=tolerance)
-        run_to(simulation, 1.0)
+        simulation = run_to(start(data, stepper="adaptive", step=0.1, tolerance=tolerance), 1.0)
         ratios.append(abs(simulation.positions[-1, 0] - 1.0 - exact) * spring / 2 / tolerance)
         pieces.append(simulation.statistics()["steps"])
     assert max(ratios) < 2.0 and max(ratios) / min(ratios) < 3.0
@@ -63,8 +62,7 @@ def test_error_of_a_ringing_mass_follows_the_tolerance() -> None:
 
 
 def test_statistics_and_a_loose_tolerance() -> None:
-    simulation = start(LOADED_BAR, stepper="adaptive", step=2.0, tolerance=1e-3)
-    run_to(simulation, 10.0)
+    simulation = run_to(start(LOADED_BAR, stepper="adaptive", step=2.0, tolerance=1e-3), 10.0)
     found = simulation.statistics()
     assert found["rejected"] > 0 and found["beyond_tolerance"] == 0
     levels = np.log2(2.0 / np.array([found["smallest_step"], found["largest_step"]]))

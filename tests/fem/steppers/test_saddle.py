@@ -83,9 +83,7 @@ def test_energy_balance(any_law: Data) -> None:
     data, defects = shaken(any_law), []
     mass = "consistent" if any_law["model"] == "three-element" else "lumped"
     for step in (0.004, 0.002):
-        simulation = start(data, stepper="rk4", step=step, mass=mass, constraint_frequency=20.0)
-        run_to(simulation, 1.0)
-        energy = simulation.energy()
+        energy = run_to(start(data, stepper="rk4", step=step, mass=mass, constraint_frequency=20.0), 1.0).energy()
         assert energy["impact"] == 0.0
         defects.append(abs(energy["defect"]) / energy["external"])
     assert defects[1] < 1e-5
@@ -97,15 +95,13 @@ def test_sudden_supports_are_impacts_and_wrong_starts_die_out() -> None:
     drive = path([0.0, 1.0], [[0.0], [0.5]])
     supports = {"wall": side("left", motion=drive)}
     data = box_scene(VOIGT, size=[2.0], cells=[4], density=30.0, duration=1.0, supports=supports)
-    simulation = start(data, stepper="rk4", step=0.002)
-    run_to(simulation, 1.0)
+    simulation = run_to(start(data, stepper="rk4", step=0.002), 1.0)
     energy = simulation.energy()
     assert energy["impact"] == pytest.approx(0.5 * (30.0 * 0.5 / 2) * 0.5**2, rel=1e-12)
     assert abs(energy["defect"]) < 1e-6 * energy["external"]
     # u(0) = 0.1 on a fixed node: u = 0.1 (1 + om t) exp(-om t), whatever the body does (5.4).
     data = box_scene(EQUAL_RATIO["three-element"], size=[2.0], cells=[4], density=30.0, supports={"left": side("left")})
-    simulation = start(data, stepper="rk4", step=0.005, constraint_frequency=8.0)
-    put(simulation, u=[0.1, 0.0, 0.0, 0.0, 0.0])
+    simulation = put(start(data, stepper="rk4", step=0.005, constraint_frequency=8.0), u=[0.1, 0.0, 0.0, 0.0, 0.0])
     for time in (0.25, 0.5, 1.0):
         run_to(simulation, time)
         assert simulation.positions[0, 0] == pytest.approx(0.1 * (1 + 8 * time) * np.exp(-8 * time), abs=1e-7)
@@ -149,8 +145,7 @@ def test_volume_is_kept(kind: str) -> None:
     changes, forces = {}, {}
     for incompressible in (True, False):
         rule = {"step": 0.05} if kind == "cell" and not incompressible else {"stepper": "rk4", "step": 0.004}
-        simulation = start(problem, formulation=kind, incompressible=incompressible, **rule)
-        run_to(simulation, 1.0)
+        simulation = run_to(start(problem, formulation=kind, incompressible=incompressible, **rule), 1.0)
         changes[incompressible] = abs(area(simulation, problem) / 2.0 - 1.0)
         if kind == "cell":
             run_to(simulation, 2.5)
@@ -167,8 +162,7 @@ def test_soft_cells_stay_near_their_patch_and_constraints_report_their_rank() ->
     soft = soft_measure(patches("node", mesh.t.T, mesh.p.T), mesh.p.T, 1.0)
     for modulus in (0.0, 5.0, 50.0):
         options = {"formulation": "node", "incompressible": True, "soft_volume": modulus}
-        simulation = start(problem, step=0.05, **options)
-        run_to(simulation, 1.0)
+        simulation = run_to(start(problem, step=0.05, **options), 1.0)
         drifts.append(soft.energy(simulation.positions))
     assert drifts[2] < 0.95 * drifts[1] < 0.95 * 0.96 * drifts[0]
     stable = [

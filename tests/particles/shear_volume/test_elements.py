@@ -1,7 +1,5 @@
 """Consistent elements against finite elements, their own energy, channel forms, and motions of the whole body."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The solver on its way: back from inversion, contact, checkpoints, energy, steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -103,8 +101,7 @@ def test_a_body_without_any_damping_is_upright_again(size: list[float], cells: l
         off = np.abs(np.mean(places, axis=0) - problem.points).max()
         ends.append((np.mean(upright), off, total(simulation) / first))
     upright, off, energy = np.median(ends, axis=0)
-    assert upright > 0.75 and off < 0.16 * max(size)
-    assert energy < 0.3
+    assert upright > 0.75 and off < 0.16 * max(size) and energy < 0.3
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

@@ -1,7 +1,5 @@
 """The papers' shear elements: what is right about them and what is not (spec sections 3.2 and 3.4, A5, R16, E1-E6)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -86,8 +86,7 @@ def test_small_distances_do_not_count_far_ones_are_counted_and_noise_leaves_its_
     found = shape_difference([np.array([0.04e-2, 0.05e-2, 0.25e-2, 0.30e-2]), np.array([0.01e-2, 0.50e-2])])
     assert found.total == pytest.approx(1.10e-2, abs=1e-15)
     assert found.per_time == pytest.approx((0.60e-2, 0.50e-2), abs=1e-15)
-    assert (found.far, found.points) == ((1, 1), 6)
-    assert found.mean == pytest.approx(1.10e-2 / 6.0, abs=1e-15)
+    assert (found.far, found.points) == ((1, 1), 6) and found.mean == pytest.approx(1.10e-2 / 6.0, abs=1e-15)
     noise = np.abs(np.random.default_rng(0).normal(0.0, 0.05e-2 * np.sqrt(np.pi / 2.0), 200_000))
     spread = 0.06e-2 / np.sqrt(200_000)  # sd of one term is below 0.06 cm
     assert shape_difference([noise]).mean == pytest.approx(0.05e-2 * np.exp(-1.0 / np.pi), abs=4.0 * spread)

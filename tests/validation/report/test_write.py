@@ -111,8 +111,7 @@ def test_only_a_foreign_page_beside_the_runs_costs_the_report(one_case, tmp_path
     put(mine, files)
     put(theirs, files | {"report.html": "thesis"})
     comparison, views = dataclasses.replace(one_case[0], records=("runs/fem",)), one_case[1]
-    assert write_comparison(mine, comparison, views).is_file()
-    assert files.items() <= contents(mine).items()
+    assert write_comparison(mine, comparison, views).is_file() and files.items() <= contents(mine).items()
     with pytest.raises(RheotwinError, match="is not a comparison of Rheotwin"):
         write_comparison(theirs, comparison, views, overwrite=True)
     assert (theirs / "report.html").read_text() == "thesis"
@@ -139,5 +138,4 @@ def test_methods_of_one_solver_go_by_their_names(make_run, monkeypatch: pytest.M
     monkeypatch.setattr(write, "view_of", runs.__getitem__)
     page = compare_records(list(runs), tmp_path / "out", reference="lattice", names={tmp_path / "2": "lattice"})
     (case,) = load_comparison(page.parent / "comparison.json").cases
-    assert [run.label for run in case.runs] == ["fem", "truss", "lattice"]
-    assert case.reference == "lattice"
+    assert [run.label for run in case.runs] == ["fem", "truss", "lattice"] and case.reference == "lattice"
