@@ -79,7 +79,7 @@ def test_a_mesh_that_is_no_body(name: str) -> None:
 
 def test_options_and_laws_are_those_of_the_solver_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     said = command("run", scene_file(), "--output", "out", "--set", "truss.step=1e-3")
-    require_refused(said, "--set truss.…: this run uses the solver 'fem'; set its options only")
+    require_refused(said, "--set truss.…: this uses the solver 'fem'; set its options, or an entry")
     monkeypatch.setattr(FemSolver, "capabilities", replace(FemSolver.capabilities, laws=frozenset({"elastic"})))
     require_refused(
         command("run", scene_file(), "--output", "out"),

@@ -54,7 +54,7 @@ def test_report_in_words_and_numbers() -> None:
         ("--block-rams 10", "which take 18 BlockRAMs where the chip has 10; take a mesh of about"),
         ("--modules 81", "81 modules cannot share 80 points; choose 1 to 80"),
         ("--clock 0", "a clock above 0 Hz"),
-        ("--set truss.step=1", "only options of the solver 'fixed-point'"),
+        ("--set truss.step=1", "this uses the solver 'fixed-point'; set its options"),
         ("--set fixed-point.words=1", r"did you mean 'word'\?"),
         ("--sweep a,b", "write lengths of words in bits"),
         ("--samples 0", "must be above 0"),

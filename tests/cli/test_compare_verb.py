@@ -51,7 +51,7 @@ def test_one_report_of_all_cases_and_solvers() -> None:
         ("--refine dem=1,2", "--refine dem=1,2: the solvers compared are fem, truss"),
         ("--reference fem@limit", "--reference fem@limit: the limit needs at least two meshes of 'fem'"),
         ("--refine 1,2 --reference fem@3", "there is no such run; runs of 'fem': fem@1, fem@2"),
-        ("--set dem.step=1", "--set dem.…: the solvers compared are fem, truss"),
+        ("--set dem.step=1", "--set dem.…: this uses the solvers fem, truss; set its options"),
         ("--set truss.stp=1", "solvers.truss.stp: unknown option"),
         ("--output press.toml", "--output press.toml: press.toml is a file, not a folder"),
         ("--output press.toml/cmp", "--output press.toml/cmp: press.toml is a file, not a folder"),

@@ -88,6 +88,7 @@ def test_a_negative_jacobian_is_named_with_its_element() -> None:
 def test_a_step_without_equilibrium_keeps_the_last_good_state(kinematics: str, stepper: str) -> None:
     """The bar goes through the floor: no equilibrium on the way there."""
     crushed: dict[str, Any] = {
+        "units": {"virtual": True},
         "tools.bar.motion.displacement": [[0.0, 0.0], [0.0, -0.15], [0.0, 0.0]],
         "output": {"interval": 0.02, "checkpoint_interval": 0.02},
     }

@@ -55,7 +55,10 @@ def test_info_describes_a_scene_and_its_record() -> None:
     assert said.code == EXIT_OK and re.search(r"^title +a small press$", said.out, flags=re.MULTILINE)
     assert re.search(r"^bodies +block: box, law dough$", said.out, flags=re.MULTILINE)
     about = json.loads(command("info", scene, "--json").out)
-    assert about["laws"] == {"dough": "three-element", "gel": "elastic"}
+    assert {name: words.partition(",")[0] for name, words in about["laws"].items()} == {
+        "dough": "three-element",
+        "gel": "elastic",
+    }
     assert (about["tools"], about["duration_s"]) == ({"bar": "bar"}, 0.2)
 
     command("run", scene, "--output", "run", "--quiet")

@@ -96,7 +96,12 @@ def test_a_run_tells_everything_about_itself(pressed: Any) -> None:
 
 @IN_A_FORMAT
 def test_only_the_fields_asked_for_are_written_and_all_in_si(solver: str, series_format: str) -> None:
-    changes = {"output.fields": ["stress", "displacement"], "units": {"length": "cm"}, "solvers": {}, "gravity": ...}
+    changes = {
+        "output.fields": ["stress", "displacement"],
+        "units": {"length": "cm", "pressure": "Pa", "density": "kg/m3"},
+        "solvers": {},
+        "gravity": ...,
+    }
     folder, _ = run(solver, changes, format=series_format)
     record = open_record(folder)
     assert list(record.manifest.fields) == ["stress", "displacement"]
