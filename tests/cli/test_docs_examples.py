@@ -35,7 +35,6 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def guide_scenes(page: Path) -> list[str]:
-    """Whole scenes stay as they are; the other blocks go to the end of the first."""
     first, *others = blocks(page, "toml")
     return [first, *(block if block.startswith("schema") else f"{first}\n{block}" for block in others)]
 
@@ -44,7 +43,6 @@ SCENES = {solver: guide_scenes(page) for solver, (page, _) in GUIDES.items()}
 
 
 def text_values(annotation: Any) -> list[str]:
-    """Return the words that an option may be set to, however its choices are nested."""
     found = [[value] if isinstance(value, str) else text_values(value) for value in get_args(annotation)]
     return [word for words in found for word in words]
 
@@ -78,7 +76,7 @@ def test_scenes_of_the_guide_are_accepted(solver: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_of_the_page_exist(page: Path) -> None:
+def test_commands_and_links_of_the_page_lead_somewhere(page: Path) -> None:
     lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("rheotwin ")]
     lines += re.findall(r"`(rheotwin [a-z]+ [^`]*)`", page.read_text())
     for line in lines:
@@ -86,6 +84,8 @@ def test_commands_of_the_page_exist(page: Path) -> None:
         args = build_parser().parse_args(words[1:])  # leaves with an error otherwise
         if page.name == "README.md" and (scene := getattr(args, "scene", None) or getattr(args, "source", None)):
             assert (ROOT / scene).is_file()
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
 @pytest.mark.parametrize("solver", GUIDES)
@@ -96,9 +96,3 @@ def test_guide_names_every_option_and_choice(solver: str) -> None:
         assert re.search(rf"`{name}\b", text), name
         for word in text_values(field.annotation):
             assert re.search(rf'[`"]{re.escape(word)}[`"]', text), f"{name} = {word}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_of_the_page_lead_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
-    assert [target for target in targets if not (page.parent / target).exists()] == []

@@ -61,12 +61,10 @@ REFUSED: list[tuple[Data, str, str]] = [
 def test_refused_before_anything_is_written(changes: Data, options: str, words: str) -> None:
     given = dict(option.split("=") for option in options.split())
     said = command("run", scene_file(changes), "--output", "deep/out", "--quiet", *settings(**given))
-    assert (said.code, said.out) == (EXIT_BAD_INPUT, "")
-    assert said.err.startswith("error: ")
+    assert (said.code, said.out) == (EXIT_BAD_INPUT, "") and said.err.startswith("error: ")
     assert words in said.err
     assert len(said.err.splitlines()) <= 2, "a sentence, or a heading and one line for the fault"
-    assert "Value error" not in said.err
-    assert [entry.name for entry in Path().iterdir()] == ["press.toml"]
+    assert "Value error" not in said.err and [entry.name for entry in Path().iterdir()] == ["press.toml"]
 
 
 def test_a_negative_jacobian_is_named_with_its_element() -> None:
@@ -80,8 +78,7 @@ def test_a_negative_jacobian_is_named_with_its_element() -> None:
         path = scene_file({key: value for key, value in SOLID.items() if "." not in key} | {"bodies.block": block})
         said = command("run", path, "--output", name, "--quiet")
         assert said.code == code, said.err
-    assert "element 1" in said.sentence and "bad.vtu" in said.sentence
-    assert not Path("bad").exists()
+    assert "element 1" in said.sentence and "bad.vtu" in said.sentence and not Path("bad").exists()
 
 
 @pytest.mark.parametrize(
@@ -91,14 +88,13 @@ def test_a_negative_jacobian_is_named_with_its_element() -> None:
 def test_a_step_without_equilibrium_keeps_the_last_good_state(kinematics: str, stepper: str) -> None:
     """The bar goes through the floor: no equilibrium on the way there."""
     crushed: dict[str, Any] = {
+        "units": {"virtual": True},
         "tools.bar.motion.displacement": [[0.0, 0.0], [0.0, -0.15], [0.0, 0.0]],
         "output": {"interval": 0.02, "checkpoint_interval": 0.02},
-        "units": {"virtual": True},
     }
     words = settings(kinematics=kinematics, stepper=stepper, step=0.004)
     said = command("run", scene_file(crushed), "--output", "out", "--quiet", *words)
-    assert said.code == EXIT_DIVERGED
-    assert said.err.count("\n") == 1 and said.err.endswith("record: out\n")
+    assert said.code == EXIT_DIVERGED and said.err.count("\n") == 1 and said.err.endswith("record: out\n")
     for part in (
         "the run diverged at t = 0.",
         "in body 'block' at node ",
@@ -112,11 +108,9 @@ def test_a_step_without_equilibrium_keeps_the_last_good_state(kinematics: str, s
     assert record.manifest.status == "diverged" and record.manifest.message in said.err
     stopped = float(said.err.split("t = ")[1].split(" s")[0])
     # frames are planned every 0.02 s: the last one is the last plan not behind the stop
-    assert record.times[-1] <= stopped < record.times[-1] + 0.02
-    assert record.times[-1] >= 0.02
+    assert record.times[-1] <= stopped < record.times[-1] + 0.02 and record.times[-1] >= 0.02
     assert np.isfinite(record.field("displacement")).all()
-    assert np.isfinite(record.probes["energy.stored"]).all()
-    assert command("info", "out").code == EXIT_OK
+    assert np.isfinite(record.probes["energy.stored"]).all() and command("info", "out").code == EXIT_OK
     # resuming from the last good state comes to the same end
     again = command("run", "--resume", "out", "--quiet")
     assert (again.code, again.err) == (EXIT_DIVERGED, said.err)

@@ -100,7 +100,7 @@ def test_an_implausible_number_is_warned_of(old: str, new: str, said: str, own_f
     assert said not in command("info", "cushion.toml").err
 
 
-def test_info_says_what_the_numbers_amount_to(own_folder: Path) -> None:
+def test_info_says_what_the_numbers_amount_to_and_any_entry_can_be_set(own_folder: Path) -> None:
     (own_folder / "cushion.toml").write_text(SCENE)
     said = command("info", "cushion.toml")
     assert said.err == ""
@@ -112,19 +112,6 @@ def test_info_says_what_the_numbers_amount_to(own_folder: Path) -> None:
         "voigt, bounces, returns",
     ):
         assert words in said.out
-
-
-def test_a_mesh_file_has_the_length_of_the_file_or_its_own_unit(own_folder: Path) -> None:
-    bracket(own_folder)
-    for given in ("", 'unit = "mm"\n', "scale = 1.0\n"):
-        (own_folder / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + given))
-        assert "0.06 x 0.06 x 0.06 m" in command("info", "cushion.toml").out
-    (own_folder / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + 'unit = "cm"\n'))
-    assert "0.6 x 0.6 x 0.6 m" in command("info", "cushion.toml").out
-
-
-def test_any_entry_can_be_set_for_one_run(own_folder: Path) -> None:
-    (own_folder / "cushion.toml").write_text(SCENE)
     said = command(
         "info", "cushion.toml", "--set", 'bodies.cushion.density="80 kg/m3"', "--set", "bodies.cushion.size.0=200.0"
     )
@@ -137,3 +124,12 @@ def test_any_entry_can_be_set_for_one_run(own_folder: Path) -> None:
         assert found.code == 2 and sentence in found.err
     run = command("run", "cushion.toml", "--set", "fem.step=1e9", "--set", "laws.foam.young=20.0")
     assert run.code == 0 and "are taken, not of 1e+09 s" in run.err
+
+
+def test_a_mesh_file_has_the_length_of_the_file_or_its_own_unit(own_folder: Path) -> None:
+    bracket(own_folder)
+    for given in ("", 'unit = "mm"\n', "scale = 1.0\n"):
+        (own_folder / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + given))
+        assert "0.06 x 0.06 x 0.06 m" in command("info", "cushion.toml").out
+    (own_folder / "cushion.toml").write_text(SCENE.replace(BOX, BRACKET + 'unit = "cm"\n'))
+    assert "0.6 x 0.6 x 0.6 m" in command("info", "cushion.toml").out

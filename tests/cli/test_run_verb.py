@@ -32,27 +32,20 @@ def run_into(folder: Path = RECORD, changes: Data | None = None, *words: str) ->
 @pytest.mark.parametrize("solver", ["fem", "truss"])
 def test_run_leaves_a_record_and_says_where(solver: str) -> None:
     said = command("run", scene_file(), "--solver", solver)
-    assert said.code == EXIT_OK
-    assert said.out.startswith("complete: ")
+    assert said.code == EXIT_OK and said.out.startswith("complete: ")
     assert said.out.endswith(f"record: {Path('runs') / f'press-{solver}'}\n")
     assert "15 nodes, 0.2 s in steps of" in said.err
     assert ("unconditionally stable" if solver == "fem" else "stable below") in said.err
     record = open_record(Path(f"runs/press-{solver}"))
-    assert record.times.tolist() == pytest.approx([0.0, 0.1, 0.2])
-    assert record.manifest.status == "complete"
+    assert record.times.tolist() == pytest.approx([0.0, 0.1, 0.2]) and record.manifest.status == "complete"
 
 
-def test_json_on_standard_output_only() -> None:
+def test_json_goes_to_standard_output_and_settings_override_the_scene() -> None:
     said = run_into(Path("here/there"), None, "--json", "--quiet", "--format", "vtkhdf")
     report = json.loads(said.out)
-    assert (said.code, said.err) == (EXIT_OK, "")
-    assert report["folder"] == str(Path("here/there"))
+    assert (said.code, said.err) == (EXIT_OK, "") and report["folder"] == str(Path("here/there"))
     assert (report["status"], report["exit_code"], report["steps"]) == ("complete", 0, 100)
-    assert report["time"] == pytest.approx(0.2)
-    assert Path("here/there/series.vtkhdf").is_file()
-
-
-def test_settings_override_the_scene() -> None:
+    assert report["time"] == pytest.approx(0.2) and Path("here/there/series.vtkhdf").is_file()
     said = run_into(RECORD, None, "--set", "fem.step=1e-2", "--set", "fem.mass=consistent", "--json", "--quiet")
     assert json.loads(said.out)["steps"] == 20
     options = open_record(RECORD).manifest.solver.options
@@ -60,30 +53,23 @@ def test_settings_override_the_scene() -> None:
 
 
 def test_settings_are_read_as_toml_and_bare_words_as_text() -> None:
-    items = ["fem.step=1e-3", "fem.mass=lumped", "truss.volume_term = false", 'a.b="x=y"', "a.c=1.5.2"]
-    found = parse_settings([*items, "laws.gel.young=3.0", "duration=2"])
-    assert found.scene == {"laws.gel.young": 3.0, "duration": 2}
-    assert found.options == {
-        "fem": {"step": 1e-3, "mass": "lumped"},
-        "truss": {"volume_term": False},
-        "a": {"b": "x=y", "c": "1.5.2"},
-    }
+    found = parse_settings(["fem.step=1e-3", "fem.mass=lumped", "truss.volume_term = false", 'a.b="x=y"', "a.c=1.5.2"])
+    fem = {"step": 1e-3, "mass": "lumped"}
+    assert found.options == {"fem": fem, "truss": {"volume_term": False}, "a": {"b": "x=y", "c": "1.5.2"}}
+    assert parse_settings(["laws.gel.young=20.0"]).scene == {"laws.gel.young": 20.0}
     for bad in ("step=1", "fem.step", "=1", ".step=1", "fem.=1", "", "fem.step=1\nx=2", "fem.step=1\rx=2"):
         with pytest.raises(RheotwinError, match=r"write PLACE=VALUE, for example truss.step=1e-3") as caught:
             parse_settings([bad])
         assert "\n" not in str(caught.value), "one sentence"
 
 
-def test_the_default_folder_names_scene_case_and_solver() -> None:
+def test_default_folders_have_the_case_and_overwrite_replaces_a_record() -> None:
     assert record_name(Path("scenes/press.toml"), None, "fem") == Path("runs/press-fem")
     path = scene_file({"cases": {"springy": {"laws": {"block": "gel"}}, "doughy": {}}})
     assert command("run", path, "--quiet").code == EXIT_OK
     assert command("run", path, "--quiet", "--case", "doughy").code == EXIT_OK
     for case in ("springy", "doughy"):
         assert open_record(Path(f"runs/press-{case}-fem")).manifest.case == case
-
-
-def test_overwrite_replaces_a_record() -> None:
     truss = ("--quiet", "--solver", "truss")
     assert run_into().code == EXIT_OK
     said = run_into(RECORD, None, *truss)
@@ -115,8 +101,7 @@ def test_divergence_has_its_own_exit_code(as_json: bool) -> None:
     said = run_into(RECORD, BLAST, "--quiet", *(["--json"] if as_json else []))
     assert said.code == EXIT_DIVERGED
     message = json.loads(said.out)["message"] if as_json else said.err
-    assert "the run diverged at t = 0." in message
-    assert "in body 'block' at node " in message
+    assert "the run diverged at t = 0." in message and "in body 'block' at node " in message
     assert as_json or message.endswith("record: run\n")
     assert open_record(RECORD).times[-1] == pytest.approx(0.1)
 
@@ -147,7 +132,7 @@ def test_a_complete_record_is_said_to_be_complete_and_cannot_be_made_another() -
     assert Path("run/manifest.json").read_bytes() == before
 
 
-def test_resuming_what_is_no_record() -> None:
+def test_records_that_cannot_be_resumed() -> None:
     nowhere = "nowhere: there is no such folder; give the folder of a record"
     assert command("run", "--resume", "nowhere").sentence == nowhere
     assert "not a record (manifest.json is missing)" in command("run", "--resume", Path.cwd()).sentence
@@ -157,18 +142,6 @@ def test_resuming_what_is_no_record() -> None:
     cut_off(RECORD)
     said = command("run", "--resume", "run")
     assert (said.code, "no checkpoint to resume from" in said.sentence) == (EXIT_BAD_INPUT, True)
-
-
-def test_the_rate_after_a_resume_counts_the_steps_taken_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_into(RECORD, {"output.checkpoint_interval": 0.1}).code == EXIT_OK
-    cut_off(RECORD, keep_last=False)  # 50 of 100 steps are left to take
-    plain = run.run_loop
-    monkeypatch.setattr(run, "run_loop", lambda *args: replace(plain(*args), solve_seconds=0.5, loop_seconds=2.0))
-    said = command("run", "--resume", "run", "--quiet")
-    assert said.out == "complete: 100 steps in 2.00 s (100 steps/s); record: run\n"
-
-
-def test_a_checkpoint_of_another_version_of_a_solver_is_refused() -> None:
     assert run_into().code == EXIT_OK
     path = open_record(RECORD).checkpoint_path
     assert path is not None
@@ -179,6 +152,15 @@ def test_a_checkpoint_of_another_version_of_a_solver_is_refused() -> None:
     said = command("run", "--resume", "run")
     assert said.code == EXIT_BAD_INPUT
     assert "the solver misses 'u' in it; resume with the version that wrote it" in said.sentence
+
+
+def test_the_rate_after_a_resume_counts_the_steps_taken_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_into(RECORD, {"output.checkpoint_interval": 0.1}).code == EXIT_OK
+    cut_off(RECORD, keep_last=False)  # 50 of 100 steps are left to take
+    plain = run.run_loop
+    monkeypatch.setattr(run, "run_loop", lambda *args: replace(plain(*args), solve_seconds=0.5, loop_seconds=2.0))
+    said = command("run", "--resume", "run", "--quiet")
+    assert said.out == "complete: 100 steps in 2.00 s (100 steps/s); record: run\n"
 
 
 INTERNAL = "please report it with the scene; RHEOTWIN_DEBUG=1 shows the traceback"

@@ -28,31 +28,27 @@ def report(links: tuple[RigidLink, ...], held: Array = FREE) -> ConstraintReport
     return constraint_report(names, link_constraints(links, SQUARE.shape).gradient(SQUARE), held)
 
 
-def test_a_braced_square_is_rigid_and_has_nothing_redundant() -> None:
+def test_rank_dependence_and_supports_that_pull_apart() -> None:
     found = report(SIDES)
     assert (found.rank.constraints, found.rank.rank, found.dependent, found.sentence()) == (6, 6, (), None)
     assert found.entries()["constraint_conditioning"] > 1.0
-
-
-def test_a_second_diagonal_makes_the_square_redundant_and_nothing_else() -> None:
     found = report((*SIDES, link("two", (1, 3))))
     assert (found.rank.constraints, found.rank.rank) == (7, 6)
     assert set(found.dependent) == {f"links.side[{k}]" for k in range(4)} | {"links.one", "links.two"}
     assert "links.side[0], links.side[1]" in str(found.sentence()) and "links.apart" not in str(found.sentence())
-
-
-def test_a_link_between_held_nodes_depends_on_the_supports() -> None:
     held = FREE.copy()
     held[4:] = True
     assert (report(SIDES, held).dependent, report(SIDES, held).rank.rank) == (("links.apart",), 5)
-
-
-def test_rows_of_any_size_count_alike() -> None:
-    """A volume in m3 beside a link: 1e-9 of its size, but not redundant."""
+    # A volume in m3 beside a link: 1e-9 of its size, but not redundant.
     gradient = csr_matrix(np.array([[1e-9, 1e-9, 0.0], [0.0, 1.0, 1.0], [0.0, 2.0, 2.0]]))
     found = constraint_report(["volume", "a", "b"], gradient, np.zeros(3, dtype=bool))
-    assert found.rank.rank == 2
-    assert found.dependent == ("a", "b")
+    assert found.rank.rank == 2 and found.dependent == ("a", "b")
+    owners = np.full(SQUARE.shape, -1)
+    owners[0], owners[1] = 0, 1
+    together = Motion(np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 2.0]]))
+    require_followable([link("rod", (0, 1))], SQUARE, owners, [together, together])
+    with pytest.raises(RheotwinError, match=r"links\.rod: supports hold both its ends, at 0\.5 s"):
+        require_followable([link("rod", (0, 1))], SQUARE, owners, [at_rest(2), together])
 
 
 @pytest.mark.parametrize(
@@ -68,12 +64,3 @@ def test_lengths_that_no_shape_has_are_refused(links: list[RigidLink], held: Arr
     require_feasible([link("side", (0, 1), (1, 2), (2, 3), (3, 0), length=1.5)], SQUARE, FREE)
     with pytest.raises(RheotwinError, match=f"{names}: no shape has the length asked for"):
         require_feasible(links, SQUARE, held)
-
-
-def test_supports_that_pull_a_link_apart_are_refused() -> None:
-    owners = np.full(SQUARE.shape, -1)
-    owners[0], owners[1] = 0, 1
-    together = Motion(np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 2.0]]))
-    require_followable([link("rod", (0, 1))], SQUARE, owners, [together, together])
-    with pytest.raises(RheotwinError, match=r"links\.rod: supports hold both its ends, at 0\.5 s"):
-        require_followable([link("rod", (0, 1))], SQUARE, owners, [at_rest(2), together])

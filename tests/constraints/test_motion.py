@@ -23,6 +23,11 @@ def test_smooth_pieces_are_the_cubic_ease() -> None:
     """s^2 (3 - 2 s): 5/32 at a quarter, 1/2 in the middle."""
     np.testing.assert_allclose(SMOOTH.at(1.25), [3 * 5 / 32, 1 - 2 * 5 / 32], rtol=1e-14)
     np.testing.assert_allclose(SMOOTH.at(3.0), [2.5, -1.0], rtol=1e-14)
+    # x'' = 6 (b - a)/T^2 just after the start of a piece and -6 (b - a)/T^2 just before its end.
+    before, after = (motion_rates(SMOOTH, 2.0, after=after) for after in (False, True))
+    np.testing.assert_array_equal([before[0], after[0]], 0.0)
+    np.testing.assert_allclose(before[1], [-18.0, 12.0], rtol=1e-14)
+    np.testing.assert_allclose(after[1], [-1.5, 0.0], rtol=1e-14)
 
 
 @settings(deadline=None, max_examples=60)
@@ -34,16 +39,18 @@ def test_linear_equals_numpy_interp(gaps: list[float], seed: int, time: float) -
     np.testing.assert_allclose(Motion(times, values).at(time), expected, atol=1e-12)
 
 
-def test_moves() -> None:
-    assert LINEAR.moves and not at_rest(3).moves
-    np.testing.assert_array_equal(at_rest(3).at(7.0), np.zeros(3))
-
-
-def test_linear_pieces_have_constant_rates() -> None:
+def test_linear_pieces_have_constant_rates_and_kinks() -> None:
     for time, rate in [(0.5, [0, 0]), (1.5, [3, -2]), (3.0, [-0.5, 0.0]), (5.0, [0, 0])]:
         found, acceleration = motion_rates(LINEAR, time)
         np.testing.assert_allclose(found, rate, rtol=1e-15)
         np.testing.assert_array_equal(acceleration, 0.0)
+    straight = Motion(np.array([0.0, 1.0, 2.0, 3.0]), np.array([[0.0], [1.0], [2.0], [2.0]]))
+    np.testing.assert_array_equal(kink_times(straight), [0.0, 2.0])
+    np.testing.assert_array_equal(kink_times(LINEAR), TIMES)
+    for motion in (SMOOTH, at_rest(2), Motion(TIMES, np.ones((3, 1)))):
+        assert not kink_times(motion).size
+    assert LINEAR.moves and not at_rest(3).moves
+    np.testing.assert_array_equal(at_rest(3).at(7.0), np.zeros(3))
 
 
 @pytest.mark.parametrize(("off", "slack"), [(0.0, 0.0), (-1e-13, 1e-12), (1e-13, 1e-12)])
@@ -61,19 +68,3 @@ def test_smooth_pieces_against_differences(time: float) -> None:
     rate, acceleration = motion_rates(SMOOTH, time)
     np.testing.assert_allclose(rate, (high - low) / (2 * h), atol=12 * 3 * h**2 / 6 * 1.01 + 1e-11)
     np.testing.assert_allclose(acceleration, (high - 2 * middle + low) / h**2, atol=1e-6)
-
-
-def test_smooth_pieces_start_at_rest_with_a_jump_of_acceleration() -> None:
-    """x'' = 6 (b - a)/T^2 just after the start of a piece and -6 (b - a)/T^2 just before its end."""
-    before, after = (motion_rates(SMOOTH, 2.0, after=after) for after in (False, True))
-    np.testing.assert_array_equal([before[0], after[0]], 0.0)
-    np.testing.assert_allclose(before[1], [-18.0, 12.0], rtol=1e-14)
-    np.testing.assert_allclose(after[1], [-1.5, 0.0], rtol=1e-14)
-
-
-def test_where_kinks_are() -> None:
-    straight = Motion(np.array([0.0, 1.0, 2.0, 3.0]), np.array([[0.0], [1.0], [2.0], [2.0]]))
-    np.testing.assert_array_equal(kink_times(straight), [0.0, 2.0])
-    np.testing.assert_array_equal(kink_times(LINEAR), TIMES)
-    for motion in (SMOOTH, at_rest(2), Motion(TIMES, np.ones((3, 1)))):
-        assert not kink_times(motion).size

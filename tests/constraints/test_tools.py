@@ -48,7 +48,6 @@ def plane_gap(points: Array, axis: Array) -> Array:
 
 
 def prism_gap(points: Array) -> Array:
-    """In the tool's own frame: the farthest of the planes of a regular polygon."""
     back = Rotation.from_rotvec(-POSE[3] * UNIT_AXIS).apply(from_center(points))
     other = np.cross(UNIT_AXIS, SIDE)
     turns = 2 * np.pi * np.arange(SIDES) / SIDES
@@ -56,7 +55,6 @@ def prism_gap(points: Array) -> Array:
 
 
 def box_gap(points: Array) -> Array:
-    """Distance to the nearest point of the block, of inner points the nearest of its six faces."""
     back = Rotation.from_rotvec(-POSE[3] * UNIT_AXIS).apply(from_center(points))
     own = back @ np.transpose([SIDE, np.cross(UNIT_AXIS, SIDE), UNIT_AXIS])
     outside = np.linalg.norm(own - np.clip(own, -HALF, HALF), axis=1)
@@ -106,11 +104,17 @@ def test_rates_of_gaps_against_differences(name: str) -> None:
     assert np.abs(second).max() > 1.0
 
 
-def test_gap_follows_the_motion() -> None:
+def test_gap_follows_the_motion_with_finite_normals_and_directions_of_length_one() -> None:
     """A sphere half way along its path has half the displacement."""
     path = Motion(np.array([0.0, 2.0]), np.array([np.zeros(4), [2.0, 0.0, 0.0, 0.0]]))
     expected = np.linalg.norm(POINTS - CENTER - [1.0, 0.0, 0.0], axis=1) - RADIUS
     np.testing.assert_allclose(tool_gaps(replace(TOOLS["sphere"], motion=path), 1.0, POINTS)[0], expected, atol=1e-14)
+    for name in ("sphere", "cylinder"):
+        gaps, normals = tool_gaps(TOOLS[name], 0.0, (CENTER + POSE[:3])[None, :])
+        assert gaps[0] == pytest.approx(-RADIUS) and np.linalg.norm(normals[0]) == pytest.approx(1.0)
+    packed = pack_geometry(center=np.zeros(3), axis=AXIS, reference=np.array([0.0, 3.0, 4.0]))
+    np.testing.assert_allclose(packed[3:6], UNIT_AXIS, rtol=1e-15)
+    np.testing.assert_allclose(packed[6:9], [0.0, 0.6, 0.8], rtol=1e-15)
 
 
 def test_two_dimensional_tools() -> None:
@@ -127,16 +131,3 @@ def test_two_dimensional_tools() -> None:
     np.testing.assert_allclose(normals, [[0, 1, 0]] * 2, atol=1e-15)
     gaps, _ = seen(PRISM, np.zeros(4), reference=np.array([1.0, 1.0]), radius=1.0, sides=4)
     np.testing.assert_allclose(gaps, [2 / np.sqrt(2) - 1, 3 / np.sqrt(2) - 1], atol=1e-14)
-
-
-def test_the_very_centre_of_a_round_tool_has_a_finite_normal() -> None:
-    for name in ("sphere", "cylinder"):
-        gaps, normals = tool_gaps(TOOLS[name], 0.0, (CENTER + POSE[:3])[None, :])
-        assert gaps[0] == pytest.approx(-RADIUS)
-        assert np.linalg.norm(normals[0]) == pytest.approx(1.0)
-
-
-def test_directions_are_normalised() -> None:
-    packed = pack_geometry(center=np.zeros(3), axis=AXIS, reference=np.array([0.0, 3.0, 4.0]))
-    np.testing.assert_allclose(packed[3:6], UNIT_AXIS, rtol=1e-15)
-    np.testing.assert_allclose(packed[6:9], [0.0, 0.6, 0.8], rtol=1e-15)

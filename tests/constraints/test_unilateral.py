@@ -45,24 +45,16 @@ def test_many_contacts_satisfy_the_complementarity(size: int) -> None:
     gap = 0.01 * (np.random.default_rng(2).normal(size=size) - 0.5)
     forces = solve_contact(compliance, gap)
     left = gap + compliance @ forces
-    assert forces.min() >= 0.0
-    assert left.min() > -1e-11
-    assert np.abs(forces * left).max() < 1e-10 * forces.max()
+    assert forces.min() >= 0.0 and left.min() > -1e-11 and np.abs(forces * left).max() < 1e-10 * forces.max()
     assert 0 < np.count_nonzero(forces) < size
 
 
-def test_open_contacts_carry_nothing_and_closed_ones_what_closes_them() -> None:
+def test_open_closed_dependent_and_impossible_contacts() -> None:
     np.testing.assert_array_equal(solve_contact(np.eye(3), np.array([0.1, 0.0, 5.0])), np.zeros(3))
     assert solve_contact(np.zeros((0, 0)), np.zeros(0)).shape == (0,)
     assert solve_contact(np.array([[0.5]]), np.array([-2.0]))[0] == pytest.approx(4.0, rel=1e-15)
-
-
-def test_contacts_that_ask_for_the_same_share_the_force() -> None:
-    """Dependent ones: the sum is that of one alone, 10 N, up to the 1e-10 of compliance they get to share it."""
+    # Dependent ones: the sum is that of one alone, 10 N, up to the 1e-10 of compliance they get to share it.
     forces = solve_contact(np.full((2, 2), 0.1), np.array([-1.0, -1.0]))
     assert forces.min() >= 0.0 and forces.sum() == pytest.approx(10.0, rel=1e-9)
-
-
-def test_contacts_without_room_are_refused_in_words() -> None:
     with pytest.raises(Stopped, match=r"contact: what is pressed from several sides has no room left; keep the"):
         solve_contact(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([-1.0, -1.0]))

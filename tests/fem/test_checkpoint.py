@@ -58,8 +58,7 @@ def heavy_press(law: Data) -> Data:
 @pytest.mark.parametrize(("law", "options"), PRESSED)
 def test_restart_in_contact_is_exact(law: str, options: Data) -> None:
     at, end = (0.5, 1.0) if options.get("stepper") == "adaptive" else (2.0, 4.0)
-    simulation = check_restart(heavy_press(EQUAL_RATIO[law]), at, end, **options)
-    assert len(simulation.save()["contact_node"]) > 0
+    assert len(check_restart(heavy_press(EQUAL_RATIO[law]), at, end, **options).save()["contact_node"]) > 0
 
 
 @pytest.mark.parametrize("stepper", ["midpoint", "rk4"])
@@ -71,8 +70,7 @@ def test_restart_of_every_law(any_law: Data, stepper: str) -> None:
         at, end = 0.02, 0.04
         step = 0.0005 if any_law["model"] in ("voigt", "three-element", "generalized-maxwell") else 0.01
     mass = "consistent" if any_law["model"] == "three-element" else "lumped"
-    simulation = check_restart(data, at, end, step=step, stepper=stepper, mass=mass)
-    assert len(simulation.save()["contact_node"]) == 5
+    assert len(check_restart(data, at, end, step=step, stepper=stepper, mass=mass).save()["contact_node"]) == 5
 
 
 def test_restart_of_two_bodies_with_a_round_tool() -> None:
@@ -97,8 +95,7 @@ def test_restart_of_two_bodies_with_a_round_tool() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"kinematics": "corotational"}, {"kinematics": "total-lagrangian"}])
 def test_saved_state_does_not_move_on(options: Data) -> None:
-    simulation = start(press_scene(VISCOPLASTIC), step=0.5, **options)
-    run_to(simulation, 1.0)
+    simulation = run_to(start(press_scene(VISCOPLASTIC), step=0.5, **options), 1.0)
     state = simulation.save()
     copies = {name: array.copy() for name, array in state.items()}
     run_to(simulation, 2.0)

@@ -29,7 +29,6 @@ def mechanical(simulation: Simulation) -> float:
 
 
 def flung(law: Data, duration: float, **options: Any) -> Simulation:
-    """A free body of random velocities."""
     simulation = start(box_scene(law, duration=duration, **BLOCK), **options)
     put(simulation, v=np.random.default_rng(4).normal(size=simulation.positions.size))
     return simulation
@@ -44,18 +43,6 @@ def defects(simulation: Simulation, end: float) -> tuple[np.ndarray, float, dict
         found.append(energy["defect"])
         scale = max(scale, *(abs(value) for value in energy.values()))
     return np.array(found), scale, energy
-
-
-@pytest.mark.parametrize("history", ["nodal", "quadrature"])
-@pytest.mark.parametrize("mass", MASSES)
-def test_free_motion_by_the_cayley_rule(mass: str, history: str, any_law: Data) -> None:
-    """A body flung apart: what its motion and springs lose, its dashpots have taken."""
-    simulation = flung(any_law, 2.0, step=0.05, stepper="cayley", mass=mass, history=history)
-    before = simulation.energy()["defect"]
-    found, scale, energy = defects(simulation, 2.0)
-    assert np.abs(found - before).max() < 1e-12 * scale
-    if any_law["model"] != "elastic":
-        assert energy["dissipated"] > 0.05 * scale
 
 
 def driven(law: Data, cell: str, **options: Any) -> Simulation:
@@ -76,8 +63,7 @@ SOLID = [pytest.param(cell, marks=pytest.mark.exhaustive) for cell in ("quad", "
 def test_driven_loaded_and_heavy(cell: str, mass: str, any_law: Data) -> None:
     """Work of supports, weight and loads = energy, what dashpots took and what sudden changes of speed cost."""
     found, scale, energy = defects(driven(any_law, cell, stepper="cayley", mass=mass), 1.0)
-    assert np.abs(found).max() < 1e-12 * scale
-    assert energy["external"] != 0.0
+    assert np.abs(found).max() < 1e-12 * scale and energy["external"] != 0.0
 
 
 @pytest.mark.parametrize("options", [{"order": 2}, {"history": "quadrature"}, {"split": "lame"}])
@@ -92,9 +78,7 @@ def test_press_and_release(mass: float, any_law: Data) -> None:
     data = press_scene(any_law, mass=mass) | {"gravity": [0.0, -0.01]}
     data["tools"]["bar"]["motion"] = path([0.0, 3.0, 4.0, 20.0], [[0.0, 0.0], [0.0, -3.0], [0.0, 0.0], [0.0, 0.0]])
     found, scale, energy = defects(start(data, step=0.1, stepper="cayley"), 6.0)
-    assert np.abs(found).max() < 1e-11 * scale
-    assert energy["impact"] > 0.0
-    assert energy["external"] > 0.0
+    assert np.abs(found).max() < 1e-11 * scale and energy["impact"] > 0.0 and energy["external"] > 0.0
 
 
 def course_of_energy(simulation: Simulation, end: float) -> np.ndarray:
@@ -115,8 +99,7 @@ def test_midpoint_rule_conserves_elastic_energy(mass: str) -> None:
 def test_energy_never_grows_without_load(any_law: Data) -> None:
     """A step may gain at most the defect of the exponential update, O(h^2) of what there is (spec 2.3)."""
     history = course_of_energy(flung(any_law, 3.0, step=0.01), 3.0)
-    gain = np.diff(history) / history[:-1]
-    assert gain.max() < (1e-12 if any_law["model"] in ("elastic", "voigt") else 1e-6)
+    assert (np.diff(history) / history[:-1]).max() < (1e-12 if any_law["model"] in ("elastic", "voigt") else 1e-6)
     if any_law["model"] != "elastic":
         assert history[-1] < 0.9 * history[0]
 
@@ -132,8 +115,7 @@ def test_voigt_loses_what_its_dashpot_takes() -> None:
         energy, length = mechanical(simulation), simulation.positions[1, 0]
         simulation.advance(1.0, 1)
         rate = (simulation.positions[1, 0] - length) / 0.05 / 2.0
-        loss = energy - mechanical(simulation)
-        assert loss == pytest.approx(0.05 * 60.0 * rate**2 * 1.0, rel=1e-9, abs=1e-12)
+        assert (energy - mechanical(simulation)) == pytest.approx(0.05 * 60.0 * rate**2 * 1.0, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +153,7 @@ def test_defect_is_of_order_two(stepper: str, viscosity: float, steps: int, more
     """The exponential midpoint rule (spec 2.3), and the trapezoid of rules without inertia, however heavy the body."""
     data, found = box_scene(EQUAL_RATIO["maxwell"] | {"viscosity": viscosity}, **BLOCK, **more), []
     for count in (steps, 2 * steps, 4 * steps):
-        simulation = start(data, step=1.0 / count, stepper=stepper)
-        run_to(simulation, 1.0)
-        energy = simulation.energy()
+        energy = run_to(start(data, step=1.0 / count, stepper=stepper), 1.0).energy()
         assert stepper == "midpoint" or energy["kinetic"] == 0.0
         found.append(abs(energy["defect"]) / energy["external"])
     np.testing.assert_allclose(np.log2(np.divide(found[:-1], found[1:])), 2.0, atol=0.1)
@@ -190,20 +170,16 @@ def test_midpoint_rule_is_exact_without_arms(law: str) -> None:
         assert abs(energy["defect"]) < 1e-11 * energy["external"]
 
 
-def test_every_row_of_the_probe_table_tells_the_defect() -> None:
+def test_probe_tables_tell_the_defect_if_there_is_an_account() -> None:
     problem = problem_of(press_scene(EQUAL_RATIO["three-element"], mass=30.0))
     simulation = start(problem, step=0.1, stepper="cayley")
     columns = probe_columns(problem, simulation.energy())
     run_to(simulation, 4.0)
     row = probe_values(Watched(problem, simulation, 20.0))
-    assert row.keys() == columns.keys()
-    assert row["energy.stored"] == simulation.energy()["stored"] > 0.0
+    assert row.keys() == columns.keys() and row["energy.stored"] == simulation.energy()["stored"] > 0.0
     account = {name: row[f"energy.{name}"] for name in ("kinetic", "stored", "dissipated", "impact", "external")}
     missing = account.pop("external") - sum(account.values())
     assert row["energy.defect"] == pytest.approx(missing, abs=1e-12 * row["energy.external"])
     assert columns["energy.defect"] == "J"
-
-
-def test_no_account_no_columns() -> None:
     simulation = start(press_scene(ELASTIC), step=0.5, energy_balance=False)
     assert simulation.energy().keys() == {"kinetic", "stored"}

@@ -53,9 +53,7 @@ def test_free_fall_is_rigid(mass: str, sharing: str) -> None:
     """Weight is the mass matrix times gravity, so nothing deforms: u = g t^2/2 exactly."""
     kilograms = {"equal_mass": 6.0} if sharing == "equal" else {"mass": 6.0}
     data = box_scene(EQUAL_RATIO["voigt"], size=[2.0, 1.0], cells=[4, 2], gravity=[1.0, -9.81], **kilograms)
-    simulation = start(data, step=0.1, mass=mass)
-    run_to(simulation, 1.0)
-    fields = simulation.fields()
+    fields = run_to(start(data, step=0.1, mass=mass), 1.0).fields()
     np.testing.assert_allclose(fields["displacement"], np.tile([0.5, -4.905, 0], (15, 1)), rtol=1e-11)
     np.testing.assert_allclose(fields["velocity"], np.tile([1.0, -9.81, 0], (15, 1)), rtol=1e-11)
     np.testing.assert_allclose(fields["stress"], 0, atol=1e-9)

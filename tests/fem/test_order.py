@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.validation.checks.manufactured import space_orders
 from rheotwin.validation.checks.running import EQUAL_RATIO, HELD, RHEOLOGICAL, Data, box_scene, path, side, start
 
 STEPS = (40, 80, 160)
@@ -25,20 +24,17 @@ def results(data: Data, **options: Any) -> list[np.ndarray]:
 
 
 def shaken(law: Data, density: float) -> Data:
-    """Return a body whose one side moves smoothly."""
     grip = {"grip": side("left", motion=SMOOTH)}
     return box_scene(law, size=[2.0, 1.0], cells=[2, 1], density=density, supports=grip)
 
 
 def creeping(law: Data) -> Data:
-    """Return a body without inertia under a load that grows like t^2, so its rate is not constant."""
     times = np.linspace(0.0, 1.0, 641)
     push = {"push": side("right", total=[10.0, 5.0], times=times.tolist(), factor=(times**2).tolist())}
     return box_scene(law, size=[2.0, 1.0], cells=[2, 1], density=1e-14, supports=HELD, forces=push)
 
 
 def order_of(found: np.ndarray) -> float:
-    """Order from three results whose steps halve, without knowing the exact one."""
     return float(np.log2(np.abs(found[0] - found[1]).max() / np.abs(found[1] - found[2]).max()))
 
 
@@ -50,12 +46,6 @@ def test_dynamic_rules_are_of_order_two(mass: str, stepper: str, law: str) -> No
     found = results(shaken(EQUAL_RATIO[law], 80.0), stepper=stepper, mass=mass)
     for quantity in range(2):
         assert order_of([both[quantity] for both in found]) == pytest.approx(2.0, abs=0.1)
-
-
-@pytest.mark.parametrize("radius", [0.0, 0.5, 1.0])
-def test_order_two_at_any_spectral_radius(radius: float) -> None:
-    found = results(shaken(RHEOLOGICAL, 20.0), stepper="generalized-alpha", spectral_radius=radius)
-    assert order_of([both[0] for both in found]) == pytest.approx(2.0, abs=0.1)
 
 
 BARE = EQUAL_RATIO["maxwell"] | {"viscosity": 200.0}
@@ -80,22 +70,3 @@ REFINED = [
     ("hex", 1, (2, 4, 8), 30, (2.0, 2.0)),
     ("hex", 2, (2, 4), 60, (3.0,)),
 ]
-
-
-@pytest.mark.parametrize(
-    ("cell", "order", "cells", "steps", "expected"),
-    [
-        ("triangle", 1, (4, 8, 16, 32), 50, (1.71, 1.88, 1.96)),
-        ("quad", 2, (4, 8), 100, (3.0,)),
-        *(pytest.param(*case, marks=EXHAUSTIVE) for case in REFINED),
-    ],
-)
-def test_order_in_space(cell: str, order: int, cells: tuple[int, ...], steps: int, expected: tuple[float, ...]) -> None:
-    """R9, T7: L2 rates of the manufactured solution (on cubes only the last one counts), and H1 one less."""
-    rates = space_orders(cell, order, cells, steps).values
-    found = [rate for name, rate in rates.items() if name.startswith("L2")]
-    if cell in ("tet", "hex"):
-        found, expected = found[-1:], expected[-1:]
-    np.testing.assert_allclose(found, expected, atol=0.1)
-    (gradient,) = (rate for name, rate in rates.items() if name.startswith("H1"))
-    assert gradient == pytest.approx(order, abs=0.1)

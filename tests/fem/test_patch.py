@@ -26,12 +26,10 @@ Patch = Callable[..., tuple[Problem, Simulation]]
 
 
 def some(first: str, *others: str) -> list[Any]:
-    """Laws by name: one of one ratio and one of two; the others in `make test-all`."""
     return [first, "unequal three-element", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in others)]
 
 
 def rate(dimension: int) -> np.ndarray:
-    """A displacement gradient per second with every component, small and asymmetric."""
     return 0.01 * np.random.default_rng(5).uniform(-1, 1, (dimension, dimension))
 
 
@@ -46,7 +44,6 @@ def strain_rate(gradient: np.ndarray) -> np.ndarray:
 
 
 def ramp_stress(law: Any, strain: np.ndarray) -> np.ndarray:
-    """Spherical part r_K tr(e) I plus deviator 2 r_mu dev(e), each a ramp of its own channel."""
     trace = np.trace(strain) * np.eye(3)
     return law.channel("bulk").ramp(TIME) * trace + law.channel("shear").ramp(TIME) * 2 * (strain - trace / 3)
 
@@ -59,15 +56,13 @@ def patch(distorted: Any, driven_boundary: Any) -> Patch:
         size, cells = BOXES[cell]
         data = box_scene(law, size=size, cells=cells, cell=cell, duration=TIME, **more)
         problem = driven_boundary(distorted(problem_of(data), spacing=0.3), rate(len(size)))
-        simulation = start(problem, step=STEP, split=split)
-        run_to(simulation, TIME)
+        simulation = run_to(start(problem, step=STEP, split=split), TIME)
         return problem, simulation
 
     return run
 
 
 def check_uniform(problem: Problem, simulation: Simulation, stress: np.ndarray, atol: float = 1e-11 * 300) -> None:
-    """Inner nodes followed the linear field, and the stress is the same at all nodes."""
     gradient, fields = rate(problem.dimension) * TIME, simulation.fields()
     moved = fields["displacement"][:, : problem.dimension]
     np.testing.assert_allclose(moved, problem.points @ gradient.T, atol=1e-12)

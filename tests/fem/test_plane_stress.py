@@ -55,13 +55,11 @@ SHEET: Data = {"plane": "stress", "thickness": 0.2, "duration": TIME}
 
 @pytest.fixture
 def sheet(distorted: Any) -> Callable[[Data, str], Problem]:
-    """A distorted sheet of thickness 0.2."""
     shape: Data = {"size": [2.0, 1.5], "cells": [3, 2], "density": 1e-16}
     return lambda law, cell: distorted(problem_of(box_scene(law, cell=cell, **shape, **SHEET)), spacing=0.5)
 
 
 def without_two_orders(found: list[Any]) -> Any:
-    """Richardson's limit of results at steps h, h/2 and h/4 whose errors start with h and h^2."""
     first, second = 2 * found[1] - found[0], 2 * found[2] - found[1]
     return (4 * second - first) / 3
 
@@ -131,9 +129,7 @@ def test_uniaxial_creep(name: str) -> None:
         pull = {"pull": side("right", total=[0.2, 0.0], times=[0.0, step], factor=[0.0, 1.0])}
         supports = {"wall": side("left", fix=["x"]), "floor": side("bottom", fix=["y"])}
         data = box_scene(UNEQUAL[name], cells=[2, 1], supports=supports, forces=pull, **SHEET)
-        simulation = start(data, step=step, stepper="quasi-static")
-        run_to(simulation, TIME)
-        fields = simulation.fields()
+        fields = run_to(start(data, step=step, stepper="quasi-static"), TIME).fields()
         np.testing.assert_allclose(fields["stress"], np.tile([1.0, 0, 0, 0, 0, 0], (6, 1)), atol=1e-10)
         ends.append(fields["strain"][0, 0])
     law = scene_from_data(data).law_for("block")
@@ -149,8 +145,7 @@ def test_massless_strains_ride_along_in_dynamics(stepper: str) -> None:
     data = box_scene(law, size=[2.0, 1.0], cells=[4, 2], **more)
     results = []
     for rule in (stepper, "quasi-static"):
-        simulation = start(data, step=0.25, stepper=rule)
-        run_to(simulation, 150.0)
+        simulation = run_to(start(data, step=0.25, stepper=rule), 150.0)
         results.append((simulation.fields(), simulation.energy()))
     (dynamic, energy), (static, _) = results
     for name in ("displacement", "strain", "stress"):

@@ -39,7 +39,6 @@ def test_nodes_stand_between_their_parents_and_on_the_box(cell: str) -> None:
 
 
 def model_of(cell: str, **more: Any) -> Any:
-    """Model with quadratic elements of a box with supports, loads or tools."""
     size, cells = BOXES[cell]
     return build_model(problem_of(box_scene(ELASTIC, size=size, cells=cells, cell=cell, **more)), QUADRATIC)
 
@@ -68,11 +67,13 @@ def test_a_box_holds_all_within_its_vertices(height: float) -> None:
     np.testing.assert_array_equal(held_rows(model), np.flatnonzero(expected))
 
 
-def test_a_thin_body_held_on_both_faces_is_free_between() -> None:
+def test_midpoints_of_thin_bodies_are_free_and_tools_touch_those_of_the_surface() -> None:
     """One cell through the thickness: the midpoints in between have all their parents held."""
     model = model_of("hex", supports={name: side(name) for name in ("front", "back")})
     expected = np.isclose(model.points[:, 1] % 1.0, 0.0)
     np.testing.assert_array_equal(held_rows(model), np.flatnonzero(expected))
+    model = model_of("triangle", tools={"ball": {"shape": "sphere", "center": [1.0, 3.0], "radius": 0.5}})
+    np.testing.assert_array_equal(model.tools[0].candidates, np.flatnonzero(model.bodies[0].space.boundary))
 
 
 @pytest.mark.parametrize("around", ["everything", "the left side", "a corner"])
@@ -95,14 +96,12 @@ def test_chords_of_supports_made_in_code_stay_free(around: str) -> None:
 @pytest.mark.parametrize("cell", [cell for cell in BOXES if cell != "line"])
 def test_loads_are_constant_tractions(cell: str) -> None:
     """The shares do the work of a constant traction on any quadratic field: exact integrals of x, x^2 over the top."""
-    d = len(BOXES[cell][0])
-    model = model_of(cell, forces={"push": side("top", total=[0.0] * (d - 1) + [3.0])})
+    model = model_of(cell, forces={"push": side("top", total=[0.0] * (len(BOXES[cell][0]) - 1) + [3.0])})
     (load,) = model.loads
     x, shares = model.points[load.rows, 0], load.shares[:, -1]
     assert not load.shares[:, :-1].any()
     np.testing.assert_allclose(model.points[load.rows, -1], 1.0, atol=1e-15)
-    assert shares.sum() == pytest.approx(3.0, rel=1e-13)
-    assert shares @ x == pytest.approx(3.0 * 1.0, rel=1e-12)
+    assert shares.sum() == pytest.approx(3.0, rel=1e-13) and shares @ x == pytest.approx(3.0 * 1.0, rel=1e-12)
     assert shares @ x**2 == pytest.approx(3.0 * 4.0 / 3.0, rel=1e-12)
 
 
@@ -114,11 +113,6 @@ def test_a_force_on_a_node_stays_there(cell: str) -> None:
     (load,) = model.loads
     np.testing.assert_allclose(load.shares, [[2.0] * d])
     assert model.points[load.rows[0], 0] == 2.0
-
-
-def test_tools_touch_midpoints_of_the_surface_only() -> None:
-    model = model_of("triangle", tools={"ball": {"shape": "sphere", "center": [1.0, 3.0], "radius": 0.5}})
-    np.testing.assert_array_equal(model.tools[0].candidates, np.flatnonzero(model.bodies[0].space.boundary))
 
 
 @pytest.mark.parametrize("cell", BOXES)
@@ -145,8 +139,7 @@ def test_reactions_carry_weight_and_load(cell: str, mass: str, order: int) -> No
     data = box_scene(
         EQUAL_RATIO["voigt"], size=size, cells=cells, cell=cell, density=2.0, gravity=[*down, -1.0], **more
     )
-    simulation = start(data, step=0.5, order=order, mass=mass, stepper="quasi-static")
-    run_to(simulation, 1.0)
+    simulation = run_to(start(data, step=0.5, order=order, mass=mass, stepper="quasi-static"), 1.0)
     expected = [*down, -3.0 - 2.0 * np.prod(size)]
     np.testing.assert_allclose(simulation.reactions()["support.floor"], expected, atol=1e-8)
 
@@ -162,8 +155,7 @@ def test_a_plate_presses_uniformly_through_midpoints(cell: str) -> None:
     rollers = {"left": "x", "bottom": "y"} if d == 2 else {"left": "x", "front": "y", "bottom": "z"}
     supports = {name: side(name, fix=[axis]) for name, axis in rollers.items()}
     data = box_scene(ELASTIC, size=size, cells=cells, cell=cell, supports=supports, tools={"plate": plate})
-    simulation = start(data, step=0.25, order=2)
-    run_to(simulation, 1.0)
+    simulation = run_to(start(data, step=0.25, order=2), 1.0)
     stress = -0.01 * 300.0 / (1.0 if d == 3 else 1 - 0.35**2)
     row = [0.0, 0.0, stress, 0, 0, 0] if d == 3 else [0.0, stress, 0.35 * stress, 0, 0, 0]
     fields = simulation.fields()

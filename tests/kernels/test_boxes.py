@@ -1,7 +1,5 @@
 """Boxes are found however they lie and are numbered, their edges lie in runs; other orders of particles and edges."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +16,6 @@ Body = tuple[Array, Indices]
 
 
 def edges_of(cells: Indices) -> Indices:
-    """All pairs of corners of cells (corners, nC)."""
     pairs = np.concatenate([cells[list(pair)].T for pair in combinations(range(len(cells)), 2)])
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
@@ -68,12 +65,10 @@ def check_runs(runs: Runs, corners: Indices, size: int) -> None:
 def test_every_particle_of_a_box_has_a_place_and_every_edge_a_lane(name: str) -> None:
     points, edges = BODIES[name]
     layout = find_layout(points, edges)
-    assert layout is not None
-    assert len(np.unique(layout.places)) == len(points)
+    assert layout is not None and len(np.unique(layout.places)) == len(points)
     check_runs(layout.edges, np.sort(layout.places[edges], axis=1), layout.size)
     if name == "reference":
-        assert len(edges) == 19531 > 0.9 * layout.edges.lanes
-        assert layout.size < 1.05 * len(points)
+        assert len(edges) == 19531 > 0.9 * layout.edges.lanes and layout.size < 1.05 * len(points)
 
 
 @pytest.mark.parametrize("missing", [0, 200])
@@ -85,11 +80,7 @@ def test_a_body_with_a_hole_is_no_box(missing: int) -> None:
     assert find_layout(points[kept], number[edges[(edges != missing).all(axis=1)]]) is None
 
 
-def test_a_few_particles_are_not_worth_runs() -> None:
-    assert find_layout(*truss(2, 2, 2)) is None
-
-
-def test_tetrahedra_lie_in_runs_and_keep_their_orientation() -> None:
+def test_tetrahedra_lie_in_runs_but_a_few_particles_do_not() -> None:
     mesh = tet_grid(*(np.linspace(0.0, 1.0, n) for n in (9, 7, 8)))
     points, tets = mesh.p.T, mesh.t.T.astype(np.int64)
     layout = find_layout(points, edges_of(mesh.t))
@@ -103,6 +94,7 @@ def test_tetrahedra_lie_in_runs_and_keep_their_orientation() -> None:
     np.testing.assert_array_equal(np.sort(corners, axis=1), np.sort(layout.places[tets], axis=1))
     found, expected = (np.linalg.det(x[:, 1:] - x[:, :1]) for x in (at[corners], points[tets]))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert find_layout(*truss(2, 2, 2)) is None
 
 
 def _renumbered() -> Indices:
@@ -111,7 +103,7 @@ def _renumbered() -> Indices:
     return np.random.default_rng(0).permutation(1620)[facets]
 
 
-def test_particles_in_order_are_close_to_their_neighbours() -> None:
+def test_particles_and_edges_in_order_are_close_to_their_neighbours() -> None:
     edges = _renumbered()
     order = particle_order(edges, 1620)
     np.testing.assert_array_equal(np.sort(order), np.arange(1620))
@@ -120,13 +112,7 @@ def test_particles_in_order_are_close_to_their_neighbours() -> None:
     # Two layers of 81 particles at most lie between neighbours along the short faces; unsorted it is the whole body.
     assert np.abs(np.diff(places[edges], axis=1)).max() <= 3 * 81
     assert np.abs(np.diff(edges, axis=1)).max() > 1000
-
-
-def test_particles_without_edges_keep_a_place() -> None:
     np.testing.assert_array_equal(np.sort(particle_order(np.array([[4, 1]]), 6)), np.arange(6))
-
-
-def test_edges_go_by_first_particle_in_turns() -> None:
     edges = np.sort(inverse_order(particle_order(_renumbered(), 1620))[_renumbered()], axis=1)
     order = edge_order(edges)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(edges)))

@@ -1,7 +1,5 @@
 """Kernels follow the sources they are made of: an edit is seen at once, and nothing else is compiled anew."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -46,29 +44,24 @@ class Package:
     kernels: Path
 
     def begin(self, script: str) -> subprocess.Popen[str]:
-        """Start a script in a fresh process that imports this copy first."""
         there = os.environ | {"PYTHONPATH": str(self.home), cache.PLACE: str(self.kernels)}
         return subprocess.Popen([sys.executable, "-c", script], env=there, text=True, stdout=subprocess.PIPE)
 
     def run(self, script: str) -> list[float]:
-        """Return the numbers that it prints."""
         printed, _ = self.begin(script).communicate()
         return [float(number) for number in printed.split()]
 
     def edit(self, module: str, old: str, new: str) -> None:
-        """Replace what stands once in the source of a module."""
         text = (self.home / module).read_text()
         assert text.count(old) == 1
         (self.home / module).write_text(text.replace(old, new))
 
     @property
     def files(self) -> set[str]:
-        """Names of the kernels on disk."""
         return {file.name for file in self.kernels.iterdir()}
 
 
 def plug_in(home: Path) -> Package:
-    """Write a package whose kernels close over a number and over a constant of another module of it."""
     (home / "plug_in").mkdir(parents=True)
     for name, text in {"__init__": "", "factors": "FACTOR = 1.0\n", "forces": PLUG_IN, "unrelated": ""}.items():
         (home / "plug_in" / f"{name}.py").write_text(text)
@@ -118,8 +111,7 @@ def test_kernels_of_this_package_follow_their_sources(tmp_path: Path) -> None:
     both = package.files
     package.edit(f"rheotwin/{VECTORS}", THREE_TIMES, LENGTH)
     package.edit("rheotwin/particles/truss.py", "class TrussSolver", "EDITED = True\n\n\nclass TrussSolver")
-    assert package.run(script) == pytest.approx([0.5])
-    assert package.files == both
+    assert package.run(script) == pytest.approx([0.5]) and package.files == both
 
 
 def test_processes_share_a_folder(tmp_path: Path) -> None:
@@ -129,18 +121,16 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
     assert {name.rpartition(".")[2] for name in package.files} == {"kernel"}  # nothing half-written is left
 
 
-def test_without_a_folder_kernels_serve_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_folder_and_with_fresh_sources_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.PLACE, str(tmp_path / "file" / "kernels"))
     cache.save("kernel", b"code")
     assert cache.load("kernel") is None
-
-
-def test_sources_written_while_the_process_runs_have_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "written_just_now.py").write_text("import math\n")
-    assert cache.stamp("written_just_now") is None
-    assert cache.stamp("rheotwin.kernels.cache") is not None
+    assert cache.stamp("written_just_now") is None and cache.stamp("rheotwin.kernels.cache") is not None
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,10 +153,8 @@ def test_the_verb_tells_place_and_size_and_clears(
     assert capsys.readouterr().out == f"{tmp_path / 'kernels'}\nkernels: 0 (0.0 MB)\n"
     cache.save("kernel", bytes(2_000_000))
     (tmp_path / "kernels" / "notes.txt").write_text("somebody's own")
-    assert main(["cache", "--clear"]) == 0
-    assert capsys.readouterr().out.endswith("deleted: 1 (2.0 MB)\n")
+    assert main(["cache", "--clear"]) == 0 and capsys.readouterr().out.endswith("deleted: 1 (2.0 MB)\n")
     assert [file.name for file in (tmp_path / "kernels").iterdir()] == ["notes.txt"]
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cache.PLACE, str(tmp_path / "file"))
-    assert main(["cache"]) == 2
-    assert "RHEOTWIN_CACHE_DIR: the cache cannot be read" in capsys.readouterr().err
+    assert main(["cache"]) == 2 and "RHEOTWIN_CACHE_DIR: the cache cannot be read" in capsys.readouterr().err

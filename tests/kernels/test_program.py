@@ -1,7 +1,5 @@
 """Programs of stages: what stages are given, how the driver jumps and ends, and what is kept of them on disk."""
 
-from __future__ import annotations
-
 import copy
 import os
 import subprocess
@@ -37,8 +35,7 @@ def test_semi_implicit_steps_of_an_oscillator_keep_their_invariant() -> None:
     x, v = np.array([1.0, 0.5]), np.array([0.0, 1.0])
     invariant = rate * x**2 + v**2 - h * rate * x * v
     program = Program([Stage(pull, (x, rate, v, STEP)), Stage(drift, (x, v, STEP))], h, Clock())
-    assert program.run(0, 10_000) == 10_000
-    assert program.ended_by is None
+    assert program.run(0, 10_000) == 10_000 and program.ended_by is None
     assert rate * x**2 + v**2 - h * rate * x * v == pytest.approx(invariant, rel=1e-10)
     phase = 2.0 * np.arcsin(np.sqrt(rate) * h / 2.0) * 10_000  # per step, exactly
     start, way = np.array([1.0, 0.5]), np.array([0.0, 1.0])
@@ -71,16 +68,13 @@ WHOLE = Whole(Part(VALUES, 7), None, -1.0, True)
 WEIGHED = (WHOLE, STRIDED, np.array([0.5], np.float32), np.array([3, 9], np.int32), TIME)
 
 
-def test_stages_are_given_arrays_numbers_and_tuples_and_store_results_in_the_type_of_their_array() -> None:
+def test_what_stages_take_and_return() -> None:
     found, clock, expected = np.array([1, 7], np.float32), Clock(), 0.75 + 10.0 + 25.0 - 35.0 + 5.0 + 0.5 + 9.0
     for end in (1.0, clock.end):
         Program([Stage(weigh, (*WEIGHED, end, STEP), into=found[:1])], 0.25, clock).run(3, 1)
         assert found.tolist() == [np.float32(expected), 7.0]
     with pytest.raises(TypeError, match="a stage returns nothing or a whole number"):
         Program([Stage(weigh, (*WEIGHED, 1.0, STEP))], 0.25, Clock()).run(3, 1)
-
-
-def test_a_stage_cannot_be_given_anything_else_and_a_program_is_not_copied() -> None:
     with pytest.raises(TypeError, match=r"no str: 'word'"):
         _ = Stage(drift, ("word", np.zeros(1), STEP)).code
     with pytest.raises(TypeError, match="cannot be copied"):
@@ -132,19 +126,12 @@ def stop_beyond(x: Any, limit: float) -> int:
     return LAST if x[0] > limit else 0
 
 
-def test_a_last_step_is_taken_to_its_end() -> None:
-    x = np.zeros(1)
-    program = Program([Stage(stop_beyond, (x, 2.5)), Stage(drift, (x, np.ones(1), STEP))], 1.0, Clock())
-    assert (program.run(0, 100), x[0]) == (4, 4.0)
-    assert program.ended_by == (f"{stop_beyond.__module__}.stop_beyond", LAST)
-
-
 @compiled
 def halve(clock: Any) -> None:
     clock[1] *= 0.5
 
 
-def test_stages_may_change_the_clock_and_numbers_are_read_when_a_stage_is_called() -> None:
+def test_stages_may_change_the_clock_and_last_steps_are_taken_to_their_end() -> None:
     x, clock = np.zeros(1), Clock()
     move = Stage(drift, (x, np.ones(1), STEP))
     Program([Stage(halve, (clock.values,)), move, move], 1.0, clock).run(0, 3)
@@ -155,6 +142,10 @@ def test_stages_may_change_the_clock_and_numbers_are_read_when_a_stage_is_called
     rate[0] = 3.0
     program.run(1, 1)
     assert v[0] == -3.0
+    x = np.zeros(1)
+    program = Program([Stage(stop_beyond, (x, 2.5)), Stage(drift, (x, np.ones(1), STEP))], 1.0, Clock())
+    assert (program.run(0, 100), x[0]) == (4, 4.0)
+    assert program.ended_by == (f"{stop_beyond.__module__}.stop_beyond", LAST)
 
 
 @compiled
@@ -170,8 +161,7 @@ def test_an_exception_in_a_stage_ends_the_run() -> None:
         program.run(5, 3)
     assert reached[0] == 0.0
     by[1] = 2.0
-    assert program.run(5, 3) == 3
-    assert x.tolist() == [1.0, 0.5]
+    assert program.run(5, 3) == 3 and x.tolist() == [1.0, 0.5]
 
 
 @compiled

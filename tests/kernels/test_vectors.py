@@ -1,7 +1,5 @@
 """Formulas of vectors give what they give for numbers, lane by lane, in either precision; layouts agree."""
 
-from __future__ import annotations
-
 import math
 import operator
 from typing import Any
@@ -79,13 +77,6 @@ def test_a_formula_of_vectors_is_that_of_numbers(width: int, own: bool, dtype: A
     np.testing.assert_allclose(theirs[0], plain, rtol=rounding, atol=rounding)
 
 
-def test_a_condition_holds_in_any_lane() -> None:
-    for lane in (None, 0, 7, 8, COUNT - 1):
-        values = np.zeros((2, COUNT))
-        values[0, lane] = 0.0 if lane is None else 3.0
-        assert _loop(LANES)(values, np.ones(1), np.zeros((1, COUNT))) == (lane is not None)
-
-
 @compiled(vectors=True)
 def _exponentials(x: Any, found: Any) -> None:
     for k in range(0, x.shape[1], LANES):
@@ -111,12 +102,16 @@ def _compared(x: Any, found: Any) -> None:
     store(found, 4, _slot(0), select(a != b, one, 0.0))
 
 
-def test_comparisons_with_what_is_no_number_are_those_of_numbers() -> None:
+def test_comparisons_of_what_is_no_number_and_conditions_in_any_lane() -> None:
     pairs = np.array([(a, b, 1.0) for a in (0.0, 1.0, np.nan, np.inf) for b in (0.0, 1.0)]).T.copy()
     found = np.zeros((5, 8))
     _compared(pairs, found)
     compare = (operator.lt, operator.gt, operator.le, operator.ge, operator.ne)
     np.testing.assert_array_equal(found, [how(pairs[0], pairs[1]) for how in compare])
+    for lane in (None, 0, 7, 8, COUNT - 1):
+        values = np.zeros((2, COUNT))
+        values[0, lane] = 0.0 if lane is None else 3.0
+        assert _loop(LANES)(values, np.ones(1), np.zeros((1, COUNT))) == (lane is not None)
 
 
 @formula
@@ -212,8 +207,7 @@ def _words(a: Any, b: Any, found: Any) -> int:
 
 def test_whole_numbers_wrap_in_their_lanes() -> None:
     """Products and shifts beyond 32 bits; single precision takes what is unsigned."""
-    generator = np.random.default_rng(8)
-    a, b = generator.integers(-(2**31), 2**31, (2, 1, COUNT)).astype(np.int32)
+    a, b = np.random.default_rng(8).integers(-(2**31), 2**31, (2, 1, COUNT)).astype(np.int32)
     b[0, ::4] = a[0, ::4]
     found = np.zeros((3, COUNT), np.int32)
     assert _words(a, b, found) == np.count_nonzero(a > b)

@@ -69,7 +69,7 @@ def test_equal_poisson_makes_all_moduli_one_function(name: str) -> None:
         close(channel.creep(t), young.creep(t) / unit.value(modulus))
 
 
-def test_channels_of_the_young_modulus() -> None:
+def test_channels_of_the_young_modulus_and_of_the_chain() -> None:
     t = np.array([0.0, 1.0, 9.0])
     close(relaxation_function(LAWS["maxwell"], t), 30 * np.exp(-30 * t / 500))
     close(creep_function(LAWS["three-element"], t), (1 - np.exp(-30 * t / 20)) / 30 + t / 500)
@@ -77,43 +77,30 @@ def test_channels_of_the_young_modulus() -> None:
     close(relaxation_function(LAWS["generalized-maxwell"], t), 30 + 30 * np.exp(-30 * t / 500))
     omega = np.array([0.01, 1.0])
     close(complex_modulus(LAWS["voigt"], omega), 30 + 20j * omega)
-
-
-def test_three_element_equals_its_voigt_chain() -> None:
     three, chain = LAWS["three-element"].channel("shear"), LAWS["generalized-voigt"].channel("shear")
     close((*three.strengths, *three.times, three.viscosity), (*chain.strengths, *chain.times, chain.viscosity))
+    true, printed = ThreeElement(SPRING, C1, C2), ThreeElement(SPRING, C1, C2, seed_printed=True)
+    assert (relaxation_function(printed, 5.0) / relaxation_function(true, 5.0)) == pytest.approx(1.04, rel=1e-12)
 
 
-def test_two_arms_when_lame_and_shear_relax_apart() -> None:
+def test_lame_and_shear_that_relax_apart_vanish_or_are_absent() -> None:
     """The area element of the papers' split has the lame arm plus the shear arm; one arm for equal ratios."""
     apart, together = Maxwell(Moduli.from_young(300, 0.35), Moduli.from_young(500, 0.25)), LAWS["maxwell"]
     assert len((apart.channel("lame") + apart.channel("shear")).times) == 2
     arm, area = together.channel("lame") + together.channel("shear"), together.channel("area")
     assert (*arm.strengths, *arm.times) == pytest.approx((*area.strengths, *area.times), rel=1e-12)
-
-
-def test_zero_and_negative_lame_components() -> None:
     no_lame, auxetic = Moduli.from_young(3, 0), Moduli.from_young(3, -0.3)
     assert Maxwell(no_lame, C2).channel("lame").is_zero
     assert ThreeElement(no_lame, no_lame, no_lame).channel("lame").is_zero
     assert GeneralizedVoigt((no_lame, SPRING), (no_lame, C1)).channel("lame").is_zero
     channel = Maxwell(auxetic, auxetic).channel("lame")
     assert (*channel.strengths, *channel.times) == pytest.approx((auxetic.lame, 1), rel=1e-15)
-
-
-def test_elastic_bulk_with_relaxing_shear_and_absent_parts() -> None:
-    """The dough preset: a bulk spring beside a shear-only Maxwell arm; absent parts have no Poisson ratio."""
+    # The dough preset: a bulk spring beside a shear-only Maxwell arm; absent parts have no Poisson ratio.
     law = GeneralizedMaxwell((Moduli.from_bulk(0, 4),), (Moduli.from_bulk(0, 8),), equilibrium=Moduli.from_bulk(100, 0))
     assert (law.channel("bulk"), law.channel("shear")) == (Channel.elastic(100), Channel.maxwell(4, 8))
     assert equal_poisson(law) is equal_poisson(Elastic(ABSENT)) is None
     assert equal_poisson(ThreeElement(ABSENT, C1, C2)) == pytest.approx(0.35, rel=1e-12)
     assert ThreeElement(ABSENT, C1, C1).channel("young").viscosity == pytest.approx(10, rel=1e-14)
-
-
-def test_printed_gain_is_offered_by_the_law() -> None:
-    true, printed = ThreeElement(SPRING, C1, C2), ThreeElement(SPRING, C1, C2, seed_printed=True)
-    ratio = relaxation_function(printed, 5.0) / relaxation_function(true, 5.0)
-    assert ratio == pytest.approx(1.04, rel=1e-12)
 
 
 SOFT, DASHPOT, SERIES = (Moduli.from_young(value, 0.25) for value in (2.0, 1.0, 50.0))
@@ -130,8 +117,7 @@ NONLINEAR = {
 @pytest.mark.parametrize("name", NONLINEAR)
 def test_a_law_knows_its_edge_constants_and_that_it_is_not_linear(name: str) -> None:
     law = NONLINEAR[name]
-    assert isinstance(law, Law)
-    assert law.edge_constants == pytest.approx((2.0, 1.0, 50.0), rel=1e-15)
+    assert isinstance(law, Law) and law.edge_constants == pytest.approx((2.0, 1.0, 50.0), rel=1e-15)
     assert equal_poisson(law) == pytest.approx(0.25)
     with pytest.raises(RheotwinError, match=f"law three-element with {name}: .* no relaxation function: use the truss"):
         relaxation_function(law, 1.0)
@@ -191,7 +177,7 @@ def test_what_cannot_be(name: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_softening_turns_into_shear_with_each_parts_poisson_ratio() -> None:
+def test_softening_channels_and_slopes_of_tables() -> None:
     """mu = E/(2 (1 + nu)) of every part, the softened dashpot as the series dashpot, thresholds over sqrt(3)."""
     series = Moduli.from_young(50.0, 0.4)
     law = SofteningThreeElement(SOFT, DASHPOT, series, SOFTENING)
@@ -204,8 +190,5 @@ def test_softening_turns_into_shear_with_each_parts_poisson_ratio() -> None:
     # up to the threshold it is the linear law; the most it can show is that law's stiffness and viscosity at once
     assert shear.unsoftened == law.unsoftened.channel("shear")
     assert shear.tangent == pytest.approx((shear.unsoftened.instantaneous, shear.unsoftened.viscosity))
-
-
-def test_a_table_has_its_steepest_slope() -> None:
     assert TABLE.slopes == pytest.approx((4.0, 10.0))
     assert (TABLE.parts[0].young, TABLE.parts[1]) == (pytest.approx(10.0), DASHPOT)

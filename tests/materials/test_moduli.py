@@ -18,22 +18,21 @@ def test_the_three_constructors_agree(young: float, poisson: float) -> None:
         assert same.bulk == pytest.approx(young / (3 * (1 - 2 * poisson)), rel=1e-11)
 
 
-def test_zero_young_is_an_absent_part() -> None:
-    assert Moduli.from_young(0, 0.3).is_absent
-    assert Moduli.absent().young == Moduli.absent().poisson == 0
-
-
-def test_a_part_may_carry_only_bulk_or_only_shear() -> None:
+def test_absent_parts_bulk_or_shear_alone_and_values_by_name() -> None:
+    assert Moduli.from_young(0, 0.3).is_absent and Moduli.absent().young == Moduli.absent().poisson == 0
     bulk_only, shear_only = Moduli.from_bulk(7, 0), Moduli.from_bulk(0, 0.7)
     assert (bulk_only.bulk, bulk_only.shear, bulk_only.young) == (7, 0, 0)
     assert (shear_only.bulk, shear_only.shear, shear_only.young) == (0, 0.7, 0)
-    assert not bulk_only.is_absent
-    assert not shear_only.is_absent
-
-
-def test_value_by_name() -> None:
+    assert not bulk_only.is_absent and not shear_only.is_absent
     for name, value in {"lame": 0.8, "shear": 0.8, "bulk": 4 / 3, "young": 2.0, "area": 1.6}.items():
         assert Moduli.from_young(2, 0.25).value(name) == pytest.approx(value, rel=1e-14)  # type: ignore[arg-type]
+    # G = E/3 (E10), and no number for what is infinite.
+    moduli = Moduli.from_young(3.0, 0.5)
+    assert (moduli.shear, moduli.young, moduli.poisson, moduli.is_incompressible) == (1.0, 3.0, 0.5, True)
+    for modulus in ("bulk", "lame", "area"):
+        with pytest.raises(RheotwinError, match=f"poisson = 0.5 leaves no finite {modulus} modulus: choose less"):
+            moduli.value(modulus)  # type: ignore[arg-type]
+    assert Moduli.from_young(0.0, 0.5).is_absent
 
 
 @pytest.mark.parametrize(
@@ -53,13 +52,3 @@ def test_value_by_name() -> None:
 def test_refused_moduli(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence):
         make()
-
-
-def test_half_means_constant_volume() -> None:
-    """G = E/3 (E10), and no number for what is infinite."""
-    moduli = Moduli.from_young(3.0, 0.5)
-    assert (moduli.shear, moduli.young, moduli.poisson, moduli.is_incompressible) == (1.0, 3.0, 0.5, True)
-    for modulus in ("bulk", "lame", "area"):
-        with pytest.raises(RheotwinError, match=f"poisson = 0.5 leaves no finite {modulus} modulus: choose less"):
-            moduli.value(modulus)  # type: ignore[arg-type]
-    assert Moduli.from_young(0.0, 0.5).is_absent

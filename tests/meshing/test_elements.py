@@ -16,7 +16,7 @@ FIVE = make_shape(BoxShape((1.0, 1.0, 1.0), (1, 1, 1)))
 BRICK = hex_grid([0, 1], [0, 1], [0, 1])
 
 
-def test_measures_of_single_elements() -> None:
+def test_measures_of_single_elements_and_reversed_lines() -> None:
     """Length, area, volume; a skewed quad has the shoelace area and a sheared brick its determinant."""
     assert meshing.element_measures(build_mesh("line", [[1.0, 3.5]], [[0], [1]])) == pytest.approx([2.5])
     assert meshing.element_measures(build_mesh("triangle", [[0, 2, 0], [0, 0, 3]], [[0], [1], [2]])) == pytest.approx(
@@ -31,6 +31,10 @@ def test_measures_of_single_elements() -> None:
     assert meshing.element_measures(build_mesh("hex", shear @ BRICK.p, BRICK.t)) == pytest.approx(
         [np.linalg.det(shear)]
     )
+    assert meshing.oriented(build_mesh("line", [[0.0, 1.0]], [[1], [0]])).t.ravel().tolist() == [0, 1]
+    # scikit-fem would sort the vertices of triangles and lose their orientation
+    assert build_mesh("triangle", RIGHT.p, [[2], [0], [1]]).t.ravel().tolist() == [2, 0, 1]
+    meshing.check_elements(make_shape(SphereShape(1e-6, 4, "tet")), "grain")
 
 
 @pytest.mark.parametrize("cell", ["triangle", "tet"])
@@ -44,12 +48,6 @@ def test_reversed_simplices_are_reordered_and_good_ones_kept(cell: str) -> None:
     assert meshing.element_measures(again) == pytest.approx(meshing.element_measures(good), rel=1e-12)
     assert np.array_equal(np.sort(again.t, axis=0), np.sort(good.t, axis=0))
     assert np.array_equal(again.t[:, 1::3], good.t[:, 1::3])
-
-
-def test_reversed_lines_are_reordered_and_vertex_order_survives_construction() -> None:
-    assert meshing.oriented(build_mesh("line", [[0.0, 1.0]], [[1], [0]])).t.ravel().tolist() == [0, 1]
-    # scikit-fem would sort the vertices of triangles and lose their orientation
-    assert build_mesh("triangle", RIGHT.p, [[2], [0], [1]]).t.ravel().tolist() == [2, 0, 1]
 
 
 FLAT_TRIANGLES = build_mesh("triangle", [[0, 1, 0, 2], [0, 0, 1, 0]], [[0, 0], [1, 1], [2, 3]])
@@ -75,10 +73,6 @@ ROW = quad_grid([0, 1, 2], [0, 1])
 def test_bad_elements_are_named_with_their_measure(mesh: Mesh, sentence: str) -> None:
     with pytest.raises(RheotwinError, match=f"^bodies.block: {sentence}"):
         meshing.check_elements(mesh, "bodies.block")
-
-
-def test_small_but_well_shaped_elements_pass() -> None:
-    meshing.check_elements(make_shape(SphereShape(1e-6, 4, "tet")), "grain")
 
 
 @pytest.mark.parametrize(
@@ -120,11 +114,6 @@ def test_the_report_begins_with_the_worst_and_has_units() -> None:
     assert "volume [m3]" in report.as_text() and "dihedral angle [deg]" in report.as_text()
 
 
-def test_hash_is_stable() -> None:
-    """Stored value: the hash identifies meshes across machines and releases."""
-    assert meshing.mesh_hash(RIGHT) == "57302b165e20b526d0e82725a44ab0b40e6e7d4c5c3f1593bdad3df1c88ac7b4"
-
-
 def test_hash_follows_content_and_kind_but_not_storage() -> None:
     mesh = make_shape(BoxShape((1.0, 1.0), (3, 2)))
     same = build_mesh("triangle", np.asfortranarray(mesh.p), mesh.t.astype(np.int64))
@@ -136,3 +125,5 @@ def test_hash_follows_content_and_kind_but_not_storage() -> None:
     assert meshing.mesh_hash(build_mesh("triangle", mesh.p, mesh.t[[1, 2, 0]])) != meshing.mesh_hash(mesh)
     quad = make_shape(BoxShape((1.0, 1.0), (1, 1), cell="quad"))
     assert meshing.mesh_hash(build_mesh("tet", np.vstack([quad.p, [0, 0, 0, 1]]), quad.t)) != meshing.mesh_hash(quad)
+    # Stored value: the hash identifies meshes across machines and releases.
+    assert meshing.mesh_hash(RIGHT) == "57302b165e20b526d0e82725a44ab0b40e6e7d4c5c3f1593bdad3df1c88ac7b4"

@@ -71,49 +71,38 @@ def test_stl_round_trip_keeps_the_triangles(tmp_path: Path) -> None:
         assert next(corners) == pytest.approx(next(corners), abs=1e-12)
 
 
-def test_groups_survive_the_abaqus_round_trip(tmp_path: Path) -> None:
+def test_groups_survive_abaqus_and_gmsh(tmp_path: Path) -> None:
     mesh, path = make_shape(BoxShape((1.0, 1.0), (2, 2), cell="quad")), tmp_path / "body.inp"
     write_mesh(path, mesh, regions={"floor": np.array([0, 1, 2])}, cell_regions={"soft": np.array([1, 3])})
     imported = read_mesh(path)
     soft = sorted(set(mesh.t[:, [1, 3]].ravel().tolist()))
     assert lists(imported.regions) == {"floor": [0, 1, 2], "soft": soft}
     assert lists(imported.cell_regions) == {"soft": [1, 3]}
-
-
-def test_physical_groups_of_gmsh_become_regions(tmp_path: Path) -> None:
     cells = [("triangle", [[0, 1, 2]]), ("tetra", [[0, 1, 2, 4], [0, 2, 3, 4]])]
     names = {"wall": (7, 2), "soft": (1, 3), "hard": (2, 3)}
     imported = read_mesh(in_gmsh(tmp_path, CUBE[:5], cells, [[7], [1, 2]], names))
     assert meshing.cell_kind(imported.mesh) == "tet"
     assert lists(imported.regions) == {"wall": [0, 1, 2], "soft": [0, 1, 2, 4], "hard": [0, 2, 3, 4]}
     assert lists(imported.cell_regions) == {"soft": [0], "hard": [1]}
-
-
-def test_blocks_of_one_kind_are_joined_and_counted_through_and_lower_cells_ignored(tmp_path: Path) -> None:
     cells = [("triangle", [[0, 1, 2]]), ("line", [[0, 1]]), ("triangle", [[0, 2, 3]])]
     assert read_mesh(save(tmp_path, SQUARE, cells, "m.vtk")).mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
     names = {"low": (1, 2), "high": (2, 2), "edge": (3, 1)}
     imported = read_mesh(in_gmsh(tmp_path, SQUARE, cells, [[1], [3], [2]], names))
-    assert imported.cell_regions["high"].tolist() == [1]
-    assert imported.regions["edge"].tolist() == [0, 1]
+    assert imported.cell_regions["high"].tolist() == [1] and imported.regions["edge"].tolist() == [0, 1]
 
 
-def test_reversed_simplices_are_oriented_and_a_constant_z_is_dropped(tmp_path: Path) -> None:
+def test_bodies_are_oriented_flattened_and_rid_of_unused_points(tmp_path: Path) -> None:
     path = save(tmp_path, CUBE[[0, 1, 3, 4]], [("tetra", [[0, 2, 1, 3]])])
     assert element_measures(read_mesh(path).mesh) == pytest.approx([1.0 / 6.0])
     path = save(tmp_path, SQUARE + np.array([0, 0, 5]), [("quad", [[0, 1, 2, 3]])])
     assert read_mesh(path).mesh.p.shape == (2, 4)
-
-
-def test_unused_points_are_named_or_dropped(tmp_path: Path) -> None:
     points = np.insert(np.vstack([SQUARE, np.full((6, 3), 9.0)]), 0, [[8.0, 8.0, 0.0]], axis=0)
     path = save(tmp_path, points, [("triangle", [[1, 2, 3], [1, 3, 4]])], point_sets={"top": [3, 4, 9]}, name="m.inp")
     with pytest.raises(RheotwinError, match=r"7 of 11 points belong to no element \(indices 0, 5, 6, 7, 8, \.\.\.\)"):
         read_mesh(path)
     imported = read_mesh(path, drop_unused=True)
     assert np.array_equal(imported.mesh.p.T, SQUARE[:, :2])
-    assert imported.mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]]
-    assert imported.regions["top"].tolist() == [2, 3]
+    assert imported.mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]] and imported.regions["top"].tolist() == [2, 3]
 
 
 WARPED = SQUARE + np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0.5], [0, 0, 0]])
@@ -140,8 +129,7 @@ SKIN = [("triangle", [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])]
     ],
 )
 def test_meshes_that_are_not_a_body_are_refused(tmp_path: Path, points: Any, cells: Any, sentence: str) -> None:
-    place = (CUBE[[0, 1, 3, 4]], cells, "skin.stl") if isinstance(points, str) else (points, cells)
-    path = save(tmp_path, *place)
+    path = save(tmp_path, *((CUBE[[0, 1, 3, 4]], cells, "skin.stl") if isinstance(points, str) else (points, cells)))
     with pytest.raises(RheotwinError, match=sentence) as caught:
         read_mesh(path)
     assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
@@ -172,8 +160,7 @@ def test_files_that_cannot_be_read(
         path.write_text(content)
     with pytest.raises(RheotwinError, match=sentence) as caught:
         read_mesh(path)
-    assert "\n" not in str(caught.value)
-    assert capfd.readouterr() == ("", "")
+    assert "\n" not in str(caught.value) and capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("suffix", [".ply", ".off", ".nas", ".mdpa", ".dat"])
@@ -198,12 +185,6 @@ def test_a_file_that_was_cut_off_is_read_to_its_end_only(tmp_path: Path, suffix:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-
-
-def test_a_header_without_an_end_is_named(tmp_path: Path) -> None:
-    (tmp_path / "tool.ply").write_text("ply\nformat ascii 1.0\n")
-    with pytest.raises(RheotwinError, match=r"tool\.ply: cannot be read as ply \(the file ends too early\): check"):
-        load_file(tmp_path / "tool.ply")
 
 
 @pytest.mark.parametrize(
@@ -231,8 +212,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(meshio, "write", full_disk)
     with pytest.raises(RheotwinError, match="No space left on device"):
         write_mesh(path, meshing.build_mesh("line", [[0.0, 1.0]], [[0], [1]]))
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["body.vtu"]
+    assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["body.vtu"]
 
 
 HALVED = np.concatenate([SIDES[:, [0, 1, 2]], SIDES[:, [0, 2, 3]]])
@@ -255,9 +235,12 @@ def test_surfaces_of_tools_become_triangles_that_look_the_same_way(tmp_path: Pat
     assert np.sum(a * np.cross(b, c)) / 6.0 == pytest.approx(1.0, rel=1e-14)
 
 
-def test_a_surface_without_triangles_is_refused(tmp_path: Path) -> None:
+def test_surfaces_without_triangles_and_headers_without_end_are_named(tmp_path: Path) -> None:
     with pytest.raises(RheotwinError, match="no triangles"):
         read_surface(save(tmp_path, CUBE, [("hexahedron", [list(range(8))])], "cube.vtk"))
+    (tmp_path / "tool.ply").write_text("ply\nformat ascii 1.0\n")
+    with pytest.raises(RheotwinError, match=r"tool\.ply: cannot be read as ply \(the file ends too early\): check"):
+        load_file(tmp_path / "tool.ply")
 
 
 HALF_DISC = """
@@ -283,7 +266,7 @@ def test_geo_without_the_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: p
         read_mesh(geometry(tmp_path, HALF_DISC))
 
 
-def test_geo_is_meshed_and_its_physical_groups_kept(tmp_path: Path) -> None:
+def test_geo_is_meshed_with_its_groups_or_refused_in_one_sentence(tmp_path: Path) -> None:
     need_gmsh()
     imported = read_mesh(geometry(tmp_path, HALF_DISC + GROUPS))
     assert meshing.cell_kind(imported.mesh) == "triangle"
@@ -293,10 +276,6 @@ def test_geo_is_meshed_and_its_physical_groups_kept(tmp_path: Path) -> None:
     assert len(imported.cell_regions["plate"]) == imported.mesh.t.shape[1]
     # without groups too, points that only carry the geometry are left out
     assert element_measures(read_mesh(geometry(tmp_path, HALF_DISC)).mesh).sum() == pytest.approx(np.pi / 2.0, rel=0.01)
-
-
-def test_broken_geometry_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    need_gmsh()
     with pytest.raises(RheotwinError, match="gmsh cannot mesh this geometry") as caught:
         read_mesh(geometry(tmp_path, "Point(1) = {0, 0;\n"))
     assert "\n" not in str(caught.value)

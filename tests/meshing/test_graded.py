@@ -24,8 +24,7 @@ STRIP = Refinement({0: (1.0, 3.0)})
 def brute_force(mesh: Any) -> dict[int, tuple[float, int]]:
     """Return node -> (shortest edge it lies on, how many of that length) by looking at all nodes and vertex pairs."""
     points, found = mesh.p.T, {}
-    corners = mesh.t.shape[0]
-    pairs = np.array([(i, j) for i in range(corners) for j in range(i)])
+    pairs = np.array([(i, j) for i in range(mesh.t.shape[0]) for j in range(i)])
     edges = np.unique(np.sort(mesh.t.T[:, pairs].reshape(-1, 2), axis=1), axis=0)
     vectors = points[edges[:, 1]] - points[edges[:, 0]]
     lengths = np.linalg.norm(vectors, axis=1)
@@ -62,10 +61,6 @@ def test_halving_keeps_the_body_and_hangs_what_lies_on_edges(name: str) -> None:
     assert len(np.unique(graded.t)) == graded.p.shape[1]
     assert len(np.unique(np.round(graded.p, 9), axis=1).T) == graded.p.shape[1]
     hang_where_edges_are(graded)
-
-
-@pytest.mark.parametrize("name", MESHES)
-def test_a_conforming_mesh_has_no_hanging_nodes(name: str) -> None:
     assert len(hanging_nodes(MESHES[name])) == len(hanging_nodes(refined(MESHES[name], [Refinement({})]))) == 0
     assert len(hanging_nodes(line(AXIS))) == 0
 
@@ -77,7 +72,7 @@ def test_two_levels_at_once_hang_at_quarters(name: str) -> None:
     assert len(found) == 8 + 16
 
 
-def test_levels_grow_inwards() -> None:
+def test_levels_grow_inwards_and_hang_as_in_the_papers() -> None:
     """A box of two levels inside one of one level: every node hangs in the middle of the next coarser edge."""
     rules = [Refinement({0: (1.0, 4.0)}), Refinement({0: (2.0, 4.0)}, levels=2)]
     graded = refined(MESHES["alternating"], rules)
@@ -85,14 +80,16 @@ def test_levels_grow_inwards() -> None:
     np.testing.assert_allclose(found.ratio, 0.5)
     lengths = np.linalg.norm(graded.p[:, found.end] - graded.p[:, found.start], axis=0)
     assert sorted(zip(graded.p[0, found.node], lengths, strict=True)) == [(1.0, 1.0)] * 4 + [(2.0, 0.5)] * 8
-
-
-def test_coarse_fine_description_of_the_papers() -> None:
-    """Table 2.2: triangles P0 P1 P3 and P3 P2 P4, P2 on the edge from P1 to P3."""
+    # Table 2.2: triangles P0 P1 P3 and P3 P2 P4, P2 on the edge from P1 to P3.
     points = np.array([[0.0, 1.0], [0.0, 0.0], [0.9, 0.0], [1.5, 0.0], [1.2, -0.5]])
     found = hanging_nodes(meshing.build_mesh("triangle", points.T, np.array([[0, 1, 3], [3, 2, 4]]).T))
     assert (found.node.tolist(), found.start.tolist(), found.end.tolist()) == ([2], [1], [3])
     np.testing.assert_allclose(found.ratio, [0.6], rtol=1e-12)
+    same = refined(MESHES["quad"], [Refinement({1: (10.0, 11.0)})])
+    np.testing.assert_array_equal(same.t, MESHES["quad"].t)
+    assert meshing.cell_kind(same) == "quad"
+    with pytest.raises(RheotwinError, match="halved once"):
+        refined(MESHES["hex"], [Refinement({}, levels=2)])
 
 
 @pytest.mark.parametrize("name", ["five", "six"])
@@ -105,14 +102,3 @@ def test_a_node_on_edges_of_three_levels_hangs_on_the_shortest(name: str) -> Non
     lengths = np.linalg.norm(graded.p[:, found.end] - graded.p[:, found.start], axis=0)
     on_line = np.all(np.isclose(graded.p[:2, found.node], 2.0), axis=0)
     assert sorted(set(np.round(lengths[on_line], 9))) == [0.5, 1.0]
-
-
-def test_nothing_chosen_changes_nothing() -> None:
-    same = refined(MESHES["quad"], [Refinement({1: (10.0, 11.0)})])
-    np.testing.assert_array_equal(same.t, MESHES["quad"].t)
-    assert meshing.cell_kind(same) == "quad"
-
-
-def test_hexahedra_are_halved_once() -> None:
-    with pytest.raises(RheotwinError, match="halved once"):
-        refined(MESHES["hex"], [Refinement({}, levels=2)])

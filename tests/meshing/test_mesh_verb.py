@@ -47,7 +47,7 @@ def scene(tmp_path: Path) -> Path:
     return path
 
 
-def test_reports_name_counts_quality_and_identity(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_and_quality_bounds(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(block) == EXIT_OK
     text = capsys.readouterr().out
     identity = mesh_hash(read_mesh(block).mesh)[:16]
@@ -57,10 +57,6 @@ def test_reports_name_counts_quality_and_identity(block: Path, capsys: pytest.Ca
     (mesh,) = report["meshes"]
     assert (mesh["name"], mesh["nodes"], mesh["edges"], mesh["boundary_nodes"]) == ("block.vtu", 64, 252, 56)
     assert mesh["quality"]["measure_total"] == pytest.approx(1.0) and report["good_enough"] is True
-
-
-def test_quality_bound_decides_the_exit_code(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # corner tets of the five split: 12 / 9 * 0.5^(2/3) = 0.840
     assert run(block, "--min-quality", "0.83") == EXIT_OK
     assert run(block, "--min-quality", "0.85") == EXIT_FALLS_SHORT
     assert "quality 0.8399, below 0.85" in capsys.readouterr().err
@@ -70,34 +66,28 @@ def test_quality_bound_decides_the_exit_code(block: Path, capsys: pytest.Capture
 
 def test_conversion_refuses_to_overwrite(block: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = block.with_suffix(".inp")
-    assert run(block, "--to", target) == EXIT_OK
-    assert f"written to {target}" in capsys.readouterr().out
+    assert run(block, "--to", target) == EXIT_OK and f"written to {target}" in capsys.readouterr().out
     assert mesh_hash(read_mesh(target).mesh) == mesh_hash(read_mesh(block).mesh)
     target.write_text("mine")
     with pytest.raises(RheotwinError, match="the file exists: name another one or add --overwrite"):
         run(block, "--to", target)
-    assert target.read_text() == "mine"
-    assert run(block, "--to", target, "--overwrite") == EXIT_OK
+    assert target.read_text() == "mine" and run(block, "--to", target, "--overwrite") == EXIT_OK
     assert target.read_text() != "mine"
     with pytest.raises(RheotwinError, match="this is a folder"):
         run(block, "--to", block.parent)
 
 
-def test_groups_that_a_format_drops_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dropped_groups_are_named_and_unused_points_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "block.inp"
     write_mesh(source, make_shape(BoxShape((1.0,), (2,))), regions={"wall": [0]})
     assert run(source, "--to", tmp_path / "block.vtk") == EXIT_OK
     streams = capsys.readouterr()
     assert "does not keep the named groups wall" in streams.err and "region wall" in streams.out
-
-
-def test_unused_points_can_be_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "bar.inp"
     source.write_text("*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n3, 5., 0., 0.\n*ELEMENT, TYPE=T3D2\n1, 1, 2\n")
     with pytest.raises(RheotwinError, match="--drop-unused"):
         run(source)
-    assert run(source, "--drop-unused") == EXIT_OK
-    assert "1 line, 1D" in capsys.readouterr().out
+    assert run(source, "--drop-unused") == EXIT_OK and "1 line, 1D" in capsys.readouterr().out
 
 
 def test_bodies_of_a_scene_are_reported_and_one_can_be_converted(

@@ -7,26 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rheotwin import meshing
 from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import (
-    ball,
-    boundary_faces,
-    build_mesh,
-    cell_kind,
-    check_elements,
-    disc,
-    element_measures,
-    hex_grid,
-    l_shape,
-    lattice_edges,
-    line,
-    quad_grid,
-    tet_grid,
-    truss_edges,
-    voxelised,
-    write_mesh,
-)
 from rheotwin.scene import SphereBody, scene_from_data
 from rheotwin.scene.bodies import mesher_shape
 from rheotwin.validation.checks.running import ELASTIC, scene_of
@@ -43,36 +26,31 @@ LATTICES = {
 UNIT = ([0.0, 1.0],) * 3
 
 
-@pytest.mark.parametrize("counts", LATTICES)
-def test_lattices_of_the_calibration_papers(counts: tuple[int, int, int]) -> None:
-    """The box of 5 x 3 x 5, meshed in tets and turned into voxels, has the printed numbers of elements."""
-    spacing = 5.0 / (counts[0] - 1)
-    box = tet_grid(*[np.array([0.0, spacing * (count - 1)]) for count in counts])
-    mesh = voxelised(box, spacing)
-    edges = lattice_edges(mesh)
-    squared = np.sum((mesh.p.T[edges[:, 1]] - mesh.p.T[edges[:, 0]]) ** 2, axis=1) / spacing**2
-    lengths = [np.isclose(squared, square).sum() for square in (1, 2, 3)]
-    assert (*lengths, len(edges), len(truss_edges(voxelised(box, spacing, cell="tet")))) == LATTICES[counts]
-    assert mesh.p.shape[1] == np.prod(counts)
-    np.testing.assert_allclose(element_measures(mesh), spacing**3, rtol=1e-9)
-
-
-def test_a_voxelised_box_is_the_box_of_its_cells() -> None:
+def test_voxelised_boxes_and_l_shapes() -> None:
     """Same points and cells as the grid of the same spacing, numbered the same."""
     axes = [0.5 * np.arange(count) for count in (5, 4, 3)]
-    grid, mesh = hex_grid(*axes), voxelised(tet_grid(*axes), 0.5)
+    grid, mesh = meshing.hex_grid(*axes), meshing.voxelised(meshing.tet_grid(*axes), 0.5)
     np.testing.assert_allclose(mesh.p, grid.p, atol=1e-15)
     np.testing.assert_array_equal(mesh.t, grid.t)
+    mesh = meshing.voxelised(meshing.l_shape(size=(2.0, 2.0, 1.0), cells=(2, 2, 1), cut=(1.0, 1.0), cell="tet"), 0.25)
+    assert mesh.t.shape[1] == 3 * 4**3
+    assert len(meshing.boundary_faces(mesh)) == 3 * 2 * 16 + (2 + 2 + 1 + 1 + 1 + 1) * 16
+    # 0.1 + 0.1 + 0.1 is a little more than 0.3, and three spacings all the same.
+    mesh = meshing.voxelised(meshing.quad_grid([0.0, 1.0], [0.0, 1.0]), 0.4)
+    np.testing.assert_allclose([mesh.p.min(), mesh.p.max()], [-0.1, 1.1])
+    assert mesh.t.shape[1] == 9
+    side = 0.1 + 0.1 + 0.1
+    assert side / 0.1 > 3.0 and meshing.voxelised(meshing.quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
 
 
 @pytest.mark.parametrize("spacing", [0.2, 0.1, 0.05])
 @pytest.mark.parametrize("cell", ["triangle", "quad"])
 def test_disc_fills_up_as_the_spacing_shrinks(cell: str, spacing: float) -> None:
     """Cells are kept or dropped along the circle: the area is off by at most half a cell for each cell it crosses."""
-    mesh = voxelised(disc(radius=1.0, cells=60, cell=cell), spacing)
-    assert cell_kind(mesh) == "quad"
-    check_elements(mesh, "disc")
-    assert element_measures(mesh).sum() == pytest.approx(pi, abs=0.5 * 8.0 * spacing)
+    mesh = meshing.voxelised(meshing.disc(radius=1.0, cells=60, cell=cell), spacing)
+    assert meshing.cell_kind(mesh) == "quad"
+    meshing.check_elements(mesh, "disc")
+    assert meshing.element_measures(mesh).sum() == pytest.approx(pi, abs=0.5 * 8.0 * spacing)
     assert np.hypot(*mesh.p[:, mesh.t].mean(axis=1)).max() <= 1.0
     every = 0.5 * spacing + spacing * np.arange(-int(1 / spacing), int(1 / spacing))
     well_inside = np.hypot(*np.meshgrid(every, every)) < np.cos(pi / 60) - 1e-9
@@ -81,60 +59,46 @@ def test_disc_fills_up_as_the_spacing_shrinks(cell: str, spacing: float) -> None
 
 @pytest.mark.parametrize("cell", ["tet", "hex"])
 def test_ball_is_symmetric(cell: str) -> None:
-    mesh = voxelised(ball(radius=1.0, cells=8, cell=cell), 0.25)
+    mesh = meshing.voxelised(meshing.ball(radius=1.0, cells=8, cell=cell), 0.25)
     centres = np.round(mesh.p[:, mesh.t].mean(axis=1).T, 6) + 0.0
     for axis in range(3):
         mirrored = centres * np.where(np.arange(3) == axis, -1.0, 1.0) + 0.0
         assert set(map(tuple, mirrored.tolist())) == set(map(tuple, centres.tolist()))
-    assert element_measures(mesh).sum() == pytest.approx(4 * pi / 3, rel=0.15)
+    assert meshing.element_measures(mesh).sum() == pytest.approx(4 * pi / 3, rel=0.15)
     # A face whose two sides are split differently would be on the boundary, inside the body.
-    split = voxelised(ball(radius=1.0, cells=8, cell=cell), 0.25, cell="tet")
-    assert len(boundary_faces(split)) == 2 * len(boundary_faces(mesh))
-
-
-def test_l_shape_keeps_its_notch() -> None:
-    mesh = voxelised(l_shape(size=(2.0, 2.0, 1.0), cells=(2, 2, 1), cut=(1.0, 1.0), cell="tet"), 0.25)
-    assert mesh.t.shape[1] == 3 * 4**3
-    assert len(boundary_faces(mesh)) == 3 * 2 * 16 + (2 + 2 + 1 + 1 + 1 + 1) * 16
-
-
-def test_a_spacing_that_does_not_divide_is_laid_in_the_middle_and_rounding_adds_no_row() -> None:
-    """0.1 + 0.1 + 0.1 is a little more than 0.3, and three spacings all the same."""
-    mesh = voxelised(quad_grid([0.0, 1.0], [0.0, 1.0]), 0.4)
-    np.testing.assert_allclose([mesh.p.min(), mesh.p.max()], [-0.1, 1.1])
-    assert mesh.t.shape[1] == 9
-    side = 0.1 + 0.1 + 0.1
-    assert side / 0.1 > 3.0
-    assert voxelised(quad_grid([0.0, side], [0.0, side]), 0.1).t.shape[1] == 9
+    split = meshing.voxelised(meshing.ball(radius=1.0, cells=8, cell=cell), 0.25, cell="tet")
+    assert len(meshing.boundary_faces(split)) == 2 * len(meshing.boundary_faces(mesh))
 
 
 @pytest.mark.parametrize(("cell", "pieces", "edges"), [("triangle", 2, 5), ("tet", 5, 18)])
 def test_voxels_split_into_simplices(cell: str, pieces: int, edges: int) -> None:
-    mesh = voxelised(quad_grid(*UNIT[:2]) if cell == "triangle" else hex_grid(*UNIT), 1.0, cell=cell)
-    assert (mesh.t.shape[1], len(truss_edges(mesh))) == (pieces, edges)
-    assert np.all(element_measures(mesh) > 0.0)
+    mesh = meshing.voxelised(
+        meshing.quad_grid(*UNIT[:2]) if cell == "triangle" else meshing.hex_grid(*UNIT), 1.0, cell=cell
+    )
+    assert (mesh.t.shape[1], len(meshing.truss_edges(mesh))) == (pieces, edges)
+    assert np.all(meshing.element_measures(mesh) > 0.0)
 
 
 @pytest.mark.parametrize(
     ("spacing", "words"), [(10.0, "no voxel"), (1e-4, "larger spacing"), (0.0, "must be positive"), (-1.0, "positive")]
 )
 def test_what_is_refused(spacing: float, words: str) -> None:
-    corner = build_mesh("tet", np.hstack([np.zeros((3, 1)), np.eye(3)]), np.arange(4)[:, None])
+    corner = meshing.build_mesh("tet", np.hstack([np.zeros((3, 1)), np.eye(3)]), np.arange(4)[:, None])
     with pytest.raises(RheotwinError, match=words):
-        voxelised(corner, spacing)
+        meshing.voxelised(corner, spacing)
     with pytest.raises(RheotwinError, match="two or three dimensions"):
-        voxelised(line([0.0, 1.0]), 0.1)
+        meshing.voxelised(meshing.line([0.0, 1.0]), 0.1)
 
 
 def test_voxels_of_a_mesh_file_are_laid_in_its_scaled_size(tmp_path: Path) -> None:
     """A disc of 10 units drawn in millimetres, in voxels of 2.5 mm, somewhere else in the scene."""
-    write_mesh(tmp_path / "disc.vtu", disc(radius=10.0, cells=12, cell="triangle"))
+    meshing.write_mesh(tmp_path / "disc.vtu", meshing.disc(radius=10.0, cells=12, cell="triangle"))
     body = {"shape": "file", "path": "disc.vtu", "scale": 1e-3, "voxels": 2.5e-3, "origin": [0.1, 0.2]}
     data = scene_of(ELASTIC, body, dimension=2)
     problem = build_problem(scene_from_data(data, base=tmp_path))
     assert problem.bodies[0].cell == "quad"
     np.testing.assert_allclose(problem.points.mean(axis=0), [0.1, 0.2], atol=1e-12)
-    np.testing.assert_allclose(element_measures(problem.bodies[0].mesh), 2.5e-3**2, rtol=1e-9)
+    np.testing.assert_allclose(meshing.element_measures(problem.bodies[0].mesh), 2.5e-3**2, rtol=1e-9)
     where = {"body": "block", "where": {"region": "rim"}}
     with pytest.raises(RheotwinError, match="region"):
         build_problem(scene_from_data({**data, "supports": {"held": where}}, base=tmp_path))

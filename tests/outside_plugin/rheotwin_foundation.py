@@ -5,8 +5,6 @@
 A free body as a whole swings about its place with the angular frequency w, whatever else it does.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +48,6 @@ class Foundation:
         return stiffness, csr_matrix(stiffness.shape)
 
     def stages(self, x: Any, v: Any, force: Any) -> list[Stage]:
-        """Return the stage of the springs."""
         return [Stage(pull, (self._stiffness, self._rest, x, force))]
 
     def energy(self, x: Any) -> float:

@@ -6,8 +6,6 @@ The integral is taken by the trapezoidal rule with `arms` points from 1/longest 
 between these times it is a Prony series of few arms.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import gamma, log
 from typing import Annotated, ClassVar, Literal
@@ -36,7 +34,6 @@ class PowerLaw:
 
     @property
     def parts(self) -> tuple[Moduli, ...]:
-        """The one pair of moduli: all arms have the same Poisson ratio."""
         return (self.stiffness,)
 
     def channel(self, modulus: Modulus) -> Channel:
@@ -66,6 +63,5 @@ class PowerLawSpec(SceneModel):
     """Maxwell arms that stand for it."""
 
     def law(self) -> PowerLaw:
-        """Return the material law."""
         stiffness = Moduli.from_young(self.young, self.poisson)
         return PowerLaw(stiffness, self.exponent, self.shortest, self.longest, self.arms)

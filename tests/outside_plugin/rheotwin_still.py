@@ -3,8 +3,6 @@
 The smallest solver that does something true; copy it to start one of your own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -115,7 +113,6 @@ class StillSimulation:
         return {"kinetic": float(0.5 * np.sum(self._mass[:, None] * self._speed**2)), "stored": 0.0}
 
     def statistics(self) -> dict[str, Any]:
-        """Return the scheme and the number of degrees of freedom."""
         return {"scheme": "exact parabola", "degrees_of_freedom": int((~self._held).sum())}
 
     def save(self) -> dict[str, Array]:
@@ -128,7 +125,6 @@ class StillSimulation:
         }
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Take over a saved state."""
         check_same_step(state, self.step_size)
         self._moved, self._speed = np.array(state["moved"]), np.array(state["speed"])
         self.step_count = int(state["step_count"])
@@ -146,6 +142,5 @@ class StillSolver:
     )
 
     def start(self, problem: Problem, options: BaseModel) -> StillSimulation:
-        """Set up the bodies at time zero."""
         assert isinstance(options, StillOptions)
         return StillSimulation(problem, options)

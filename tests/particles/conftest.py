@@ -1,7 +1,5 @@
 """Small scenes in code: a block of one material, with whatever supports, tools and forces a test needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,7 +32,6 @@ MAKERS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(params=list(MAKERS))
 def law(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Every law in turn, all parts with Poisson's ratio 0.35 (volume springs are needed)."""
     return {**MAKERS[request.param], "poisson": 0.35}
 
 

@@ -1,7 +1,5 @@
 """Where springs are exactly the continuum, the truss and linear finite elements are the same model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -32,28 +30,6 @@ def compare(build: Callable[[float], Problem], until: float) -> dict[str, np.nda
         assert scale > 0.0
         np.testing.assert_allclose(found[name], fem[name], rtol=0.0, atol=1e-6 * scale, err_msg=name)
     return found
-
-
-def test_bar_under_its_weight_and_a_pull() -> None:
-    """Also in closed form: u(x) = (F x + rho g S (L x - x^2/2))/(E S) at the nodes."""
-    pull, gravity, section, length = 2 * LOAD, LOAD, 0.5, 3.0
-
-    def build(sign: float) -> Problem:
-        return block(
-            1,
-            {"model": "voigt", "young": 100.0, "poisson": 0.3, "viscosity": 60.0},
-            body={"cells": [6]},
-            section=section,
-            gravity=[sign * gravity],
-            supports={"foot": side("left")},
-            forces={"pull": side("right", total=[sign * pull])},
-            duration=40.0,
-        )
-
-    found = compare(build, 40.0)
-    x = build(1.0).points[:, 0]
-    expected = (pull * x + gravity * section * (length * x - 0.5 * x**2)) / (100.0 * section)
-    np.testing.assert_allclose(found["displacement"][:, 0], expected, atol=1e-6 * expected.max())
 
 
 @pytest.mark.parametrize(

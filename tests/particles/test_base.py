@@ -1,7 +1,5 @@
 """A new particle method in a few lines: every node on a spring of its own to its rest place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -103,7 +101,6 @@ class Choice:
 
 
 def nests(problem: Problem, **options: Any) -> ParticleSimulation[Nests]:
-    """Start the method on a problem."""
     step = chosen_step(problem, Choice(**options), StepBound(Nests.stable_step, "springs"), "solvers.nests")
     return ParticleSimulation(problem, Nests(problem, step))
 
@@ -112,8 +109,7 @@ def test_every_node_swings_as_the_recurrence_says() -> None:
     """v' = v - h w^2 u, u' = u + h v' from u = 0: u_n = h v0 sin(n t)/sin t, 1 - cos t = (w h)^2/2."""
     problem = block(2, LAW)
     simulation = nests(problem)
-    assert isinstance(simulation, Simulation)
-    assert simulation.stable_step == pytest.approx(2.0 / np.sqrt(RATE))
+    assert isinstance(simulation, Simulation) and simulation.stable_step == pytest.approx(2.0 / np.sqrt(RATE))
     start = np.random.default_rng(0).standard_normal(problem.points.shape)
     put(simulation, velocities=start)
     h = simulation.step_size

@@ -1,7 +1,5 @@
 """Signed volumes of simplices, their gradients, the stiffness of volume springs; motion of edges and cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -45,7 +43,7 @@ def test_volume_is_the_determinant_with_its_sign_and_gradient_its_slope(dimensio
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_volume_matrix_is_the_hessian_at_rest(dimension: int) -> None:
+def test_the_hessian_at_rest_and_growth_by_the_trace(dimension: int) -> None:
     """Of W = 1/2 sum c (V - V0)^2, whose gradient sum c (V - V0) dV/dx is differenced."""
     x = np.zeros((5, 3))
     x[:, :dimension] = np.random.default_rng(3).standard_normal((5, dimension))
@@ -67,6 +65,11 @@ def test_volume_matrix_is_the_hessian_at_rest(dimension: int) -> None:
         hessian[:, k] = (slope(x + shift) - slope(x - shift)) / (2 * step)
     matrix = volume_matrix(x, cells, constants, dimension).toarray()
     np.testing.assert_allclose(matrix, hessian, atol=1e-8 * np.abs(hessian).max())
+    x, cells = corners(dimension, 2), np.arange(dimension + 1)[None]
+    gradient = np.array([[0.3, 1.0, 0.0], [-0.4, 0.2, 0.0], [0.0, 0.0, 0.7]])
+    volumes, gradients = cell_volumes(x, cells)
+    grown = volumes * np.trace(gradient[:dimension, :dimension])
+    np.testing.assert_allclose(volume_rates(gradients, x @ gradient.T, cells), grown, rtol=1e-13)
 
 
 def test_vectors_lengths_and_rates_are_those_of_the_ends() -> None:
@@ -80,12 +83,3 @@ def test_vectors_lengths_and_rates_are_those_of_the_ends() -> None:
     expected = np.sum(apart * (v[edges[:, 1]] - v[edges[:, 0]]), axis=1) / lengths
     np.testing.assert_allclose(rates, expected, rtol=0.0, atol=ROUNDING * 10.0)
     np.testing.assert_allclose(edge_motion(x, np.cross([0.0, 0.0, 3.0], x), edges)[2], 0.0, atol=ROUNDING * 10.0)
-
-
-@pytest.mark.parametrize("dimension", [2, 3])
-def test_volumes_grow_by_the_trace_of_the_velocity_gradient(dimension: int) -> None:
-    x, cells = corners(dimension, 2), np.arange(dimension + 1)[None]
-    gradient = np.array([[0.3, 1.0, 0.0], [-0.4, 0.2, 0.0], [0.0, 0.0, 0.7]])
-    volumes, gradients = cell_volumes(x, cells)
-    grown = volumes * np.trace(gradient[:dimension, :dimension])
-    np.testing.assert_allclose(volume_rates(gradients, x @ gradient.T, cells), grown, rtol=1e-13)

@@ -1,7 +1,5 @@
 """Nodal stress of the springs against the stiffness they were matched to; strain as finite elements average it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +19,6 @@ def elastic(poisson: float) -> dict[str, Any]:
 
 
 def packed(tensor: np.ndarray) -> np.ndarray:
-    """XX, YY, ZZ, XY, YZ, XZ."""
     return np.array([tensor[pair] for pair in PAIRS])
 
 
@@ -30,7 +27,6 @@ def unpacked(s: np.ndarray) -> np.ndarray:
 
 
 def strain_tensor(dimension: int) -> np.ndarray:
-    """Small enough that second-order terms are below 1e-6 of the stress."""
     tensor = 1e-7 * np.array([[1.0, 0.4, -0.3], [0.4, -0.6, 0.2], [-0.3, 0.2, 0.5]])
     tensor[dimension:], tensor[:, dimension:] = 0.0, 0.0
     return tensor
@@ -113,8 +109,7 @@ def test_memory_stress_decays_as_the_arms() -> None:
     stretch = np.einsum("ei,ij,ej->e", vectors, strain, vectors) / np.linalg.norm(vectors, axis=1)
     put(simulation, edge_arms=stretch, cell_arms=np.trace(strain))
     first = simulation.fields()["memory_stress"]
-    mean = np.average(first, axis=0, weights=problem.masses)
-    assert np.abs(mean).max() > 0.3 * np.abs(hooke(0.35, strain)).max()
+    assert np.abs(np.average(first, axis=0, weights=problem.masses)).max() > 0.3 * np.abs(hooke(0.35, strain)).max()
     scale = np.abs(first).max()
     for steps in (1, 30, 100):
         simulation.advance(1e9, steps)
@@ -124,8 +119,6 @@ def test_memory_stress_decays_as_the_arms() -> None:
         np.testing.assert_allclose(fields["stress"], fields["memory_stress"], atol=1e-13 * scale)
     assert simulation.step_count == 131
 
-
-# ---- strain ------------------------------------------------------------------------------------------------------
 
 CELLS = {
     "line": ([2.0], [4]),
@@ -173,6 +166,5 @@ def test_strain_is_exact_of_linear_fields_and_that_of_finite_elements_of_others(
 def test_stress_of_a_bar_is_its_force_per_rest_section(stretch: float) -> None:
     """E (l/l0 - 1), however large: engineering stress, and not that times l/l0. The ridge of the match is 1e-10."""
     problem = block(1, {"model": "elastic", "young": 300.0, "poisson": 0.0})
-    simulation = truss(problem)
-    put(simulation, positions=stretch * problem.points)
+    simulation = put(truss(problem), positions=stretch * problem.points)
     np.testing.assert_allclose(simulation.fields()["stress"][:, 0], 300.0 * (stretch - 1.0), rtol=1e-9)

@@ -1,7 +1,5 @@
 """Laws of their own for groups of elements: core and surface, on and in voxels, parts (calibration section 4)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +28,10 @@ SQUARES = {"law": "core-on", "size": [4.0, 4.0], "cells": [4, 4]}
 
 
 def groups(**law: Any) -> dict[str, dict[str, Any]]:
-    """Laws of the groups, which have stiffnesses of their own; `law` overrides what they share."""
     return {name: {**ON, **law, "young": young} for name, young in GROUPS.items()}
 
 
 def lattice(*cells: int, **law: Any) -> Problem:
-    """Build a body of hexahedra with laws of groups."""
     body = {"law": "core-on", "cell": "hex", "size": [float(count) for count in cells], "cells": list(cells)}
     return block(3, ON, body, laws=groups(**law))
 
@@ -63,8 +59,7 @@ def test_one_voxel_breathes_as_in_closed_form() -> None:
     np.testing.assert_allclose(simulation.positions, 0.5 + (1.0 + s) * centred, rtol=1e-12)
     assert simulation.energy()["stored"] == pytest.approx(0.5 * (36.0 * 3.0 * s**2 + 8.0 * kappa * z**2), rel=1e-10)
     assert simulation.energy()["kinetic"] == pytest.approx(0.5 * 8.0 * 0.75 * v**2, rel=1e-10)
-    plain = truss(problem, **options)
-    put(plain, positions=0.5 + 1.1 * centred)
+    plain = put(truss(problem, **options), positions=0.5 + 1.1 * centred)
     plain.advance(1e9, 100)
     assert np.abs(plain.positions - simulation.positions).max() > 1e-3
 
@@ -123,8 +118,7 @@ def test_four_groups_keep_momentum_and_lose_energy() -> None:
         energies.append(sum(simulation.energy().values()))
     scale = np.abs(problem.masses[:, None] * simulation.velocities).sum() * 3.0
     np.testing.assert_allclose(momenta(), before, atol=1e-13 * scale)
-    assert np.all(np.diff(energies) < 0.0)
-    assert energies[-1] < 0.9 * energies[0]
+    assert np.all(np.diff(energies) < 0.0) and energies[-1] < 0.9 * energies[0]
 
 
 @pytest.mark.parametrize(
@@ -182,15 +176,6 @@ def test_parts_take_elements_inside_them_and_later_ones_win() -> None:
     np.testing.assert_allclose(cells.stiffness / plain.method.forces.cells.stiffness, expected, rtol=1e-12)
 
 
-def test_parts_survive_the_manifest() -> None:
-    """A record keeps its options as plain data, as given, and is resumed with them."""
-    given = {"stem": {"body": "block", "where": {"box": {"x": [0.3, 0.5]}}, "law": "crust"}}
-    options = truss_module.TrussOptions(part_laws=given)
-    kept = options.model_dump(mode="json")
-    assert kept["part_laws"] == given
-    assert truss_module.TrussOptions.model_validate(kept) == options
-
-
 def test_a_named_group_of_a_mesh_file_has_its_law(tmp_path: Path) -> None:
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.5, 0.0]])
     mesh = meshio.Mesh(points, [("triangle", np.array([[0, 1, 2], [0, 2, 3], [1, 4, 2]]))])
@@ -233,7 +218,7 @@ def test_a_seam_of_coarse_and_fine_cells_is_not_surface(dimension: int, cell: st
     assert len(outside) < len(points)
 
 
-def test_parts_of_the_scene_are_parts_of_the_truss() -> None:
+def test_parts_of_options_scenes_and_manifests() -> None:
     laws = groups(poisson=0.35)
     part = {"where": {"box": {"x": [1.0, 3.0]}}, "law": "surface-on"}
     by_option = truss(block(2, ON, laws=laws, body=SQUARES), part_laws={"strip": {"body": "block", **part}})
@@ -243,3 +228,8 @@ def test_parts_of_the_scene_are_parts_of_the_truss() -> None:
     problem = block(2, ON, laws={**laws, "other": {**ON, "poisson": 0.3}}, body={**SQUARES, "parts": {"a": other}})
     with pytest.raises(RheotwinError, match=r"bodies\.block\.parts\.a\.law: law 'other' has Poisson's ratio 0\.3"):
         truss(problem)
+    # A record keeps its options as plain data, as given, and is resumed with them.
+    given = {"stem": {"body": "block", "where": {"box": {"x": [0.3, 0.5]}}, "law": "crust"}}
+    options = truss_module.TrussOptions(part_laws=given)
+    kept = options.model_dump(mode="json")
+    assert kept["part_laws"] == given and truss_module.TrussOptions.model_validate(kept) == options

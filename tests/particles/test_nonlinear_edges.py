@@ -1,7 +1,5 @@
 """Edges with nonlinear laws: one answer in every layout and precision, other laws beside them, refusals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -10,15 +8,11 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem import FemSolver
 from rheotwin.meshing import boundary_nodes
-from rheotwin.particles import TrussSolver
-from rheotwin.particles.forces.nonlinear_edges import EDGE_LAWS
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import build_network
 from rheotwin.particles.state import EXTENSION, TENSION
 from rheotwin.problem import Problem
-from rheotwin.solver import check_capabilities
 from rheotwin.validation.checks.running import HELD, begin, block, pull, put, row, run_to, side, truss
 
 BASE = {"model": "three-element", "young": 12.0, "poisson": 0.25, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
@@ -54,7 +48,6 @@ EXTRAS = {"element_pressure": 0.5, "global_pressure": 0.1, "topology_stiffness":
 
 
 def telling(cases: set[Any], *sets: Any) -> list[Any]:
-    """Return the product of sets; all but the telling cases are exhaustive."""
     late = pytest.mark.exhaustive
     return [pytest.param(*case, marks=[] if case in cases else late) for case in product(*sets)]
 
@@ -63,13 +56,11 @@ all_laws = pytest.mark.parametrize("name", LAWS)
 
 
 def pulled(dimension: int, law: dict[str, Any], body: dict[str, Any] | None = None, **scene: Any) -> Problem:
-    """A block held at one side and pulled at the other, hard enough to reach bounds, thresholds and friction."""
     forces = {"pull": side("right", total=[6.0, 0.0, 0.0][:dimension])}
     return block(dimension, law, body, **{"supports": HELD, "forces": forces} | scene)
 
 
 def dragged(law: dict[str, Any], **scene: Any) -> Problem:
-    """A block of 640 boxes, pulled to the side."""
     return pulled(3, law, BOX, forces={"pull": side("right", total=[2.0, 0.5, 0.0])}, **scene)
 
 
@@ -77,9 +68,6 @@ def agree(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
     for name, values in other.items():
         scale = max(1.0, np.abs(values).max(initial=0.0))
         np.testing.assert_allclose(one[name], values, atol=1e-9 * scale, err_msg=name)
-
-
-# ---- layouts -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", telling({("softening slider",), ("steep",)}, SOFT))
@@ -188,19 +176,14 @@ def test_a_tabulated_edge_hangs_where_its_table_says(load: float) -> None:
     assert simulation.energy()["stored"] == pytest.approx(np.trapezoid(curve, way), rel=1e-5)
 
 
-# ---- other laws beside them ------------------------------------------------------------------
-
-
 def test_unit_of_length_does_not_matter() -> None:
     """A body of half the size under the same stress stretches alike: thresholds are stresses, not forces."""
     for law in (LAWS["softening slider"], LAWS["friction"]):
         found = []
         for scale in (1.0, 0.5):
-            box = {"size": [3.0 * scale, 2.0 * scale], "density": 1.0 / scale**2}
-            problem = pulled(2, law, box, thickness=1.0)
+            problem = pulled(2, law, {"size": [3.0 * scale, 2.0 * scale], "density": 1.0 / scale**2}, thickness=1.0)
             loads = tuple(replace(load, shares=load.shares * scale) for load in problem.loads)
-            simulation = truss(replace(problem, loads=loads), step=0.004)
-            run_to(simulation, 1.0)
+            simulation = run_to(truss(replace(problem, loads=loads), step=0.004), 1.0)
             found.append(simulation.fields()["displacement"] / scale)
         np.testing.assert_allclose(found[1], found[0], atol=1e-10)
 
@@ -250,78 +233,20 @@ def test_surface_edges_have_the_surfaces_law(surface: str) -> None:
         np.testing.assert_allclose(group.share, share[outer], rtol=1e-13)
         np.testing.assert_allclose(group.force_share, share[outer] * network.rest_length[outer], rtol=1e-13)
         np.testing.assert_allclose(network.edge_constants.stiffness[outer], 30.0 * share[outer], rtol=1e-13)
-    simulation = truss(problem, surface_laws={"block": surface}, volume_term=False)
-    run_to(simulation, 0.1)
+    simulation = run_to(truss(problem, surface_laws={"block": surface}, volume_term=False), 0.1)
     assert simulation.statistics()["edges"] == len(network.edges)
 
 
-def test_two_kinds_in_one_scene_are_what_each_is_alone() -> None:
-    """Bodies that do not touch: the order of the edges in the loops is no matter of theirs."""
-    table = {"strain": [-0.5, 0.0, 0.5], "stress": [-9.0, 0.0, 4.0]}
-    laws = {"table": TABLE | table, "plain": BASE} | LAWS
-    names = ("table", "friction", "slider", "plain", "softening")
-    problems, alone = [pulled(2, laws[name]) for name in names], []
-    bodies, prescribed, loads = [], [], []
-    for place, (name, problem) in enumerate(zip(names, problems, strict=True)):
-        simulation = truss(problem, step=0.004)
-        run_to(simulation, 1.0)
-        alone.append((simulation.positions, simulation.fields()["stress"]))
-        first = place * len(problem.points)
-        bodies.append(replace(problem.bodies[0], name=name, first_node=first))
-        prescribed += [replace(item, nodes=item.nodes + first) for item in problem.prescribed]
-        loads += [replace(item, nodes=item.nodes + first) for item in problem.loads]
-    together = replace(
-        problems[0],
-        bodies=tuple(bodies),
-        points=np.concatenate([problem.points for problem in problems]),
-        masses=np.concatenate([problem.masses for problem in problems]),
-        prescribed=tuple(prescribed),
-        loads=tuple(loads),
-    )
-    simulation = truss(together, step=0.004)
-    assert [type(group.law) for group in simulation.method.network.nonlinear] == list(EDGE_LAWS)
-    run_to(simulation, 1.0)
-    np.testing.assert_allclose(simulation.positions, np.concatenate([x for x, _ in alone]), rtol=1e-12)
-    np.testing.assert_allclose(simulation.fields()["stress"], np.concatenate([s for _, s in alone]), atol=1e-11)
-
-
-@pytest.mark.parametrize("name", ["slider", "softening", "friction"])
-def test_finite_elements_refuse_in_words(name: str) -> None:
-    problem = pulled(2, LAWS[name])
-    with pytest.raises(RheotwinError, match=f"laws of body block: 'three-element with {name}' is beyond this solver"):
-        check_capabilities(FemSolver(), problem)
-    check_capabilities(TrussSolver(), problem)
-    with pytest.raises(RheotwinError, match=r"not linear in the history of strain.*use the truss solver"):
-        problem.bodies[0].law.channel("young")
-
-
-def test_what_nonlinear_edges_cannot_do() -> None:
+def test_what_nonlinear_edges_cannot_do_and_which_ratio_they_have() -> None:
     problem = pulled(2, LAWS["softening"])
     for stepper in ("euler", "rk4", "implicit"):
         with pytest.raises(RheotwinError, match=r"solvers\.truss\.stepper.*semi-implicit"):
             truss(problem, stepper=stepper)
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.local_volume.*three-element with softening"):
         truss(pulled(2, LAWS["softening"], body={"cell": "quad"}), local_volume=True)
-
-
-def test_nonlinear_bodies_say_which_poisson_ratio_they_have() -> None:
     with pytest.warns(UserWarning, match=r"a nonlinear law has no volume springs.*0\.25, and not 0\.35"):
         simulation = truss(pulled(2, {**LAWS["friction"], "poisson": 0.35}))
     assert simulation.statistics()["volume_cells"] == 0
-
-
-@pytest.mark.parametrize(
-    ("surface_laws", "words"),
-    [
-        ({"blok": "crust"}, r"surface_laws: no body is named 'blok' \(did you mean 'block'\?\)"),
-        ({"block": "crusty"}, r"surface_laws\.block: no law is named 'crusty' \(did you mean 'crust'\?\)"),
-        ({"block": "crust"}, r"surface_laws\.block: law 'crust' has Poisson's ratio 0\.1 and the body's own law 0\.25"),
-    ],
-)
-def test_surface_laws_that_cannot_be(surface_laws: dict[str, str], words: str) -> None:
-    laws = {"stuff": BASE, "crust": {**BASE, "poisson": 0.1}}
-    with pytest.raises(RheotwinError, match=words):
-        truss(block(2, BASE, laws=laws), surface_laws=surface_laws)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The papers' demonstrations as shipped: what must be seen is seen (spec section 10; R16, R17)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,11 @@ from rheotwin.particles import TrussSolver
 from rheotwin.particles.network import build_network
 from rheotwin.particles.truss import TrussSimulation
 from rheotwin.problem import Problem
-from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, load_scene
 from rheotwin.solver import check_capabilities
 from rheotwin.validation.checks.running import seen, truss
 
 SCENES = Path(__file__).parents[2] / "scenes"
-LATE = ("coarse-fine-2d", "gravity-2d", "thrown-2d", "topology-press-2d", "triangle-press-2d")
-SHIPPED = ["three-blocks", "unified-2d", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in LATE)]
 WITHOUT_TOPOLOGY = {"topology_stiffness": 0.0, "topology_damping": 0.0, "topology_distance": 0.0}
 WITHOUT_PRESSURE = {"global_pressure": 0.0, "global_pressure_damping": 0.0}
 
@@ -37,18 +32,6 @@ def play(
     return problem, simulation, seen(simulation, times, lambda: simulation.positions.copy())
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_every_case_leaves_a_record(name: str, tmp_path: Path) -> None:
-    """A hundredth of each scene, through the run loop, ends complete."""
-    scene = load_scene(SCENES / f"{name}.toml")
-    short = scene.duration / 100.0
-    output = scene.output.model_copy(update={"interval": short, "probe_interval": short, "times": None})
-    scene = scene.model_copy(update={"duration": short, "output": output})
-    for case in scene.case_names or (None,):
-        outcome = run_scene(RunRequest(scene=scene, solver="truss", folder=tmp_path / (case or "only"), case=case))
-        assert outcome.status == "complete", case
-
-
 def test_d1_three_blocks_return_fully_not_at_all_and_in_part() -> None:
     problem, _, (pressed, left) = play("three-blocks", None, [1.5, 4.0])
     kept = {}
@@ -56,11 +39,8 @@ def test_d1_three_blocks_return_fully_not_at_all_and_in_part() -> None:
         node = problem.probes[body.name]
         assert problem.points[node, 2] - pressed[node, 2] == pytest.approx(0.016, rel=1e-9)
         kept[body.name] = (problem.points[node, 2] - left[node, 2]) / 0.016
-        grown = np.ptp(pressed[body.nodes, 1]) / np.ptp(problem.points[body.nodes, 1])
-        assert grown > 1.05, "sides bulge"
-    assert abs(kept["elastic"]) < 0.01
-    assert kept["viscoplastic"] > 0.9
-    assert 0.2 < kept["rheological"] < 0.8
+        assert (np.ptp(pressed[body.nodes, 1]) / np.ptp(problem.points[body.nodes, 1])) > 1.05, "sides bulge"
+    assert abs(kept["elastic"]) < 0.01 and kept["viscoplastic"] > 0.9 and 0.2 < kept["rheological"] < 0.8
 
 
 def test_d4_a_yielding_damper_keeps_the_block_standing() -> None:
@@ -71,8 +51,7 @@ def test_d4_a_yielding_damper_keeps_the_block_standing() -> None:
     assert heights["yielding"][1] > 0.95
     for case in ("linear", "too-soft"):
         early, late = heights[case]
-        assert late < early < 0.5
-        assert late < 0.2
+        assert late < early < 0.5 and late < 0.2
 
 
 def test_d5_struck_on_a_table_with_and_without_gravity() -> None:
@@ -84,22 +63,9 @@ def test_d5_struck_on_a_table_with_and_without_gravity() -> None:
     assert heights.max() > 0.1, "the left side is tipped up by more than a tenth of the height"
     assert np.all(heights[np.argmax(heights) :][-4:] < 0.05), "and comes back to the table"
     _, _, shapes = play("thrown-2d", None, times, scene=scene.model_copy(update={"gravity": (0.0, 0.0)}))
-    middle = np.array([shape[:, 1].mean() for shape in shapes])
-    steps = np.diff(middle[5:])
+    steps = np.diff(np.array([shape[:, 1].mean() for shape in shapes])[5:])
     assert steps.min() > 0.05, "the block flies off"
     np.testing.assert_allclose(steps, steps[0], rtol=1e-9)  # free flight: nothing pushes it any more
-
-
-def test_d6_one_element_is_viscoelastic_or_plastic() -> None:
-    kept = {}
-    for case in ("viscoelastic", "plastic", "rheological"):
-        problem, _, (pressed, left) = play("unified-2d", case, [3.0, 12.0])
-        node = problem.probes["top"]
-        assert 4.0 - pressed[node, 1] >= 1.0 - 1e-9
-        kept[case] = (4.0 - left[node, 1]) / (4.0 - pressed[node, 1])
-    assert abs(kept["viscoelastic"]) < 1e-3
-    assert kept["plastic"] > 1.0 - 1e-9
-    assert 0.2 < kept["rheological"] < 0.8
 
 
 @pytest.mark.parametrize("options", [{}, pytest.param(WITHOUT_PRESSURE, marks=pytest.mark.exhaustive)])
@@ -110,8 +76,7 @@ def test_d11_to_d13_residuals_of_the_press(options: dict[str, float]) -> None:
         problem, simulation, (shape,) = play("topology-press-2d", case, [60.0], **options)
         left[case] = (6.0 - shape[problem.probes["under-bar"], 1]) / 1.5
         assert simulation.statistics()["inverted_cells"] == 0
-    assert abs(left["voigt"]) < 0.02
-    assert left["three-element"] - left["voigt"] > 0.1
+    assert abs(left["voigt"]) < 0.02 and left["three-element"] - left["voigt"] > 0.1
     assert left["maxwell"] - left["three-element"] > 0.1
 
 
@@ -122,8 +87,7 @@ def test_d14_topology_forces_bring_the_triangle_back() -> None:
     assert simulation.statistics()["inverted_cells"] == 0
     assert np.abs(shape - problem.points).max() < 0.01 * 6.93
     _, plain, (tangled,) = play("triangle-press-2d", None, [60.0], **WITHOUT_TOPOLOGY)
-    assert plain.statistics()["inverted_cells"] >= 1
-    assert np.abs(tangled - problem.points).max() > 0.1 * 6.93
+    assert plain.statistics()["inverted_cells"] >= 1 and np.abs(tangled - problem.points).max() > 0.1 * 6.93
 
 
 def test_d16_no_crack_opens_between_coarse_and_fine() -> None:

@@ -1,7 +1,5 @@
 """One edge with friction, a dashpot that softens or a slider: where it ends, creep rates, run C, energy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from rheotwin.particles.forces.friction import sliding
 from rheotwin.particles.forces.slider import stop_energy
 from rheotwin.particles.forces.softening import softened
 from rheotwin.particles.truss import TrussSimulation
-from rheotwin.validation.checks.running import HELD, begin, block, moved, path, pull, row, run_to, seen, side, truss
+from rheotwin.validation.checks.running import HELD, begin, moved, path, pull, row, run_to, side
 
 Law = dict[str, Any]
 
@@ -23,7 +21,6 @@ def three(k: float, c1: float, c2: float, **more: Any) -> Law:
 
 
 def edge(law: Law, step: float | None = None, **scene: Any) -> TrussSimulation:
-    """One edge of length 1, held at its left, a mass of 0.5 kg at its right end."""
     data = row(law, mass=0.5, **{"duration": 60.0} | scene)
     return begin(data, **({} if step is None else {"step": step}))
 
@@ -49,13 +46,7 @@ def lost(simulation: TrussSimulation, steps: int, every: int = 1) -> np.ndarray:
     return np.array(found)
 
 
-# ---- friction (identification spec 2.4) ------------------------------------------------------------------------------
-
 RUN_K, B1, B2, DEPTH = 200.0, 100.0, 1000.0, 0.025
-RUN_C = {
-    2.0: (2.454545, 6.535156, 4.262428, 3.093262, 2.071497),  # ID-18
-    0.0: (B1 * B2 / (B1 + B2) * DEPTH, 6.051070, 3.778343, 1.825790, 0.119402),  # ID-20; at 0+ the two dashpots
-}
 
 
 def compressed(friction: float, step: float) -> TrussSimulation:
@@ -64,41 +55,7 @@ def compressed(friction: float, step: float) -> TrussSimulation:
     return edge(three(RUN_K, B1, B2, friction=friction), step, supports=grip, duration=20.0)
 
 
-@pytest.mark.parametrize("friction", RUN_C)
-def test_ramp_and_hold_of_run_c(friction: float) -> None:
-    """ID-18, ID-20, first order in the step: the error halves, one Richardson step leaves 1e-6.
-
-    A step sees the grip move from its second on and stop from the one after 1 s on.
-    """
-    found = []
-    for h in (1e-3, 5e-4, 2.5e-4):
-        simulation = compressed(friction, h)
-        found.append(-np.array(seen(simulation, [2 * h, 1.0, 1.0 + 2 * h, 5.0, 20.0], lambda s=simulation: holding(s))))
-    errors = [np.abs(forces - RUN_C[friction]) for forces in found]
-    np.testing.assert_allclose(errors[0] / errors[1], 2.0, atol=0.05)
-    np.testing.assert_allclose((8.0 * found[2] - 6.0 * found[1] + found[0]) / 3.0, RUN_C[friction], atol=2e-6)
-
-
-def test_released_it_sticks_for_ever() -> None:
-    """ID-19: a pusher leaves after 20 s; below alpha nothing slides, so the residual is that of the dashpot.
-
-    The mass of 50 g at the free end is overdamped, m k/b1^2 = 1e-3, and gives the force back within m/b1 = 0.5 ms.
-    """
-    leaves = path([0.0, 1.0, 20.0, 20.001], [[0.0], [-DEPTH], [-DEPTH], [1.0]])
-    pusher = {"shape": "plane", "center": [1.0], "normal": [-1.0], "motion": leaves}
-    law, output = three(RUN_K, B1, B2, friction=2.0), {"interval": 4.0}
-    scene = row(law, mass=0.05, tools={"pusher": pusher}, duration=32.0, output=output)
-    found = []
-    for h in (8e-4, 4e-4):
-        simulation = begin(scene, step=h)
-        at_31 = moved(simulation, 31.0)
-        found.append(moved(simulation, 32.0))
-        assert found[-1] == pytest.approx(at_31, abs=1e-10)
-    # above alpha by 0.07 N for 0.035 m/b1, it slides 1e-9 m more than a massless end
-    assert 2.0 * found[1] - found[0] == pytest.approx(-0.01460677, abs=2e-8)
-
-
-def test_the_force_solves_the_set_valued_law() -> None:
+def test_what_solves_the_set_valued_law_only_takes_energy() -> None:
     """f = g - c w, w = S_alpha(f)/c2: checked for random constants and loads, odd in the load."""
     generator = np.random.default_rng(3)
     for _ in range(200):
@@ -109,32 +66,25 @@ def test_the_force_solves_the_set_valued_law() -> None:
         assert w == pytest.approx(slip, rel=1e-12, abs=1e-14 * abs(g) / series)
         assert abs(f + c * w - g) <= 1e-14 * (abs(g) + c / series * abs(f))  # c w is a difference of forces times c/c2
         assert sliding(-g, c, series, friction) == (-f, -w)
-
-
-def test_friction_only_takes_energy() -> None:
-    """Stored k d^2/2; the rest of the work went into the dashpots and the friction, step by step."""
+    # Stored k d^2/2; the rest of the work went into the dashpots and the friction, step by step.
     h = 1e-3
     dissipated = lost(compressed(2.0, h), 1500)
     steps = np.diff(dissipated, prepend=0.0)
     # a step's force acts on the next move: at the stop of the ramp, b1 v over one step is booked one step late
-    assert steps.min() > -(B1 * DEPTH + 6.6) * DEPTH * h
-    assert dissipated[-1] > 0.02
+    assert steps.min() > -(B1 * DEPTH + 6.6) * DEPTH * h and dissipated[-1] > 0.02
     assert np.all(steps[5:990] > 0.0)
 
-
-# ---- a series dashpot that softens (spec section 3) ------------------------------------------------------------------
 
 STIFF, SOFT, START, END = 1000.0, 10.0, 0.5, 2.0
 SOFTENING = {"viscosity": SOFT, "from_stress": START, "to_stress": END}
 
 
 def viscosity(force: float, stiff: float, soft: float, start: float, end: float) -> float:
-    """c2(f), E15: of the magnitude of the force."""
     exponent = np.log(stiff / soft) / (end - start)
     return float(stiff * np.exp(-exponent * np.clip(abs(force) - start, 0.0, end - start)))
 
 
-def test_the_root_for_any_constants() -> None:
+def test_softening_is_solved_at_any_constants_and_continuous() -> None:
     """|f| (1 + c/c2(f)) = |g| to 1e-12, cold and from any guess, within ten iterations; odd; increasing in g."""
     generator = np.random.default_rng(11)
     for _ in range(300):
@@ -155,9 +105,6 @@ def test_the_root_for_any_constants() -> None:
             assert softened(-g, c, stiff, soft, start, end, exponent, guess) == (-f, -flow)
             forces.append(f)
         assert np.all(np.diff(forces) >= 0.0)
-
-
-def test_the_viscosity_is_continuous_at_both_ends() -> None:
     exponent = np.log(STIFF / SOFT) / (END - START)
     for force in (START, END):
         g = force * (1.0 + 1.0 / viscosity(force, STIFF, SOFT, START, END))
@@ -165,16 +112,7 @@ def test_the_viscosity_is_continuous_at_both_ends() -> None:
         np.testing.assert_allclose(below, above, rtol=2e-8)  # d ln(flow)/d ln(g) <= 1 + B f = 7
 
 
-@pytest.mark.parametrize(("weight", "rate"), [(0.4, 4e-4), (1.25, 0.0125), (3.0, 0.3)])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_creep_under_a_weight(weight: float, rate: float, sign: float) -> None:
-    """W/c2(W), in compression too (E15): 0.4/1000, 1.25/100, 3/10. The Voigt unit has settled: exp(-10 t)."""
-    simulation = edge(three(100.0, 10.0, STIFF, softening=SOFTENING), duration=2.0, forces=pull(sign * weight))
-    run_to(simulation, 2.0)
-    assert simulation.velocities[1, 0] == pytest.approx(sign * rate, rel=1e-5)
-
-
-def test_below_its_first_force_it_is_the_linear_law() -> None:
+def test_below_its_first_force_it_is_linear_and_beyond_only_takes_energy() -> None:
     """First order in the step, both: their difference halves with it."""
     plain, soft = three(2.0, 1.0, 5.0), three(2.0, 1.0, 5.0, softening={**SOFTENING, "viscosity": 1.0})
     found = []
@@ -184,9 +122,17 @@ def test_below_its_first_force_it_is_the_linear_law() -> None:
     assert found[0] / found[1] == pytest.approx(2.0, abs=0.1)
     assert found[1] / found[2] == pytest.approx(2.0, abs=0.05)
     assert abs(2.0 * found[2] - found[1]) < 0.3 * abs(2.0 * found[1] - found[0])
+    # Work minus what the spring stores never falls; random strokes through all three ranges of force.
+    strokes = np.random.default_rng(5).uniform(-0.4, 3.0, 8)
+    grip, h = driven(np.linspace(0.0, 4.0, 9), [0.0, *strokes]), 2e-3
+    total = lost(edge(three(2.0, 1.0, STIFF, softening=SOFTENING), h, duration=4.0, supports=grip), 2000)
+    # where the grip turns, the force of one step acts on a move of up to 6 m/s the other way
+    losses = np.minimum(np.diff(total), 0.0)
+    assert losses.min() > -2.0 * 6.8 * 6.8 * h and np.count_nonzero(losses < -1e-9) <= 3 * 8
+    assert total[-1] > 1.0
 
 
-def test_a_large_step_does_not_hunt_between_two_viscosities() -> None:
+def test_large_steps_do_not_hunt_and_sliders_bound_softening_too() -> None:
     """Where c2 falls fast a lagged force makes 2-cycles; solved in the step, the flow under a weight is steady."""
     law = three(2.0, 20.0, STIFF, softening={"viscosity": 1.0, "from_stress": 1.0, "to_stress": 1.3})
     simulation = edge(law, duration=200.0, forces=pull(1.2))
@@ -196,27 +142,10 @@ def test_a_large_step_does_not_hunt_between_two_viscosities() -> None:
         simulation.advance(200.0, 1)
         speeds.append(float(simulation.velocities[1, 0]))
     np.testing.assert_allclose(speeds, 1.2 / viscosity(1.2, STIFF, 1.0, 1.0, 1.3), rtol=1e-3)
-
-
-def test_softening_only_takes_energy() -> None:
-    """Work minus what the spring stores never falls; random strokes through all three ranges of force."""
-    strokes = np.random.default_rng(5).uniform(-0.4, 3.0, 8)
-    grip, h = driven(np.linspace(0.0, 4.0, 9), [0.0, *strokes]), 2e-3
-    total = lost(edge(three(2.0, 1.0, STIFF, softening=SOFTENING), h, duration=4.0, supports=grip), 2000)
-    # where the grip turns, the force of one step acts on a move of up to 6 m/s the other way
-    losses = np.minimum(np.diff(total), 0.0)
-    assert losses.min() > -2.0 * 6.8 * 6.8 * h
-    assert np.count_nonzero(losses < -1e-9) <= 3 * 8
-    assert total[-1] > 1.0
-
-
-def test_a_slider_bounds_softening_too() -> None:
-    """Flows fast above f2 and stops at (L + F/k)/least = (0.5 + 1.5)/0.4 = 5 m."""
+    # Flows fast above f2 and stops at (L + F/k)/least = (0.5 + 1.5)/0.4 = 5 m.
     law = three(2.0, 1.0, STIFF, softening=SOFTENING, slider={"natural": 0.5, "least": 0.4, "most": 0.6})
     assert moved(edge(law, duration=100.0, forces=pull(3.0)), 100.0) == pytest.approx(4.0, rel=1e-6)
 
-
-# ---- sliders on three-element and Maxwell edges (spec section 6) -----------------------------------------------------
 
 K = 2.0
 THREE = three(K, 1.0, 1.0)
@@ -232,22 +161,12 @@ def slider(natural: float = 0.5, least: float = 0.3, most: float = 0.7) -> Law:
 @pytest.mark.parametrize(("force", "length"), [(0.5, 2.5), (-0.3, 0.5)])
 def test_where_a_held_length_ends(law: Law, force: float, length: float) -> None:
     """The force falls to k (bound l - L) and not to zero, exactly: at the bound nothing flows."""
-    simulation = edge(law | slider(), 0.1, supports=driven([0.0, 1.0], [0.0, length - 1.0]))
-    run_to(simulation, 60.0)
+    simulation = run_to(edge(law | slider(), 0.1, supports=driven([0.0, 1.0], [0.0, length - 1.0])), 60.0)
     assert holding(simulation) == pytest.approx(force, rel=1e-12)
 
 
-@pytest.mark.parametrize(("force", "expected"), [(0.5, 2.5), (-0.3, 0.5)])
-def test_where_a_held_force_ends(force: float, expected: float) -> None:
-    """Tension: (L + F/k)/least; compression: (L - |F|/k)/most, L = 1/2. The slower way there takes 2 s."""
-    simulation = edge(THREE | slider(), forces=pull(force))
-    run_to(simulation, 60.0)
-    assert simulation.positions[1, 0] == pytest.approx(expected, rel=1e-6)
-    assert simulation.fields()["stress"][1, 0] == pytest.approx(force, rel=1e-6)
-
-
 @both_laws
-def test_between_its_bounds_a_slider_changes_nothing(law: Law) -> None:
+def test_between_its_bounds_a_slider_changes_nothing_and_the_step_knows_a_stop(law: Law) -> None:
     """The linear arm and the slider's Voigt part are one state, d = B z, advanced by the same exponentials."""
     plain, free = (edge(each, 0.01, forces=pull(0.05)) for each in (law, law | slider(0.5, 0.01, 0.99)))
     for time in (0.1, 1.0, 5.0):
@@ -258,6 +177,12 @@ def test_between_its_bounds_a_slider_changes_nothing(law: Law) -> None:
         np.testing.assert_allclose(free.fields()["stress"], plain.fields()["stress"], atol=2e-3)
         if law is MAXWELL:  # its spring is all that stores energy, and B = 1
             assert free.energy()["stored"] == pytest.approx(plain.energy()["stored"], rel=1e-9)
+    # At `most` = 0.9 an edge shows 0.9 k and 0.9 c1, between its bounds B^2 k and B c1: the bound covers both.
+    h = edge(law | slider(0.9, 0.9, 0.9)).stable_step
+    # one mass m = 1/2 on one edge: k h^2/m + 2 c h/m = 4; Maxwell has B = 1 and c1 = 0
+    k, c = (0.9 * K, 0.9) if law is THREE else (K, 0.0)
+    assert k * h**2 / 0.5 + 2.0 * c * h / 0.5 == pytest.approx(4.0, rel=1e-9)
+    assert law is MAXWELL or h < edge(law).stable_step
 
 
 def test_least_and_most_of_one_are_the_voigt_unit() -> None:
@@ -286,17 +211,24 @@ def test_without_a_spring_the_edge_flows_as_both_dashpots_in_a_row(
     bounds: tuple[float, ...], force: float, time: float, rate: float, error: float
 ) -> None:
     """The viscoplastic preset: rate F (c1 + c2)/(c1 c2) until the slider stops it, then F/(most c1)."""
-    simulation = edge(three(0.0, 1.0, 3.0, viscous_poisson=0.25) | slider(*bounds), forces=pull(force))
-    run_to(simulation, time)
+    simulation = run_to(edge(three(0.0, 1.0, 3.0, viscous_poisson=0.25) | slider(*bounds), forces=pull(force)), time)
     assert simulation.velocities[1, 0] == pytest.approx(force * rate, rel=error)
 
 
-def test_a_stop_carries_the_rest_of_the_force() -> None:
+def test_stops_carry_the_rest_of_the_force_and_store() -> None:
     """least = most = a: f = k a (l - l0) + b a l', not the softer B times that (spec section 6)."""
-    simulation = edge(THREE | slider(0.6, 0.6, 0.6), 1e-3, supports=driven([0.0, 1.0], [0.0, 0.2]))
-    run_to(simulation, 0.5)
+    simulation = run_to(edge(THREE | slider(0.6, 0.6, 0.6), 1e-3, supports=driven([0.0, 1.0], [0.0, 0.2])), 0.5)
     # the force of a step is that of its start, one step earlier
     assert holding(simulation) == pytest.approx(0.6 * (K * 0.2 * (0.5 - 1e-3) + 0.2), rel=1e-9)
+    # On a bound a, f = k d and d = a l - L: stretching it slowly stores int f dl = k d^2/(2 a), spring and stop.
+    law = slider(0.6, 0.6, 0.6)
+    length, natural = np.array([0.7, 1.4]), np.full(2, 0.6)
+    d = 0.6 * length - natural
+    stop = stop_energy(Slider(**law["slider"]), np.full(2, K), natural, length - natural - d)
+    np.testing.assert_allclose(stop + 0.5 * K * d**2, 0.5 * K * d**2 / 0.6, rtol=1e-12)
+    simulation = edge(three(K, 0.0, 1.0) | law, 1e-4, duration=1.0, supports=driven([0.0, 1.0], [0.0, 0.4]))
+    run_to(simulation, 1.0)
+    assert simulation.energy()["stored"] == pytest.approx(0.5 * K * 0.24**2 / 0.6, rel=2e-3)
 
 
 @both_laws
@@ -312,39 +244,4 @@ def test_no_history_gains_energy(law: Law, bounds: tuple[float, ...]) -> None:
         dissipated = lost(edge(law | slider(*bounds), step, duration=2.0, supports=grip), round(2.0 / step), 25)
         worst.append(min(dissipated))
         assert dissipated[-1] > 0.0 or bounds[0] == bounds[1]
-    assert worst[1] > -0.01 * K * 1.5**2
-    assert min(0.0, worst[1]) >= 0.6 * min(0.0, worst[0]) - 1e-12
-
-
-def test_what_a_stop_stores() -> None:
-    """On a bound a, f = k d and d = a l - L: stretching it slowly stores int f dl = k d^2/(2 a), spring and stop."""
-    law = slider(0.6, 0.6, 0.6)
-    length, natural = np.array([0.7, 1.4]), np.full(2, 0.6)
-    d = 0.6 * length - natural
-    stop = stop_energy(Slider(**law["slider"]), np.full(2, K), natural, length - natural - d)
-    np.testing.assert_allclose(stop + 0.5 * K * d**2, 0.5 * K * d**2 / 0.6, rtol=1e-12)
-    simulation = edge(three(K, 0.0, 1.0) | law, 1e-4, duration=1.0, supports=driven([0.0, 1.0], [0.0, 0.4]))
-    run_to(simulation, 1.0)
-    assert simulation.energy()["stored"] == pytest.approx(0.5 * K * 0.24**2 / 0.6, rel=2e-3)
-
-
-@both_laws
-def test_the_stable_step_knows_a_stop(law: Law) -> None:
-    """At `most` = 0.9 an edge shows 0.9 k and 0.9 c1, between its bounds B^2 k and B c1: the bound covers both."""
-    h = edge(law | slider(0.9, 0.9, 0.9)).stable_step
-    # one mass m = 1/2 on one edge: k h^2/m + 2 c h/m = 4; Maxwell has B = 1 and c1 = 0
-    k, c = (0.9 * K, 0.9) if law is THREE else (K, 0.0)
-    assert k * h**2 / 0.5 + 2.0 * c * h / 0.5 == pytest.approx(4.0, rel=1e-9)
-    assert law is MAXWELL or h < edge(law).stable_step
-
-
-def test_sliders_stop_a_dough_in_two_dimensions() -> None:
-    """A block hung from its top and pulled flows until its edges reach their bound; without sliders it flows on."""
-    forces, found = {"pull": side("right", total=[0.2, 0.0])}, []
-    for law in (THREE, THREE | slider(0.5, 0.4, 0.6)):
-        simulation = truss(block(2, law, supports=HELD, forces=forces, duration=40.0))
-        run_to(simulation, 40.0)
-        found.append((simulation.positions[:, 0].max(), np.abs(simulation.velocities).max()))
-    (far, fast), (near, slow) = found
-    assert far > 2.0 * near
-    assert fast > 5.0 * slow
+    assert worst[1] > -0.01 * K * 1.5**2 and min(0.0, worst[1]) >= 0.6 * min(0.0, worst[0]) - 1e-12

@@ -60,7 +60,6 @@ def write_frames(writer: RecordWriter, times: Sequence[float] = TIMES) -> None:
 
 
 def start(format: str = "pvd", folder: Path = FOLDER, **how: Any) -> RecordWriter:
-    """Create a record."""
     return RecordWriter.create(folder, manifest=manifest(), grid=TOPOLOGY, format=format, **{"overwrite": False} | how)
 
 

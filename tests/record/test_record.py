@@ -40,7 +40,6 @@ UNITS = {name: spec.unit for name, spec in NODE_FIELDS.items()}
 
 
 def written(format: str, times: Sequence[float] = TIMES, folder: Path = FOLDER) -> None:
-    """Write frames into a record and close it."""
     with start(format, folder) as writer:
         write_frames(writer, times)
 
@@ -65,8 +64,7 @@ def test_everything_written_is_read(series_format: str) -> None:
     record = open_record(FOLDER)
     # The first frame is at t = 0, where the displacement is exactly zero.
     assert np.array_equal(record.rest_positions, REST)
-    assert np.array_equal(record.cells(), TOPOLOGY.cells)
-    assert record.topology().cell_kind == "tet"
+    assert np.array_equal(record.cells(), TOPOLOGY.cells) and record.topology().cell_kind == "tet"
     assert np.array_equal(record.topology().body, TOPOLOGY.body)
     assert record.probes["energy.kinetic"].tolist() == [time / 3.0 for time in TIMES]
     assert list(record.probes) == ["time", "tool.bar.force_x", "energy.kinetic"]
@@ -78,11 +76,9 @@ def test_everything_written_is_read(series_format: str) -> None:
     for index in (1, -1):
         grid = record.frame(index)
         positions, fields = frame_at(TIMES[index])
-        assert np.array_equal(grid.points, positions)
-        assert set(grid.point_data.keys()) == set(fields)
+        assert np.array_equal(grid.points, positions) and set(grid.point_data.keys()) == set(fields)
         assert np.array_equal(grid["stress"], fields["stress"])
-        assert grid.field_data["TimeValue"] == [TIMES[index]]
-        assert array_units(grid) == {**UNITS, "body": "1"}
+        assert grid.field_data["TimeValue"] == [TIMES[index]] and array_units(grid) == {**UNITS, "body": "1"}
         assert grid.GetPointData().GetArray("stress").GetComponentName(3) == "XY"
         # The map x -> x + t (x, 2y, 3z) stretches the unit cube to (1 + t) (1 + 2t) (1 + 3t).
         volume = np.abs(grid.compute_cell_sizes()["Volume"]).sum()
@@ -144,8 +140,7 @@ for i in itertools.count():
 def test_a_killed_run_leaves_a_valid_record_that_resumes(series_format: str) -> None:
     command = [sys.executable, "-c", WRITE_UNTIL_KILLED, FOLDER, series_format]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
         clock.sleep(0.05)
         process.kill()
     record = open_record(FOLDER)
@@ -211,19 +206,6 @@ def test_a_missing_or_damaged_series_is_one_sentence(series_format: str) -> None
         open_record(FOLDER)
 
 
-def test_pvd_opens_in_pyvista_with_bodies_and_tools() -> None:
-    write_frames(start())
-    reader = pyvista.get_reader(FOLDER / "series.pvd")
-    assert reader.time_values == list(TIMES)
-    for time in TIMES:
-        reader.set_active_time_value(time)
-        bodies, tools = reader.read()
-        assert np.array_equal(bodies["stress"], frame_at(time)[1]["stress"])
-        assert list(tools.field_data["tool_names"]) == ["bar"]
-    surface = open_record(FOLDER).tools(0)
-    assert surface is not None and surface.n_cells == 3
-
-
 @pytest.mark.parametrize("closed", [True, False])
 def test_vtkhdf_opens_in_vtk_at_every_step(closed: bool) -> None:
     writer = start("vtkhdf")
@@ -239,20 +221,12 @@ def test_vtkhdf_opens_in_vtk_at_every_step(closed: bool) -> None:
         reader.Update()
         grid = pyvista.wrap(reader.GetOutput())
         positions, fields = frame_at(time)
-        assert reader.GetTimeValue() == time
-        assert np.array_equal(grid.points, positions)
+        assert reader.GetTimeValue() == time and np.array_equal(grid.points, positions)
         assert np.array_equal(grid.cell_data["body"], TOPOLOGY.body)
         assert np.array_equal(grid.cell_connectivity.reshape(-1, 4), TOPOLOGY.cells)
         for name, values in fields.items():
             assert np.array_equal(grid.point_data[name], values), (name, time)
     assert open_record(FOLDER).tools(0) is None
-
-
-def test_import_is_light() -> None:
-    heavy = ("pyvista", "vtkmodules", "h5py", "skfem", "numba")
-    code = f"import sys, rheotwin.record; print([m for m in {heavy} if m in sys.modules])"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "[]"
 
 
 def test_existing_record_is_kept_unless_overwritten(series_format: str) -> None:
@@ -264,9 +238,7 @@ def test_existing_record_is_kept_unless_overwritten(series_format: str) -> None:
     assert len(open_record(FOLDER).times) == 4
     start(series_format, overwrite=True).close()
     record = open_record(FOLDER)
-    assert len(record.times) == 0
-    assert record.checkpoint_path is None
-    assert note.read_text() == "mine"
+    assert len(record.times) == 0 and record.checkpoint_path is None and note.read_text() == "mine"
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not json", json.dumps({"name": "a browser extension"})])
@@ -280,7 +252,7 @@ def test_foreign_folder_is_never_touched(content: str | None) -> None:
     assert {path.name: path.read_text() for path in FOLDER.iterdir()} == files
 
 
-def test_empty_folder_is_used_and_a_file_in_the_way_is_named() -> None:
+def test_empty_folders_files_in_the_way_and_unwritable_places() -> None:
     FOLDER.mkdir()
     start().close()
     assert open_record(FOLDER).manifest.status == "running"
@@ -291,10 +263,6 @@ def test_empty_folder_is_used_and_a_file_in_the_way_is_named() -> None:
     with pytest.raises(RheotwinError, match=r"could not create the record .*Not a directory"):
         start(folder=file / "deeper")
     assert file.read_text() == "a file"
-
-
-def test_unwritable_place_is_one_sentence() -> None:
-    # Not even the superuser can make a folder in /proc.
     with pytest.raises(RheotwinError, match="could not create the record /proc/rheotwin/run: ") as caught:
         start(folder=Path("/proc/rheotwin/run"))
     assert "\n" not in str(caught.value)
@@ -312,7 +280,7 @@ def test_failed_creation_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) 
     assert list(HERE.rglob("*")) == [Path("there")]
 
 
-def test_manifest_keeps_every_entry() -> None:
+def test_manifest_keeps_every_entry_in_strict_json() -> None:
     whole = manifest().changed(
         status="diverged",
         message="at node 3",
@@ -325,38 +293,33 @@ def test_manifest_keeps_every_entry() -> None:
     )
     save_manifest(whole, HERE)
     loaded = load_manifest(HERE)
-    assert loaded == whole
-    assert loaded.step.stable == math.inf
+    assert loaded == whole and loaded.step.stable == math.inf
     assert loaded.statistics == {"edges": 5, "ratio": 0.1, "per body": [0, 1]}
-
-
-def test_manifest_is_strict_json_even_with_undefined_numbers() -> None:
     path = save_manifest(manifest().changed(statistics={"drift": math.nan}), HERE)
 
     def refuse(text: str) -> None:
         raise AssertionError(f"{text} is not JSON")
 
     assert json.loads(path.read_text(), parse_constant=refuse)["statistics"] == {"drift": "NaN"}
-
-
-def test_manifest_says_what_wrote_it_when_and_with_which_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = manifest()
-    age = datetime.now(UTC) - datetime.fromisoformat(said.created)
-    assert 0 <= age.total_seconds() < 3600
-    assert (said.rheotwin_version, said.status) == (__version__, "running")
-    assert {name: info.unit for name, info in said.fields.items()} == UNITS
-    monkeypatch.setattr("rheotwin.record.manifest.RECORDED_PACKAGES", ("numpy", "no-such-package"))
-    environment = current_environment()
-    assert environment.packages == {"numpy": np.__version__}
-    assert environment.threads >= 1
-
-
-def test_unknown_or_wrong_entries_of_a_manifest_are_refused() -> None:
     for wrong in ({"stauts": "complete"}, {"status": "done"}):
         with pytest.raises(ValidationError):
             manifest().changed(**wrong)
     with pytest.raises(ValidationError):
         manifest().status = "complete"
+
+
+def test_existing_records_are_kept_unless_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = manifest()
+    assert 0 <= (datetime.now(UTC) - datetime.fromisoformat(said.created)).total_seconds() < 3600
+    assert (said.rheotwin_version, said.status) == (__version__, "running")
+    assert {name: info.unit for name, info in said.fields.items()} == UNITS
+    monkeypatch.setattr("rheotwin.record.manifest.RECORDED_PACKAGES", ("numpy", "no-such-package"))
+    environment = current_environment()
+    assert environment.packages == {"numpy": np.__version__} and environment.threads >= 1
+    heavy = ("pyvista", "vtkmodules", "h5py", "skfem", "numba")
+    code = f"import sys, rheotwin.record; print([m for m in {heavy} if m in sys.modules])"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 @pytest.mark.parametrize(
@@ -391,5 +354,4 @@ def test_failed_save_keeps_the_old_manifest(monkeypatch: pytest.MonkeyPatch) -> 
         patch.setattr(Path, "write_text", fail)
         with pytest.raises(OSError, match="No space"):
             save_manifest(old.changed(status="complete"), HERE)
-    assert load_manifest(HERE) == old
-    assert [path.name for path in HERE.iterdir()] == ["manifest.json"]
+    assert load_manifest(HERE) == old and [path.name for path in HERE.iterdir()] == ["manifest.json"]

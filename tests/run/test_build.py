@@ -1,7 +1,6 @@
 """From a scene to a problem: masses, forces shared by area, supports, the footprint of bars, probes; what cannot be."""
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,10 @@ SECOND = {"shape": "box", "size": [0.1, 0.1], "cells": [1, 1], "law": "dough", "
 
 
 def of_cells(cell: str, **more: Any) -> Data:
-    """Return changes to a block of these cells."""
     return {**(SOLID if cell in ("tet", "hex") else {}), "bodies.block.cell": cell, **more}
 
 
 def load(total: list[float], changes: Data | None = None, **more: Any) -> tuple[Problem, Any]:
-    """Return the problem with a force on top, and the force."""
     problem = problem_with({**(changes or {}), "forces.push": {**TOP, "total": total, **more}})
     return problem, problem.loads[0]
 
@@ -43,15 +40,11 @@ def test_masses_sum_to_the_total(cell: str, sharing: str) -> None:
     assert (np.ptp(problem.masses) == 0.0) == (sharing == "equal")
 
 
-def test_volume_sharing_gives_each_corner_its_part_of_every_cell() -> None:
+def test_shares_of_volume_and_mass_instead_of_density() -> None:
     problem = problem_with({"bodies.block.cell": "quad"})
     # 8 equal squares of 2.5 kg: a corner node has 1 quarter, a border node 2, an inner node 4
     around = np.bincount(problem.bodies[0].mesh.t.ravel())
-    assert problem.masses == pytest.approx(2.5 / 4 * around, rel=1e-13)
-    assert sorted(set(around)) == [1, 2, 4]
-
-
-def test_mass_and_density_are_two_ways_to_say_the_same() -> None:
+    assert problem.masses == pytest.approx(2.5 / 4 * around, rel=1e-13) and sorted(set(around)) == [1, 2, 4]
     by_mass = problem_with({"bodies.block.density": ..., "bodies.block.mass": 10.0, "thickness": 0.5})
     assert by_mass.masses == pytest.approx(problem_with({"thickness": 0.5}).masses, rel=1e-13)
     assert by_mass.bodies[0].density == pytest.approx(1000.0, rel=1e-13)
@@ -64,44 +57,32 @@ def test_a_force_is_shared_by_the_boundary_area_around_each_node(cell: str) -> N
     assert push.shares.sum(axis=0) == pytest.approx(total, rel=1e-13)
     # A uniform pressure has its resultant in the middle of the side, whatever the mesh.
     pull = push.shares @ np.array(total) / np.dot(total, total)
-    middle = pull @ problem.points[push.nodes]
-    assert middle[:-1] == pytest.approx([0.1, 0.05][: problem.dimension - 1], rel=1e-12)
+    assert (pull @ problem.points[push.nodes])[:-1] == pytest.approx([0.1, 0.05][: problem.dimension - 1], rel=1e-12)
     assert pull.min() > 0.0
 
 
-def test_faces_are_weighed_by_their_length() -> None:
+def test_forces_are_shared_by_length_or_equally_and_follow_their_factors() -> None:
     assert sorted(load([0.0, -8.0])[1].shares[:, 1]) == pytest.approx([-2.0, -2.0, -2.0, -1.0, -1.0])
     graded = {"shape": "grid", "coordinates": [[0.0, 0.1, 0.2, 0.4], [0.0, 0.1]], "law": "dough", "mass": 1.0}
     problem, push = load([0.0, -4.0], {"bodies.block": graded})
     by_x = dict(zip(problem.points[push.nodes, 0], push.shares[:, 1], strict=True))
     assert by_x == pytest.approx({0.0: -0.5, 0.1: -1.0, 0.2: -1.5, 0.4: -1.0})
-
-
-def test_a_force_on_nodes_without_a_face_is_shared_equally() -> None:
     assert load([2.0, 0.0], where={"nearest": [0.1, 0.05]})[1].shares.tolist() == [[2.0, 0.0]]
-
-
-def test_a_force_follows_its_table_of_factors() -> None:
     factor = load([2.0, 0.0], times=[0.1, 0.2], factor=[0, 1])[1].factor
     assert [factor.at(time)[0] for time in (0.0, 0.15, 0.4)] == pytest.approx([0.0, 0.5, 1.0])
 
 
-def test_two_supports_may_not_drive_one_node() -> None:
+def test_two_supports_drive_no_common_node_but_may_meet() -> None:
     words = r"^supports.wall: node 0 component x is already driven by supports.floor.*let only one of them hold it$"
     with pytest.raises(RheotwinError, match=words):
         problem_with({"supports.wall": driven({"side": "left"}, [0.1, 0.0])})
-
-
-def test_supports_at_rest_and_supports_of_other_components_may_meet() -> None:
-    still = {"body": "block", "where": {"side": "left"}}
-    assert len(problem_with({"supports.wall": still}).prescribed) == 2
+    assert len(problem_with({"supports.wall": {"body": "block", "where": {"side": "left"}}}).prescribed) == 2
     sideways = driven({"side": "left"}, [0.1, 0.0]) | {"fix": ["x"]}
     wall = problem_with({"supports.wall": sideways, "supports.floor.fix": ["y"]}).prescribed[1]
-    assert wall.components == (0,)
-    assert wall.motion.at(0.2).tolist() == [0.05, 0.0]
+    assert wall.components == (0,) and wall.motion.at(0.2).tolist() == [0.05, 0.0]
 
 
-def test_a_bar_can_touch_the_surface_nodes_in_front_of_its_face_and_within_its_width() -> None:
+def test_which_nodes_a_bar_can_touch_along_its_axes() -> None:
     problem = problem_with()
     x, y = problem.points.T
     # the bar is centred at x = 0.1 and 0.1 wide; its borders count
@@ -110,6 +91,12 @@ def test_a_bar_can_touch_the_surface_nodes_in_front_of_its_face_and_within_its_w
     # a bar within the block, looking down, has only the lower side in front of it
     lower = problem_with({"tools.bar.center": [0.1, 0.05]})
     assert lower.tools[0].candidates.tolist() == np.flatnonzero(below & (y == 0.0)).tolist()
+    for normal in np.vstack([np.eye(3), -np.eye(3), [[0.6, 0.0, 0.8], [0.36, 0.48, 0.8]]]):
+        frame = np.array([normal, *in_plane_axes(normal)])
+        assert frame @ frame.T == pytest.approx(np.eye(3), abs=1e-15)
+    assert bar_axes(np.array([1.0, 0.0, 0.0]), 1) == ()
+    (along,) = bar_axes(np.array([0.0, -1.0, 0.0]), 2)
+    assert along.tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.7])
@@ -125,54 +112,28 @@ def test_the_footprint_of_a_3d_bar_turns_with_its_normal(turn: float) -> None:
     assert set(np.round(chosen[chosen[:, 2] > 0.09][:, 1], 9)) == {0.0, 0.05, 0.1}
 
 
-def test_bodies_are_numbered_one_after_the_other() -> None:
-    wall = {"shape": "plane", "center": [0.0, 0.0], "normal": [1.0, 0.0], "bodies": ["twin"]}
+def test_bodies_are_numbered_one_after_the_other_and_cases_choose_their_laws() -> None:
     problem = problem_with(
         {
             "bodies.twin": TWIN,
-            "tools.wall": wall,
+            "tools.wall": {"shape": "plane", "center": [0.0, 0.0], "normal": [1.0, 0.0], "bodies": ["twin"]},
             "supports.ground": {"body": "twin", "where": {"side": "bottom"}},
             "forces.push": {"body": "twin", "where": {"side": "top"}, "total": [1.0, 0.0]},
             "probes.far": {"body": "twin", "at": [1.2, 0.1]},
         }
     )
     block, other = problem.bodies
-    assert (block.first_node, other.first_node) == (0, 15)
-    assert problem.tools[1].candidates.min() >= 15
+    assert (block.first_node, other.first_node) == (0, 15) and problem.tools[1].candidates.min() >= 15
     assert problem.points[other.nodes][:, 0].min() == problem.points[problem.prescribed[1].nodes][:, 0].min() == 1.0
     assert problem.body_of(14).name == "block" and problem.body_of(15).name == "twin"
     assert problem.points[problem.loads[0].nodes][:, 1] == pytest.approx(0.1)
     assert problem.points[problem.probes["far"]] == pytest.approx([1.2, 0.1])
     assert problem.points[problem.probes["tip"]] == pytest.approx([0.1, 0.1])
-
-
-def test_origin_and_rotation_place_a_body() -> None:
-    place = {"bodies.block.origin": [1.0, 2.0], "bodies.block.rotation": np.pi / 2}
-    problem = problem_with({**place, "supports": {}, "tools": {}, "probes": {}})
-    # a quarter turn takes (x, y) to (-y, x)
-    assert problem.points.min(axis=0) == pytest.approx([0.9, 2.0])
-    assert problem.points.max(axis=0) == pytest.approx([1.0, 2.2])
-
-
-def test_a_case_chooses_the_laws() -> None:
     scene = scene_with({"cases": {"soft": {"laws": {"block": "gel"}}, "dough": {}}})
     assert build_problem(scene).bodies[0].law.name == "elastic"  # the first case
     assert build_problem(scene, "dough").bodies[0].law.name == "three-element"
     with pytest.raises(RheotwinError, match=r"no case 'sft' \(did you mean 'soft'\?\); cases: soft, dough"):
         build_problem(scene, "sft")
-
-
-def test_the_tick_divides_all_planned_times() -> None:
-    assert problem_with().tick == Fraction(1, 20)  # frames 0.1, rows 0.05, checkpoints 0.2
-
-
-def test_axes_along_a_bar_are_orthonormal() -> None:
-    for normal in np.vstack([np.eye(3), -np.eye(3), [[0.6, 0.0, 0.8], [0.36, 0.48, 0.8]]]):
-        frame = np.array([normal, *in_plane_axes(normal)])
-        assert frame @ frame.T == pytest.approx(np.eye(3), abs=1e-15)
-    assert bar_axes(np.array([1.0, 0.0, 0.0]), 1) == ()
-    (along,) = bar_axes(np.array([0.0, -1.0, 0.0]), 2)
-    assert along.tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("cell", ["tet", "hex"])

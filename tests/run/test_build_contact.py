@@ -28,7 +28,7 @@ def build_without_a_warning(changes: Data) -> None:
         problem_with(changes)
 
 
-def test_bodies_touch_each_other_where_there_are_two() -> None:
+def test_whom_bodies_touch_and_by_which_law() -> None:
     assert contact_of({}) is None
     one = contact_of({"contact": {}})
     assert (one.bodies, one.between_bodies, one.edges) == (False, False, False)
@@ -37,9 +37,6 @@ def test_bodies_touch_each_other_where_there_are_two() -> None:
     assert (both.bodies, both.self_bodies) == (True, (1,))
     apart = contact_of({"contact": {"self": True, "bodies": False}, "bodies.second": second})
     assert (apart.bodies, apart.self_bodies) == (False, (0, 1))
-
-
-def test_each_tool_has_its_law() -> None:
     floor = {"shape": "plane", "center": [0.0, -1.0], "normal": [0.0, 1.0], "contact": {"law": "exact"}}
     contact = contact_of({"contact": {"law": "penalty", "stiffness": 2e4, "friction": 0.3}, "tools.floor": floor})
     assert contact.law == ContactLaw("penalty", 2e4, friction=0.3, static_friction=0.3)
@@ -57,8 +54,7 @@ def test_each_tool_has_its_law() -> None:
 )
 def test_a_tool_that_needs_it_brings_contact_without_bodies(change: Data) -> None:
     contact = contact_of(change)
-    assert not contact.between_bodies
-    assert contact.law == ContactLaw()
+    assert not contact.between_bodies and contact.law == ContactLaw()
 
 
 def test_the_gain_must_be_below_the_bound_of_the_heaviest_node() -> None:
@@ -80,12 +76,11 @@ def test_an_integral_without_a_region_is_warned_of(place: str) -> None:
 
 
 def driven(integral: float, mass: float, free: list[str], **more: Any) -> Data:
-    """The bar, over three nodes on top of the block and three at its bottom, with a law of its own and a mass."""
     drive = {"tools.bar.drive": {"mass": mass, "free": free, **more}, "tools.bar.motion": ...}
     return drive | integrated(integral, "tools.bar.contact", region=0.01)
 
 
-def test_a_driven_tool_must_settle_on_the_nodes_it_can_touch() -> None:
+def test_gains_of_driven_tools_settle_on_the_nodes_they_can_touch() -> None:
     """200 kg on n nodes: I < n C K/M = n 2500 N/(m s)."""
     place, single = r"tools\.bar\.contact\.integral", 1e4 * 50.0 / 200.0
     with pytest.raises(RheotwinError, match=rf"{place}: .*never settles: tool 'bar' has 200 kg .* 6 nodes .* = 15000;"):
@@ -97,17 +92,11 @@ def test_a_driven_tool_must_settle_on_the_nodes_it_can_touch() -> None:
     build_without_a_warning(driven(0.999 * single, 200.0, ["y"]))
     # a tool that only turns resists with its moment of inertia and an arm that is not known
     build_without_a_warning(driven(6.0 * single, 200.0, ["angle"], moment_of_inertia=1.0))
-
-
-def test_the_gain_of_a_driven_tool_is_that_of_its_own_law() -> None:
     changes = driven(1e3, 130.0, ["y"]) | integrated(2.4e4, region=0.01)
     build_without_a_warning(changes)
     del changes["tools.bar.contact"]
     with pytest.raises(RheotwinError, match=r"^contact\.integral: .*tool 'bar'"):
         problem_with(changes)
-
-
-def test_the_region_is_not_wider_than_an_edge() -> None:
     problem_with(integrated(1e4, region=0.049))
     with pytest.raises(RheotwinError, match=r"contact\.region: .*smallest edge of body 'block' \(0\.05 m\)"):
         problem_with(integrated(1e4, region=0.051))

@@ -45,17 +45,14 @@ def contents() -> dict[Path, bytes]:
 def test_a_fault_leaves_no_trace(changes: Data, request_: Data, words: str) -> None:
     with pytest.raises(RheotwinError, match=words) as caught:
         run_scene(RunRequest(**{"scene": scene_with(changes), "solver": "fem", "folder": FOLDER, **request_}))
-    assert caught.value.exit_code == EXIT_BAD_INPUT
-    assert list(Path().iterdir()) == []
+    assert caught.value.exit_code == EXIT_BAD_INPUT and list(Path().iterdir()) == []
 
 
-def test_checking_writes_nothing_and_returns_what_will_run() -> None:
+def test_checking_and_announcing_write_nothing() -> None:
     problem, solver, options = check_request(RunRequest(scene_with(), "fem", FOLDER))
     assert (len(problem.points), solver.name, options.model_dump()["step"]) == (15, "fem", 1e-3)
     assert list(Path().iterdir()) == []
 
-
-def test_announcement_comes_before_anything_is_written() -> None:
     def announce(problem: Any, simulation: Any) -> None:
         assert (len(problem.points), simulation.step_size) == (15, 1e-3)
         raise RheotwinError("on second thoughts: no")
@@ -65,16 +62,13 @@ def test_announcement_comes_before_anything_is_written() -> None:
     assert list(Path().iterdir()) == []
 
 
-def test_options_for_a_solver_that_is_not_here_are_a_warning() -> None:
+def test_what_has_no_effect_here_is_a_warning() -> None:
     with pytest.warns(UserWarning) as caught:
         check_request(RunRequest(scene_with({"solvers.tress.step": 1e-3}), "fem", FOLDER))
     assert [str(warning.message) for warning in caught] == [
         "solvers.tress: no solver of that name is installed (did you mean 'truss'?); "
         "its options have no effect here (installed: fem, truss, fixed-point, shear-volume)"
     ]
-
-
-def test_laws_of_edges_are_not_moduli() -> None:
     scene = scene_with({"solvers.truss.match": "edge"})
     words = r"solvers\.truss\.match = \"edge\".*in N/m and N s/m, and 'fem' takes"
     with pytest.warns(UserWarning, match=words) as caught:

@@ -125,14 +125,12 @@ class Walk:
         self._problem = cache(lambda path: build_problem(load_scene(path)))
 
     def scene(self, row: Row) -> Path:
-        """Write the scene of a row."""
         path = Path(f"{row['body']} of {row['law']}.toml")
         if not path.exists():
             write_scene(scene_of(str(row["body"]), str(row["law"]), tool=self._tool), path.name)
         return path
 
     def options(self, row: Row) -> Data:
-        """Return the option table of a row: what differs from the defaults, and the step."""
         given = {name: word for name, word in row.items() if name not in ("body", "law")}
         return {"step": STEP} | {name: word for name, word in given.items() if word != self.default[name]}
 
@@ -151,7 +149,6 @@ class Walk:
         return None
 
     def start(self, row: Row) -> Said:
-        """Run a row from its scene file."""
         shutil.rmtree("record", ignore_errors=True)
         words = {key: str(word).lower() if word in (True, False) else word for key, word in self.options(row).items()}
         output = ("--solver", self.solver, "--output", "record", "--quiet")
@@ -278,8 +275,7 @@ def test_words_are_read_from_types() -> None:
     assert columns["stepper"][0] == "midpoint" and "adaptive" in columns["stepper"]
     assert columns["energy_balance"] == (True, False)
     assert "quad, plane axisymmetric" in columns["body"] and columns["order"] == (1, 2)
-    assert columns_of("truss")["incompressible"][0] is None
-    assert {"step", "tolerance"}.isdisjoint(columns)
+    assert columns_of("truss")["incompressible"][0] is None and {"step", "tolerance"}.isdisjoint(columns)
 
 
 @pytest.mark.parametrize(

@@ -38,12 +38,6 @@ def test_an_overlap_is_named_with_its_depth(origin: list[float], depth: str) -> 
         problem_with(two_blocks(origin))
 
 
-def test_bodies_in_the_same_place_overlap() -> None:
-    """All their surface nodes coincide: none lies inside."""
-    with pytest.raises(RheotwinError, match="starts inside body"):
-        problem_with({"bodies.twin": TWIN | {"origin": [0.0, 0.0]}, "contact": {}, "tools": {}, "probes": {}})
-
-
 @pytest.mark.parametrize("origin", [[0.06, 0.097], [0.06, 0.025, 0.097]], ids=str)
 def test_the_free_body_is_moved_out_by_the_depth(origin: list[float]) -> None:
     before = problem_with(two_blocks(origin, contact={"bodies": False}))
@@ -68,19 +62,25 @@ def test_the_shorter_way_is_taken_and_of_two_free_bodies_by_the_later(
     assert second.mesh.p.T.min(axis=0) == pytest.approx(place, abs=1e-8)
 
 
-def test_two_held_bodies_are_refused() -> None:
+def test_what_cannot_be_resolved_shared_nodes_and_bodies_without_contact() -> None:
     held = {"supports.second": {"body": "second", "where": {"side": "top"}}}
     with pytest.raises(RheotwinError, match="held by supports"):
         problem_with(two_blocks([0.05, 0.097], overlap="resolve", **held))
-
-
-def test_without_contact_bodies_may_lie_in_each_other() -> None:
     scene = two_blocks([0.05, 0.05])
     del scene["contact"]
     assert problem_with(scene).contact is None
+    # All their surface nodes coincide: none lies inside.
+    with pytest.raises(RheotwinError, match="starts inside body"):
+        problem_with({"bodies.twin": TWIN | {"origin": [0.0, 0.0]}, "contact": {}, "tools": {}, "probes": {}})
+    # A problem put together by hand, in which the last node of one body is the first of the next.
+    problem = problem_with(two_blocks([0.05, 0.1]))
+    block, second = problem.bodies
+    shared = replace(second, first_node=second.first_node - 1)
+    with pytest.raises(RheotwinError, match=r"bodies\.second: it shares node \d+ with body 'block'; number the nodes"):
+        replace(problem, bodies=(block, shared))
 
 
-def test_tools_meet_bodies_where_they_were_moved_to() -> None:
+def test_tools_and_selections_follow_bodies_that_were_moved() -> None:
     """The second block's top goes from 0.14 to 0.15 m, past a bar and into a wall at 0.145 m."""
     wall = {"shape": "plane", "center": [0.1, 0.145], "normal": [0.0, -1.0]}
     tools = {"bar": {**wall, "shape": "bar", "width": 0.2, "bodies": ["second"]}, "wall": wall}
@@ -88,10 +88,7 @@ def test_tools_meet_bodies_where_they_were_moved_to() -> None:
         problem = problem_with(two_blocks([0.05, 0.09], overlap="resolve", tools=tools))
     assert problem.points[problem.bodies[1].nodes, 1].max() == pytest.approx(0.15, abs=1e-7)
     assert problem.points[problem.tools[0].candidates, 1].max() < 0.145
-
-
-def test_nodes_are_selected_on_bodies_as_given() -> None:
-    """A probe at the place where the second block starts, and a force on its top: they go with its nodes."""
+    # A probe at the place where the second block starts, and a force on its top: they go with its nodes.
     probes = {"tip": {"body": "second", "at": [0.05, 0.09]}}
     forces = {"push": {"body": "second", "where": {"box": {"y": [0.139, 0.141]}}, "total": [0.0, -1.0]}}
     problem = problem_with(two_blocks([0.05, 0.09], overlap="resolve", probes=probes, forces=forces))
@@ -99,7 +96,7 @@ def test_nodes_are_selected_on_bodies_as_given() -> None:
     np.testing.assert_allclose(problem.points[problem.loads[0].nodes, 1], 0.15, atol=1e-7)
 
 
-def test_rings_move_along_the_axis_with_their_masses() -> None:
+def test_rings_move_along_the_axis_with_their_masses_and_not_across() -> None:
     """A disc of radius 0.1 m on one of 0.2 m, both around the axis."""
     moved, placed = (
         problem_with(two_blocks([0.0, height], overlap="resolve", plane="axisymmetric")) for height in (0.09, 0.1)
@@ -108,9 +105,6 @@ def test_rings_move_along_the_axis_with_their_masses() -> None:
     np.testing.assert_allclose(moved.points[:, 1], placed.points[:, 1], atol=2e-8)
     np.testing.assert_allclose(moved.masses, placed.masses, rtol=1e-12)
     assert moved.masses[moved.bodies[1].nodes].sum() == pytest.approx(1000.0 * np.pi * 0.1**2 * 0.05, rel=1e-9)
-
-
-def test_rings_do_not_move_across_the_axis() -> None:
     with pytest.raises(RheotwinError, match=r"bodies\.(second|block): .* leads across the axis, which would stretch"):
         problem_with(two_blocks([0.19, 0.02], overlap="resolve", plane="axisymmetric"))
 
@@ -144,12 +138,3 @@ def test_the_tree_of_boxes_leaves_no_cut_out(dimension: int, monkeypatch: pytest
     assert found is not None and again is not None
     np.testing.assert_array_equal(found.way, again.way)
     assert (found.inner, found.outer) == (again.inner, again.outer)
-
-
-def test_bodies_have_no_common_nodes() -> None:
-    """A problem put together by hand, in which the last node of one body is the first of the next."""
-    problem = problem_with(two_blocks([0.05, 0.1]))
-    block, second = problem.bodies
-    shared = replace(second, first_node=second.first_node - 1)
-    with pytest.raises(RheotwinError, match=r"bodies\.second: it shares node \d+ with body 'block'; number the nodes"):
-        replace(problem, bodies=(block, shared))

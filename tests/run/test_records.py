@@ -18,7 +18,6 @@ from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Frames, Observer, Watched, probe_columns
 from rheotwin.observers.outputs import probe_values
 from rheotwin.record import RecordWriter, array_units, load_manifest, open_record
-from rheotwin.run import solver_options
 from rheotwin.scene import scene_from_data
 from rheotwin.schedule import Stop
 from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities, Simulation, tool_poses
@@ -26,7 +25,7 @@ from tests.conftest import IN_A_FORMAT, SOLID, TWIN, Data, problem_with, run, sc
 
 ACCOUNT = ("dissipated", "impact", "external", "defect")
 """The energies of finite elements beside the kinetic and the stored one."""
-units = {name: spec.unit for name, spec in NODE_FIELDS.items()}
+UNITS = {name: spec.unit for name, spec in NODE_FIELDS.items()}
 POSE = np.array([0.01, 0.02, 0.0, 0.5])
 FLYING: Data = {
     "tools.bar": ...,
@@ -86,34 +85,29 @@ def test_a_run_tells_everything_about_itself(pressed: Any) -> None:
     assert (manifest.step.size, manifest.step.count, pressed.outcome.steps) == (1e-3, 400, 400)
     assert (manifest.step.stable is None) == (pressed.solver == "fem")
     assert manifest.timings["solve"] <= manifest.timings["total"] - manifest.timings["setup"] + 1e-9
-    assert manifest.environment is not None
-    assert manifest.environment.python == platform.python_version()
+    assert manifest.environment is not None and manifest.environment.python == platform.python_version()
     assert {"numpy", "scikit-fem"} <= set(manifest.environment.packages)
-    assert {name: info.unit for name, info in manifest.fields.items()} == units
+    assert {name: info.unit for name, info in manifest.fields.items()} == UNITS
     energies = ("kinetic", "stored", *(ACCOUNT if pressed.solver == "fem" else ()))
-    assert manifest.probes == probe_columns(problem, energies)
-    assert manifest.statistics["scheme"]
+    assert manifest.probes == probe_columns(problem, energies) and manifest.statistics["scheme"]
     # checkpoints are due at 0.2 and 0.4 s, observers of ours come after those that write
     assert pressed.seen == [("running", 0)] * 4 + [("running", 200)] * 4 + [("running", 400)]
 
 
 @IN_A_FORMAT
 def test_only_the_fields_asked_for_are_written_and_all_in_si(solver: str, series_format: str) -> None:
-    units = {"length": "cm", "pressure": "Pa", "density": "kg/m3"}
-    changes = {"output.fields": ["stress", "displacement"], "units": units, "solvers": {}, "gravity": ...}
+    changes = {
+        "output.fields": ["stress", "displacement"],
+        "units": {"length": "cm", "pressure": "Pa", "density": "kg/m3"},
+        "solvers": {},
+        "gravity": ...,
+    }
     folder, _ = run(solver, changes, format=series_format)
     record = open_record(folder)
     assert list(record.manifest.fields) == ["stress", "displacement"]
     assert set(record.frame(-1).point_data) == {"stress", "displacement"}
     assert record.manifest.scene["bodies"]["block"]["size"] == pytest.approx([0.002, 0.001])
     assert record.manifest.scene["units"]["length"] == "m"
-
-
-def test_options_of_the_caller_go_before_those_of_the_scene() -> None:
-    scene = scene_with()
-    assert solver_options(scene, "fem", None) == {"step": 1e-3}
-    assert solver_options(scene, "fem", {"step": 0.5, "mass": "lumped"}) == {"step": 0.5, "mass": "lumped"}
-    assert solver_options(scene, "other", {}) == {}
 
 
 def test_several_bodies_are_told_apart_in_the_series(solver: str) -> None:
@@ -137,12 +131,11 @@ def test_pyvista_reads_what_the_simulation_said(pressed: Any) -> None:
             assert values.shape == (15, spec.components)
             assert values.tolist() == fields[name].reshape(15, -1).tolist(), name
         assert grid.celltypes.tolist() == [pyvista.CellType.TRIANGLE] * 16
-        assert units.items() <= array_units(grid).items()
+        assert UNITS.items() <= array_units(grid).items()
         stress = grid.GetPointData().GetArray("stress")
         assert tuple(stress.GetComponentName(index) for index in range(6)) == TENSOR_COMPONENTS
         # The bar's face is 0.1 wide at y = 0.1 and follows its motion.
-        down = 0.05 * min(time, 0.4 - time)
-        assert tool.points[:, 1].min() == pytest.approx(0.1 - down, abs=1e-12)
+        assert tool.points[:, 1].min() == pytest.approx(0.1 - (0.05 * min(time, 0.4 - time)), abs=1e-12)
         assert np.ptp(tool.points[:, 0]) == pytest.approx(0.1)
     moved = np.linalg.norm(blocks[2][0].points - blocks[0][0].points, axis=1)
     assert moved.max() == pytest.approx(0.01, rel=0.5), "the deepest press is 10 mm"
@@ -165,14 +158,12 @@ def test_both_formats_hold_the_same_numbers(pressed: Any) -> None:
 def test_one_and_three_dimensions_have_the_same_names_and_three_components(solver: str, dimension: int) -> None:
     cut = {"duration": 0.1, "output": {"interval": 0.05}, "supports.floor.where": {"side": "left"}}
     cut |= {"bodies.block.size": [0.2, 0.1, 0.1][:dimension], "bodies.block.cells": [2, 1, 1][:dimension]}
-    gravity = [0.0] * (dimension - 1) + [-1.0]
-    folder, _ = run(solver, SOLID | cut | {"dimension": dimension, "gravity": gravity})
+    folder, _ = run(solver, SOLID | cut | {"dimension": dimension, "gravity": ([0.0] * (dimension - 1) + [-1.0])})
     grid = by_pyvista(folder)[1][-1][0]
     assert set(grid.celltypes.tolist()) == {pyvista.CellType.LINE if dimension == 1 else pyvista.CellType.TETRA}
     assert grid.point_data["displacement"].shape == (grid.n_points, 3)
     assert np.abs(grid.point_data["displacement"]).max() > 0.0
-    assert not grid.point_data["velocity"][:, dimension:].any()
-    assert set(grid.point_data) == set(NODE_FIELDS)
+    assert not grid.point_data["velocity"][:, dimension:].any() and set(grid.point_data) == set(NODE_FIELDS)
 
 
 @pytest.mark.parametrize(
@@ -194,21 +185,12 @@ def test_planned_times_are_met_exactly(
     np.testing.assert_allclose(record.probes["time"], rows or frames, rtol=1e-14, atol=0.0)
 
 
-def test_times_without_a_common_measure_are_met_to_half_a_step(solver: str) -> None:
-    wanted = [0.0123456789, 0.2]
-    record = open_record(run(solver, {"output": {"times": wanted}})[0])
-    step = record.manifest.step.size
-    assert step is not None
-    np.testing.assert_allclose(record.times, [*wanted, 0.4], atol=0.5 * step, rtol=0.0)
-
-
 def expected_adaptive(times: np.ndarray, positions: np.ndarray, change: float, longest: float) -> list[float]:
     """The rule of the scene format: a frame once a node moved by `change`, or `longest` has passed, and the last."""
     chosen = [0]
     for index in range(1, len(times)):
         moved = np.linalg.norm(positions[index] - positions[chosen[-1]], axis=1).max()
-        late = times[index] - times[chosen[-1]] >= longest * (1 - 1e-9)
-        if moved >= change or late or index == len(times) - 1:
+        if moved >= change or (times[index] - times[chosen[-1]] >= longest * (1 - 1e-9)) or index == len(times) - 1:
             chosen.append(index)
     return [float(times[index]) for index in chosen]
 
@@ -231,7 +213,7 @@ def test_adaptive_frames_come_only_when_the_body_moved(solver: str, series_forma
     np.testing.assert_allclose(record.probes["time"], 0.01 * np.arange(41), rtol=1e-12, atol=1e-15)
 
 
-def test_the_probe_table_is_plain_csv_with_units(pressed: Any) -> None:
+def test_the_probe_table_agrees_with_frames_and_motion(pressed: Any) -> None:
     with (pressed.record.folder / "probes.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     energies = ("kinetic", "stored", *(ACCOUNT if pressed.solver == "fem" else ()))
@@ -249,9 +231,6 @@ def test_the_probe_table_is_plain_csv_with_units(pressed: Any) -> None:
         *(f"{name}_{axis} [{unit}]" for name, unit in named.items() for axis in "xy"),
     ]
     assert [len(row) for row in rows] == [len(rows[0])] * (1 + 9)
-
-
-def test_probes_agree_with_the_frames_and_the_motion(pressed: Any) -> None:
     record, probes = pressed.record, pressed.record.probes
     tip = int(np.argmin(np.linalg.norm(record.rest_positions - [0.1, 0.1, 0.0], axis=1)))
     time, frames = probes["time"], record.field("displacement")[:, tip, :]
@@ -288,8 +267,7 @@ def test_a_solver_is_asked_for_what_the_contact_needs(change: Data, places: set[
     simple = Capabilities(frozenset({2}), ALL_CELLS, ALL_LAWS, SOLID_TOOLS)
     able = Capabilities(frozenset({2}), ALL_CELLS, ALL_LAWS, SOLID_TOOLS, contact=ALL_CONTACT)
     problem = problem_with(change)
-    assert {fault.place for fault in simple.shortfalls(problem)} == places
-    assert able.shortfalls(problem) == []
+    assert {fault.place for fault in simple.shortfalls(problem)} == places and able.shortfalls(problem) == []
 
 
 def watched() -> Watched:
@@ -318,7 +296,7 @@ def test_moments_and_angles_are_recorded_where_there_is_contact() -> None:
     assert not any("moment" in name or "angle" in name for name in probe_columns(problem_with(), ()))
 
 
-def test_a_driven_tool_is_drawn_where_the_simulation_has_it() -> None:
+def test_tools_are_drawn_and_told_where_the_simulation_has_them() -> None:
     drawn: list[Any] = []
 
     class Writer:
@@ -335,9 +313,6 @@ def test_a_driven_tool_is_drawn_where_the_simulation_has_it() -> None:
     # corner (-0.05, -0.05) of the brick turned by 0.5 rad
     c, s = np.cos(0.5), np.sin(0.5)
     np.testing.assert_allclose(surface.points[0], [0.11 + 0.05 * (s - c), 0.32 - 0.05 * (s + c), 0.0], atol=1e-15)
-
-
-def test_without_a_word_of_the_simulation_tools_are_where_their_motion_has_them() -> None:
     plain = cast(Simulation, SimpleNamespace(time=0.1))
     np.testing.assert_allclose(tool_poses(problem_with(), plain), [[0.0, -0.005, 0.0, 0.0]])
     assert tool_poses(problem_with({"tools": {}}), plain).shape == (0, 4)

@@ -49,20 +49,17 @@ def announce(monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-def test_built_in_solvers_come_first(announce: Any) -> None:
+def test_built_in_solvers_come_first_and_agree_with_the_entry_points(announce: Any) -> None:
+    announced = {point.name: point.value for point in entry_points(group=registry.GROUP)}
+    assert registry.BUILT_IN.items() <= announced.items()
+    for name in registry.BUILT_IN:
+        assert find_solver(name).name == name
     announce(outside="plug_ins:Outside", fem="rheotwin.fem:FemSolver")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert list(all_solvers()) == NAMES
         for name, kind in (("fem", FemSolver), ("truss", TrussSolver), ("outside", Outside)):
             assert isinstance(find_solver(name), kind)
-
-
-def test_the_table_of_built_in_solvers_agrees_with_the_entry_points() -> None:
-    announced = {point.name: point.value for point in entry_points(group=registry.GROUP)}
-    assert registry.BUILT_IN.items() <= announced.items()
-    for name in registry.BUILT_IN:
-        assert find_solver(name).name == name
 
 
 @pytest.mark.parametrize(
@@ -85,13 +82,10 @@ def test_a_broken_plug_in_is_a_warning_to_those_who_ask_for_it(announce: Any, va
     assert reason in str(warning.message) and str(warning.message).endswith(": ignored")
 
 
-def test_a_plug_in_cannot_take_the_name_of_a_built_in_solver(announce: Any) -> None:
+def test_built_in_names_cannot_be_taken_and_unknown_ones_list_what_exists(announce: Any) -> None:
     announce(fem="plug_ins:Outside")
     with pytest.warns(UserWarning, match="'fem' .* has the name of a built-in solver: ignored"):
         assert isinstance(all_solvers()["fem"], FemSolver)
-
-
-def test_an_unknown_name_lists_what_exists(announce: Any) -> None:
     announce(outside="plug_ins:Outside")
     with pytest.raises(RheotwinError) as caught:
         find_solver("trus")

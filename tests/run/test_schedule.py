@@ -18,8 +18,7 @@ decimals = st.integers(1, 10**6).map(lambda number: number / 1000)
 
 
 def test_frames_probes_and_checkpoints_merge_into_one_list() -> None:
-    output = {"interval": 0.2, "probe_interval": 0.1, "checkpoint_interval": 0.3}
-    assert plan(scene_with({"output": output})) == [
+    assert plan(scene_with({"output": {"interval": 0.2, "probe_interval": 0.1, "checkpoint_interval": 0.3}})) == [
         Stop(0.0, frame=True, probe=True, checkpoint=False),
         Stop(0.1, frame=False, probe=True, checkpoint=False),
         Stop(0.2, frame=True, probe=True, checkpoint=False),
@@ -55,8 +54,7 @@ def test_a_plan_increases_strictly_and_ends_with_both(duration: float, frames: i
     assert all(after - before > 1e-5 * duration for before, after in pairwise(times))
     assert stops[0].time == 0.0 and not stops[0].checkpoint
     assert stops[-1].frame and stops[-1].probe and isclose(times[-1], duration, rel_tol=1e-12)
-    assert sum(stop.frame for stop in stops) == frames + 1
-    assert sum(stop.probe for stop in stops) == rows + 1
+    assert sum(stop.frame for stop in stops) == frames + 1 and sum(stop.probe for stop in stops) == rows + 1
 
 
 @given(times=st.lists(decimals, min_size=1, max_size=6))
@@ -71,31 +69,23 @@ def test_the_tick_divides_every_time_and_nothing_larger_does(times: list[float])
     assert not any(all((m / factor).denominator == 1 for m in multiples) for factor in (2, 3, 5, 7, 11, 13))
 
 
-def test_times_without_a_common_measure_have_no_tick() -> None:
+def test_ticks_and_steps_of_decimal_and_odd_times() -> None:
     assert common_tick([1.0, 0.123456789012], 1.0) == 0
     assert common_tick([0.1, 0.30000000000000004], 1.0) == 0  # binary noise is not taken for a decimal
     assert common_tick([0.0, 0.1, 0.25], 1.0) == Fraction(1, 20)
-
-
-@given(tick=st.fractions(min_value="0.001", max_value=1000, max_denominator=1000), wanted=st.floats(1e-6, 1e6))
-def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wanted: float) -> None:
-    step = step_dividing(tick, wanted)
-    count = tick / step
-    assert count.denominator == 1
-    assert float(step) <= wanted * (1 + 1e-8)
-    assert count == 1 or float(tick / (count - 1)) > wanted * (1 - 1e-12)
-
-
-def test_a_step_of_exactly_a_share_of_the_tick_is_kept() -> None:
-    # 0.1/0.001 is not 100 in floating point; the step must not become a hundred-and-first
     assert step_dividing(Fraction(1, 10), 0.001) == Fraction(1, 1000)
     assert step_dividing(Fraction(0), 0.3) == Fraction(0.3)
-
-
-def test_steps_that_never_reach_the_end_are_refused() -> None:
     require_reachable(1e-12, 1.0, "here")
     with pytest.raises(RheotwinError, match=r"^here: 1e-13 s would take 1e\+13 steps .* choose at least 1e-12$"):
         require_reachable(1e-13, 1.0, "here")
     for step in (float("inf"), float("nan")):
         with pytest.raises(RheotwinError, match=r"^here: must be a finite number"):
             require_reachable(step, 1.0, "here")
+
+
+@given(tick=st.fractions(min_value="0.001", max_value=1000, max_denominator=1000), wanted=st.floats(1e-6, 1e6))
+def test_a_step_divides_the_tick_and_is_the_largest_that_does(tick: Fraction, wanted: float) -> None:
+    step = step_dividing(tick, wanted)
+    count = tick / step
+    assert count.denominator == 1 and float(step) <= wanted * (1 + 1e-8)
+    assert count == 1 or float(tick / (count - 1)) > wanted * (1 - 1e-12)

@@ -28,8 +28,7 @@ def test_a_side_is_all_nodes_on_that_end_of_the_bounding_box(points: np.ndarray,
     for axis, (low, high) in enumerate(pairs):
         for side, value in ((low, 0.0), (high, 3.0 - axis)):
             expected = np.flatnonzero(points[:, axis] == value)
-            assert len(expected) > 0
-            assert select(points, side=side).tolist() == expected.tolist()
+            assert len(expected) > 0 and select(points, side=side).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(("points", "side"), [(LINE, "top"), (LINE, "front"), (FLAT, "back")])
@@ -38,36 +37,22 @@ def test_a_side_of_another_dimension_is_refused(points: np.ndarray, side: str) -
         select(points, side=side)
 
 
-def test_a_box_holds_its_borders_and_leaves_missing_axes_free() -> None:
+def test_boxes_regions_and_nearest_nodes() -> None:
     chosen = select(SOLID, box={"x": [1.0, 2.0], "z": [1.0, 1.0]})
     inside = (SOLID[:, 0] >= 1.0) & (SOLID[:, 0] <= 2.0) & (SOLID[:, 2] == 1.0)
-    assert chosen.tolist() == np.flatnonzero(inside).tolist()
-    assert len(chosen) == 2 * 3
-
-
-def test_the_border_of_a_box_forgives_rounding_and_no_more() -> None:
-    # the tolerance is 1e-9 of the largest extent, 3
+    assert chosen.tolist() == np.flatnonzero(inside).tolist() and len(chosen) == 2 * 3
     assert len(select(FLAT, box={"y": [2.0 + 2e-9, 5.0]})) == 4
     with pytest.raises(RheotwinError, match="selects no node"):
         select(FLAT, box={"y": [2.0 + 4e-9, 5.0]})
-
-
-def test_nearest_is_one_node() -> None:
     assert FLAT[select(FLAT, nearest=[2.2, 0.9])].tolist() == [[2.0, 1.0]]
     assert nearest_node(SOLID, np.array([9.0, 9.0, 9.0])) == int(np.argmax(SOLID.sum(axis=1)))
-
-
-def test_a_region_is_a_named_group_of_the_mesh_file() -> None:
+    with pytest.raises(RheotwinError) as caught:
+        select(FLAT, box={"x": [7.0, 8.0]})
+    words = "selects no node; the body spans [0.0, 0.0] to [3.0, 2.0] [m]; move the selection into it"
+    assert str(caught.value) == f"supports.floor.where: {words}"
     regions = {"skin": np.array([1, 4]), "core": np.array([2])}
     assert select(FLAT, regions, region="skin").tolist() == [1, 4]
     with pytest.raises(RheotwinError, match=r"where: no region 'skn' \(did you mean 'skin'\?\); known regions: core"):
         select(FLAT, regions, region="skn")
     with pytest.raises(RheotwinError, match="known regions: none: only mesh files with named groups have regions"):
         select(FLAT, region="skin")
-
-
-def test_an_empty_selection_says_where_the_body_is() -> None:
-    with pytest.raises(RheotwinError) as caught:
-        select(FLAT, box={"x": [7.0, 8.0]})
-    words = "selects no node; the body spans [0.0, 0.0] to [3.0, 2.0] [m]; move the selection into it"
-    assert str(caught.value) == f"supports.floor.where: {words}"

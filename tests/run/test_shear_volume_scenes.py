@@ -19,7 +19,6 @@ Array = NDArray[np.float64]
 
 
 def play(name: str, case: str | None = None, **options: Any) -> tuple[Problem, Any]:
-    """Start a shipped scene with the options of its file and more."""
     scene = load_scene(SCENES / f"{name}.toml")
     problem = build_problem(scene, case)
     check_capabilities(find_solver("shear-volume"), problem)
@@ -27,7 +26,6 @@ def play(name: str, case: str | None = None, **options: Any) -> tuple[Problem, A
 
 
 def shares(problem: Problem, positions: Array) -> Array:
-    """Return area or volume of every simplex over that at rest."""
     cells = problem.bodies[0].mesh.t.T
     now, rest = (np.linalg.det(x[cells[:, 1:]] - x[cells[:, :1]]) for x in (positions, problem.points))
     return np.asarray(now / rest)
@@ -44,13 +42,6 @@ def test_the_papers_press(case: str, force: float, left: float) -> None:
     assert shares(problem, simulation.positions).min() > 0.6
     simulation.advance(30.0, 10**9)
     assert simulation.positions[problem.probes["under-bar"], 1] - 30.0 == pytest.approx(left, rel=0.01, abs=0.01)
-
-
-def test_the_papers_triangle_gives_more_force() -> None:
-    """R20, as the comment of the file says."""
-    _, simulation = play("shear-volume-2d", "rheological", shear="seed")
-    simulation.advance(10.0, 10**9)
-    assert simulation.reactions()["tool.bar"][1] == pytest.approx(85.3, rel=0.01)
 
 
 @pytest.mark.parametrize(("case", "least", "most"), [("voigt", -0.001, 0.001), ("three-element", 0.4, 0.5)])
@@ -71,7 +62,6 @@ def test_a_ball_leaves_its_imprint() -> None:
     node = problem.probes["under-ball"]
     simulation.advance(1.0, 10**9)
     assert problem.points[node, 2] - simulation.positions[node, 2] == pytest.approx(0.025, abs=1e-6)
-    assert simulation.reactions()["tool.ball"][2] > 0.0
-    assert shares(problem, simulation.positions).min() > 0.0
+    assert simulation.reactions()["tool.ball"][2] > 0.0 and shares(problem, simulation.positions).min() > 0.0
     simulation.advance(4.0, 10**9)
     assert 0.2 < (problem.points[node, 2] - simulation.positions[node, 2]) / 0.025 < 0.8

@@ -19,7 +19,6 @@ BALL: Data = {"shape": "sphere", "radius": 0.05}
 
 
 def with_tool(tool: Data, duration: float = 1.0, **more: Any) -> Any:
-    """Return the problem of a square of 4 x 4 cells with a tool `it`."""
     law = {"model": "elastic", "young": 1000.0, "poisson": 0.3}
     scene = box_scene(law, cells=[4, 4], size=[1.0, 1.0], density=1000.0, duration=duration)
     return problem_of(scene | {"tools": {"it": tool}, **more})
@@ -73,7 +72,7 @@ def test_a_tool_that_stays_where_it_is_is_not_fast(tool: Data, step: float) -> N
     require_quiet(with_tool(tool, 10.0, gravity=[0.0, -9.8]), step)
 
 
-def test_a_block_is_as_fast_as_its_force_makes_it() -> None:
+def test_a_block_is_as_fast_as_its_force_makes_it_and_a_run_warns() -> None:
     """It needs sqrt(2 M way/F) to be through gap and body, and is at sqrt(2 way F/M) then; samples are 3 % apart."""
     push = 4000.0
     problem = with_tool({**BLOCK, "drive": {"mass": 1.0, "force": [[0.0, -push]]}})
@@ -82,9 +81,6 @@ def test_a_block_is_as_fast_as_its_force_makes_it() -> None:
     with pytest.warns(UserWarning, match="can jump over nodes"):
         warn_of_fast_tools(problem, 0.25 / speed)
     require_quiet(problem, 0.25 / speed / 1.05)
-
-
-def test_a_run_warns_of_fast_tools() -> None:
     fast = PLANE | {"motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, 10.0]])}
     scene = with_tool(fast, 0.1).scene
     with pytest.warns(UserWarning, match="can jump over nodes"):
@@ -97,7 +93,6 @@ def test_default_steps_are_so_short_that_no_tool_passes_a_feature(solver: str) -
     still, fast = with_tool(PLANE), with_tool(PLANE | {"motion": path([0.0, 1.0], [[0.0, 0.0], [0.0, 100.0]])})
     steps = [start(problem, solver).step_size for problem in (still, fast)]
     require_quiet(fast, steps[1])
-    assert steps[1] <= steps[0]
-    assert divided_for_fast_tools(fast, 0.1) == pytest.approx(0.9 * 0.25 / 100.0)
+    assert steps[1] <= steps[0] and divided_for_fast_tools(fast, 0.1) == pytest.approx(0.9 * 0.25 / 100.0)
     assert divided_for_fast_tools(fast, 1e-3) == 1e-3
     assert divided_for_fast_tools(fast, 10.0) == 10.0 / MOST_PARTS

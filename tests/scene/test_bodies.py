@@ -10,7 +10,7 @@ import pytest
 
 from rheotwin.build import body_mesh, build_problem
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.shapes import BoxShape, CylinderShape, GridShape, LShape, SphereShape, make_shape
+from rheotwin.meshing.shapes import BoxShape, CylinderShape, GridShape, LShape, SphereShape
 from rheotwin.scene import FileBody, Scene
 from rheotwin.scene.bodies import mesher_shape
 from tests.conftest import scene_with
@@ -18,7 +18,6 @@ from tests.scene.conftest import BARE, whole
 
 
 def body_of(dimension: int = 2, **spec: Any) -> Any:
-    """Return a body as read; by default a box of unit cells."""
     box = {"shape": "box", "size": [1.0] * dimension, "cells": [1] * dimension} if "shape" not in spec else {}
     body = {"law": "dough", "density": 2.0, **box, **spec}
     return scene_with(BARE, {"dimension": dimension, "gravity": ..., "bodies.block": body}).bodies["block"]
@@ -55,23 +54,12 @@ def test_what_the_mesher_gets(dimension: int, spec: dict[str, Any], expected: An
     assert mesher_shape(body_of(dimension, **spec)) == expected
 
 
-@pytest.mark.parametrize("dimension", [2, 3])
-def test_the_mesher_accepts_every_default(dimension: int) -> None:
-    extent = {"size": [2.0] * dimension, "cells": [2] * dimension}
-    corner = {"shape": "l-shape", "cut": [1.0, 1.0]}
-    for spec in ({"shape": "box", **extent}, {"shape": "sphere", "radius": 1.0, "cells": 4}, {**corner, **extent}):
-        assert make_shape(mesher_shape(body_of(dimension, **spec))).p.shape[0] == dimension
-
-
-def test_rotation_turns_right_handed() -> None:
+def test_place_mass_and_right_handed_rotation() -> None:
     np.testing.assert_allclose(body_of(rotation=pi / 2).rotation_matrix(2), [[0.0, -1.0], [1.0, 0.0]], atol=1e-15)
     # a third of a turn about the diagonal carries x to y, y to z, z to x
     space = body_of(3, rotation={"axis": [2.0, 2.0, 2.0], "angle": 2.0 * pi / 3.0})
     np.testing.assert_allclose(space.rotation_matrix(3) @ np.eye(3), np.eye(3)[[2, 0, 1]], atol=1e-15)
     np.testing.assert_array_equal(body_of().rotation_matrix(2), np.eye(2))
-
-
-def test_place_and_mass() -> None:
     assert (body_of().placement(2), body_of().total_mass(3.0)) == ((0.0, 0.0), 6.0)
     heavy = body_of(density=2.5, origin=[1, 2])
     assert (heavy.placement(2), heavy.total_mass(2.0)) == ((1.0, 2.0), 5.0)
@@ -86,8 +74,7 @@ def test_a_mesh_file_is_scaled_and_has_no_finer_cells() -> None:
     block = {"shape": "file", "path": "m.vtk", "law": "dough", "density": 2.0, "scale": 2.0, "drop_unused": True}
     scene = scene_with(BARE, {"bodies.block": block, "units": MILLIMETRES, "gravity": []}, base=Path())
     body = scene.bodies["block"]
-    assert isinstance(body, FileBody)
-    assert (body.scale, body.drop_unused) == (2e-3, True)
+    assert isinstance(body, FileBody) and (body.scale, body.drop_unused) == (2e-3, True)
     assert body_mesh(scene, "block")[0].t.shape[1] == 1
     with pytest.raises(RheotwinError, match=r"bodies.block: its mesh comes from a file and has no finer cells"):
         body_mesh(scene.refined(2), "block")
@@ -96,8 +83,7 @@ def test_a_mesh_file_is_scaled_and_has_no_finer_cells() -> None:
 def test_refinement_divides_the_cells_of_every_body() -> None:
     coarse = whole()
     fine = coarse.refined(3)
-    assert fine.model_dump()["refinement"] == 3
-    assert Scene.model_validate(fine.model_dump(mode="json")) == fine
+    assert fine.model_dump()["refinement"] == 3 and Scene.model_validate(fine.model_dump(mode="json")) == fine
     cells = [sum(body.mesh.t.shape[1] for body in build_problem(scene).bodies) for scene in (coarse, fine)]
     assert cells[1] == 3**coarse.dimension * cells[0]
 

@@ -46,15 +46,19 @@ PENALTY = {"law": "penalty", "stiffness": 1.0}
 )
 def test_faults_of_the_contact_table(table: Data, key: str, words: str) -> None:
     found = faults({"contact": table})
-    assert set(found) == {f"contact.{key}"}
-    assert words in found[f"contact.{key}"]
+    assert set(found) == {f"contact.{key}"} and words in found[f"contact.{key}"]
 
 
-def test_every_fault_is_listed_at_once() -> None:
+def test_every_fault_is_listed_missing_files_and_lines_without_surfaces(tmp_path: Path) -> None:
     tool = {"law": "integrated", "restitution": 0.5}
     found = faults({"contact": {"law": "penalty", "region": 0.1}, "tools.bar.contact": tool})
     own = {f"tools.bar.contact.{key}" for key in ("stiffness", "damping", "integral", "restitution")}
     assert set(found) == {"contact.stiffness", "contact.region", *own}
+    line = {"contact": {"bodies": True, "self": True, "friction": 0.1}}
+    assert set(faults(ROD | line)) == {"contact.bodies", "contact.self", "contact.friction"}
+    tools = {"it": {"shape": "mesh", "center": [0.0, 0.0, 9.0], "path": "nowhere.stl"}}
+    with pytest.raises(InputFaults, match=r"tools\.it\.path.*nowhere\.stl"):
+        scene_from_data(box_scene(ELASTIC, cells=[1, 1, 1]) | {"tools": tools}, base=tmp_path)
 
 
 def test_a_tool_has_the_scenes_law_but_for_its_own_keys() -> None:
@@ -62,25 +66,18 @@ def test_a_tool_has_the_scenes_law_but_for_its_own_keys() -> None:
     assert scene.with_keys_of(None).contact_law() == scene.contact_law()
     stiffer = scene.with_keys_of(ToolContactSpec(stiffness=5e3)).contact_law()
     assert stiffer == ContactLaw("penalty", 5e3, 2.0, friction=0.3, static_friction=0.4)
-
-
-def test_a_tool_with_another_law_keeps_only_what_that_law_takes() -> None:
     rule = {"friction_rule": "regularised", "slip_speed": 1e-3}
     scene = ContactSpec(law="penalty", stiffness=1e3, friction=0.3, **rule)
     bouncy = scene.with_keys_of(ToolContactSpec(law="impulse", restitution=0.8)).contact_law()
     assert bouncy == ContactLaw("impulse", restitution=0.8, friction=0.3, static_friction=0.3, **rule)
-    smooth = scene.with_keys_of(ToolContactSpec(friction=0.0)).contact_law()
-    assert smooth == ContactLaw("penalty", 1e3)
-
-
-def test_static_friction_is_kinetic_friction_unless_given() -> None:
+    assert scene.with_keys_of(ToolContactSpec(friction=0.0)).contact_law() == ContactLaw("penalty", 1e3)
     assert ContactSpec(friction=0.3).contact_law().static_friction == 0.3
     # that of a tool is not held against the scene's static one
     both = {"contact": {"friction": 0.1, "static_friction": 0.2}, "tools.bar.contact": {"friction": 0.5}}
     assert faults(both) == {}
 
 
-def test_numbers_become_si() -> None:
+def test_numbers_become_si_and_a_scene_reads_back() -> None:
     table = {**INTEGRATED, "friction": 0.2, "friction_rule": "regularised", "slip_speed": "3 mm/ms"}
     units = {"length": "mm", "force": "N", "time": "ms", "pressure": "Pa", "density": "kg/m3"}
     scene = whole({"contact": table, "units": units, "gravity": []})
@@ -88,9 +85,6 @@ def test_numbers_become_si() -> None:
     law = scene.contact.contact_law()
     assert (law.stiffness, law.damping, law.integral) == pytest.approx((1e6, 20.0, 2e9), rel=1e-12)
     assert (law.region, law.slip_speed) == pytest.approx((1e-5, 3.0), rel=1e-12)
-
-
-def test_a_scene_with_contact_reads_back() -> None:
     scene = whole(
         {
             "contact": {**INTEGRATED, "self": True},
@@ -125,13 +119,7 @@ FAST = {"times": [0.0], "velocity": [[0.0, 1.0]]}
 )
 def test_faults_of_moving_tools(bar: Data, key: str, words: str) -> None:
     found = faults({"tools.bar.motion": ...} | {f"tools.bar.{name}": table for name, table in bar.items()})
-    assert set(found) == {f"tools.bar.{key}"}
-    assert words in found[f"tools.bar.{key}"]
-
-
-def test_contact_of_bodies_needs_surfaces() -> None:
-    line = {"contact": {"bodies": True, "self": True, "friction": 0.1}}
-    assert set(faults(ROD | line)) == {"contact.bodies", "contact.self", "contact.friction"}
+    assert set(found) == {f"tools.bar.{key}"} and words in found[f"tools.bar.{key}"]
 
 
 @pytest.mark.parametrize(
@@ -145,12 +133,6 @@ def test_contact_of_bodies_needs_surfaces() -> None:
 )
 def test_faults_of_blocks_and_surfaces(tool: Data, key: str) -> None:
     assert f"tools.it.{key}" in faults({"tools.it": {"center": [0.0, 9.0], **tool}})
-
-
-def test_a_missing_surface_file_is_named(tmp_path: Path) -> None:
-    tools = {"it": {"shape": "mesh", "center": [0.0, 0.0, 9.0], "path": "nowhere.stl"}}
-    with pytest.raises(InputFaults, match=r"tools\.it\.path.*nowhere\.stl"):
-        scene_from_data(box_scene(ELASTIC, cells=[1, 1, 1]) | {"tools": tools}, base=tmp_path)
 
 
 def test_the_examples_of_the_page_are_one_scene() -> None:
@@ -167,10 +149,8 @@ def test_the_examples_of_the_page_are_one_scene() -> None:
     assert (law.law, law.friction, contact.bodies, contact.self_bodies) == ("integrated", 0.3, True, (0,))
     tools = {tool.name: (tool, law) for tool, law in zip(problem.tools, contact.tool_laws, strict=True)}
     brick, roller = tools["brick"], tools["roller"]
-    assert (brick[0].shape, roller[0].shape) == (BOX, CYLINDER)
-    assert roller[1].friction == 0.8
-    assert brick[0].drive is not None
-    assert roller[0].motion.at(2.0)[3] == pytest.approx(20.0)
+    assert (brick[0].shape, roller[0].shape) == (BOX, CYLINDER) and roller[1].friction == 0.8
+    assert brick[0].drive is not None and roller[0].motion.at(2.0)[3] == pytest.approx(20.0)
     assert problem.loads[0].shares[:, 1].sum() == pytest.approx(-20.0)
 
 

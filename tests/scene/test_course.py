@@ -12,9 +12,16 @@ from rheotwin.validation.checks.running import Data, row, side
 SPRING = {"model": "elastic", "young": 4.0}
 
 
-def test_expressions_are_computed() -> None:
+def test_expressions_are_computed_and_tables_follow_them() -> None:
     assert expression("2*sin(pi*t)**2 - max(t, 1)/4 + -t")(0.5) == pytest.approx(2.0 - 0.25 - 0.5)
     assert expression("min(t, 2, 3) + exp(0) + sqrt(4) + abs(-1) + log(1) + cos(0) + tan(0)")(5.0) == 7.0
+    for text in ("sin(2*pi*t)", "min(t, 0.37)", "abs(t - 0.123)", "exp(-20*t)"):
+        times, rows = sampled([expression(text)], 2.0)
+        fine = np.linspace(0.0, 2.0, 5001)
+        exact = np.array([expression(text)(time) for time in fine])
+        missed = np.abs(np.interp(fine, times, [value for (value,) in rows]) - exact).max()
+        assert missed <= 2e-5 * np.ptp(exact), text
+        assert len(times) < 5000
 
 
 @pytest.mark.parametrize(
@@ -31,16 +38,6 @@ def test_anything_else_is_refused(text: str) -> None:
         expression(text)(0.0)
 
 
-def test_a_table_follows_its_course_and_its_corners() -> None:
-    for text in ("sin(2*pi*t)", "min(t, 0.37)", "abs(t - 0.123)", "exp(-20*t)"):
-        times, rows = sampled([expression(text)], 2.0)
-        fine = np.linspace(0.0, 2.0, 5001)
-        exact = np.array([expression(text)(time) for time in fine])
-        missed = np.abs(np.interp(fine, times, [value for (value,) in rows]) - exact).max()
-        assert missed <= 2e-5 * np.ptp(exact), text
-        assert len(times) < 5000
-
-
 def moved(motion: Data, **units: str) -> np.ndarray:
     data = row(SPRING, supports={"hand": side("right", motion=motion)}, duration=4.0)
     scene = scene_from_data(data | {"units": units})
@@ -49,24 +46,16 @@ def moved(motion: Data, **units: str) -> np.ndarray:
     return np.array([np.interp(time, found.times, [x for (x,) in found.displacement]) for time in (0.5, 1.0, 3.0)])
 
 
-def test_ramps_sines_and_expressions_become_tables() -> None:
-    ramp = {"to": [0.2], "time": 1.0, "hold": 1.0, "back": 2.0}
-    np.testing.assert_allclose(moved({"ramp": ramp}), [0.1, 0.2, 0.1])
+def test_courses_become_tables_in_the_units_of_the_file() -> None:
+    np.testing.assert_allclose(moved({"ramp": {"to": [0.2], "time": 1.0, "hold": 1.0, "back": 2.0}}), [0.1, 0.2, 0.1])
     sine = moved({"sine": {"amplitude": [0.2], "frequency": 0.25}})
     np.testing.assert_allclose(sine, 0.2 * np.sin(0.5 * np.pi * np.array([0.5, 1.0, 3.0])), atol=1e-5)
     np.testing.assert_allclose(moved({"expression": ["0.1*t"]}), [0.05, 0.1, 0.3], rtol=1e-12)
-
-
-def test_expressions_are_in_the_units_of_the_file() -> None:
     law = {"model": "elastic", "young": "4 Pa"}
     data = row(law, supports={"hand": side("right", motion={"expression": ["10*t"]})}, duration=4.0)
     data["bodies"]["block"]["mass"] = 2.0
-    scene = scene_from_data(data | {"units": {"length": "mm", "time": "min"}})
-    found = scene.supports["hand"].motion
+    found = scene_from_data(data | {"units": {"length": "mm", "time": "min"}}).supports["hand"].motion
     assert found is not None
     assert found.times[-1] == pytest.approx(240.0) and found.displacement[-1][0] == pytest.approx(0.04)
-
-
-def test_a_refused_expression_names_its_place() -> None:
     with pytest.raises(InputFaults, match=r"supports\.hand\.motion: 't\.real'"):
         moved({"expression": ["t.real"]})

@@ -125,30 +125,24 @@ ELSEWHERE: list[tuple[Data, str, str]] = [
 )
 def test_one_fault_at_its_place(changes: Data, place: str, words: str) -> None:
     found = faults(changes)
-    assert list(found) == [place]
-    assert words in found[place]
+    assert list(found) == [place] and words in found[place]
 
 
-def test_the_unchanged_scene_has_no_fault() -> None:
+def test_all_faults_are_listed_at_once_and_none_of_the_unchanged_scene() -> None:
     assert faults({}) == {}
     assert faults({"duration": 3.0, "output.interval": 3e-6}) == {}, "a million planned times are allowed"
-
-
-def test_all_faults_are_listed_at_once() -> None:
     wrong = {"duration": -1.0, "bodies.block.law": "dogh", "laws.gel.poisson": 0.6, "probes.tip.at": [1.0]}
     with pytest.raises(InputFaults) as caught:
         scene_from_data(data(WHOLE, wrong))
     assert {fault.place for fault in caught.value.faults} == set(wrong)
-    assert caught.value.exit_code == EXIT_BAD_INPUT
-    assert str(caught.value).startswith("scene: 4 faults\n")
+    assert caught.value.exit_code == EXIT_BAD_INPUT and str(caught.value).startswith("scene: 4 faults\n")
     # a faulty table still shows what it refers to
     where = {"supports.floor.where": {"side": "botom"}, "supports.floor.body": "blok"}
     found = faults({"bodies.block.mass": -3, "bodies.block.law": "dogh", **where})
     assert set(found) == {"bodies.block.mass", "bodies.block.law", "supports.floor.where.side", "supports.floor.body"}
     # and so does a scene of an unreadable dimension
     found = faults({"dimension": 4, "bodies.block.law": "dogh"})
-    assert set(found) == {"dimension", "bodies.block.law"}
-    assert "use 1, 2 or 3" in found["dimension"]
+    assert set(found) == {"dimension", "bodies.block.law"} and "use 1, 2 or 3" in found["dimension"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("plane", "strain"), ("thickness", 1.0)])
@@ -164,7 +158,6 @@ def test_round_tools_need_an_axis_in_3d_only() -> None:
 
 
 def places(value: Any, place: str = "") -> Iterator[str]:
-    """Yield the dotted place of every table and entry of a scene."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield f"{place}{key}"

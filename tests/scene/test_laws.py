@@ -4,25 +4,12 @@ from typing import Any
 
 import pytest
 
-from rheotwin.materials import (
-    Elastic,
-    FrictionThreeElement,
-    GeneralizedMaxwell,
-    GeneralizedVoigt,
-    Maxwell,
-    Moduli,
-    Slider,
-    SliderThreeElement,
-    Softening,
-    SofteningThreeElement,
-    ThreeElement,
-    Voigt,
-)
+from rheotwin import materials
 from rheotwin.scene import Scene
 from tests.conftest import Data, faults_of, scene_with
 
-SPRING = Moduli.from_young(300.0, 0.35)
-ZERO = Moduli(0.0, 0.0)
+SPRING = materials.Moduli.from_young(300.0, 0.35)
+ZERO = materials.Moduli(0.0, 0.0)
 THREE = {"model": "three-element", "young": 3.0, "poisson": 0.2, "voigt_viscosity": 2.0, "series_viscosity": 40.0}
 MAXWELL = {"model": "maxwell", "young": 3.0, "poisson": 0.2, "viscosity": 40.0}
 SOFTENING = {"viscosity": 4.0, "from_stress": 0.5, "to_stress": 2.0}
@@ -36,9 +23,8 @@ def law_of(*, written_in: Data | None = None, **spec: Any) -> Any:
     return scene_of(spec, written_in).law_for("block")
 
 
-def require_close(found: Any, *expected: Moduli) -> None:
-    """Compare moduli, one or several."""
-    found = (found,) if isinstance(found, Moduli) else found
+def require_close(found: Any, *expected: materials.Moduli) -> None:
+    found = (found,) if isinstance(found, materials.Moduli) else found
     for one, other in zip(found, expected, strict=True):
         assert (one.lame, one.shear) == pytest.approx((other.lame, other.shear), rel=1e-13)
 
@@ -54,88 +40,83 @@ PAIRS: list[Data] = [
 @pytest.mark.parametrize("pair", PAIRS)
 def test_each_pair_of_constants_and_a_viscosity_with_its_poisson_ratio(pair: Data) -> None:
     law = law_of(model="elastic", **pair)
-    assert isinstance(law, Elastic)
-    require_close(law.spring, Moduli(105.0 / (1.35 * 0.3), 300.0 / 2.7))
+    assert isinstance(law, materials.Elastic)
+    require_close(law.spring, materials.Moduli(105.0 / (1.35 * 0.3), 300.0 / 2.7))
     law = law_of(model="voigt", **pair, viscosity=15.0)
-    assert isinstance(law, Voigt)
-    require_close(law.dashpot, Moduli.from_young(15.0, 0.35))
+    assert isinstance(law, materials.Voigt)
+    require_close(law.dashpot, materials.Moduli.from_young(15.0, 0.35))
 
 
 @pytest.mark.parametrize(
     ("viscosity", "expected"),
     [
-        ({"viscosity": 500.0, "viscous_poisson": 0.25}, Moduli.from_young(500.0, 0.25)),
-        ({"viscosity": {"bulk": 900.0, "shear": 50.0}}, Moduli.from_bulk(900.0, 50.0)),
-        ({"viscosity": {"lame": 9.0, "shear": 5.0}}, Moduli(9.0, 5.0)),
-        ({"viscosity": {"young": 9.0}}, Moduli.from_young(9.0, 0.35)),
+        ({"viscosity": 500.0, "viscous_poisson": 0.25}, materials.Moduli.from_young(500.0, 0.25)),
+        ({"viscosity": {"bulk": 900.0, "shear": 50.0}}, materials.Moduli.from_bulk(900.0, 50.0)),
+        ({"viscosity": {"lame": 9.0, "shear": 5.0}}, materials.Moduli(9.0, 5.0)),
+        ({"viscosity": {"young": 9.0}}, materials.Moduli.from_young(9.0, 0.35)),
     ],
 )
-def test_viscosity_with_its_own_poisson_ratio_or_constants(viscosity: Data, expected: Moduli) -> None:
+def test_viscosity_with_its_own_poisson_ratio_or_constants(viscosity: Data, expected: materials.Moduli) -> None:
     law = law_of(model="maxwell", young=300.0, poisson=0.35, **viscosity)
-    assert isinstance(law, Maxwell)
+    assert isinstance(law, materials.Maxwell)
     require_close(law.dashpot, expected)
 
 
-def test_three_element() -> None:
+def test_three_elements_and_chains_with_free_members() -> None:
     law = law_of(**THREE)
-    assert type(law) is ThreeElement
-    expected = [Moduli.from_young(value, 0.2) for value in (3.0, 2.0, 40.0)]
+    assert type(law) is materials.ThreeElement
+    expected = [materials.Moduli.from_young(value, 0.2) for value in (3.0, 2.0, 40.0)]
     require_close((law.spring, law.voigt_dashpot, law.series_dashpot), *expected)
-
-
-def test_generalized_voigt_with_free_members() -> None:
     units = [{"young": 30.0, "viscosity": 20.0}, {"viscosity": 500.0}, {"young": 10.0, "poisson": 0.2}]
     law = law_of(model="generalized-voigt", poisson=0.35, units=units)
-    assert isinstance(law, GeneralizedVoigt)
-    require_close(law.springs, Moduli.from_young(30.0, 0.35), ZERO, Moduli.from_young(10.0, 0.2))
-    require_close(law.dashpots, Moduli.from_young(20.0, 0.35), Moduli.from_young(500.0, 0.35), ZERO)
+    assert isinstance(law, materials.GeneralizedVoigt)
+    require_close(law.springs, materials.Moduli.from_young(30.0, 0.35), ZERO, materials.Moduli.from_young(10.0, 0.2))
+    require_close(law.dashpots, materials.Moduli.from_young(20.0, 0.35), materials.Moduli.from_young(500.0, 0.35), ZERO)
 
 
 @pytest.mark.parametrize(("more", "expected"), [({}, 0.2), ({"viscous_poisson": 0.1}, 0.1)])
 def test_a_units_dashpot_follows_its_own_spring_first(more: Data, expected: float) -> None:
     unit = {"young": 30.0, "poisson": 0.2, "viscosity": 20.0}
     law = law_of(model="generalized-voigt", poisson=0.35, units=[unit], **more)
-    require_close(law.dashpots, Moduli.from_young(20.0, expected))
+    require_close(law.dashpots, materials.Moduli.from_young(20.0, expected))
 
 
-def test_generalized_maxwell() -> None:
+def test_generalized_maxwell_softening_and_friction() -> None:
     arm = {"bulk": 5.0, "shear": 2.0, "viscosity": {"lame": 1.0, "shear": 1.0}}
     units = [{"young": 30.0, "viscosity": 20.0}, arm]
     spec = {"poisson": 0.35, "viscous_poisson": 0.2, "equilibrium": {"bulk": 100.0, "shear": 10.0}, "viscosity": 3.0}
     law = law_of(model="generalized-maxwell", units=units, **spec)
-    assert isinstance(law, GeneralizedMaxwell)
-    require_close(law.springs[1], Moduli.from_bulk(5.0, 2.0))
-    require_close(law.dashpots, Moduli.from_young(20.0, 0.2), Moduli(1.0, 1.0))
-    require_close((law.equilibrium, law.dashpot), Moduli.from_bulk(100.0, 10.0), Moduli.from_young(3.0, 0.2))
+    assert isinstance(law, materials.GeneralizedMaxwell)
+    require_close(law.springs[1], materials.Moduli.from_bulk(5.0, 2.0))
+    require_close(law.dashpots, materials.Moduli.from_young(20.0, 0.2), materials.Moduli(1.0, 1.0))
+    require_close(
+        (law.equilibrium, law.dashpot), materials.Moduli.from_bulk(100.0, 10.0), materials.Moduli.from_young(3.0, 0.2)
+    )
+    soft = law_of(**THREE, softening=SOFTENING)
+    assert isinstance(soft, materials.SofteningThreeElement)
+    assert (soft.softening, soft.slider) == (materials.Softening(4.0, 0.5, 2.0), None)
+    rough = law_of(**THREE, friction=0.25)
+    assert isinstance(rough, materials.FrictionThreeElement) and rough.friction == 0.25
 
 
 @pytest.mark.parametrize(("spec", "voigt"), [(THREE, 2.0), (MAXWELL, 0.0)])
 def test_a_slider_on_either_law(spec: Data, voigt: float) -> None:
-    assert type(law_of(**MAXWELL)) is Maxwell
+    assert type(law_of(**MAXWELL)) is materials.Maxwell
     law = law_of(**spec, slider={"least": 0.3, "most": 0.7})
-    assert isinstance(law, SliderThreeElement)
-    assert law.slider == Slider(natural=0.5, least=0.3, most=0.7)
+    assert isinstance(law, materials.SliderThreeElement)
+    assert law.slider == materials.Slider(natural=0.5, least=0.3, most=0.7)
     assert law.edge_constants == pytest.approx((3.0, voigt, 40.0))
-
-
-def test_softening_and_friction() -> None:
-    soft = law_of(**THREE, softening=SOFTENING)
-    assert isinstance(soft, SofteningThreeElement)
-    assert (soft.softening, soft.slider) == (Softening(4.0, 0.5, 2.0), None)
-    rough = law_of(**THREE, friction=0.25)
-    assert isinstance(rough, FrictionThreeElement)
-    assert rough.friction == 0.25
 
 
 def test_units_reach_their_numbers_and_a_scene_reads_back_what_it_writes() -> None:
     """kPa and ms: stresses times 1000, viscosities times 1; a share of length has no unit."""
     spec = {**THREE, "softening": SOFTENING, "slider": {"natural": 0.6}}
     law = law_of(written_in={"pressure": "kPa", "time": "ms"}, **spec)
-    assert isinstance(law, SofteningThreeElement)
+    assert isinstance(law, materials.SofteningThreeElement)
     assert law.edge_constants == pytest.approx((3000.0, 2.0, 40.0))
     soft = law.softening
     assert (soft.viscosity, soft.from_stress, soft.to_stress) == pytest.approx((4.0, 500.0, 2000.0))
-    assert law.slider == Slider(0.6, 0.0, 1.0)
+    assert law.slider == materials.Slider(0.6, 0.0, 1.0)
     scene = scene_of(spec)
     assert Scene.model_validate(scene.model_dump(mode="json")) == scene
 

@@ -24,14 +24,13 @@ CHAIN = {"between": ends(("left", [0.0, 0.0]), ("left", [0.0, 50.0]), ("right", 
 
 
 def scene_of(*, plane: str = "strain", **rod: Any) -> Scene:
-    """Return two boxes joined by a rod and a chain, in millimetres; keywords change the rod."""
     links = {"rod": ROD | rod, "chain": CHAIN}
     return scene_from_data(
         LEFT | {"bodies": BODIES, "links": links, "units": {"length": "mm", "pressure": "Pa"}, "plane": plane}
     )
 
 
-def test_a_link_joins_the_nodes_nearest_to_its_points() -> None:
+def test_links_join_the_nearest_nodes_in_the_units_of_the_file() -> None:
     problem = build_problem(scene_of())
     rod, chain = problem.links
     np.testing.assert_allclose(problem.points[rod.nodes[0]], [[0.1, 0.05], [0.3, 0.1]])
@@ -42,9 +41,6 @@ def test_a_link_joins_the_nodes_nearest_to_its_points() -> None:
     assert chain.members == ("links.chain[0]", "links.chain[1]")
     tensions = {name: unit for name, unit in probe_columns(problem, []).items() if name.startswith("link.")}
     assert tensions == {"link.rod.tension": "N", "link.chain.tension_1": "N", "link.chain.tension_2": "N"}
-
-
-def test_lengths_and_points_have_the_units_of_the_file() -> None:
     scene = scene_of(length=210.0)
     assert scene.links["rod"].length == pytest.approx(0.21)
     assert scene.links["rod"].between[0].at == pytest.approx((0.1, 0.04))
@@ -69,8 +65,7 @@ def test_faults_are_named_at_their_place(rod: Data, place: str, words: str) -> N
     with pytest.raises(InputFaults) as caught:
         scene_of(**rod)
     found = {fault.place: fault.message for fault in caught.value.faults}
-    assert list(found) == [f"links.rod.{place}"]
-    assert words in found[f"links.rod.{place}"]
+    assert list(found) == [f"links.rod.{place}"] and words in found[f"links.rod.{place}"]
 
 
 @pytest.mark.parametrize(

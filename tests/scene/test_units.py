@@ -37,7 +37,6 @@ SI: Data = {
 
 
 def numbers(value: Any, place: str = "") -> dict[str, float]:
-    """Return every number of nested data by its place."""
     if isinstance(value, dict | list):
         entries = value.items() if isinstance(value, dict) else enumerate(value)
         return {k: v for key, entry in entries for k, v in numbers(entry, f"{place}.{key}").items()}
@@ -92,8 +91,7 @@ def test_the_same_scene_in_other_units(named: dict[str, Any]) -> None:
 def test_converted_scenes_are_in_si_and_are_not_converted_twice() -> None:
     units = {"length": "cm", "pressure": "Pa", "force": "N", "density": "kg/m3"}
     scene = scene_from_data(SI | {"units": units, "gravity": ["0 m/s2", "-9.81 m/s2"]})
-    assert scene.units == Units()
-    assert Scene.model_validate(scene.model_dump(mode="json")) == scene
+    assert scene.units == Units() and Scene.model_validate(scene.model_dump(mode="json")) == scene
     assert scene_with({"units": units, "gravity": []}).thickness == 1.0, "defaults are SI"
 
 
@@ -120,15 +118,12 @@ FACTORS = {
 }
 
 
-def test_factors_of_derived_units() -> None:
+def test_factors_of_derived_and_named_units() -> None:
     units = Units(length="cm", mass="g", time="min", angle="deg")
     assert FACTORS.keys() == EXPONENTS.keys()
     for unit, factor in FACTORS.items():
         assert Quantity(unit).factor(units) == pytest.approx(factor, rel=1e-14), unit
         assert Quantity(unit).factor(Units()) == 1.0
-
-
-def test_named_units_override_derived_ones() -> None:
     units = Units(length="cm", mass="g", time="ms", pressure="kPa", force="kN", density="g/cm3")
     factors = [Quantity(unit).factor(units) for unit in ("Pa", "Pa s", "N", "kg/m3")]
     np.testing.assert_allclose(factors, [1e3, 1.0, 1e3, 1e3], rtol=1e-14)

@@ -83,6 +83,5 @@ def make_run() -> Callable[..., RunView]:
 
 @pytest.fixture(scope="session")
 def press_runs() -> tuple[RunView, ...]:
-    """Finite elements and a truss 0.88 times as far, in every case."""
     scales = {"fem": 1.0, "truss": 0.88}
     return tuple(pressed_block(solver, case, scale=scales[solver]) for case in RESIDUALS for solver in scales)

@@ -22,8 +22,7 @@ def test_a_uniformly_softer_run_has_the_error_of_its_scale(press_runs) -> None:
         fem, truss = case.runs
         assert fem.is_reference and fem.displacement is None
         # u = 0.88 u_ref everywhere: the error peaks with the motion at 1 - 0.88.
-        assert truss.displacement is not None
-        assert truss.displacement.largest == pytest.approx(0.12, abs=1e-12)
+        assert truss.displacement is not None and truss.displacement.largest == pytest.approx(0.12, abs=1e-12)
         assert truss.forces[0].error == pytest.approx(0.12, abs=1e-12)
         assert truss.volume_drift["block"] == pytest.approx(0.02 * 0.88, abs=1e-12)
         assert truss.cost.ratio == pytest.approx(1 / 7)
@@ -31,24 +30,27 @@ def test_a_uniformly_softer_run_has_the_error_of_its_scale(press_runs) -> None:
     assert comparison.cases[0].runs[1].sentence == expected
 
 
-def test_orderings_state_the_residuals_and_whether_the_promise_holds(press_runs) -> None:
+def test_orderings_state_residuals_and_whether_the_promise_holds(press_runs, make_run) -> None:
     fem, truss = compare(press_runs).orderings
     assert [item.case for item in fem.residuals] == ["elastic", "rheological", "viscoplastic"]
     assert [item.at_node for item in truss.residuals] == pytest.approx([0.0, 0.45, 0.9], abs=1e-12)
     assert fem.holds is True
     assert "elastic keeps 0 %, rheological keeps 45 %, viscoplastic keeps 90 %" in fem.sentence
-
-
-def test_no_verdict_on_a_single_case_and_a_broken_order_is_said(make_run, press_runs) -> None:
     (ordering,) = compare([make_run("fem", "rheological")]).orderings
     assert ordering.holds is None
     assert ordering.sentence == "fem: rheological keeps 45 % of the largest displacement."
     swap = {"elastic": "viscoplastic", "viscoplastic": "elastic", "rheological": "rheological"}
     ordering = compare([replace(run, case=swap[run.case]) for run in press_runs]).orderings[0]
     assert ordering.holds is False and "not the order" in ordering.sentence
+    still = [replace(run, displacement=0.0 * run.displacement, velocity=None, probes={}) for run in press_runs]
+    comparison = compare(still)
+    assert {case.runs[1].sentence for case in comparison.cases} == {"truss: both stay at rest, it and fem."}
+    assert [ordering.holds for ordering in comparison.orderings] == [None, None]
+    assert "stays at rest" in comparison.orderings[0].sentence
+    assert "100 % displacement error" in compare([press_runs[0], still[1]]).cases[0].runs[1].sentence
 
 
-def test_other_meshes_of_a_body_are_compared_at_the_nodes_of_the_reference(make_run) -> None:
+def test_other_meshes_are_compared_at_nodes_of_the_reference_and_other_bodies_in_words(make_run) -> None:
     def linear(cells: tuple[int, int], scale: float) -> RunView:
         run = make_run("truss", "elastic", cells=cells)
         field = scale * np.linspace(0.0, 1.0, len(run.times))[:, None, None] * run.rest[:, [1, 0, 2]]
@@ -58,51 +60,34 @@ def test_other_meshes_of_a_body_are_compared_at_the_nodes_of_the_reference(make_
     truss = compare([reference.renamed("fine"), other], reference="fine").cases[0].runs[1]
     assert truss.notes == ()
     assert truss.displacement.largest == pytest.approx(0.1, rel=1e-12), "a linear field is exact on any mesh"
-
-
-def against_fem(make_run, **changes) -> RunComparison:
-    """Compare a changed run of the truss with finite elements."""
-    return compare([make_run("fem", "elastic"), replace(make_run("truss", "elastic"), **changes)]).cases[0].runs[1]
-
-
-def test_other_bodies_are_said_in_words_not_compared_pointwise(make_run) -> None:
     truss = against_fem(make_run, rest=make_run("truss", "elastic").rest * [1.2, 1.0, 1.0], manifest={})
     assert truss.displacement is None and truss.velocity is None
     assert truss.forces[0].error == pytest.approx(0.0, abs=1e-12)
     assert "'truss' and 'fem' have different bodies (the nodes of one lie outside of the other)" in truss.notes[0]
-
-
-def test_an_interrupted_run_is_compared_over_its_own_span(make_run) -> None:
     run = make_run("truss", "elastic")
     short = {name: getattr(run, name)[:12] for name in ("times", "displacement", "velocity", "probe_times")}
     probes = {name: values[:12] for name, values in run.probes.items()}
     truss = against_fem(make_run, **short, probes=probes, manifest={**run.manifest, "status": "interrupted"})
     assert truss.displacement.times[-1] == pytest.approx(11.0)
     assert "interrupted: its record ends at t = 11 s" in truss.notes[0]
-
-
-def test_another_scene_is_named(make_run) -> None:
     manifest = make_run("truss", "elastic").manifest
     truss = against_fem(make_run, manifest={**manifest, "scene": {**manifest["scene"], "laws": {}}})
     assert truss.notes == ("'truss' ran another scene than 'fem': laws differ.",)
 
 
-def test_reference_by_label_and_unknown_reference(press_runs) -> None:
+def against_fem(make_run, **changes) -> RunComparison:
+    return compare([make_run("fem", "elastic"), replace(make_run("truss", "elastic"), **changes)]).cases[0].runs[1]
+
+
+def test_labels_of_runs_references_and_meshes(press_runs, make_run) -> None:
     assert {case.reference for case in compare(press_runs, reference="truss").cases} == {"truss"}
     with pytest.raises(RheotwinError, match=r"'trus' is not among .* \(did you mean 'truss'\?\)"):
         compare(press_runs, reference="trus")
     with pytest.raises(RheotwinError, match="nothing to compare"):
         compare([])
-
-
-def test_two_runs_of_one_solver_get_names_of_their_own(make_run) -> None:
     runs = [make_run("truss", "elastic"), make_run("truss", "elastic", scale=0.5)]
     case = compare(runs).cases[0]
-    assert [run.label for run in case.runs] == ["truss", "truss-2"]
-    assert case.reference == "truss"
-
-
-def test_a_motionless_reference_gives_no_error_instead_of_infinity(make_run) -> None:
+    assert [run.label for run in case.runs] == ["truss", "truss-2"] and case.reference == "truss"
     run = make_run("fem", "elastic")
     comparison = compare([replace(run, displacement=0.0 * run.displacement), make_run("truss", "elastic")])
     assert comparison.cases[0].runs[1].displacement is None
@@ -118,15 +103,6 @@ def test_json_round_trip_and_foreign_files(press_runs, tmp_path: Path) -> None:
         load_comparison(path)
     with pytest.raises(RheotwinError, match="could not be read"):
         load_comparison(tmp_path / "absent.json")
-
-
-def test_where_nothing_moves_the_comparison_says_so_and_passes_no_verdict(press_runs) -> None:
-    still = [replace(run, displacement=0.0 * run.displacement, velocity=None, probes={}) for run in press_runs]
-    comparison = compare(still)
-    assert {case.runs[1].sentence for case in comparison.cases} == {"truss: both stay at rest, it and fem."}
-    assert [ordering.holds for ordering in comparison.orderings] == [None, None]
-    assert "stays at rest" in comparison.orderings[0].sentence
-    assert "100 % displacement error" in compare([press_runs[0], still[1]]).cases[0].runs[1].sentence
 
 
 PEAK, SLOPE, ORDER = 100.0, 8.0, 1.5
@@ -153,7 +129,7 @@ def test_labels_tell_the_mesh_where_there_are_several(study: list[RunView]) -> N
     assert [item.label for item in compare(labelled(study)).orderings] == ["fem@4", "truss@2"]
 
 
-def test_the_limit_has_the_extrapolated_force_and_the_finest_fields(study: list[RunView]) -> None:
+def test_limits_errors_orders_and_front_of_a_study(study: list[RunView]) -> None:
     limit = with_limits(labelled(study), "fem@limit")[-1]
     assert limit.label == "fem@limit"
     assert limit.probes["tool.bar.force_y"].max() == pytest.approx(PEAK, rel=1e-6)
@@ -161,44 +137,32 @@ def test_the_limit_has_the_extrapolated_force_and_the_finest_fields(study: list[
     assert "extrapolated from 'fem@2' and 'fem@4' with the observed order 1.5" in limit.remark
     with pytest.raises(RheotwinError, match=r"'fem@limit': it needs runs of 'fem' on at least two meshes"):
         with_limits(labelled(study[:1]), "fem@limit")
-
-
-def test_errors_orders_and_front_of_a_study(study: list[RunView]) -> None:
     case = compare(with_limits(labelled(study), "fem@limit"), reference="fem@limit").cases[0]
     errors = {run.label: run.forces[0].error for run in case.runs}
     assert errors["fem@2"] == pytest.approx(SLOPE / PEAK * 2**-ORDER, rel=1e-5)
     assert errors["truss@1"] == pytest.approx(0.1, rel=1e-6)
     peak = {item.solver: item.found for item in case.settlings if item.quantity == "peak force"}
-    assert peak["fem"].order == pytest.approx(ORDER, rel=1e-5)
-    assert peak["truss"].verdict == "too few meshes"
+    assert peak["fem"].order == pytest.approx(ORDER, rel=1e-5) and peak["truss"].verdict == "too few meshes"
     assert case.front == ("truss@1", "fem@1", "fem@2", "fem@4")
     assert case.reference_uncertainty == pytest.approx(1.25 * SLOPE * 4**-ORDER / (PEAK + SLOPE * 4**-ORDER), rel=1e-4)
     assert case.runs[2].displacement is None, "the limit's fields are this run's own"
     assert finest_labels(case.runs) == ("fem@4", "truss@2")
-
-
-def test_what_was_beaten_is_not_on_the_front(study: list[RunView]) -> None:
     slow = replace(study[3], cost=Cost(wall_time=50.0, steps=10, step_size=0.1))
     case = compare(labelled([study[0], study[2], slow]), reference="fem@4").cases[0]
     assert case.front == ("fem@1",)
 
 
-def test_a_study_has_plots_of_cost_and_of_every_number(study: list[RunView]) -> None:
+def test_plots_and_the_summary_of_a_study(study: list[RunView]) -> None:
     views = labelled(study)
     comparison = compare(views)
     plots = {plot.name: plot for plot in study_plots(comparison.cases[0], comparison.labels)}
     assert "truss@1: 1" in plots["elastic-pareto"].alt and "Not beaten: truss@1" in plots["elastic-pareto"].alt
     assert "observed order 1.5" in plots["elastic-settling-peak-force"].alt
-
-
-def test_the_summary_is_a_table_per_case_that_markdown_does_not_break(study: list[RunView]) -> None:
     text = markdown_summary(compare(labelled(study), reference="fem@4"))
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert len(rows) == 2 + len(study)
-    assert {line.count("|") for line in rows} == {7}
+    assert len(rows) == 2 + len(study) and {line.count("|") for line in rows} == {7}
     assert "**truss@1**" in text and "fem@4 (reference)" in text
-    assert "Pressing a &lt;made-up> block" in text
-    assert np.all(["\t" not in line for line in rows])
+    assert "Pressing a &lt;made-up> block" in text and np.all(["\t" not in line for line in rows])
 
 
 def test_bodies_that_touch_do_not_mix(make_run) -> None:

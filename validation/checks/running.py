@@ -27,6 +27,7 @@ from rheotwin.validation.experiments.datasets import missing
 
 Data = dict[str, Any]
 Found = TypeVar("Found")
+Started = TypeVar("Started", bound=Simulation)
 
 LAWS: Data = tomllib.loads((Path(__file__).parent / "laws.toml").read_text(encoding="utf-8"))
 """The material laws of the reference numbers, as tables of a scene (spec 8 and 10)."""
@@ -158,8 +159,8 @@ def begin(data: Data, **options: Any) -> TrussSimulation:
     return truss(data, match="edge", **options)
 
 
-def put(simulation: Simulation, **values: Any) -> None:
-    """Overwrite parts of the state; positions [m] and velocities [m/s] are (N, d)."""
+def put(simulation: Started, **values: Any) -> Started:
+    """Overwrite parts of the state and return it; positions [m] and velocities [m/s] are (N, d)."""
     state = simulation.save()
     for name, value in values.items():
         if name in ("positions", "velocities"):
@@ -167,11 +168,13 @@ def put(simulation: Simulation, **values: Any) -> None:
         else:
             state[name][...] = value
     simulation.restore(state)
+    return simulation
 
 
-def run_to(simulation: Simulation, time: float) -> None:
-    """Advance to `time` [s], however many steps that takes."""
+def run_to(simulation: Started, time: float) -> Started:
+    """Advance to `time` [s], however many steps that takes, and return the simulation."""
     simulation.advance(float(time), 10**12)
+    return simulation
 
 
 def seen(simulation: Simulation, times: Iterable[float], look: Callable[[], Found]) -> list[Found]:

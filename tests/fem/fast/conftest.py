@@ -1,7 +1,5 @@
 """Explicit models of small scenes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -15,7 +13,6 @@ from rheotwin.problem import Problem
 
 @pytest.fixture
 def model_of() -> Callable[..., Model]:
-    """Discretise a problem; keywords are options of the solver."""
     return lambda problem, **choice: build_model(problem, FemOptions(**choice))
 
 

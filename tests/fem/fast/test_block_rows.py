@@ -1,7 +1,5 @@
 """Block rows: products as scipy's for every block size and precision, and their assembly for linear tetrahedra."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 
@@ -31,11 +29,9 @@ def test_product_is_that_of_scipy(dimension: int, dtype: type) -> None:
     """A row sums at most 61 d products of size about one: d 61 eps |A||x| bounds the rounding of any order."""
     matrix = some_matrix(dimension)
     x = np.random.default_rng(0).standard_normal(61 * dimension)
-    rows = BlockRows.from_sparse(matrix, dimension, dtype)
-    found = rows.product(x.astype(dtype))
+    found = BlockRows.from_sparse(matrix, dimension, dtype).product(x.astype(dtype))
     bound = dimension * 61 * np.finfo(dtype).eps * (abs(matrix) @ np.abs(x))
-    assert found.dtype == dtype
-    assert np.all(np.abs(found - matrix @ x) <= bound)
+    assert found.dtype == dtype and np.all(np.abs(found - matrix @ x) <= bound)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
@@ -43,31 +39,22 @@ def test_there_and_back(dimension: int) -> None:
     matrix = some_matrix(dimension)
     rows = BlockRows.from_sparse(matrix, dimension)
     np.testing.assert_array_equal(rows.to_sparse().toarray(), matrix.toarray())
-    again = BlockRows.from_sparse(rows.to_sparse(), dimension)
-    np.testing.assert_array_equal(again.values[:-1], rows.values[:-1])
-    assert rows.indptr.dtype == rows.indices.dtype == np.int32
-    assert rows.rows == 61
+    np.testing.assert_array_equal(BlockRows.from_sparse(rows.to_sparse(), dimension).values[:-1], rows.values[:-1])
+    assert rows.indptr.dtype == rows.indices.dtype == np.int32 and rows.rows == 61
 
 
-def test_a_wide_matrix_reads_stacked_vectors() -> None:
+def test_wide_matrices_single_rows_and_no_allocation() -> None:
     """[K_1 K_2] of an explicit step has more columns than rows."""
     matrix = some_matrix(3, columns=122)
     x = np.random.default_rng(0).standard_normal(366)
     out = np.full(183, np.nan)
     BlockRows.from_sparse(matrix, 3).product(x, out)
     np.testing.assert_allclose(out, matrix @ x, atol=1e-13)
-
-
-def test_only_the_rows_asked_for_are_written() -> None:
     matrix = some_matrix(3)
     rows, x, out = BlockRows.from_sparse(matrix, 3), np.ones(183), np.full(183, 7.0)
     multiply_rows(3, rows.indptr, rows.indices, rows.values, x, out, 5, 20)
     np.testing.assert_allclose(out[15:60], (matrix @ x)[15:60], atol=1e-13)
-    assert np.all(out[:15] == 7.0)
-    assert np.all(out[60:] == 7.0)
-
-
-def test_a_product_allocates_nothing() -> None:
+    assert np.all(out[:15] == 7.0) and np.all(out[60:] == 7.0)
     matrix = some_matrix(3)
     rows, x, out = BlockRows.from_sparse(matrix, 3), np.ones(183), np.empty(183)
     rows.product(x, out)
@@ -91,7 +78,6 @@ def mesh() -> MeshTet:
 
 @pytest.fixture(scope="module")
 def moduli(mesh: MeshTet) -> Any:
-    """Lame's constants of every element."""
     return np.random.default_rng(1).uniform(0.5, 2.0, (2, mesh.t.shape[1]))
 
 
@@ -102,23 +88,16 @@ def reference(mesh: MeshTet, moduli: Any) -> Any:
     return form.assemble(basis, lame=moduli[0][:, None], shear=moduli[1][:, None]).tocsr()
 
 
-def test_equals_scikit_fem(mesh: MeshTet, moduli: Any, reference: Any) -> None:
+def test_equals_scikit_fem_in_any_orientation(mesh: MeshTet, moduli: Any, reference: Any) -> None:
     pattern = block_pattern(mesh.t.T, mesh.p.shape[1])
     matrix = stiffness(pattern, tet_geometry(mesh.p.T, mesh.t.T), *moduli).to_sparse().tocsr()
     assert abs(matrix - reference).max() <= 1e-12 * abs(reference).max()
     for i in range(mesh.p.shape[1]):
         row = pattern.indices[pattern.indptr[i] : pattern.indptr[i + 1]]
-        around = np.unique(mesh.t[:, np.any(mesh.t == i, axis=0)])
-        np.testing.assert_array_equal(row, around)
-
-
-def test_orientation_does_not_matter(mesh: MeshTet, moduli: Any, reference: Any) -> None:
+        np.testing.assert_array_equal(row, np.unique(mesh.t[:, np.any(mesh.t == i, axis=0)]))
     swapped = mesh.t.T[:, [1, 0, 2, 3]]
     matrix = stiffness(block_pattern(swapped, mesh.p.shape[1]), tet_geometry(mesh.p.T, swapped), *moduli)
     assert abs(matrix.to_sparse().tocsr() - reference).max() <= 1e-12 * abs(reference).max()
-
-
-def test_a_flat_tetrahedron_is_named() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
     with pytest.raises(RheotwinError, match="tetrahedron 1 has no volume"):
         tet_geometry(points, np.array([[0, 1, 2, 4], [0, 1, 2, 3]]))

@@ -1,7 +1,5 @@
 """What acts from outside on explicit steps: tools, driven supports, loads, and the account of their work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -35,7 +33,6 @@ TURNING = {"angle": [0.0, 0.5, 1.0, 0.0, 0.0]}
 
 
 def touching(dimension: int = 2, **more: Any) -> Problem:
-    """A viscous block on a floor."""
     size, cells = ([2.0, 1.0], [8, 4]) if dimension == 2 else ([1.2, 1.0, 1.0], [4, 3, 3])
     return problem_of(
         box_scene(SOFT, size=size, cells=cells, density=10.0, duration=TIMES[-1], **({"supports": FLOOR} | more))
@@ -43,7 +40,6 @@ def touching(dimension: int = 2, **more: Any) -> Problem:
 
 
 def under(name: str, **more: Any) -> Problem:
-    """The block and a tool that dips into it."""
     between = [0.0] if name == "ball" else []
     motion = path(TIMES, [[0.3 * dip, *between, -dip] for dip in DIPS]) | (TURNING if "turning" in name else {})
     return touching(2 + len(between), tools={"tool": TOOLS[name] | {"motion": motion}}, **more)
@@ -71,8 +67,7 @@ def test_pressing_and_lifting(name: str, explicit: Any) -> None:
         assert off <= 1e-3 * max(along.max(), 1e-12)  # a curved tool turns by h v/r within the step
         assert np.all(gaps[along > 0.0] < 1e-9)
         pressed.append(along.sum() > 0.0)
-    assert all(pressed[10:38])
-    assert not any(pressed[52:])
+    assert all(pressed[10:38]) and not any(pressed[52:])
 
 
 @pytest.mark.parametrize("tilt", [-0.3, 0.35], ids=["wedge", "one before the other"])
@@ -91,10 +86,8 @@ def test_a_node_between_two_tools_and_a_roller_support(tilt: float, explicit: An
     forces = np.split(tool_forces(state.outside.touching.contact), model.boundary.contact.tools.offset[1:-1])
     for tool, force in zip(problem.tools, forces, strict=True):
         gaps, normals = tool_gaps(tool, 1.0, points[tool.candidates])
-        assert gaps.min() > -1e-12
-        assert np.sum(force * normals, axis=1).min() >= 0.0
-    left = problem.points[:, 0] == 0.0
-    assert np.all(np.abs(points[left, 0]) < 1e-15)
+        assert gaps.min() > -1e-12 and np.sum(force * normals, axis=1).min() >= 0.0
+    assert np.all(np.abs(points[(problem.points[:, 0] == 0.0), 0]) < 1e-15)
     assert tool_forces(state.outside.touching.contact)[:, 1].sum() < -1.0
     pushes = tool_forces(state.outside.touching.contact).sum(axis=0)[:2]
     exerted = pushes + state.outside.reaction.reshape(-1, 2).sum(axis=0)

@@ -37,7 +37,6 @@ def cell(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def mesh(cell: str) -> Any:
-    """A small mesh of the unit square or cube with all nodes moved a little."""
     regular = MESHES[cell]()
     shift = 0.05 * np.random.default_rng(3).uniform(-1, 1, regular.p.shape)
     return replace(regular, doflocs=np.ascontiguousarray(regular.p + shift))
@@ -45,7 +44,6 @@ def mesh(cell: str) -> Any:
 
 @pytest.fixture
 def body(mesh: Any, cell: str, description: str) -> FinitePart:
-    """A body that relaxes and is viscous in both moduli."""
     kinematics, measure = DESCRIPTIONS[description]
     return FinitePart("block", kinematics(element_geometry(mesh, cell)), measure, BULK, SHEAR)
 
@@ -59,8 +57,7 @@ def turn() -> Callable[[int, float], np.ndarray]:
         if dimension == 2:
             return np.array([[c, -s], [s, c]])
         axis = np.array([2.0, -1.0, 2.0]) / 3.0
-        cross = np.cross(np.eye(3), axis)
-        return c * np.eye(3) - s * cross + (1.0 - c) * np.outer(axis, axis)
+        return c * np.eye(3) - s * np.cross(np.eye(3), axis) + (1.0 - c) * np.outer(axis, axis)
 
     return rotation
 

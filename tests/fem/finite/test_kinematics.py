@@ -11,10 +11,8 @@ Array = np.ndarray
 
 
 def far(mesh: Any, rotation: Array, seed: int, strain: float = 0.05) -> Array:
-    """Displacement (size,) of a turned, shifted and randomly deformed mesh."""
     rng, points = np.random.default_rng(seed), mesh.p.T
-    moved = points @ rotation.T + 0.7 + strain * rng.normal(size=points.shape)
-    return np.asarray((moved - points).ravel())
+    return np.asarray(((points @ rotation.T + 0.7 + strain * rng.normal(size=points.shape)) - points).ravel())
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -42,22 +40,16 @@ def test_identities_of_axial_vectors() -> None:
     np.testing.assert_allclose(cross_matrix(spread(matrix) @ vector), left, atol=1e-14)
 
 
-def test_rigid_motion_strains_nothing(body: Any, mesh: Any, turn: Any) -> None:
+def test_strains_of_rigid_motion_their_derivative_and_forces_without_resultant(body: Any, mesh: Any, turn: Any) -> None:
     rotation = turn(mesh.p.shape[0], 2.0)
     np.testing.assert_allclose(body.kinematics.strain(far(mesh, rotation, 0, strain=0.0)), 0.0, atol=1e-14)
-
-
-def test_operator_is_the_derivative_of_the_strain(body: Any, mesh: Any, turn: Any) -> None:
-    """Central differences with a step of 1e-6 of the unit size: an error of about 1e-10."""
+    # Central differences with a step of 1e-6 of the unit size: an error of about 1e-10.
     u, change = far(mesh, turn(mesh.p.shape[0], 1.3), 1), np.random.default_rng(2).normal(size=mesh.p.size)
     kinematics, h = body.kinematics, 1e-6
     expected = (kinematics.strain(u + h * change) - kinematics.strain(u - h * change)) / (2.0 * h)
     found = np.einsum("eqmi,em->eqi", kinematics.operator(u), change[kinematics.geometry.dofs])
     np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
-
-
-def test_forces_of_any_stress_have_no_resultant_and_no_moment(body: Any, mesh: Any, turn: Any) -> None:
-    """Each element for itself, about the deformed nodes: also for stresses that are not coaxial with the strain."""
+    # Each element for itself, about the deformed nodes: also for stresses that are not coaxial with the strain.
     d = mesh.p.shape[0]
     u = far(mesh, turn(d, 1.3), 4)
     stress = np.random.default_rng(5).normal(size=body.kinematics.strain(u).shape)

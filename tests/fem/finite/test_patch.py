@@ -30,11 +30,9 @@ def test_affine_boundary_gives_an_affine_field(
     data = box_scene(EQUAL_RATIO[name], size=[1.0] * dimension, cells=[3] * dimension, cell=cell)
     gradient = GRADIENT[dimension]
     problem = driven_boundary(distorted(problem_of(data), spacing=1 / 3), gradient)
-    simulation = begin(problem, description, step=0.5, inertia=inertia, newton_tolerance=1e-14)
-    run_to(simulation, 1.0)
+    simulation = run_to(begin(problem, description, step=0.5, inertia=inertia, newton_tolerance=1e-14), 1.0)
     assert simulation.statistics()["unknowns"] > 0
-    mapped = problem.points @ (np.eye(dimension) + gradient).T
-    np.testing.assert_allclose(simulation.positions, mapped, atol=1e-11)
+    np.testing.assert_allclose(simulation.positions, problem.points @ (np.eye(dimension) + gradient).T, atol=1e-11)
     stress = simulation.fields()["stress"]
     np.testing.assert_allclose(stress, np.tile(stress[0], (len(stress), 1)), atol=1e-11 * np.abs(stress).max())
     assert np.linalg.norm(stress_tensor(stress[0])) > 1.0

@@ -21,13 +21,12 @@ def strains(seed: int, size: float = 0.1) -> Array:
 
 
 def slope(function: Callable[[Array], Array], at: Array) -> Array:
-    """Return the derivative (n, ..., 6) by central differences; error about 1e-10 of the values."""
     h = 1e-6
     return np.stack([(function(at + h * unit) - function(at - h * unit)) / (2 * h) for unit in np.eye(6)], axis=-1)
 
 
 @MEASURES
-def test_slopes_of_the_drivers(measure: Measure) -> None:
+def test_slopes_of_drivers_energies_and_newtonian_arms(measure: Measure) -> None:
     at = strains(0)
     slopes = measure.slopes(at)
     volume = slope(lambda e: measure.drivers(e).volume, at)
@@ -36,18 +35,10 @@ def test_slopes_of_the_drivers(measure: Measure) -> None:
     np.testing.assert_allclose(np.broadcast_to(slopes.direction, direction.shape), direction, atol=1e-8)
     shear = slope(lambda e: measure.drivers(e).shear, at)
     np.testing.assert_allclose(np.broadcast_to(slopes.shear, shear.shape), shear, atol=1e-8)
-
-
-@MEASURES
-def test_spring_stress_is_the_derivative_of_the_energy(measure: Measure) -> None:
     at, drivers = strains(1), measure.drivers(strains(1))
     expected = slope(lambda e: measure.energy(e, 100.0, 40.0), at)
     found = 100.0 * drivers.volume[..., None] * drivers.direction + 40.0 * drivers.shear
     np.testing.assert_allclose(found, expected, atol=1e-7)
-
-
-@MEASURES
-def test_slopes_of_the_newtonian_arm(measure: Measure) -> None:
     at, rate = strains(2), strains(3, 1.0)
     _, by_strain, by_rate = measure.newtonian(at, rate, 7.0, 5.0)
     for found, expected in (

@@ -38,12 +38,8 @@ def test_what_does_not_lock_passes(cell: str, order: int, formulation: str, pois
     assert locking_check(cell, order, formulation, poisson) is None
 
 
-def test_no_displacement_element_is_incompressible() -> None:
+def test_incompressible_displacements_and_the_seed_mode() -> None:
     with pytest.raises(RheotwinError, match="needs a pressure space"):
         locking_check("triangle", 2, "displacement", 0.5)
-
-
-def test_the_seed_mode_always_warns() -> None:
     warning = locking_check("triangle", 1, "element", 0.3)
-    assert warning is not None
-    assert "per node or per cell" in warning
+    assert warning is not None and "per node or per cell" in warning

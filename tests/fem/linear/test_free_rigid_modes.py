@@ -21,10 +21,17 @@ def mask(points: Any, *held: tuple[int, str]) -> Any:
     return found
 
 
-def test_on_a_line() -> None:
+def test_on_a_line_around_an_axis_and_the_sentence() -> None:
     points = np.linspace(0.0, 1.0, 4)[:, None]
     assert free_rigid_modes(points, mask(points)) == ["move along x"]
     assert free_rigid_modes(points, mask(points, (3, "x"))) == []
+    assert free_rigid_modes(SQUARE, mask(SQUARE, (0, "x")), axisymmetric=True) == ["move along y"]
+    assert free_rigid_modes(SQUARE, mask(SQUARE, (0, "y")), axisymmetric=True) == []
+    held = mask(SQUARE, (0, "y"))
+    words = r"bodies\.block: .*'block' can still move along x and rotate about z; add a support"
+    with pytest.raises(RheotwinError, match=words):
+        require_no_free_modes("block", SQUARE, held)
+    require_no_free_modes("block", SQUARE, mask(SQUARE, (0, "xy"), (1, "y")))
 
 
 @pytest.mark.parametrize(
@@ -61,19 +68,6 @@ def test_in_space(held: Any, expected: list[str]) -> None:
     for shift, scale in ((0.0, 1.0), (1e3, 1.0), (0.0, 1e-6)):
         points = scale * (BOX + shift)
         assert free_rigid_modes(points, mask(points, *held)) == expected
-
-
-def test_axisymmetric_bodies_move_along_their_axis_only() -> None:
-    assert free_rigid_modes(SQUARE, mask(SQUARE, (0, "x")), axisymmetric=True) == ["move along y"]
-    assert free_rigid_modes(SQUARE, mask(SQUARE, (0, "y")), axisymmetric=True) == []
-
-
-def test_the_sentence_names_body_motions_and_remedy() -> None:
-    held = mask(SQUARE, (0, "y"))
-    words = r"bodies\.block: .*'block' can still move along x and rotate about z; add a support"
-    with pytest.raises(RheotwinError, match=words):
-        require_no_free_modes("block", SQUARE, held)
-    require_no_free_modes("block", SQUARE, mask(SQUARE, (0, "xy"), (1, "y")))
 
 
 @pytest.mark.parametrize("cell", ["triangle", "tet"])

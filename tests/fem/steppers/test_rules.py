@@ -36,17 +36,14 @@ def test_factors_of_a_channel(rule: str) -> None:
     np.testing.assert_allclose(step.gain, gain, rtol=1e-13)
 
 
-def test_factors_stay_accurate_for_tiny_and_huge_steps() -> None:
+def test_factors_of_tiny_and_huge_steps_and_of_generalised_alpha() -> None:
     """h << tau: an arm is a spring of half its strength at mid-step; h >> tau: a dashpot g tau."""
     slow = exponential_step(Channel(0.0, (2.0,), (1e12,), 0.0), 1e-3)
     fast = exponential_step(Channel(0.0, (2.0,), (1e-9,), 0.0), 1e3)
     assert (slow.stiffness, slow.gain[0]) == pytest.approx((1.0, 2.0), rel=1e-14)
     assert (fast.stiffness, fast.gain[0]) == pytest.approx((2e-12, 2e-12), rel=1e-14)
     assert (fast.decay[0], fast.on_memory[0]) == (0.0, 0.0)
-
-
-def test_generalized_alpha_weighs_memory_between_both_ends() -> None:
-    """(1 - af) of the arm at the end and af of it at the start: e_w = (1 - af) exp(-x) + af."""
+    # (1 - af) of the arm at the end and af of it at the start: e_w = (1 - af) exp(-x) + af.
     x = 0.3
     step = generalized_alpha(0.3, 0.8).channel(Channel(0.0, (5.0,), (1.0,), 0.0))
     assert step.on_memory[0] == pytest.approx((1 - ALPHA) * np.exp(-x) + ALPHA, rel=1e-14)
@@ -71,8 +68,7 @@ def vibration_error(law: Data, stepper: str, time: float, step: float, *, cells:
 @pytest.mark.parametrize(("stepper", "order", "off"), [("midpoint", 2, 0.1), ("rk4", 4, 0.25)])
 def test_order_for_every_law(stepper: str, order: int, off: float, any_law: Data) -> None:
     errors = [vibration_error(any_law, stepper, 2.0, h, cells=4, density=400.0) for h in (0.05, 0.025, 0.0125)]
-    rates = np.log2(errors[1] / errors[2])
-    np.testing.assert_allclose(rates, order, atol=off)
+    np.testing.assert_allclose(np.log2(errors[1] / errors[2]), order, atol=off)
     assert np.max(errors[-1]) < 1e-3
 
 

@@ -24,12 +24,10 @@ def bar(second: Data, **more: Data | str) -> Data:
 @pytest.mark.parametrize("cell", ["triangle", "quad"])
 def test_two_laws_in_a_row_share_the_force(cell: str, options: Data) -> None:
     # u = F l/(A E1) along the soft half, F l/(A E2) along the hard one; nu = 0, strains of 1e-4
-    simulation = start(bar(HARD, cell=cell), "shear-volume", **options)
-    run_to(simulation, 20.0)
+    simulation = run_to(start(bar(HARD, cell=cell), "shear-volume", **options), 20.0)
     moved = simulation.positions - simulation._problem.points
     for x, expected in ((1.0, 1e-4), (2.0, 1e-4 + 1e-4 / 3.0)):
-        found = moved[np.isclose(simulation._problem.points[:, 0], x), 0]
-        np.testing.assert_allclose(found, expected, rtol=2e-3)
+        np.testing.assert_allclose(moved[np.isclose(simulation._problem.points[:, 0], x), 0], expected, rtol=2e-3)
 
 
 def test_parts_of_the_same_law_change_nothing() -> None:
@@ -37,8 +35,7 @@ def test_parts_of_the_same_law_change_nothing() -> None:
     del whole["bodies"]["block"]["parts"]
     found = []
     for data in (bar(SOFT), whole):
-        simulation = start(data, "shear-volume")
-        run_to(simulation, 1.0)
+        simulation = run_to(start(data, "shear-volume"), 1.0)
         found.append((simulation.positions.copy(), simulation.fields()["stress"]))
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)

@@ -1,7 +1,5 @@
 """The solver on its way: back from inversion, contact, checkpoints, energy, steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,6 @@ SIZE, CELLS = [3.0, 2.0, 2.0], {2: [8, 4], 3: [3, 2, 2]}
 
 
 def block(dimension: int, law: Data, cells: list[int] | None = None, **scene: Any) -> Problem:
-    """Return a block of simplices of 10 kg on its floor."""
     chosen = {"size": SIZE[:dimension], "cell": ["triangle", "tet"][dimension - 2], "mass": 10.0, "supports": FLOOR}
     return problem_of(box_scene(law, cells=cells or CELLS[dimension], **chosen | scene))
 
@@ -104,9 +101,7 @@ def test_a_body_without_any_damping_is_upright_again(size: list[float], cells: l
         off = np.abs(np.mean(places, axis=0) - problem.points).max()
         ends.append((np.mean(upright), off, total(simulation) / first))
     upright, off, energy = np.median(ends, axis=0)
-    assert upright > 0.75
-    assert off < 0.16 * max(size)
-    assert energy < 0.3
+    assert upright > 0.75 and off < 0.16 * max(size) and energy < 0.3
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -157,8 +152,7 @@ def test_an_elastic_block_keeps_its_energy(dimension: int) -> None:
         turn(simulation, problem, 1.05)
         first, times = total(simulation), 20 * simulation.step_size * np.arange(1, 101)
         swings.append(np.abs(np.array(seen(simulation, times, lambda run=simulation: total(run))) / first - 1.0).max())
-    assert swings[0] < 0.1
-    assert swings[1] < 0.5 * swings[0]
+    assert swings[0] < 0.1 and swings[1] < 0.5 * swings[0]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 """The papers' shear elements: what is right about them and what is not (spec sections 3.2 and 3.4, A5, R16, E1-E6)."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rheotwin.__main__ import main
 from rheotwin.arrays import Array
 from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.elements import corner_rows
@@ -29,12 +25,10 @@ SPACE = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 
 
 def in_plane(points: Array) -> Array:
-    """Return 1 for the directions in which a body may move."""
     return np.array([1.0, 1.0, float(np.ptp(points[:, 2]) > 0.0)])
 
 
 def corners_of(points: Array, cells: Any = None) -> Any:
-    """Return the corner rows of cells, of one cell of all points if none are given."""
     cells = np.arange(len(points))[None] if cells is None else np.asarray(cells, np.int64)
     return tetrahedron_corners(cells) if in_plane(points)[2] else corner_rows(cells)
 
@@ -51,14 +45,12 @@ def springs(
 
 
 def forces(elements: Strains, x: Array, v: Array | None = None) -> Array:
-    """Return the forces on the nodes."""
     found = np.zeros_like(x)
     elements.add_forces(elements.nothing(), x, np.zeros_like(x) if v is None else v, found)
     return found
 
 
 def strained(points: Array, gradient: Array) -> Array:
-    """Return points moved by a displacement gradient."""
     moved = points.copy()
     moved[:, : len(gradient)] += points[:, : len(gradient)] @ gradient.T
     return moved
@@ -87,25 +79,22 @@ def draws() -> Callable[..., Array]:
     return lambda *shape: generator.uniform(-1.0, 1.0, shape)
 
 
-def test_reference_numbers_hold(capsys: pytest.CaptureFixture[str]) -> None:
-    """A5, S3.4, R16, T3: matrices of triangles and the regular tetrahedron, work of a cycle, forces of a patch."""
-    assert main(["validate", "--select", "fem.A5,fem.S3.4,fem.R16,fem.S3.2.patch", "--json", "--quiet"]) == 0
-    assert {check["status"] for check in json.loads(capsys.readouterr().out)["checks"]} == {"holds"}
-
-
-def test_the_coupling_of_triangles_flips_with_the_diagonal_and_equilateral_ones_are_isotropic() -> None:
+def test_matrices_of_triangles_tetrahedra_and_squares() -> None:
     """Two triangles on the other diagonal cancel what alternates; spec 3.2: 1.5 G, to differences over 1e-6."""
     isotropic = 1.5 * np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     assert tangent(RIGHT)[:2, 2] == pytest.approx([-2.0, -2.0], abs=1e-9)
     assert tangent(RIGHT * [-1.0, 1.0, 1.0], [0, 2, 1])[:2, 2] == pytest.approx([2.0, 2.0], abs=1e-9)
     assert tangent(EQUILATERAL) == pytest.approx(isotropic, abs=1e-9)
-
-
-def test_regular_tetrahedron_is_cubic() -> None:
-    """Spec 3.4: one modulus for normal strains, one for shear, nothing for a change of volume."""
+    # Spec 3.4: one modulus for normal strains, one for shear, nothing for a change of volume.
     found = tangent(REGULAR)
     normal, shear = found[0, 0] * (1.5 * np.eye(3) - 0.5), found[3, 3] * np.eye(3)
     assert found == pytest.approx(np.block([[normal, np.zeros((3, 3))], [np.zeros((3, 3)), shear]]), abs=1e-8)
+    # Section 4.5.2 of the papers: quadrilaterals resist gamma_xy only, so their equilibrium is not unique.
+    assert tangent(SQUARE) == pytest.approx(np.diag([0.0, 0.0, 1.0]), abs=1e-9)
+    assert forces(springs(SQUARE), SQUARE * [2.0, 0.5, 1.0]) == pytest.approx(0.0, abs=1e-15)
+    # E1: the sign that is not the printed one. A square sheared to the right pulls its top back.
+    found = forces(springs(SQUARE, modulus=3.0), strained(SQUARE, 0.2 * np.array([[0.0, 1.0], [0.0, 0.0]])))
+    assert found[2:, 0].sum() == pytest.approx(-3.0 * 0.2, rel=1e-12)
 
 
 @pytest.mark.parametrize("points", [CORNER, KUHN])
@@ -114,12 +103,6 @@ def test_other_tetrahedra_are_not_symmetric_and_indefinite(points: Array) -> Non
     found = tangent(points)
     assert np.linalg.norm(found - found.T) > 0.9 * np.linalg.norm(found)
     assert np.linalg.eigvalsh(0.5 * (found + found.T)).min() < -4.0
-
-
-def test_a_sheared_corner_is_pushed_back() -> None:
-    """E1: the sign that is not the printed one. A square sheared to the right pulls its top back."""
-    found = forces(springs(SQUARE, modulus=3.0), strained(SQUARE, 0.2 * np.array([[0.0, 1.0], [0.0, 0.0]])))
-    assert found[2:, 0].sum() == pytest.approx(-3.0 * 0.2, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -147,26 +130,17 @@ def test_rotation_leaves_the_forces_to_the_body(points: Array, way: Any) -> None
     assert forces(elements, turn.apply(x) + 3.0, spun) == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
-def test_small_strains_add_up() -> None:
+def test_small_strains_add_up_and_every_corner_counts_alike() -> None:
     """Term by term the answer is linear, which one reaction for all six rows is not."""
     elements, random = springs(CORNER), draws()
     one, other = 1e-7 * random(4, 3), 1e-7 * random(4, 3)
     both, *apart = (forces(elements, CORNER + way) for way in (one + other, one, other))
     assert both == pytest.approx(sum(apart), abs=1e-5 * np.abs(both).max())
-
-
-def test_every_corner_counts_alike() -> None:
-    """A regular tetrahedron with its corners renamed (its orientation kept) has the same forces."""
+    # A regular tetrahedron with its corners renamed (its orientation kept) has the same forces.
     points = strained(REGULAR, np.array([[0.1, 0.05, 0.0], [0.0, -0.02, 0.07], [0.03, 0.0, 0.04]]).T)
     expected = forces(springs(REGULAR), points)
     for order in ([1, 0, 3, 2], [2, 0, 1, 3], [0, 2, 3, 1]):
         assert forces(springs(REGULAR[order]), points[order]) == pytest.approx(expected[order], abs=1e-14)
-
-
-def test_a_square_made_a_rectangle_of_its_area_has_no_force() -> None:
-    """Section 4.5.2 of the papers: quadrilaterals resist gamma_xy only, so their equilibrium is not unique."""
-    assert tangent(SQUARE) == pytest.approx(np.diag([0.0, 0.0, 1.0]), abs=1e-9)
-    assert forces(springs(SQUARE), SQUARE * [2.0, 0.5, 1.0]) == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize(("points", "node", "strain", "still"), [(RIGHT, 2, 0, None), (CORNER, 3, 4, 5)])

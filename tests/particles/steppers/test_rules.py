@@ -1,7 +1,5 @@
 """All rules in time: orders (R6), momenta, checkpoints, supports, tools; the implicit one above every bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -47,7 +45,6 @@ ALL_LAWS = [pytest.param(law, marks=() if law == "three-element" else pytest.mar
 
 
 def block(dimension: int, law: str | Data, **scene: Any) -> Problem:
-    """Return a block of three by two by two unit cells."""
     chosen = {"poisson": 0.35, **(SOFT[law] if isinstance(law, str) else law)}
     return problem_of(box_scene(chosen, cells=[3, 2, 2][:dimension], density=1.0, **scene))
 
@@ -57,7 +54,6 @@ def start(problem: Problem, **options: Any) -> Any:
 
 
 def advance_by(simulation: TrussSimulation, steps: int) -> None:
-    """Take exactly so many steps."""
     wanted = simulation.step_count + steps
     simulation.advance(wanted * simulation.step_size, steps)
     assert simulation.step_count == wanted
@@ -144,8 +140,7 @@ def test_free_body_keeps_momentum(stepper: str, dimension: int) -> None:
     problem, turned = block(dimension, "three-element"), []
     kicks = SPEED * np.random.default_rng(0).standard_normal(problem.points.shape)
     for step in (0.004, 0.002):
-        simulation = start(problem, stepper=stepper, step=step)
-        put(simulation, velocities=kicks)
+        simulation = put(start(problem, stepper=stepper, step=step), velocities=kicks)
         linear, angular = momenta(simulation, problem.masses)
         run_to(simulation, 0.4)
         later, now = momenta(simulation, problem.masses)
@@ -209,8 +204,7 @@ def test_supports_and_tools_agree_with_the_semi_implicit_rule(stepper: str, dime
         for name, force in theirs.reactions().items():
             np.testing.assert_allclose(ours.reactions()[name], force, atol=0.1 * scale)
         assert np.linalg.norm(ours.positions - centre, axis=1).min() > 0.9 - 1e-12
-    assert differences[1] < 0.6 * differences[0]
-    assert differences[1] < 0.01
+    assert differences[1] < 0.6 * differences[0] and differences[1] < 0.01
 
 
 @pytest.mark.parametrize("stepper", STEPPERS)
@@ -239,16 +233,14 @@ def test_the_implicit_rule_is_stable_at_any_step(factor: float, dimension: int, 
     step = factor * start(block(dimension, law, supports=HELD)).stable_step
     problem = block(dimension, law, supports=HELD, duration=100.0 * step)
     simulation = start(problem, stepper="implicit", step=step)
-    assert simulation.stable_step == np.inf
-    assert simulation.step_size == pytest.approx(step, rel=1e-9)
+    assert simulation.stable_step == np.inf and simulation.step_size == pytest.approx(step, rel=1e-9)
     put(simulation, velocities=1e-3 / step * np.random.default_rng(1).standard_normal(problem.points.shape))
     energy = [sum(simulation.energy().values())]
     for _ in range(50):
         simulation.advance(simulation.time + 1.1 * step, 1)
         energy.append(sum(simulation.energy().values()))
     assert np.all(np.array(energy[1:]) <= np.array(energy[:-1]) * (1.0 + 1e-6) + 1e-27)
-    assert simulation.step_count == 50
-    assert np.abs(simulation.positions - problem.points).max() < 0.1
+    assert simulation.step_count == 50 and np.abs(simulation.positions - problem.points).max() < 0.1
 
 
 def test_stiff_press_at_a_large_step_gives_the_force_of_small_ones() -> None:
@@ -268,11 +260,10 @@ def test_stiff_press_at_a_large_step_gives_the_force_of_small_ones() -> None:
         run_to(simulation, 0.5)
         forces.append(simulation.reactions()["tool.plate"][1])
         assert simulation.positions[:, 1].max() == pytest.approx(1.9, abs=1e-9)
-    assert forces[0] > 1e4
-    assert forces[1] == pytest.approx(forces[0], rel=0.02)
+    assert forces[0] > 1e4 and forces[1] == pytest.approx(forces[0], rel=0.02)
 
 
-def test_a_body_under_tension_may_turn() -> None:
+def test_bodies_under_tension_may_turn_and_shape_keeping_bounds_the_step() -> None:
     """A stretched string of edges swings sideways at steps at which directions that stand still would be unstable."""
     law = {"model": "voigt", "young": 1e4, "poisson": 0.25, "viscosity": 10.0}
     apart = {"right": side("right", motion=path([0.0, 1.0], [[0.0, 0.0], [1.5, 0.0]]))}
@@ -281,18 +272,13 @@ def test_a_body_under_tension_may_turn() -> None:
         block(2, law, supports=HELD | apart, forces=sideways, duration=10.0), stepper="implicit", step=0.1
     )
     run_to(simulation, 10.0)
-    assert simulation.step_count == 100
-    assert simulation.energy()["kinetic"] < 1e-3
+    assert simulation.step_count == 100 and simulation.energy()["kinetic"] < 1e-3
     assert np.abs(simulation.velocities).max() < 1e-2
     assert simulation.statistics()["scheme"].startswith("linearly implicit")
     assert 0.0 < simulation.statistics()["iterations_per_step"] < 50.0
-
-
-def test_shape_keeping_forces_bound_the_step() -> None:
-    """They act at the start of a step, so their own bound holds: k h^2 sum |g|^2/m < 4 for a global pressure."""
+    # They act at the start of a step, so their own bound holds: k h^2 sum |g|^2/m < 4 for a global pressure.
     problem = block(2, "voigt")
     stiff, stiffer = (start(problem, stepper="implicit", global_pressure=k).stable_step for k in (10.0, 1000.0))
-    assert 0.0 < stiffer < stiff < np.inf
-    assert stiff / stiffer == pytest.approx(10.0, rel=1e-6)
+    assert 0.0 < stiffer < stiff < np.inf and stiff / stiffer == pytest.approx(10.0, rel=1e-6)
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.step: .*set by the forces that keep the shape"):
         start(problem, stepper="implicit", global_pressure=10.0, step=1.1 * stiff)

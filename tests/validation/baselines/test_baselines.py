@@ -62,8 +62,7 @@ def test_blessing_fills_in_values_and_keeps_history(mine: Path) -> None:
     assert read == first and read.path.read_text().startswith("# Mine.\nschema = 1\n")
     values = {value.name: value for value in read.values}
     tip = values["largest displacement"]  # 10 Pa: 10 (1/1000 + 1/500) after 1 s, but for inertia
-    assert tip.value == pytest.approx(0.03, rel=0.02) and tip.unit == "m"
-    assert tip.spread_half_step is not None
+    assert tip.value == pytest.approx(0.03, rel=0.02) and tip.unit == "m" and tip.spread_half_step is not None
     assert tip.tolerance == pytest.approx(max(0.1 * tip.spread_half_step, 1e-9 * tip.value))
     assert [carry_out(check).status for check in baseline_checks(mine)] == ["holds"]
     second = bless(load_baselines(mine), "mine", reason="again", date="2026-11-19")
@@ -74,8 +73,7 @@ def test_blessing_fills_in_values_and_keeps_history(mine: Path) -> None:
 def test_a_changed_law_falls_short_until_blessed(mine: Path) -> None:
     before = digest(mine)
     bless(load_baselines(mine), "mine", reason="first", date="2026-11-18")
-    scene = mine.parent / "strand.toml"
-    scene.write_text(SCENE.replace("viscosity = 500.0", "viscosity = 490.0"))
+    (mine.parent / "strand.toml").write_text(SCENE.replace("viscosity = 500.0", "viscosity = 490.0"))
     (check,) = baseline_checks(mine)
     result = carry_out(check)
     assert result.status == "falls short"
@@ -141,8 +139,7 @@ def test_blessing_is_refused_in_one_sentence(
     before = (mine / "mine.toml").read_bytes()
     assert main(["validate", *words, "--baselines", str(mine)]) == 2
     said = capsys.readouterr().err
-    assert sentence in said and said.count("\n") == 1
-    assert (mine / "mine.toml").read_bytes() == before
+    assert sentence in said and said.count("\n") == 1 and (mine / "mine.toml").read_bytes() == before
 
 
 def test_a_users_baselines_from_the_command_line(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:

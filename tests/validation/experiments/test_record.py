@@ -65,8 +65,7 @@ def test_everything_arrives_in_si(folder: Path) -> None:
     np.testing.assert_allclose(record.force.values[1], [0.0, -9.80665, 0.0])  # 1000 gf
     np.testing.assert_allclose(record.force.sigma, [0.00980665, 0.980665])
     np.testing.assert_allclose(record.volume.values, [600e-6, 582e-6])
-    assert record.uncertainty.mean_abs == pytest.approx(0.0005)
-    assert record.limits == ()
+    assert record.uncertainty.mean_abs == pytest.approx(0.0005) and record.limits == ()
 
 
 def rewrite(folder: Path, old: str, new: str) -> Path:
@@ -78,8 +77,7 @@ def rewrite(folder: Path, old: str, new: str) -> Path:
 
 def test_lengths_of_the_half_scale_body_are_doubled(folder: Path) -> None:
     record = read_experiment(rewrite(folder, 'mass = "g"', 'mass = "g", scale = "virtual"'))
-    assert record.specimen.size == pytest.approx((0.2, 0.12, 0.2))
-    assert record.volume is not None
+    assert record.specimen.size == pytest.approx((0.2, 0.12, 0.2)) and record.volume is not None
     np.testing.assert_allclose(record.volume.values[0], 8 * 600e-6)
 
 

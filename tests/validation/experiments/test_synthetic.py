@@ -74,8 +74,7 @@ def test_without_noise_the_run_agrees_with_its_own_experiment(run: RunView, sile
     found = agreement(run, silent)
     assert found.shape is not None and found.shape.points == 2000
     assert found.shape.total == 0.0 and found.shape.far == (0, 0, 0, 0)
-    assert found.force == pytest.approx(0.0, abs=1e-12)
-    assert found.volume == pytest.approx(0.0, abs=1e-12)
+    assert found.force == pytest.approx(0.0, abs=1e-12) and found.volume == pytest.approx(0.0, abs=1e-12)
     # the force is that on the body, the path that of the tool
     assert silent.force is not None and silent.path is not None
     np.testing.assert_allclose(silent.force.values[-1], [0.0, -100.0, 0.0])
@@ -112,8 +111,7 @@ def test_noise_has_the_size_asked_for(run: RunView, run_folder: Path) -> None:
     assert record.force is not None and silent.force is not None
     assert np.abs(record.force.values[1:, 1] / silent.force.values[1:, 1] - 1.0).max() > 0.01
     np.testing.assert_allclose(record.force.sigma, 0.1 * np.abs(silent.force.values[:, 1]))
-    assert agreement(run, record).force == pytest.approx(0.1, rel=2.0)
-    assert record.uncertainty.mean_abs == 1e-3
+    assert agreement(run, record).force == pytest.approx(0.1, rel=2.0) and record.uncertainty.mean_abs == 1e-3
 
 
 def test_tracked_points_are_a_field_that_any_mesh_can_be_held_against(run_folder: Path, run: RunView) -> None:
@@ -122,8 +120,7 @@ def test_tracked_points_are_a_field_that_any_mesh_can_be_held_against(run_folder
         assert frame.rest is not None
         np.testing.assert_allclose(frame.displacement, frame.rest * STRETCH * frame.time, atol=1e-15)
     found = agreement(run, record)
-    assert found.shape is None
-    assert [error.time for error in found.tracked] == [0.3, 1.0]
+    assert found.shape is None and [error.time for error in found.tracked] == [0.3, 1.0]
     assert max(error.largest for error in found.tracked) < 1e-15
     assert found.tracked[1].moved == pytest.approx(
         np.sqrt(np.mean(np.sum((record.frames[1].rest * STRETCH) ** 2, axis=1)))
@@ -168,8 +165,7 @@ def test_the_verb_makes_checks_and_compares(
     run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def command(*words: object) -> tuple[int, str, str]:
-        code = main(["experiment", *(str(word) for word in words)])
-        return code, *capsys.readouterr()
+        return main(["experiment", *(str(word) for word in words)]), *capsys.readouterr()
 
     made = tmp_path / "made"
     words = ("synthesize", run_folder, "--noise", 1e-4, "--seed", 3, "--points", 400, "--output", made)

@@ -20,12 +20,10 @@ MESHES = {
 
 
 def in_space(points: np.ndarray) -> np.ndarray:
-    """Points (N, 3) of coordinates (d, N)."""
     return np.pad(points, ((0, 3 - len(points)), (0, 0))).T.copy()
 
 
 def as_record(mesh: skfem.Mesh, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes (N, 3) and VTK cells of a mesh, as a record has them."""
     nodes, cells = in_space(mesh.p), mesh.t.T.astype(np.int64)
     return nodes, GridTopology(cells, kind, np.zeros(len(cells), dtype=np.int64), len(nodes)).vtk_cells()  # type: ignore[arg-type]
 
@@ -59,16 +57,13 @@ def test_fields_of_the_elements_arrive_exactly_at_any_point(kind: str) -> None:
     np.testing.assert_allclose(at_nodes(values), values, atol=1e-10)
 
 
-def test_a_point_outside_takes_the_nearest_value_and_says_how_far_it_is() -> None:
+def test_points_outside_take_the_nearest_value_and_one_motion_has_no_error() -> None:
     nodes, cells = as_record(MESHES["triangle"][0], "triangle")
     there = transfer(nodes, cells, "triangle", [[1.5, 0.25, 0.0], [0.5, 0.5, 0.0]])
     np.testing.assert_allclose(there.distance, [0.5, 0.0], atol=ROUNDING)
     np.testing.assert_allclose(there(nodes), [[1.0, 0.25, 0.0], [0.5, 0.5, 0.0]], atol=ROUNDING)
     with pytest.raises(RheotwinError, match="not finite"):
         transfer(nodes, cells, "triangle", [[np.nan, 0.0, 0.0]])
-
-
-def test_two_meshes_of_one_linear_motion_have_no_error_between_them() -> None:
     coarse, cells = as_record(MESHES["quad"][0], "quad")
     fine, _ = as_record(skfem.MeshTri().refined(4), "triangle")
     motion, reference = (np.arange(3.0)[:, None, None] * (nodes * [0.1, -0.2, 0.0]) for nodes in (coarse, fine))
@@ -87,17 +82,11 @@ def test_distances_to_a_cube_and_in_a_plane_to_the_outline(kind: str) -> None:
     assert len(surface_distance(np.zeros((0, 3)), surface)) == 0
 
 
-def test_small_distances_do_not_count_and_far_ones_are_counted_per_time() -> None:
-    # 0.05 cm counts, less does not; far is above 0.25 cm (calibration spec, 6)
+def test_small_distances_do_not_count_far_ones_are_counted_and_noise_leaves_its_floor() -> None:
     found = shape_difference([np.array([0.04e-2, 0.05e-2, 0.25e-2, 0.30e-2]), np.array([0.01e-2, 0.50e-2])])
     assert found.total == pytest.approx(1.10e-2, abs=1e-15)
     assert found.per_time == pytest.approx((0.60e-2, 0.50e-2), abs=1e-15)
-    assert (found.far, found.points) == ((1, 1), 6)
-    assert found.mean == pytest.approx(1.10e-2 / 6.0, abs=1e-15)
-
-
-def test_noise_of_a_perfect_model_leaves_the_published_floor() -> None:
-    # N(0, 0.05 sqrt(pi/2)): the mean of the distances from 0.05 on is 0.05 exp(-1/pi) = 0.03637 cm
+    assert (found.far, found.points) == ((1, 1), 6) and found.mean == pytest.approx(1.10e-2 / 6.0, abs=1e-15)
     noise = np.abs(np.random.default_rng(0).normal(0.0, 0.05e-2 * np.sqrt(np.pi / 2.0), 200_000))
     spread = 0.06e-2 / np.sqrt(200_000)  # sd of one term is below 0.06 cm
     assert shape_difference([noise]).mean == pytest.approx(0.05e-2 * np.exp(-1.0 / np.pi), abs=4.0 * spread)

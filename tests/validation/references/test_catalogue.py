@@ -33,8 +33,7 @@ NUMBERED = {
 def test_no_numbered_reference_is_missing() -> None:
     for (specification, label), numbers in NUMBERED.items():
         known = {entry.label for entry in catalogue().entries.values() if entry.id.startswith(f"{specification}.")}
-        missing = [n for n in numbers if not {f"{label}{n}", f"{label}{n:02d}"} & known]
-        assert missing == [], (specification, label)
+        assert [n for n in numbers if not {f"{label}{n}", f"{label}{n:02d}"} & known] == [], (specification, label)
 
 
 def test_checks_take_their_numbers_from_the_catalogue_and_what_none_computes_says_why() -> None:
@@ -78,28 +77,19 @@ def load(folder: Path, text: str, name: str = "fem.toml") -> Catalogue:
     return load_catalogue(folder)
 
 
-def test_coverage_counts_numbers(tmp_path: Path) -> None:
-    known = load(tmp_path, ENTRY + ENTRY.replace("fem.R7", "fem.R8") + HISTORICAL)
-    one = Check("fem.R7", "made-up", "made up", known["fem.R7"].quantities[:1], compute=lambda: Measurement({}))
-    (found,) = coverage(known, [one])
-    assert (found.covered, found.total, found.historical) == (1, 4, 1)
-    assert found.open == (("no check yet", ("R7", "R8")),)
-    assert found.sentence == "fem: covers 1 of 4 reference numbers (25 %), open: R7, R8 (no check yet)"
-
-
-def test_an_entry_hands_its_defaults_on(tmp_path: Path) -> None:
+def test_an_entry_hands_its_defaults_on_may_have_names_and_a_digest(tmp_path: Path) -> None:
     entry = load(tmp_path, ENTRY)["fem.R7"]
     assert entry.quantities == (Quantity("F(5)", 743.0, 1e-5, unit="N"), Quantity("F(10)", 780.0, 1e-3, unit="N"))
     assert (entry.label, entry.judged, entry.open) == ("R7", True, "")
-
-
-def test_one_number_may_have_several_names_and_a_finding(tmp_path: Path) -> None:
     text = ENTRY.replace('name = "F(5)"', 'names = ["fem", "truss"]').replace(
         "tolerance = 1e-3 }", 'finding = { value = 1.0, tolerance = 0.1, tried = "twice" } }'
     )
     fem, truss, last = load(tmp_path, text)["fem.R7"].quantities
     assert (fem.reference, truss.reference) == (743.0, 743.0)
     assert last.finding is not None and last.finding.meaning == "twice"
+    first = load(tmp_path, ENTRY).digest
+    assert load(tmp_path, ENTRY).digest == first
+    assert load(tmp_path, ENTRY.replace("743.0", "743.1")).digest != first
 
 
 @pytest.mark.parametrize(
@@ -126,16 +116,16 @@ def test_faults_of_files_are_one_sentence(old: str, new: str, sentence: str, tmp
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_unknown_ids_and_numbers_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
+def test_coverage_counts_numbers_and_unknown_ones_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RheotwinError, match="holds no references"):
         load_catalogue(tmp_path)
     with pytest.raises(RheotwinError, match=r"there is no entry 'fem.R77' \(did you mean 'fem.R7'\?\)"):
         check("fem.R77", None, name="x")
     with pytest.raises(RheotwinError, match=r"fem.R7 has no number 'F\(6\)' \(did you mean 'F\(5\)'\?\)"):
         check("fem.R7", None, name="x", only=["F(6)"])
-
-
-def test_the_digest_follows_the_content(tmp_path: Path) -> None:
-    first = load(tmp_path, ENTRY).digest
-    assert load(tmp_path, ENTRY).digest == first
-    assert load(tmp_path, ENTRY.replace("743.0", "743.1")).digest != first
+    known = load(tmp_path, ENTRY + ENTRY.replace("fem.R7", "fem.R8") + HISTORICAL)
+    one = Check("fem.R7", "made-up", "made up", known["fem.R7"].quantities[:1], compute=lambda: Measurement({}))
+    (found,) = coverage(known, [one])
+    assert (found.covered, found.total, found.historical) == (1, 4, 1)
+    assert found.open == (("no check yet", ("R7", "R8")),)
+    assert found.sentence == "fem: covers 1 of 4 reference numbers (25 %), open: R7, R8 (no check yet)"

@@ -52,8 +52,7 @@ def test_a_difference_of_the_order_of_the_strain_is_found_and_held_right(pair: P
     check = only_check(pair())
     assert (check.particles, check.finite, check.tool) == ("shear-volume", "fem", "bar")
     assert check.at_zero == pytest.approx(0.0, abs=1e-12)
-    assert check.slope == pytest.approx(SLOPE, rel=1e-9)
-    assert check.scatter < 1e-12 and check.holds
+    assert check.slope == pytest.approx(SLOPE, rel=1e-9) and check.scatter < 1e-12 and check.holds
     assert max(check.strains) == pytest.approx(5.0 / HEIGHT, abs=0.002), "half of the way in"
     assert cross_check_sentence(check) == (
         "shear-volume and fem, force on bar: < 0.1 % apart at no depth, known to < 0.1 %, and then +0.80 times the "
@@ -61,13 +60,10 @@ def test_a_difference_of_the_order_of_the_strain_is_found_and_held_right(pair: P
     )
 
 
-def test_a_difference_without_strain_is_told(pair: Pair) -> None:
+def test_differences_without_strain_noise_and_the_first_touch(pair: Pair) -> None:
     check = only_check(pair(at_zero=0.03))
     assert check.at_zero == pytest.approx(0.03, rel=1e-9) and check.holds is False
     assert "3.0 % apart at no depth" in cross_check_sentence(check) and "not as promised" in cross_check_sentence(check)
-
-
-def test_noise_and_the_blow_of_the_first_touch_decide_nothing(pair: Pair) -> None:
     check = only_check(pair(at_zero=0.03, noise=0.02))
     assert check.scatter == pytest.approx(0.02, rel=0.3) and check.holds
     check = only_check(pair(noise=0.3))

@@ -18,7 +18,7 @@ from rheotwin.validation.report.pictures import moments, picture_bounds, plan_ca
 from rheotwin.validation.report.plots import case_plots, colour_bar, overview_plots
 
 
-def test_case_plots_show_what_the_run_recorded(press_runs) -> None:
+def test_case_plots_and_residual_bars_show_what_was_recorded(press_runs) -> None:
     comparison = compare(press_runs[:2])
     plots = {plot.name: plot for plot in case_plots(comparison, comparison.cases[0], press_runs[:2])}
     kinds = ["error", "force-bar", "stroke-bar", "energy-stored", "energy-kinetic", "volume-block"]
@@ -30,6 +30,10 @@ def test_case_plots_show_what_the_run_recorded(press_runs) -> None:
         assert "http" not in plot.svg and len(plot.svg) < 60_000
         ElementTree.fromstring(plot.svg.replace("xlink:href", "href"))
         assert plot.png.startswith(b"\x89PNG")
+    comparison = compare(press_runs)
+    bars = overview_plots(comparison, {case.case: () for case in comparison.cases})[0]
+    assert re.findall(r">(\d+)</text>\s*</g>", bars.svg)[-6:] == ["0", "45", "90", "0", "45", "90"]
+    assert "rheological keeps 45 %" in bars.alt
 
 
 @pytest.mark.parametrize(("unit", "word"), [(None, ""), ("", "area"), ("m2", "area"), ("m3", "volume")])
@@ -48,29 +52,15 @@ def test_a_run_with_few_probes_has_few_plots_and_measures_named_by_their_unit(
     assert len(overview_plots(comparison, {"elastic": ()})) == 1
 
 
-def test_residual_bars_carry_their_numbers(press_runs) -> None:
-    comparison = compare(press_runs)
-    bars = overview_plots(comparison, {case.case: () for case in comparison.cases})[0]
-    assert re.findall(r">(\d+)</text>\s*</g>", bars.svg)[-6:] == ["0", "45", "90", "0", "45", "90"]
-    assert "rheological keeps 45 %" in bars.alt
-
-
-def test_known_solvers_keep_their_colours_and_coarser_meshes_are_paler() -> None:
+def test_styles_ids_and_colour_bars() -> None:
     alone, crowd = line_styles(["truss"]), line_styles(["other", "truss", "fem"])
-    assert alone["truss"] == crowd["truss"]
-    assert len({style.colour for style in crowd.values()}) == 3
+    assert alone["truss"] == crowd["truss"] and len({style.colour for style in crowd.values()}) == 3
     styles = line_styles(["fem@1", "truss", "fem@4", "fem@limit"])
     assert styles["fem@limit"].colour == line_styles(["fem"])["fem"].colour
     assert styles["fem@1"].colour != styles["fem@4"].colour
     assert paler("#0072B2", 0.0) == "#0072B2" and paler("#0072B2", 1.0) == "#FFFFFF"
-
-
-def test_own_ids_are_consistent() -> None:
     svg = '<svg><path id="a"/><use xlink:href="#a" clip-path="url(#b)"/></svg>'
     assert with_own_ids(svg, "p") == '<svg><path id="p-a"/><use xlink:href="#p-a" clip-path="url(#p-b)"/></svg>'
-
-
-def test_colour_bar_names_quantity_and_unit() -> None:
     assert "displacement [m]" in colour_bar("bar", "GnBu", (0.0, 2.0), "displacement [m]").svg
 
 
@@ -96,8 +86,7 @@ def assert_drawn(png: bytes) -> None:
     image = matplotlib.image.imread(BytesIO(png), format="png")[..., :3]
     assert image.shape[:2] == (120, 160)
     # A white background and a body in colours: neither a blank nor a black picture.
-    assert 0.02 < (np.ptp(image, axis=2) > 0.05).mean() < 0.9
-    assert (image.min(axis=2) > 0.99).mean() > 0.1
+    assert 0.02 < (np.ptp(image, axis=2) > 0.05).mean() < 0.9 and (image.min(axis=2) > 0.99).mean() > 0.1
 
 
 def test_jobs_travel_through_files_unchanged(tmp_path: Path) -> None:
@@ -109,25 +98,27 @@ def test_jobs_travel_through_files_unchanged(tmp_path: Path) -> None:
         assert [tool.name for tool in sent.tools] == [tool.name for tool in got.tools]
 
 
-def test_every_kind_of_body_is_drawn_by_either_library() -> None:
+def test_all_kinds_of_bodies_are_drawn_even_after_a_crash() -> None:
     drawn = render(JOBS)
     assert list(drawn) == ["solid", "flat", "chain"]
     for png in (*drawn.values(), *(draw_plain(item) for item in JOBS)):
         assert_drawn(png)
-
-
-def test_a_crash_of_the_drawing_process_costs_no_picture() -> None:
-    # A module that does not exist ends the process at once, as a crash of the graphics stack would.
     drawn = render(JOBS[1:2], worker="rheotwin.validation.absent")
     assert drawn["flat"] == draw_plain(JOBS[1])
 
 
-def test_moments_are_start_deepest_press_and_end(make_run) -> None:
+def test_moments_and_bounds_of_a_run(make_run) -> None:
     run = make_run("fem", "viscoplastic")
     found = [(moment.name, moment.time) for moment in moments(run)]
     assert found == [("start", 0.0), ("deepest press", 10.0), ("end", 30.0)]
     toolless = dataclasses.replace(run, probes={})
     assert [moment.name for moment in moments(toolless)] == ["start", "largest motion", "end"]
+    run = make_run("fem", "elastic")
+    x0, x1, y0, y1, _, _ = picture_bounds([run], moments(run))
+    assert (x0, x1, y0) == pytest.approx((0.0, 80.0, 0.0), abs=0.5) and y1 == pytest.approx(35.0)
+    away = (Surface("tools", np.array([[0, 1e6, 0]], dtype=float), np.array([])),)
+    far = dataclasses.replace(run, tools_at=lambda frame: away)
+    assert picture_bounds([far], moments(far))[3] == pytest.approx(30.0 + 0.15 * 80.0, rel=0.01)
 
 
 def test_all_runs_of_a_case_share_camera_and_colours(press_runs) -> None:
@@ -141,13 +132,3 @@ def test_all_runs_of_a_case_share_camera_and_colours(press_runs) -> None:
     assert jobs[0].value_range[1] == pytest.approx(largest)
     # The truss moves 0.88 of the reference: the picture of the distance shows 0.12 of it.
     np.testing.assert_allclose(jobs[6].values, 0.12 / 0.88 * jobs[3].values, rtol=1e-9)
-
-
-def test_bounds_hold_bodies_and_a_little_of_the_tools(make_run) -> None:
-    run = make_run("fem", "elastic")
-    x0, x1, y0, y1, _, _ = picture_bounds([run], moments(run))
-    assert (x0, x1, y0) == pytest.approx((0.0, 80.0, 0.0), abs=0.5)
-    assert y1 == pytest.approx(35.0)
-    away = (Surface("tools", np.array([[0, 1e6, 0]], dtype=float), np.array([])),)
-    far = dataclasses.replace(run, tools_at=lambda frame: away)
-    assert picture_bounds([far], moments(far))[3] == pytest.approx(30.0 + 0.15 * 80.0, rel=0.01)

@@ -66,12 +66,9 @@ def page(tmp_path_factory: pytest.TempPathFactory, press_runs) -> str:
     return path.read_text()
 
 
-def test_conclusions_come_first_and_make_the_claim_visible(page: str) -> None:
+def test_the_page_has_conclusions_first_is_self_contained_and_escaped(page: str) -> None:
     sentence = "fem: elastic keeps 0 %, rheological keeps 45 %, viscoplastic keeps 90 % of the largest displacement"
     assert page.index(sentence) < page.index("What remains of the largest displacement") < page.index('id="case-')
-
-
-def test_the_page_is_self_contained_escaped_and_has_text_alternatives(page: str) -> None:
     assert not re.search(r"https?:", page)
     assert not re.search(r'<(link|script|img)[^>]+(href|src)="(?!data:)', page)
     assert "<made-up>" not in page and "Pressing a &lt;made-up&gt; block" in page
@@ -137,8 +134,7 @@ def test_the_table_has_a_row_for_every_body_of_springs(make_run, match: object, 
     runs = [make_run("fem", "elastic")]
     if match:
         truss = make_run("truss", "elastic")
-        known = {**truss.manifest, "statistics": {"material_match": {"block": match}}}
-        runs.append(replace(truss, manifest=known))
+        runs.append(replace(truss, manifest={**truss.manifest, "statistics": {"material_match": {"block": match}}}))
     comparison = compare(runs)
     rows = [(row.case, row.label, row.body) for row in material_rows(comparison)]
     assert rows == ([("elastic", "truss", "block")] if match else [])
@@ -146,7 +142,7 @@ def test_the_table_has_a_row_for_every_body_of_springs(make_run, match: object, 
     assert bool(found) == bool(match) and all(words in table for words in shown)
 
 
-def test_words_for_values() -> None:
+def test_words_for_values_and_runs() -> None:
     assert (number(6000), number(0.00251, "s"), number(None)) == ("6,000", "0.00251 s", "-")
     assert describe({"a_b": [1.0, 2.5], "c": {"d": "e."}}) == "a b 1, 2.5, c d e"
     assert slug("soft & wet/1") == "soft-wet-1"
@@ -155,9 +151,6 @@ def test_words_for_values() -> None:
     costs = {1 / 7: "1/7 of its cost", 0.6: "0.60 of its cost", 1.1: "about the same cost"}
     costs |= {3.24: "3.2 times its cost", 41.7: "42 times its cost"}
     assert {ratio: cost_phrase(ratio) for ratio in costs} == {ratio: f"at {words}" for ratio, words in costs.items()}
-
-
-def test_a_run_s_sentence_names_forces_and_says_what_is_missing() -> None:
     history = ErrorHistory(times=(0.0,), values=(0.03,), rms=0.03, largest=0.03, final=0.03)
     forces = [ForceError("tool", name, 1.0, 0.0, error) for name, error in (("left", 0.1), ("right", None))]
     words = run_sentence("truss", "fem", displacement=history, forces=forces, ratio=None)
@@ -181,8 +174,7 @@ def test_a_browser_shows_the_page_without_faults(page: str, tmp_path: Path, size
     ).stdout
     verdict = re.search(r'<output id="verdict">(.*?)</output>', shown)
     assert verdict is not None, "the page's scripts did not finish"
-    assert verdict.group(1) == "images 24; faults: none"
-    assert "<title>error" not in shown
+    assert verdict.group(1) == "images 24; faults: none" and "<title>error" not in shown
 
 
 HELD = Row("F", "N", "relative", 88.0, 0.01, computed=88.04, error=5e-4, holds=True)
@@ -210,8 +202,7 @@ def test_the_page_shows_reference_numbers_of_a_validation_that_was_written(press
     assert load_validation(tmp_path) == CHECKED
     page = render_report(compare(press_runs), overview=(), plots={}, pictures={}, references=CHECKED)
     assert 'href="#references"' in page and 'id="references"' in page
-    assert "1 of 2 checks hold, 1 falls short" in page
-    assert "pressing &lt;force&gt;, holds" in page
+    assert "1 of 2 checks hold, 1 falls short" in page and "pressing &lt;force&gt;, holds" in page
     assert '<td class="ok">yes</td>' in page and '<td class="no">no</td>' in page
     without = render_report(compare(press_runs), overview=(), plots={}, pictures={})
     assert "references" not in without.split("</style>")[1]

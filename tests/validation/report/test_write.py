@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def test_json_plots_and_page_are_written_beside_what_is_there(one_case, tmp_path: Path) -> None:
+def test_what_is_written_is_kept_unless_overwritten(one_case, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "runs").mkdir(parents=True)
     comparison, views = one_case
@@ -49,12 +49,8 @@ def test_json_plots_and_page_are_written_beside_what_is_there(one_case, tmp_path
     plots = {"plots/overview.png", "plots/elastic-force.png"}
     assert set(contents(out)) == {"comparison.json", "report.html", "summary.md", *plots} and (out / "runs").is_dir()
     written = load_comparison(out / "comparison.json")
-    assert set(written.plots) == plots
-    assert dataclasses.replace(written, plots=()) == comparison
+    assert set(written.plots) == plots and dataclasses.replace(written, plots=()) == comparison
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_an_earlier_comparison_is_kept_unless_overwriting(one_case, tmp_path: Path) -> None:
     write_comparison(tmp_path, *one_case)
     before = contents(tmp_path)
     with pytest.raises(RheotwinError, match=r"already holds a comparison; .*--overwrite"):
@@ -115,14 +111,18 @@ def test_only_a_foreign_page_beside_the_runs_costs_the_report(one_case, tmp_path
     put(mine, files)
     put(theirs, files | {"report.html": "thesis"})
     comparison, views = dataclasses.replace(one_case[0], records=("runs/fem",)), one_case[1]
-    assert write_comparison(mine, comparison, views).is_file()
-    assert files.items() <= contents(mine).items()
+    assert write_comparison(mine, comparison, views).is_file() and files.items() <= contents(mine).items()
     with pytest.raises(RheotwinError, match="is not a comparison of Rheotwin"):
         write_comparison(theirs, comparison, views, overwrite=True)
     assert (theirs / "report.html").read_text() == "thesis"
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_no_trace(one_case, tmp_path: Path, monkeypatch) -> None:
+def test_full_disks_and_impossible_places_are_one_sentence(one_case, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "out"):
+        with pytest.raises(RheotwinError, match=rf"--output {out}: .*file is a file, not a folder; choose another"):
+            write_comparison(out, *one_case, overwrite=True)
+
     def full(folder: Path, plots: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -132,18 +132,10 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_trace(one_case, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_impossible_place_is_one_sentence(one_case, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for out in (tmp_path / "file", tmp_path / "file" / "out"):
-        with pytest.raises(RheotwinError, match=rf"--output {out}: .*file is a file, not a folder; choose another"):
-            write_comparison(out, *one_case, overwrite=True)
-
-
 def test_methods_of_one_solver_go_by_their_names(make_run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = {tmp_path / str(at): make_run(solver, "elastic") for at, solver in enumerate(("fem", "truss", "truss"))}
     monkeypatch.setattr("rheotwin.record.open_record", lambda folder: folder)
     monkeypatch.setattr(write, "view_of", runs.__getitem__)
     page = compare_records(list(runs), tmp_path / "out", reference="lattice", names={tmp_path / "2": "lattice"})
     (case,) = load_comparison(page.parent / "comparison.json").cases
-    assert [run.label for run in case.runs] == ["fem", "truss", "lattice"]
-    assert case.reference == "lattice"
+    assert [run.label for run in case.runs] == ["fem", "truss", "lattice"] and case.reference == "lattice"
