@@ -34,7 +34,7 @@ endif
 test: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope
 
-# With full products of options, which take some five minutes more.
+# Long grids of options, studies and circuits as well, which take an hour more.
 test-all: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m ""
 
