@@ -71,6 +71,7 @@ STRIPS = (
         (330, 280),
     ),
     Strip("coarse-fine-2d", (0.0, 8.0, 20.0), (Row("truss"),), (430, 260)),
+    Strip("coarse-fine-3d", (0.0, 8.0, 20.0), (Row("truss"),), (430, 280)),
     Strip("resting-2d", (0.0, 0.4, 2.0, 8.0), (Row("truss"), Row("fem", solver="fem")), (330, 130)),
     Strip("resting-3d", (0.0, 0.4, 6.0), (Row("truss"),), (430, 260)),
     Strip("roller-2d", (0.0, 0.75, 2.0, 7.0, 12.0, 17.25, 21.0), (Row("truss"),), (620, 130), (-0.4, 0.4, -0.01, 0.13)),
