@@ -21,7 +21,7 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
 from rheotwin.fem.steppers.impulses import contact_normals
-from rheotwin.problem import Problem
+from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import padded, von_mises
@@ -111,10 +111,9 @@ class FemSimulation:
         tools = tool_reactions(model.tools, pushes, self.tool_poses(), model.dimension)
         if self._problem.contact is None:
             tools = {f"tool.{tool.name}": tools[f"tool.{tool.name}"] for tool in model.tools}
-        supports = {
-            f"support.{item.name}": -np.where(model.owners == index, held, 0.0).sum(axis=0)
-            for index, item in enumerate(self._problem.prescribed)
-        }
+        prescribed = self._problem.prescribed
+        forces = (-np.where(model.owners == index, held, 0.0).sum(axis=0) for index in range(len(prescribed)))
+        supports = on_supports(prescribed, forces)
         return tools | supports | link_tensions(model, self._state.u, multipliers)
 
     def _pushes(self) -> Pushes:

@@ -33,7 +33,7 @@ from rheotwin.particles.boundary import Boundary, Held
 from rheotwin.particles.packing import pack_boundary, pack_held
 from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.virial import nodal_strain
-from rheotwin.problem import Problem
+from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
@@ -263,7 +263,7 @@ def support_forces(problem: Problem, held: Held, pull: Array) -> dict[str, Array
     """Return the force (d,) [N] on each support, from the forces (N, d) [N] of nodes on what holds them."""
     supports = np.zeros((len(problem.prescribed), problem.dimension))
     np.add.at(supports, (held.motion, held.component), pull[held.node, held.component])
-    return dict(zip((f"support.{item.name}" for item in problem.prescribed), supports, strict=True))
+    return on_supports(problem.prescribed, supports)
 
 
 def _tool_reactions(problem: Problem, contact: Contact) -> dict[str, Array]:

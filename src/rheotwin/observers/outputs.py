@@ -89,7 +89,7 @@ def probe_columns(problem: Problem, energies: Iterable[str]) -> dict[str, str]:
             columns |= {f"tool.{tool.name}.moment_{axis}": "N m" for axis in TURNS[problem.dimension]}
             columns |= {f"tool.{tool.name}.angle": "rad"} if problem.dimension > 1 else {}
     for support in problem.prescribed:
-        columns |= {f"support.{support.name}.force_{axis}": "N" for axis in axes}
+        columns |= {f"support.{support.support}.force_{axis}": "N" for axis in axes}
     for link in problem.links:
         columns |= dict.fromkeys(_tensions(f"{LINK}{link.name}", len(link.nodes)), "N")
     for probe in problem.probes:
