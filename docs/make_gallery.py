@@ -19,6 +19,7 @@ from rheotwin.record import Record, open_record
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, load_scene
 from rheotwin.scene.contact import ContactSpec
+from rheotwin.validation import view_of
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -156,7 +157,7 @@ def draw_comparison(scene_file: Path, folder: Path, size: tuple[int, int]) -> No
     for (solver, case), record in found.items():
         plotter.subplot(SOLVERS.index(solver), cases.index(case))
         draw_frame(plotter, record, -1, top, flat=flat)
-        plotter.add_text(f"{solver}, {case}, t = {record.times[-1]:g} s", font_size=8, color="black")
+        plotter.add_text(f"{view_of(record).shown}, {case}, t = {record.times[-1]:g} s", font_size=8, color="black")
         if flat:
             plotter.view_xy()
             plotter.camera.zoom(1.5)
@@ -185,7 +186,9 @@ def draw_strip(strip: Strip, folder: Path) -> None:
             plotter.subplot(*((column, 0) if long else (row, column)))
             veil = 0.15 if strip.window is not None and scene.dimension == 3 else 0.5  # rollers hide bodies
             draw_frame(plotter, record, index, top, flat=scene.dimension == 2, veil=veil)
-            plotter.add_text(f"{strip.rows[row].label}, t = {record.times[index]:g} s", font_size=7, color="black")
+            label = strip.rows[row].label
+            label = view_of(record).shown if label == strip.rows[row].solver else label
+            plotter.add_text(f"{label}, t = {record.times[index]:g} s", font_size=7, color="black")
             frame(plotter, grids, strip, flat=scene.dimension == 2)
     save(plotter, IMAGES / f"{strip.scene}.png")
 

@@ -27,7 +27,9 @@ def test_a_uniformly_softer_run_has_the_error_of_its_scale(press_runs) -> None:
         assert truss.forces[0].error == pytest.approx(0.12, abs=1e-12)
         assert truss.volume_drift["block"] == pytest.approx(0.02 * 0.88, abs=1e-12)
         assert truss.cost.ratio == pytest.approx(1 / 7)
-    expected = "truss: 12 % displacement error at worst, 12 % force error against fem, at 1/7 of its cost."
+    expected = (
+        "truss with volume springs: 12 % displacement error at worst, 12 % force error against fem, at 1/7 of its cost."
+    )
     assert comparison.cases[0].runs[1].sentence == expected
 
 
@@ -84,7 +86,7 @@ def test_an_interrupted_run_is_compared_over_its_own_span(make_run) -> None:
 def test_another_scene_is_named(make_run) -> None:
     manifest = make_run("truss", "elastic").manifest
     truss = against_fem(make_run, manifest={**manifest, "scene": {**manifest["scene"], "laws": {}}})
-    assert truss.notes == ("'truss' ran another scene than 'fem': laws differ.",)
+    assert truss.notes == ("'truss with volume springs' ran another scene than 'fem': laws differ.",)
 
 
 def test_reference_by_label_and_unknown_reference(press_runs) -> None:
@@ -123,7 +125,9 @@ def test_json_round_trip_and_foreign_files(press_runs, tmp_path: Path) -> None:
 def test_where_nothing_moves_the_comparison_says_so_and_passes_no_verdict(press_runs) -> None:
     still = [replace(run, displacement=0.0 * run.displacement, velocity=None, probes={}) for run in press_runs]
     comparison = compare(still)
-    assert {case.runs[1].sentence for case in comparison.cases} == {"truss: both stay at rest, it and fem."}
+    assert {case.runs[1].sentence for case in comparison.cases} == {
+        "truss with volume springs: both stay at rest, it and fem."
+    }
     assert [ordering.holds for ordering in comparison.orderings] == [None, None]
     assert "stays at rest" in comparison.orderings[0].sentence
     assert "100 % displacement error" in compare([press_runs[0], still[1]]).cases[0].runs[1].sentence
@@ -187,7 +191,8 @@ def test_a_study_has_plots_of_cost_and_of_every_number(study: list[RunView]) -> 
     views = labelled(study)
     comparison = compare(views)
     plots = {plot.name: plot for plot in study_plots(comparison.cases[0], comparison.labels)}
-    assert "truss@1: 1" in plots["elastic-pareto"].alt and "Not beaten: truss@1" in plots["elastic-pareto"].alt
+    spoken = plots["elastic-pareto"].alt
+    assert "truss with volume springs@1: 1" in spoken and "Not beaten: truss with volume springs@1" in spoken
     assert "observed order 1.5" in plots["elastic-settling-peak-force"].alt
 
 
@@ -196,7 +201,7 @@ def test_the_summary_is_a_table_per_case_that_markdown_does_not_break(study: lis
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + len(study)
     assert {line.count("|") for line in rows} == {7}
-    assert "**truss@1**" in text and "fem@4 (reference)" in text
+    assert "**truss with volume springs@1**" in text and "fem@4 (reference)" in text
     assert "Pressing a &lt;made-up> block" in text
     assert np.all(["\t" not in line for line in rows])
 
