@@ -160,6 +160,12 @@ class FemSimulation:
         ]
         return np.concatenate(found)
 
+    def cell_stress(self) -> Array:
+        """Return the stress (C, 6) [Pa] of the cells of all bodies."""
+        state = self._state
+        parts = zip(self._model.parts(), state.memories, strict=True)
+        return np.concatenate([body.cell_stress(state.u[at], state.rate[at], own) for (body, at), own in parts])
+
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         stress = self._stress(memory_only=False)

@@ -29,6 +29,7 @@ from rheotwin.constraints.contact.loose import warn_of_loose_contacts
 from rheotwin.constraints.contact.lumped import Contact, look_back
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.constraints.contact.setup import POSE_SIZE
+from rheotwin.fields import CELL_STRESS
 from rheotwin.particles.boundary import Boundary, Held
 from rheotwin.particles.packing import pack_boundary, pack_held
 from rheotwin.particles.placed import PlacedBody
@@ -210,6 +211,11 @@ class ParticleSimulation(Generic[M]):
             "memory_stress": memory,
             "contact_force": _contact_forces(self.boundary, state.contact_force),
         }
+
+    def cell_stress(self) -> Array:
+        """Return the stress (C, 6) [Pa] of the cells of all bodies, for methods that have it."""
+        found: Array = getattr(self.method, CELL_STRESS)(self.state)
+        return found
 
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support, and what the method adds."""

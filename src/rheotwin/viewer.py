@@ -33,7 +33,8 @@ def _checked_frame(record: Record, frame: int) -> int:
 def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str, top: float) -> None:
     """Draw the bodies of one frame, coloured by the magnitude of a field, and the tools."""
     grid = record.frame(index)
-    values = np.asarray(grid.point_data[field], dtype=float)
+    data = grid.point_data if field in grid.point_data else grid.cell_data
+    values = np.asarray(data[field], dtype=float)
     grid.point_data[label] = np.linalg.norm(values, axis=1) if values.ndim > 1 else values
     plotter.add_mesh(
         grid,
