@@ -13,6 +13,7 @@ import gallery_circuit
 import gallery_pareto
 import numpy as np
 import pyvista
+from matplotlib import pyplot as plt
 
 from rheotwin.__main__ import main as main_of_rheotwin
 from rheotwin.record import Record, open_record
@@ -200,6 +201,28 @@ def draw_strip(strip: Strip, folder: Path) -> None:
     save(plotter, IMAGES / f"{strip.scene}.png")
 
 
+def draw_stress(name: str) -> None:
+    """Draw mean and von Mises stress of every triangle over time, a column per case, and when the bar leaves."""
+    scene = load_scene(ROOT / "scenes" / f"{name}.toml")
+    figure, panels = plt.subplots(2, len(scene.cases), figsize=(9.2, 4.4), layout="constrained", sharex=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for column, case in enumerate(scene.case_names):
+            record = record_of(scene, "fem", Path(folder) / case, case)
+            stress, force = record.field("cell_stress"), record.probes["tool.bar.force_y"]
+            left = record.probes["time"][np.flatnonzero(force > 1e-9 * force.max())[-1] + 1]
+            for axes, component, what in zip(panels[:, column], range(2), ("mean", "von Mises"), strict=True):
+                axes.plot(record.times, stress[:, :, component], linewidth=0.5, alpha=0.5)
+                axes.axvline(left, color="#333333", linestyle=":", linewidth=1.0)
+                axes.set_title(f"{case}, {what}", loc="left", fontsize=10)
+                axes.grid(color="#e4e4e4")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("stress [Pa]")
+    for axes in panels[1]:
+        axes.set_xlabel("time [s]")
+    figure.savefig(IMAGES / f"{name}.png", dpi=120)
+    plt.close(figure)
+
+
 def draw_forces(name: str, tool: str) -> None:
     """Draw the force on a tool over time with both solvers, as `rheotwin compare` does."""
     with tempfile.TemporaryDirectory() as folder:
@@ -245,6 +268,8 @@ def main(names: list[str]) -> None:
                 draw_strip(strip, Path(folder) / strip.scene)
     if not names or "press-match-2d" in names:
         draw_forces("press-match-2d", "roller")
+    if not names or "after-contact-2d" in names:
+        draw_stress("after-contact-2d")
     if not names or gallery_circuit.SCENE in names:
         gallery_circuit.draw_circuit(ROOT, IMAGES)
     if not names or gallery_pareto.NAME in names:

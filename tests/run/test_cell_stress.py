@@ -14,11 +14,12 @@ from rheotwin.fields import CELL_STRESS_COMPONENTS
 from rheotwin.meshing import element_measures
 from rheotwin.record import open_record
 from rheotwin.run import RunRequest, run_scene
-from rheotwin.scene import scene_from_data
+from rheotwin.scene import load_scene, scene_from_data
 from rheotwin.solver import cell_stress
 from rheotwin.tensors import von_mises
 from rheotwin.validation.checks.running import Data, box_scene, run_to, side, start
 
+SCENES = Path(__file__).parents[2] / "scenes"
 FOAM = {"model": "voigt", "young": 1e3, "poisson": 0.3, "viscosity": 100.0}
 SOLVERS = ("fem", "truss", "shear-volume")
 
@@ -92,6 +93,24 @@ def test_records_hold_the_stress_of_cells_where_a_scene_asks_for_it(format: Any,
         grid = pyvista.wrap(reader.GetOutput())
         assert len(grid.cell_data["body"]) == 12
     np.testing.assert_array_equal(grid.cell_data["cell_stress"], fem[2])
+
+
+def test_stress_after_contact_is_none_but_for_an_uneven_law(tmp_path: Path) -> None:
+    """Figures 5.4 and 5.6 as shipped: with one Poisson ratio K s = 0 means s = 0; otherwise it fades."""
+    scene = load_scene(SCENES / "after-contact-2d.toml")
+    for case in scene.case_names:
+        run_scene(RunRequest(scene, "fem", tmp_path / case, case))
+        record = open_record(tmp_path / case)
+        force = np.interp(record.times, record.probes["time"], record.probes["tool.bar.force_y"])
+        left = int(np.flatnonzero(force > 1e-9 * force.max())[-1]) + 1
+        stress, moved = record.field("cell_stress")[:, :, 1].max(axis=1), record.field("displacement")
+        shift = np.abs(moved[-1] - moved[left]).max()
+        assert record.times[left] < 16.0
+        if case == "uneven":
+            assert stress[left] > 0.05 * stress.max() > 1e3 * stress[-1]
+        else:
+            assert stress[left:].max() < 1e-9 * stress.max()
+        assert (shift < 1e-9) == (case == "viscoplastic")
 
 
 def test_mean_and_von_mises_stress_are_those_of_the_tensor(tmp_path: Path) -> None:
