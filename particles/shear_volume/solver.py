@@ -104,9 +104,9 @@ def _averages_of_cells(problem: Problem, kinds: Sequence[Elements], size: Array)
     cells = [body.mesh.t.T + body.first_node for body in problem.bodies]
     own = _incidence([kind.cells for kind in kinds], len(problem.points))
     common = csr_matrix(_incidence(cells, len(problem.points)) @ own.T)
-    whole = common.data == own.sum(axis=1).A1[common.indices]
+    whole = common.data == np.asarray(own.sum(axis=1)).ravel()[common.indices]
     common.data = np.where(whole, size[common.indices], 0.0)
-    return csr_matrix(diags(1.0 / common.sum(axis=1).A1) @ common)
+    return csr_matrix(diags(1.0 / np.asarray(common.sum(axis=1)).ravel()) @ common)
 
 
 def stored(forces: Forces, state: State, elements: AllElements) -> float:

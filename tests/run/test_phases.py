@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
+from rheotwin.plausibility import doubts, facts
 from rheotwin.record import open_record
 from rheotwin.run import RunRequest, resume_run, run_scene
 from rheotwin.scene import scene_from_data
@@ -150,6 +151,15 @@ def test_a_support_turns_its_nodes_and_the_body_follows(solver: str, dimension: 
         expected = (rest[held] - center) @ matrix.T + center + moved
         np.testing.assert_allclose(simulation.positions[held], expected, atol=2e-5 * 0.2)
     assert list(simulation.reactions()) == ["support.core"]
+
+
+def test_a_support_that_turns_too_fast_is_named_once() -> None:
+    turn = {"times": [0.0, 1e-3], "angle": [0.0, 1.0], "center": [0.1, 0.05]}
+    problem = problem_of(block(supports={"core": {**side("left"), "motion": turn}}))
+    said = [
+        text for text in doubts(problem, facts(problem)) if text.startswith("supports.core.motion: moves at up to 111")
+    ]
+    assert len(said) == 1, "the corners are 0.1118 m from the centre"
 
 
 def test_what_cannot_turn_is_refused() -> None:
