@@ -87,7 +87,7 @@ def tell(case: CaseComparison) -> None:
         error, moved = error_of(run), run.displacement
         shown = "" if error is None else f"force {100 * error:5.1f} %"
         shown += "" if moved is None else f"  displacement {100 * moved.rms:5.2f} %"
-        print(f"{run.label:24} {run.cost.wall_time:8.2f} s  keeps {100 * run.residual.at_node:4.1f} %  {shown}")
+        print(f"{run.shown:28} {run.cost.wall_time:8.2f} s  keeps {100 * run.residual.at_node:4.1f} %  {shown}")
     print(f"uncertainty of the reference's peak force: {100 * (case.reference_uncertainty or 0.0):.1f} %")
 
 
@@ -101,7 +101,7 @@ def draw(case: CaseComparison, picture: Path) -> None:
             if not points:
                 continue
             costs, errors = [cost for cost, _, _ in points], [100.0 * error for _, error, _ in points]
-            axes.plot(costs, errors, "o-", color=method.colour, linewidth=1.2, label=method.name)
+            axes.plot(costs, errors, "o-", color=method.colour, linewidth=1.2, label=case.shown(method.name))
             for cost, error, mesh in points:
                 axes.annotate(str(mesh), (cost, 100.0 * error), xytext=(4, 4), textcoords="offset points", fontsize=8)
         axes.set(xscale="log", yscale="log", xlabel="processor time [s]", ylabel="error [%]")

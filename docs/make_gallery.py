@@ -13,12 +13,14 @@ import gallery_circuit
 import gallery_pareto
 import numpy as np
 import pyvista
+from matplotlib import pyplot as plt
 
 from rheotwin.__main__ import main as main_of_rheotwin
 from rheotwin.record import Record, open_record
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, load_scene
 from rheotwin.scene.contact import ContactSpec
+from rheotwin.validation import view_of
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -71,10 +73,18 @@ STRIPS = (
         (330, 280),
     ),
     Strip("coarse-fine-2d", (0.0, 8.0, 20.0), (Row("truss"),), (430, 260)),
+    Strip("coarse-fine-3d", (0.0, 8.0, 20.0), (Row("truss"),), (430, 280)),
     Strip("resting-2d", (0.0, 0.4, 2.0, 8.0), (Row("truss"), Row("fem", solver="fem")), (330, 130)),
     Strip("resting-3d", (0.0, 0.4, 6.0), (Row("truss"),), (430, 260)),
     Strip("roller-2d", (0.0, 0.75, 2.0, 7.0, 12.0, 17.25, 21.0), (Row("truss"),), (620, 130), (-0.4, 0.4, -0.01, 0.13)),
     Strip("roller-3d", (0.0, 0.5, 1.5, 4.75, 9.0), (Row("truss"),), (330, 230), (-0.35, 0.25, -0.06, 0.36)),
+    Strip(
+        "square-roller-2d",
+        (0.0, 0.5, 1.0, 1.6, 1.9, 2.3),
+        (Row("shear-volume", solver="shear-volume"),),
+        (620, 150),
+        (-0.3, 0.2, -0.005, 0.11),
+    ),
     Strip("imprint-2d", (0.0, 5.0, 10.0, 20.0), (Row("truss"),)),
     Strip("lobes-2d", (0.0, 4.0, 7.0, 12.0), (Row("truss"),), (330, 230)),
     Strip(
@@ -155,7 +165,7 @@ def draw_comparison(scene_file: Path, folder: Path, size: tuple[int, int]) -> No
     for (solver, case), record in found.items():
         plotter.subplot(SOLVERS.index(solver), cases.index(case))
         draw_frame(plotter, record, -1, top, flat=flat)
-        plotter.add_text(f"{solver}, {case}, t = {record.times[-1]:g} s", font_size=8, color="black")
+        plotter.add_text(f"{view_of(record).shown}, {case}, t = {record.times[-1]:g} s", font_size=8, color="black")
         if flat:
             plotter.view_xy()
             plotter.camera.zoom(1.5)
@@ -184,9 +194,33 @@ def draw_strip(strip: Strip, folder: Path) -> None:
             plotter.subplot(*((column, 0) if long else (row, column)))
             veil = 0.15 if strip.window is not None and scene.dimension == 3 else 0.5  # rollers hide bodies
             draw_frame(plotter, record, index, top, flat=scene.dimension == 2, veil=veil)
-            plotter.add_text(f"{strip.rows[row].label}, t = {record.times[index]:g} s", font_size=7, color="black")
+            label = strip.rows[row].label
+            label = view_of(record).shown if label == strip.rows[row].solver else label
+            plotter.add_text(f"{label}, t = {record.times[index]:g} s", font_size=7, color="black")
             frame(plotter, grids, strip, flat=scene.dimension == 2)
     save(plotter, IMAGES / f"{strip.scene}.png")
+
+
+def draw_stress(name: str) -> None:
+    """Draw mean and von Mises stress of every triangle over time, a column per case, and when the bar leaves."""
+    scene = load_scene(ROOT / "scenes" / f"{name}.toml")
+    figure, panels = plt.subplots(2, len(scene.cases), figsize=(9.2, 4.4), layout="constrained", sharex=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for column, case in enumerate(scene.case_names):
+            record = record_of(scene, "fem", Path(folder) / case, case)
+            stress, force = record.field("cell_stress"), record.probes["tool.bar.force_y"]
+            left = record.probes["time"][np.flatnonzero(force > 1e-9 * force.max())[-1] + 1]
+            for axes, component, what in zip(panels[:, column], range(2), ("mean", "von Mises"), strict=True):
+                axes.plot(record.times, stress[:, :, component], linewidth=0.5, alpha=0.5)
+                axes.axvline(left, color="#333333", linestyle=":", linewidth=1.0)
+                axes.set_title(f"{case}, {what}", loc="left", fontsize=10)
+                axes.grid(color="#e4e4e4")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("stress [Pa]")
+    for axes in panels[1]:
+        axes.set_xlabel("time [s]")
+    figure.savefig(IMAGES / f"{name}.png", dpi=120)
+    plt.close(figure)
 
 
 def draw_forces(name: str, tool: str) -> None:
@@ -234,6 +268,8 @@ def main(names: list[str]) -> None:
                 draw_strip(strip, Path(folder) / strip.scene)
     if not names or "press-match-2d" in names:
         draw_forces("press-match-2d", "roller")
+    if not names or "after-contact-2d" in names:
+        draw_stress("after-contact-2d")
     if not names or gallery_circuit.SCENE in names:
         gallery_circuit.draw_circuit(ROOT, IMAGES)
     if not names or gallery_pareto.NAME in names:

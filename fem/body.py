@@ -41,6 +41,9 @@ class Body(Protocol):
     def vertex_stress(self, u: Array, rate: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
         """Return the Cauchy stress (vertices, 6) [Pa], all of it or what memories hold, averaged to the vertices."""
 
+    def cell_stress(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
+        """Return the Cauchy stress (cells, 6) [Pa], averaged over each cell."""
+
     def vertex_strain(self, u: Array) -> Array:
         """Return the small strain (vertices, 6) of the displacement, averaged to the vertices."""
 
@@ -79,13 +82,22 @@ class LinearBody:
 
     def vertex_stress(self, u: Array, rate: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
         """Return C (g_inf e + sum w + eta e'), averaged to the vertices."""
+        return np.asarray(self.space.averaging @ self._point_stress(u, rate, memories, memory_only))
+
+    def cell_stress(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
+        """Return C (g_inf e + sum w + eta e'), averaged over each cell."""
+        stress = self._point_stress(u, rate, memories, memory_only=False)
+        weights = self.space.weights.reshape(self.space.mesh.nelements, -1)
+        return np.asarray(np.einsum("cq,cqi->ci", weights, stress.reshape(*weights.shape, 6)) / weights.sum(1)[:, None])
+
+    def _point_stress(self, u: Array, rate: Array, memories: Sequence[Array], memory_only: bool) -> Array:
         stress = np.zeros((self.space.weights.size, 6))
         for term, memory in zip(self.terms, memories, strict=True):
             state = memory.sum(axis=0)
             if not memory_only:
                 state = state + _stress_state(term, u, rate)
             stress[self.space.places_in(term.cells)] += term.strain_of(state) @ term.stress_map.T
-        return np.asarray(self.space.averaging @ stress)
+        return stress
 
     def vertex_strain(self, u: Array) -> Array:
         """Return sym(grad u) with the strain out of a plane of stress."""

@@ -150,7 +150,7 @@ def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribe
     chosen = np.zeros(len(problem.points), dtype=bool)
     chosen[item.nodes] = True
     inherited = space.with_inherited(chosen[body.nodes])
-    spec = problem.scene.supports.get(item.name)
+    spec = problem.scene.supports.get(item.support)
     convex = spec is not None and spec.where.region is None
     return inherited if convex else np.asarray(inherited & ~space.chords)
 

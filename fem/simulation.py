@@ -20,7 +20,7 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
 from rheotwin.fem.steppers.impulses import contact_normals
-from rheotwin.problem import Problem
+from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import padded, von_mises
@@ -110,10 +110,9 @@ class FemSimulation:
         tools = tool_reactions(model.tools, pushes, self.tool_poses(), model.dimension)
         if self._problem.contact is None:
             tools = {f"tool.{tool.name}": tools[f"tool.{tool.name}"] for tool in model.tools}
-        supports = {
-            f"support.{item.name}": -np.where(model.owners == index, held, 0.0).sum(axis=0)
-            for index, item in enumerate(self._problem.prescribed)
-        }
+        prescribed = self._problem.prescribed
+        forces = (-np.where(model.owners == index, held, 0.0).sum(axis=0) for index in range(len(prescribed)))
+        supports = on_supports(prescribed, forces)
         return tools | supports | link_tensions(model, self._state.u, multipliers)
 
     def _pushes(self) -> Pushes:
@@ -159,6 +158,12 @@ class FemSimulation:
             for (body, rows), memories in zip(self._model.parts(), state.memories, strict=True)
         ]
         return np.concatenate(found)
+
+    def cell_stress(self) -> Array:
+        """Return the stress (C, 6) [Pa] of the cells of all bodies."""
+        state = self._state
+        parts = zip(self._model.parts(), state.memories, strict=True)
+        return np.concatenate([body.cell_stress(state.u[at], state.rate[at], own) for (body, at), own in parts])
 
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""

@@ -30,6 +30,7 @@ class FemSolver:
         contact=ALL_CONTACT,
         incompressible=True,
         parts=True,
+        cell_stress=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation:

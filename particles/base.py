@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.exerted import lone_forces
 from rheotwin.constraints.contact.lumped import Contact, look_back, warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
+from rheotwin.fields import CELL_STRESS
 from rheotwin.particles.boundary import Boundary, Held
 from rheotwin.particles.packing import pack_boundary, pack_held
 from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.virial import nodal_strain
-from rheotwin.problem import Problem
+from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
@@ -208,6 +209,11 @@ class ParticleSimulation(Generic[M]):
             "contact_force": _contact_forces(self.boundary.contact),
         }
 
+    def cell_stress(self) -> Array:
+        """Return the stress (C, 6) [Pa] of the cells of all bodies, for methods that have it."""
+        found: Array = getattr(self.method, CELL_STRESS)(self.state)
+        return found
+
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support, and what the method adds."""
         state, problem = self.state, self._problem
@@ -249,7 +255,7 @@ def support_forces(problem: Problem, held: Held, pull: Array) -> dict[str, Array
     """Return the force (d,) [N] on each support, from the forces (N, d) [N] of nodes on what holds them."""
     supports = np.zeros((len(problem.prescribed), problem.dimension))
     np.add.at(supports, (held.motion, held.component), pull[held.node, held.component])
-    return dict(zip((f"support.{item.name}" for item in problem.prescribed), supports, strict=True))
+    return on_supports(problem.prescribed, supports)
 
 
 def _tool_reactions(problem: Problem, contact: Contact) -> dict[str, Array]:

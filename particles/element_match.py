@@ -52,8 +52,10 @@ class ElementMatch:
 
     edges: Indices
     stiffness: Array
+    cell_share: csr_matrix
+    """Part (nC, M) of an edge that belongs to a cell: its part of the edge's stiffness."""
     node_share: csr_matrix
-    """Part (N, M) of an edge that belongs to a node: its elements' parts of the stiffness, shared by their corners."""
+    """Part (N, M) of an edge that belongs to a node: that of its cells, shared by their corners."""
     volume_modulus: Array
     average: Array
     """Volume average of C_springs over the body, in Mandel notation."""
@@ -173,13 +175,19 @@ def tensors(edges: CellEdges, stiffness: Array, modulus: Array) -> Array:
     return np.asarray(springs + modulus[:, None, None] * _pressure(edges.vectors.shape[2]))
 
 
-def _node_share(cells: Indices, owner: Indices, stiffness: Array, total: Array, nodes: int) -> csr_matrix:
-    """Spread each element's part k_ce/k_e of its edges equally over its corners; `owner` (nC, pairs) names edges."""
+def _cell_share(owner: Indices, stiffness: Array, total: Array) -> csr_matrix:
+    """Return each element's part k_ce/k_e of its edges; `owner` (nC, pairs) names edges."""
     part = np.divide(stiffness, total[owner], out=np.zeros_like(stiffness), where=total[owner] > 0.0)
-    corners, pairs = cells.shape[1], owner.shape[1]
-    rows, columns = np.repeat(cells, pairs, axis=1), np.tile(owner, corners)
-    values = np.tile(part / corners, corners)
-    return csr_matrix((values.ravel(), (rows.ravel(), columns.ravel())), shape=(nodes, len(total)))
+    ends = np.arange(len(owner) + 1) * owner.shape[1]
+    return csr_matrix((part.ravel(), owner.ravel(), ends), shape=(len(owner), len(total)))
+
+
+def _node_share(cells: Indices, cell_share: csr_matrix, nodes: int) -> csr_matrix:
+    """Spread each element's part of its edges equally over its corners."""
+    count, corners = cells.shape
+    ends = np.arange(count + 1) * corners
+    shares = csr_matrix((np.full(cells.size, 1.0 / corners), cells.ravel(), ends), shape=(count, nodes))
+    return csr_matrix(shares.T @ cell_share)
 
 
 def _constants(
@@ -231,10 +239,12 @@ def match_elements(
     total: Array = np.zeros(len(unique))
     np.add.at(total, edges.owner.ravel(), stiffness.ravel())
     scale = 1.0 if method == "edge" else size ** (dimension - 2)
+    cell_share = _cell_share(edges.owner, stiffness, total)
     return ElementMatch(
         edges=unique.astype(np.int64),
         stiffness=scale * total,
-        node_share=_node_share(cells, edges.owner, stiffness, total, len(points)),
+        cell_share=cell_share,
+        node_share=_node_share(cells, cell_share, len(points)),
         volume_modulus=modulus,
         average=mean,
         misfit=float(np.linalg.norm(mean - target) / norm),

@@ -59,9 +59,13 @@ class TrussNetwork:
     edge_share: Array
     """Constants of each edge per those of its law: k of a unit Young's modulus [m]; 1 with `edge`."""
     edge_constants: Constants
+    cell_share: csr_matrix
+    """Part (all cells, M) of an edge that belongs to a cell."""
     node_share: csr_matrix
     """Part (N, M) of each edge that belongs to each node, for averages over nodes."""
     cells: Indices
+    cell_number: Indices
+    """Which of all cells the simplices with volume springs are."""
     rest_volume: Array
     cell_constants: Constants
     matches: dict[str, dict[str, Any]]
@@ -200,8 +204,10 @@ def build_network(
         rest_length=rest_length,
         edge_share=share,
         edge_constants=_with_tangents(stack_channels(channels, which, share), groups),
+        cell_share=block_diag([m.cell_share for m in matches], format="csr")[:, order],
         node_share=block_diag([m.node_share for m in matches], format="csr")[:, order],
         cells=np.concatenate(cells),
+        cell_number=np.flatnonzero(np.concatenate([match.volume_modulus for match in matches])),
         rest_volume=np.concatenate([element_measures(b.mesh)[k] for b, k in zip(bodies, kept, strict=True)]),
         cell_constants=stack_constants(
             by_body,

@@ -129,6 +129,21 @@ class ShapeKeeping:
             total += self._contact_stress(state, volumes)
         return memory, total
 
+    def cell_stresses(self, state: State, volumes: Array, problem: Problem) -> Array:
+        """Return its part of the stress of cells of `volumes` (C,) [m^3] (C, 6) [Pa], without topology forces."""
+        total = np.zeros((len(volumes), 6))
+        if len(self.halves.cells):
+            total += self._half_virials(state)[1] / volumes[:, None]
+        cells = self.element_pressure
+        if len(cells.rest):
+            pull = element_tension(cells, state.positions, state.velocities)
+            total += isotropic(pull, problem.dimension) / problem.thickness
+        if len(self.global_pressure.rest):
+            found = pressures(self.global_pressure, state.positions, state.velocities) / problem.thickness
+            counts = [body.mesh.t.shape[1] for body in problem.bodies]
+            total[:, : problem.dimension] -= np.repeat(found, counts)[:, None]
+        return total
+
     def _half_virials(self, state: State) -> tuple[Array, Array]:
         """Return sum f l0 (e (x) e) of each cell's half elements (nC, 6) [N m], of the arms and in total."""
         halves = self.halves
@@ -260,6 +275,7 @@ def _halve_diagonals(
         rest_length=network.rest_length[kept],
         edge_share=network.edge_share[kept],
         edge_constants=_chosen(network.edge_constants, kept),
+        cell_share=network.cell_share[:, kept],
         node_share=network.node_share[:, kept],
     )
     return without, HalfElements(cells, np.linalg.norm(half_vectors(cells, rest), axis=1), constants)

@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix, diags
 
 from rheotwin.constraints.contact.springs import has_soft_contact
 from rheotwin.errors import RheotwinError
+from rheotwin.meshing import element_measures
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.cell_volume import cell_volumes, volume_rates
@@ -208,6 +209,22 @@ class Truss:
             stress[:, 2] += out_of_plane * (stress[:, 0] + stress[:, 1])
         return memory, total
 
+    def cell_stress(self, state: State) -> Array:
+        """Return the virial of each cell's parts of its edges over its volume and what keeps it (C, 6) [Pa].
+
+        Forces of topology are left out: they act between a vertex and what it must not pass.
+        """
+        problem, network = self.problem, self.network
+        volumes = np.concatenate([element_measures(body.mesh) for body in problem.bodies]) * problem.thickness
+        vectors, _, tension = self._edge_tension(state)
+        stress = network.cell_share @ edge_virial(vectors, network.rest_length, tension) / volumes[:, None]
+        pull = self._cell_tension(state)[1] / problem.thickness
+        stress[network.cell_number] += isotropic(pull, problem.dimension)
+        stress += self.shape.cell_stresses(state, volumes, problem)
+        corner = np.concatenate([body.mesh.t[0] + body.first_node for body in problem.bodies])
+        stress[:, 2] += out_of_plane_ratio(problem)[corner] * (stress[:, 0] + stress[:, 1])
+        return np.asarray(stress)
+
     def stored(self, state: State) -> float:
         """Return the energy [J]: (k dd^2 + sum kappa z^2)/2 of edges and cells, and what other forces store."""
         network, forces = self.network, self.forces
@@ -331,6 +348,7 @@ class TrussSolver:
         hanging_nodes=True,
         links=True,
         parts=True,
+        cell_stress=True,
         contact=ALL_CONTACT,
     )
 

@@ -145,8 +145,8 @@ def _compare_run(run: RunView, reference: RunView) -> RunComparison:
         cost=cost,
         notes=_notes(run, reference, obstacle),
         sentence=sentences.run_sentence(
-            run.label,
-            reference.label,
+            run.shown,
+            reference.shown,
             displacement=displacement,
             forces=forces,
             ratio=cost.ratio,
@@ -216,9 +216,9 @@ def _notes(run: RunView, reference: RunView, obstacle: str | None) -> tuple[str,
     notes = [note for note in (run.remark, obstacle) if note]
     status = run.manifest.get("status", "complete")
     if status != "complete":
-        notes.append(f"'{run.label}' is {status}: its record ends at t = {run.times[-1]:.4g} s.")
+        notes.append(f"'{run.shown}' is {status}: its record ends at t = {run.times[-1]:.4g} s.")
     if differing := scene_differences(_scene(run), _scene(reference)):
-        notes.append(f"'{run.label}' ran another scene than '{reference.label}': {', '.join(differing)} differ.")
+        notes.append(f"'{run.shown}' ran another scene than '{reference.shown}': {', '.join(differing)} differ.")
     return tuple(notes)
 
 
@@ -243,6 +243,8 @@ def _ordering(label: str, cases: Sequence[CaseComparison]) -> Ordering:
     ]
     residuals.sort(key=lambda item: item.at_node)
     named = {item.case: item.at_node for item in residuals}
+    names = {run.shown for case in cases for run in case.runs if run.label == label}
+    name = names.pop() if len(names) == 1 else label
     expected = tuple(case for case in EXPECTED_ORDER if case in named)
     steps = [named[after] > named[before] for before, after in pairwise(expected)]
     moved = any(run.residual.peak > 0.0 for case in cases for run in case.runs if run.label == label)
@@ -252,7 +254,7 @@ def _ordering(label: str, cases: Sequence[CaseComparison]) -> Ordering:
         residuals=tuple(residuals),
         expected=expected,
         holds=holds,
-        sentence=sentences.ordering_sentence(label, residuals if moved else (), holds=holds),
+        sentence=sentences.ordering_sentence(name, residuals if moved else (), holds=holds),
     )
 
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.metrics import Residual
 from rheotwin.validation.metrics.fits import Convergence
+from rheotwin.validation.run_view import shown_name
 
 SCHEMA_VERSION = 2
 """Version of the layout of comparison.json."""
@@ -97,6 +98,15 @@ class RunComparison:
     sentence: str
     provenance: Provenance
 
+    @property
+    def shown(self) -> str:
+        """What readers see for its label."""
+        return self.named(self.label)
+
+    def named(self, label: str) -> str:
+        """Return what readers see for a label of its solver."""
+        return shown_name(label, self.solver, self.provenance.cell_kind, self.provenance.statistics)
+
 
 @dataclass(frozen=True)
 class Settling:
@@ -143,6 +153,10 @@ class CaseComparison:
     reference_uncertainty: float | None = None
     front: tuple[str, ...] = ()
     cross_checks: tuple[CrossCheck, ...] = ()
+
+    def shown(self, label: str) -> str:
+        """Return what readers see for the label of a run, or for a solver."""
+        return next((run.named(label) for run in self.runs if label in (run.label, run.solver)), label)
 
 
 @dataclass(frozen=True)
@@ -196,6 +210,11 @@ class Comparison:
     def labels(self) -> tuple[str, ...]:
         """Labels of the runs over all cases, in order of first appearance."""
         return tuple(dict.fromkeys(run.label for case in self.cases for run in case.runs))
+
+    def shown(self, label: str) -> str:
+        """Return what readers see for a label; the label where that differs from case to case."""
+        names = {run.shown for case in self.cases for run in case.runs if run.label == label}
+        return names.pop() if len(names) == 1 else label
 
 
 _ADAPTER: TypeAdapter[Comparison] = TypeAdapter(Comparison)

@@ -56,6 +56,21 @@ def bodies_with_volume(probes: Mapping[str, Array]) -> tuple[str, ...]:
     return tuple(column.removeprefix("volume.") for column in probes if column.startswith("volume."))
 
 
+def shown_name(label: str, solver: str, cell_kind: str, statistics: Mapping[str, Any]) -> str:
+    """Return what readers see for a label: of the solver `truss` what its springs are, of all others the label.
+
+    truss@2 is "lattice@2" on quads and hexahedra and "truss with volume springs@2" where its cells have such springs,
+    which no truss of the papers has; numbers of edges and cells alone say so (statistics).
+    """
+    if solver != "truss" or not label.startswith(solver):
+        return label
+    matches = dict(statistics.get("material_match") or {}).values()
+    found = [statistics, *(match for match in matches if isinstance(match, Mapping))]
+    springs = " with volume springs" if any(item.get("volume_cells") for item in found) else ""
+    kind = "lattice" if cell_kind in ("quad", "hex") else "truss"
+    return f"{kind}{springs}{label.removeprefix(solver)}"
+
+
 @dataclass(frozen=True)
 class Surface:
     """Rigid tools as drawn: points (n, 3) [m] and padded cells [count, i, j, ...], lines where count is 2."""
@@ -124,6 +139,11 @@ class RunView:
     def dimension(self) -> int:
         """Number of space dimensions the body fills: 1, 2 or 3."""
         return {"line": 1, "triangle": 2, "quad": 2}.get(self.cell_kind, 3)
+
+    @property
+    def shown(self) -> str:
+        """What readers see for its label."""
+        return shown_name(self.label, self.solver, self.cell_kind, dict(self.manifest.get("statistics") or {}))
 
     @property
     def mesh_hash(self) -> str | None:

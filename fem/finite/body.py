@@ -263,6 +263,14 @@ class FiniteBody:
             np.add.at(volume, nodes, weights.sum(axis=1)[:, None])
         return np.asarray(total / volume[:, None])
 
+    def cell_stress(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
+        """Return the Cauchy stress, averaged over each cell."""
+        found = np.zeros((self.space.mesh.nelements, 6))
+        for part, now in zip(self.parts, self.states(u, memories), strict=True):
+            weights, stress = part.geometry.weights, part.kinematics.cauchy(u, part.stress(now))
+            found[part.cells] = np.einsum("eq,eqi->ei", weights, stress) / weights.sum(axis=1)[:, None]
+        return found
+
     def vertex_strain(self, u: Array) -> Array:
         """Return sym(grad u), as every solver reports it."""
         return self.space.vertex_strain(u)

@@ -6,6 +6,7 @@ rest volume as truss edges have it, whatever the element. At a node it is the av
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import BaseModel
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.packed import pack_tools
 from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles import virial
@@ -70,15 +71,42 @@ class Stresses:
         ratios = np.array([own.poisson if in_plane_strain else 0.0 for own in elements.channels])
         self._out_of_plane = ratios[np.concatenate([kind.law for kind in kinds if kind.law is not None])]
 
+        self._cells = _averages_of_cells(problem, kinds, size)
+
     def of(self, state: State, *, memory_only: bool) -> Array:
         """Return the stress, or the share of it that arms remember, averaged to nodes (N, 6) [Pa]."""
+        return np.asarray(self._average @ self._of_elements(state, memory_only=memory_only))
+
+    def of_cells(self, state: State) -> Array:
+        """Return the stress of the cells (C, 6) [Pa]."""
+        return np.asarray(self._cells @ self._of_elements(state, memory_only=False))
+
+    def _of_elements(self, state: State, *, memory_only: bool) -> Array:
+        """Return the stress, or the share of it that arms remember, of each element alone (E, 6) [Pa]."""
         x, v = state.positions[self._node], state.velocities[self._node]
         force, forces = np.zeros_like(x), self._springless if memory_only else self._forces
         add_element_forces(forces, state.copied(), x, 0.0 * v if memory_only else v, 0.0, force)
         virial = np.stack([-0.5 * (force[:, a] * x[:, b] + force[:, b] * x[:, a]) for a, b in INDEX_PAIRS], axis=1)
         stress = (self._sums @ virial) / self._size[:, None]
         stress[:, 2] += self._out_of_plane * (stress[:, 0] + stress[:, 1])
-        return np.asarray(self._average @ stress)
+        return np.asarray(stress)
+
+
+def _incidence(elements: Sequence[Indices], nodes: int) -> csr_matrix:
+    """Return 1 where an element of arrays (n, corners) has a node (all elements, N)."""
+    ends = np.cumsum([0, *(row for array in elements for row in (array.shape[1],) * len(array))])
+    corners = np.concatenate([array.ravel() for array in elements])
+    return csr_matrix((np.ones(len(corners)), corners, ends), shape=(len(ends) - 1, nodes))
+
+
+def _averages_of_cells(problem: Problem, kinds: Sequence[Elements], size: Array) -> csr_matrix:
+    """Return the map (C, E) that averages elements, with their sizes, to the cell that has all their corners."""
+    cells = [body.mesh.t.T + body.first_node for body in problem.bodies]
+    own = _incidence([kind.cells for kind in kinds], len(problem.points))
+    common = csr_matrix(_incidence(cells, len(problem.points)) @ own.T)
+    whole = common.data == np.asarray(own.sum(axis=1)).ravel()[common.indices]
+    common.data = np.where(whole, size[common.indices], 0.0)
+    return csr_matrix(diags(1.0 / np.asarray(common.sum(axis=1)).ravel()) @ common)
 
 
 def stored(forces: Forces, state: State, elements: AllElements) -> float:
@@ -159,6 +187,15 @@ class ShearVolume:
             stress[:, :3] -= self.incompressible.pressure(state.multipliers, self.problem)[:, None]
         return memory, stress
 
+    def cell_stress(self, state: State) -> Array:
+        """Return the stress of the cells (C, 6) [Pa]; the pressure of constant volume is that of their corners."""
+        stress = self._stresses.of_cells(state)
+        if self.incompressible is not None:
+            at_nodes = self.incompressible.pressure(state.multipliers, self.problem)
+            own = [at_nodes[body.mesh.t + body.first_node].mean(axis=0) for body in self.problem.bodies]
+            stress[:, :3] -= np.concatenate(own)[:, None]
+        return stress
+
     def stored(self, state: State) -> float:
         """Return the energy in springs and arms [J]; the papers' shear elements store none that could be told."""
         return stored(self.forces, state, self.elements)
@@ -208,6 +245,7 @@ class ShearVolumeSolver:
         contact=ALL_CONTACT,
         incompressible=True,
         parts=True,
+        cell_stress=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> ShearVolumeSimulation:

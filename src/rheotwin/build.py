@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,13 +35,16 @@ from rheotwin.scene import Scene
 from rheotwin.scene.base import AXES
 from rheotwin.scene.bodies import mesher_shape
 from rheotwin.scene.boundary import PunchSpec
-from rheotwin.scene.motion import GravityTable
+from rheotwin.scene.motion import GravityTable, Rotation
+from rheotwin.scene.motion import Motion as ScenePath
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import node_at, select_nodes
 from rheotwin.start_check import warn_of_buried_tools
 
 FLAT = 1e-9
 """Nodes whose coordinates vary by less than this share of their extent lie in one plane."""
+ARC = 0.01
+"""Longest straight piece of an arc [rad]: it leaves the arc by ARC^2/8 of the radius."""
 
 
 def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
@@ -155,38 +159,65 @@ def _require_axis_at_rest(item: Prescribed, body: ProblemBody) -> None:
     axis = on_axis(body.mesh.p.T)[item.nodes - body.first_node]
     if axis.any() and np.any(item.motion.values[:, 0] != 0.0):
         raise RheotwinError(
-            f"supports.{item.name}: node {item.nodes[axis][0]} lies on the axis and cannot move along x; "
+            f"supports.{item.support}: node {item.nodes[axis][0]} lies on the axis and cannot move along x; "
             "leave x out of its motion or select other nodes"
         )
 
 
-def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribed, ...]:
-    """Resolve supports and refuse a node component that two different motions claim."""
-    found: list[Prescribed] = []
-    owners: dict[tuple[int, int], list[Prescribed]] = {}
+def _turned(item: Prescribed, motion: ScenePath, points: Array) -> Iterator[Prescribed]:
+    """Yield each node of a support that turns: x(t) = c + R(angle(t)) (X - c) + displacement(t), c = `center`.
+
+    The table is straight between its times, so arcs are cut into pieces that leave them by 1e-5 of their radius.
+    """
+    assert motion.angle is not None
+    steps = np.ceil(np.abs(np.diff(motion.angle)) / ARC).astype(int).clip(1)
+    pieces = [np.linspace(a, b, n, endpoint=False) for (a, b), n in zip(pairwise(motion.times), steps, strict=True)]
+    times = np.concatenate([*pieces, motion.times[-1:]])
+    table = np.column_stack([np.array(motion.displacement), motion.angle])
+    rows = np.array([Motion(np.array(motion.times), table, motion.interpolation == "smooth").at(t) for t in times])
+    axis = motion.axis or (0.0, 0.0, 1.0)
+    dimension, arms = points.shape[1], points - np.array(motion.center)
+    matrices = np.array([Rotation(axis=axis, angle=angle).matrix() for angle in rows[:, -1]])
+    turns = matrices[:, :dimension, :dimension] - np.eye(dimension)
+    for number, (node, arm) in enumerate(zip(item.nodes, arms, strict=True)):
+        path = Motion(times, rows[:, :-1] + turns @ arm)
+        yield replace(item, name=f"{item.name}#{number}", nodes=np.array([node]), motion=path)
+
+
+def _resolved(scene: Scene, bodies: dict[str, ProblemBody]) -> Iterator[Prescribed]:
+    """Yield the supports with their nodes, in parts where these move differently."""
     for name, support in scene.supports.items():
-        body = bodies[support.body]
-        nodes = select_nodes(support.where, body.mesh.p.T, body.regions, f"supports.{name}.where") + body.first_node
+        body, table, motion = bodies[support.body], support.motion, at_rest(scene.dimension)
+        nodes = select_nodes(support.where, body.mesh.p.T, body.regions, f"supports.{name}.where")
         components = tuple("xyz".index(axis) for axis in support.fix or "xyz"[: scene.dimension])
-        table, motion = support.motion, at_rest(scene.dimension)
         if table is not None:
             motion = Motion(np.array(table.times), np.array(table.displacement), table.interpolation == "smooth")
-        item = Prescribed(name, nodes, components, motion, support.since, support.until or np.inf)
+        begin, end = support.since, support.until or np.inf
+        item = Prescribed(name, nodes + body.first_node, components, motion, begin, end)
+        parts = [item] if table is None or table.angle is None else [*_turned(item, table, body.mesh.p.T[nodes])]
         if scene.axisymmetric and 0 in components:
-            _require_axis_at_rest(item, body)
-        for node in nodes:
-            for component in components:
+            for part in parts:
+                _require_axis_at_rest(part, body)
+        yield from parts
+
+
+def _prescribed(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[Prescribed, ...]:
+    """Resolve supports and refuse a node component that two different motions claim."""
+    found = tuple(_resolved(scene, bodies))
+    owners: dict[tuple[int, int], list[Prescribed]] = {}
+    for item in found:
+        for node in item.nodes:
+            for component in item.components:
                 others = owners.setdefault((int(node), component), [])
                 for other in others:
                     together = other.begin < item.end and item.begin < other.end
                     if together and (other.motion.moves or item.motion.moves):
                         raise RheotwinError(
-                            f"supports.{name}: node {node} component {'xyz'[component]} is already driven by "
-                            f"supports.{other.name}; let only one of them hold it"
+                            f"supports.{item.support}: node {node} component {'xyz'[component]} is already driven by "
+                            f"supports.{other.support}; let only one of them hold it"
                         )
                 others.append(item)
-        found.append(item)
-    return tuple(found)
+    return found
 
 
 def _punched(punch: PunchSpec, points: Array, place: str) -> Array:

@@ -135,7 +135,7 @@ def _squeezed(
     return Squeezed(
         time=run.simulation.time,
         tools=tuple(tools),
-        supports=tuple(problem.prescribed[owner].name for owner in np.unique(owners[owners >= 0])),
+        supports=tuple(dict.fromkeys(problem.prescribed[owner].support for owner in np.unique(owners[owners >= 0]))),
         body=body.name,
         node=int(nodes[deepest]) - body.first_node,
         nodes=len(mine),

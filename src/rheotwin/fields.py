@@ -1,7 +1,8 @@
 """The vocabulary of results: every solver reports the same quantity under the same name and unit.
 
-Vectors are stored with three components (zero-padded below 3D). Symmetric tensors are stored as
-(XX, YY, ZZ, XY, YZ, XZ), the order ParaView labels by itself.
+Most belong to nodes; those of `CELL_FIELDS` belong to cells and are recorded where a scene asks for them. Vectors are
+stored with three components (zero-padded below 3D). Symmetric tensors are stored as (XX, YY, ZZ, XY, YZ, XZ), the order
+ParaView labels by itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ TENSOR_COMPONENTS = ("XX", "YY", "ZZ", "XY", "YZ", "XZ")
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """One nodal result: unit [SI], number of components, and what it means."""
+    """One result: unit [SI], number of components, and what it means."""
 
     name: str
     unit: str
@@ -33,4 +34,10 @@ NODE_FIELDS: dict[str, FieldSpec] = {
         FieldSpec("contact_force", "N", 3, "force that rigid tools exert on the node"),
     )
 }
+CELL_STRESS = "cell_stress"
+CELL_STRESS_COMPONENTS = ("mean", "von Mises")
+CELL_FIELDS: dict[str, FieldSpec] = {
+    CELL_STRESS: FieldSpec(CELL_STRESS, "Pa", 2, "mean stress of each cell, and von Mises equivalent of its stress"),
+}
+FIELDS = NODE_FIELDS | CELL_FIELDS
 DEFAULT_FIELDS = tuple(NODE_FIELDS)

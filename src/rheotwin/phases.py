@@ -108,9 +108,7 @@ class Phases:
         """Return the forces [N] on tools and supports; zero on those that are not there at the moment."""
         found = dict(self._now.reactions())
         for item in self._problem.prescribed:
-            name = f"support.{item.name}"
-            parts = [found.pop(key) for key in list(found) if key == name or key.startswith(f"{name}#")]
-            found[name] = np.sum(parts, axis=0) if parts else np.zeros(self._problem.dimension)
+            found.setdefault(f"support.{item.support}", np.zeros(self._problem.dimension))
         return found
 
     def save(self) -> dict[str, Array]:

@@ -132,9 +132,11 @@ def doubts(problem: Problem, known: dict[str, BodyFacts]) -> Iterator[str]:
         yield from _body_doubts(problem, body, known[body.name])
     slowest = min((found.wave_speed for found in known.values() if found.wave_speed > 0.0), default=np.inf)
     moved = [(f"tools.{tool.name}.motion", table_rates(tool.motion)[:, :3]) for tool in problem.tools]
-    moved += [(f"supports.{item.name}.motion", table_rates(item.motion)) for item in problem.prescribed]
+    moved += [(f"supports.{item.support}.motion", table_rates(item.motion)) for item in problem.prescribed]
+    fastest: dict[str, float] = {}
     for place, rates in moved:
-        speed = float(np.linalg.norm(rates, axis=1).max())
+        fastest[place] = max(fastest.get(place, 0.0), float(np.linalg.norm(rates, axis=1).max()))
+    for place, speed in fastest.items():
         if speed > slowest:
             yield (
                 f"{place}: moves at up to {speed:.4g} m/s, faster than the waves in a body ({slowest:.4g} m/s); check "

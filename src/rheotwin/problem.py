@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -79,6 +79,20 @@ class Prescribed:
     begin: float = 0.0
     end: float = np.inf
     """From when to when [s] it acts; its motion is measured from where it finds its nodes."""
+
+    @property
+    def support(self) -> str:
+        """The support it belongs to: parts of one are called NAME#0, NAME#1, .."""
+        return self.name.partition("#")[0]
+
+
+def on_supports(prescribed: Sequence[Prescribed], forces: Iterable[Array]) -> dict[str, Array]:
+    """Return the force (d,) [N] on each support by its name, from those on what is prescribed, in its order."""
+    found: dict[str, Array] = {}
+    for item, force in zip(prescribed, forces, strict=True):
+        name = f"support.{item.support}"
+        found[name] = found[name] + force if name in found else force
+    return found
 
 
 def held_by(prescribed: Sequence[Prescribed], shape: tuple[int, ...]) -> Indices:

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import Fault, InputFaults, RheotwinError
+from rheotwin.fields import CELL_STRESS
 from rheotwin.materials import Law, is_incompressible
 from rheotwin.problem import Problem
 from rheotwin.scene.contact import KEYS_OF_LAW
@@ -53,6 +54,8 @@ class Capabilities:
     """Whether rigid links may join nodes (`links` of a scene)."""
     parts: bool = False
     """Whether parts of a body may have laws of their own (`parts` of a body)."""
+    cell_stress: bool = False
+    """Whether simulations have a method `cell_stress()` for the stress (C, 6) [Pa] of the cells of all bodies."""
     moving_start: bool = True
     """Whether bodies may start with a velocity or spin."""
     contact: frozenset[str] = frozenset()
@@ -100,6 +103,8 @@ class Capabilities:
         ]
         if problem.velocities is not None and not self.moving_start:
             hanging.append(Fault("bodies", "start at rest with this solver; leave `velocity` and `spin` out"))
+        if CELL_STRESS in scene.output.fields and not self.cell_stress:
+            hanging.append(Fault("output.fields", f"{CELL_STRESS!r} is beyond this solver; leave it out"))
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))
         return hanging + [
@@ -124,6 +129,11 @@ def asked_of_contact(problem: Problem) -> list[tuple[str, str]]:
     asked += [("contact.bodies", "bodies")] * contact.bodies + [("contact.self", "self")] * bool(contact.self_bodies)
     asked += [(f"tools.{tool.name}.drive", "driven tools") for tool in problem.tools if tool.drive is not None]
     return list(dict.fromkeys(asked))
+
+
+def cell_stress(simulation: Simulation) -> Array:
+    """Return the stress (C, 6) [Pa] of the cells of all bodies, of a simulation whose solver is capable of it."""
+    return np.asarray(getattr(simulation, CELL_STRESS)(), dtype=np.float64)
 
 
 def tool_poses(problem: Problem, simulation: Simulation) -> Array:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
+from rheotwin.fields import CELL_STRESS
 
 if TYPE_CHECKING:
     from rheotwin.record import Record
@@ -31,10 +33,11 @@ def _checked_frame(record: Record, frame: int) -> int:
 
 
 def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str, top: float) -> None:
-    """Draw the bodies of one frame, coloured by the magnitude of a field, and the tools."""
+    """Draw the bodies of one frame, coloured by the size of a field, and the tools."""
     grid = record.frame(index)
-    values = np.asarray(grid.point_data[field], dtype=float)
-    grid.point_data[label] = np.linalg.norm(values, axis=1) if values.ndim > 1 else values
+    data = grid.point_data if field in grid.point_data else grid.cell_data
+    values = np.asarray(data[field], dtype=float)
+    data[label] = _sizes(field, values.reshape(len(values), -1))
     plotter.add_mesh(
         grid,
         scalars=label,
@@ -50,8 +53,13 @@ def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str,
     plotter.add_text(f"t = {record.times[index]:.4g} s", font_size=10, name="time")
 
 
+def _sizes(field: str, values: Array) -> Array:
+    """Return the magnitude of each row of a field, of the stress of cells its von Mises equivalent."""
+    return np.asarray(values[..., -1] if field == CELL_STRESS else np.linalg.norm(values, axis=-1))
+
+
 def _largest(record: Record, field: str) -> float:
-    return float(np.linalg.norm(record.field(field), axis=-1).max()) or 1.0
+    return float(_sizes(field, record.field(field)).max()) or 1.0
 
 
 def _place_camera(plotter: Any, record: Record) -> None:

@@ -1,13 +1,16 @@
 """`rheotwin view`: a picture without a screen, and plain words where there is nothing to show."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.image
 import numpy as np
 import pytest
 
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
+from rheotwin.record import open_record
 from rheotwin.record.pvd import write_pvd
+from rheotwin.viewer import _add_frame
 from tests.conftest import Said, command, scene_file
 
 
@@ -50,6 +53,18 @@ def test_what_cannot_be_shown_is_one_sentence(words: str, sentence: str) -> None
     said = view(*words.split())
     assert said.code == EXIT_BAD_INPUT and said.sentence.startswith(sentence)
     assert not list(Path().glob("*.png"))
+
+
+def test_the_stress_of_cells_is_drawn_as_its_von_mises_equivalent() -> None:
+    file = scene_file({"output.fields": ["displacement", "cell_stress"]}, name="cells.toml")
+    assert command("run", file, "--output", "cells", "--quiet").code == EXIT_OK
+    assert command("view", "cells", "--field", "cell_stress", "--screenshot", "cells.png").code == EXIT_OK
+    grid, label = open_record("cells").frame(-1), "cell stress [Pa]"
+    drawn = SimpleNamespace(add_mesh=lambda *_, **__: None, add_text=lambda *_, **__: None)
+    _add_frame(
+        drawn, SimpleNamespace(frame=lambda _: grid, tools=lambda _: None, times=[0.0]), 0, "cell_stress", label, 1.0
+    )
+    np.testing.assert_array_equal(grid.cell_data[label], grid.cell_data["cell_stress"][:, 1])
 
 
 def test_what_stops_a_picture_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

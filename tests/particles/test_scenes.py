@@ -90,17 +90,23 @@ def test_d14_topology_forces_bring_the_triangle_back() -> None:
     assert plain.statistics()["inverted_cells"] >= 1 and np.abs(tangled - problem.points).max() > 0.1 * 6.93
 
 
-def test_d16_no_crack_opens_between_coarse_and_fine() -> None:
-    """At full depth gaps are what ties of stiffness s sum k let open, at most max |dd|/s, and shrink like 1/s."""
+@pytest.mark.parametrize(("name", "depth"), [("coarse-fine-2d", 0.16), ("coarse-fine-3d", 0.12)])
+def test_d16_no_crack_opens_between_coarse_and_fine(name: str, depth: float) -> None:
+    """At full depth gaps are what ties of stiffness s sum k let open, at most max |dd|/s, and shrink like 1/s.
+
+    A gap is how far a hanging particle is from the middle of its coarser edge.
+    """
     gap = {}
     for stiffness in (10.0, 40.0):
-        problem, simulation, (pressed,) = play("coarse-fine-2d", None, [8.0], tie_stiffness=stiffness)
-        statistics = simulation.statistics()
+        problem, simulation, (pressed,) = play(name, None, [8.0], tie_stiffness=stiffness)
+        statistics, hanging = simulation.statistics(), problem.bodies[0].hanging
         edges = build_network(problem, volume_term=True).edges
         now, rest = (np.linalg.norm(x[edges[:, 1]] - x[edges[:, 0]], axis=1) for x in (pressed, problem.points))
-        gap[stiffness] = statistics["widest_gap"]
+        middles = 0.5 * (pressed[hanging.start] + pressed[hanging.end])
+        gap[stiffness] = np.linalg.norm(pressed[hanging.node] - middles, axis=1).max()
+        assert gap[stiffness] == pytest.approx(statistics["widest_gap"], rel=1e-9)
         assert 0.0 < gap[stiffness] < np.abs(now - rest).max() / stiffness
-        assert statistics["hanging_particles"] == len(np.unique(problem.bodies[0].hanging.node)) > 0
-        assert 0.8 - pressed[problem.probes["under-bar"], 1] == pytest.approx(0.16, rel=1e-9)
+        assert statistics["hanging_particles"] == len(np.unique(hanging.node)) > 0
+        assert 0.8 - pressed[problem.probes["under-bar"], -1] == pytest.approx(depth, rel=1e-9)
         assert statistics["inverted_cells"] == 0
     assert gap[40.0] == pytest.approx(0.25 * gap[10.0], rel=0.15)

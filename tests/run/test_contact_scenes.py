@@ -96,6 +96,41 @@ def test_dough_is_rolled_out_to_a_tenth() -> None:
     assert area == pytest.approx(0.06 * 0.04, rel=0.05) and area / np.ptp(x[:, 0]) < 0.1 * 0.04
 
 
+def _outline(problem: Problem, x: Array) -> tuple[float, float]:
+    """Return the area of the dough and its length along the conveyor."""
+    corners = x[problem.bodies[0].mesh.t.T]
+    return 0.5 * float(np.linalg.det(corners[:, 1:] - corners[:, :1]).sum()), float(
+        np.ptp(x[problem.bodies[0].nodes, 0])
+    )
+
+
+def test_a_square_prism_dents_the_dough_and_stays_square() -> None:
+    """D2, the first pass under an elastic prism turned by 5.66 rad: dough comes out longer, its law keeps its area."""
+    problem, simulation = play("square-roller-2d", "shear-volume")
+    simulation.advance(1.0, 10**9)
+    x = simulation.positions
+    area, length = _outline(problem, x)
+    assert area == pytest.approx(0.003, rel=0.01)
+    assert length > 1.4 * 0.1 and x[problem.bodies[0].nodes, 0].min() > 0.03
+    assert shares(problem, x).min() > 0.8
+    prism = problem.bodies[1].nodes
+    rest, c, s = problem.points[prism] - [0.0, 0.05543], np.cos(5.66), np.sin(5.66)
+    turned = rest @ np.array([[c, s], [-s, c]]) + [0.0, 0.05543]
+    assert np.abs(x[prism] - turned).max() < 0.02 * 0.06, "stiff: within 2 % of its side"
+
+
+@pytest.mark.exhaustive
+def test_a_square_prism_rolls_the_dough_out() -> None:
+    """D2 to its end: 30 mm become 12 in the mean and nowhere more than 22, area within 1 %, no triangle turned over."""
+    problem, simulation = play("square-roller-2d", "shear-volume")
+    simulation.advance(2.3, 10**9)
+    area, length = _outline(problem, simulation.positions)
+    assert area == pytest.approx(0.003, rel=0.01)
+    assert area / length < 0.4 * 0.03
+    assert simulation.positions[problem.bodies[0].nodes, 1].max() < 0.022
+    assert shares(problem, simulation.positions).min() > 0.7
+
+
 def test_a_finger_pushes_a_block_until_it_slides() -> None:
     """D3: friction holds the block up to mu m g = 2.26 N; pushed with 2.6 N it slides, and stops when left alone."""
     problem, simulation = play("pushed-3d")

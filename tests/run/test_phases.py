@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
+from rheotwin.plausibility import doubts, facts
 from rheotwin.record import open_record
 from rheotwin.run import RunRequest, resume_run, run_scene
 from rheotwin.scene import scene_from_data
@@ -20,7 +21,7 @@ RAMP = {"ramp": {"to": [0.2], "time": 1.0}}
 
 
 def block(**more: Any) -> Data:
-    return box_scene(FOAM, cells=[4, 2], size=[0.2, 0.1], density=100.0, **{"duration": 0.2} | more)
+    return box_scene(FOAM, **{"cells": [4, 2], "size": [0.2, 0.1], "density": 100.0, "duration": 0.2} | more)
 
 
 @pytest.mark.parametrize("solver", ["fem", "truss"])
@@ -120,3 +121,46 @@ def test_a_pressure_all_around_is_in_balance_and_squeezes_evenly(cells: list[int
 def test_what_cannot_be_is_refused_in_one_sentence(changes: Data, sentence: str) -> None:
     with pytest.raises(RheotwinError, match=sentence):
         problem_of(row(SPRING, duration=4.0, **changes))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_support_turns_its_nodes_and_the_body_follows(solver: str, dimension: int) -> None:
+    """The held side of a block goes round as it was: x = c + R(angle(t)) (X - c) + d(t), in 3D about x."""
+    size, center = [0.2, 0.1, 0.1][:dimension], [0.1, 0.05, 0.05][:dimension]
+    axis: Data = {"axis": [2.0, 0.0, 0.0]} if dimension == 3 else {}
+    turn = {"times": [0.0, 0.1, 0.2], "angle": [0.0, 1.0, 7.0], "center": center, **axis}
+    turn["displacement"] = [[0.0] * dimension, [0.1] * dimension, [0.1] * dimension]
+    data = block(size=size, cells=[2] * dimension, supports={"core": {**side("left"), "motion": turn}})
+    simulation = start(data, solver)
+    rest, held = simulation.positions.copy(), simulation.positions[:, 0] == 0.0
+    for time in (0.05, 0.1, 0.15):
+        run_to(simulation, time)
+        angle, moved = (np.interp(simulation.time, turn["times"], row) for row in ([0.0, 1.0, 7.0], [0.0, 0.1, 0.1]))
+        c, s = np.cos(angle), np.sin(angle)
+        matrix = np.array([[c, -s], [s, c]]) if dimension == 2 else np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+        expected = (rest[held] - center) @ matrix.T + center + moved
+        np.testing.assert_allclose(simulation.positions[held], expected, atol=2e-5 * 0.2)
+    assert list(simulation.reactions()) == ["support.core"]
+
+
+def test_a_support_that_turns_too_fast_is_named_once() -> None:
+    turn = {"times": [0.0, 1e-3], "angle": [0.0, 1.0], "center": [0.1, 0.05]}
+    problem = problem_of(block(supports={"core": {**side("left"), "motion": turn}}))
+    said = [
+        text for text in doubts(problem, facts(problem)) if text.startswith("supports.core.motion: moves at up to 111")
+    ]
+    assert len(said) == 1, "the corners are 0.1118 m from the centre"
+
+
+def test_what_cannot_turn_is_refused() -> None:
+    turn = {"times": [0.0, 0.1], "angle": [0.0, 1.0], "center": [0.1, 0.05]}
+    for more, said in (
+        ({"motion": turn, "fix": ["x"]}, "held in all components"),
+        ({"motion": turn, "since": 0.1}, "starts from the rest shape"),
+        ({"motion": {**turn, "axis": [0.0, 0.0, 1.0]}}, "is for 3D"),
+        ({"motion": {**turn, "center": []}}, "`angle` and `center`"),
+        ({"motion": {**turn, "angle": [0.0]}}, "one for each time"),
+    ):
+        with pytest.raises(RheotwinError, match=said):
+            scene_from_data(block(supports={"core": {**side("left"), **more}}))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from rheotwin.fields import NODE_FIELDS
+from rheotwin.fields import FIELDS
 from rheotwin.scene import scene_schema
 from rheotwin.scene.units import EXPONENTS
 from tests.conftest import command
@@ -34,7 +34,7 @@ def test_keys_are_described_and_units_and_field_names_annotated() -> None:
     assert units_in(definitions["ThreeElementSpec"]["properties"]["voigt_viscosity"]) == {"Pa s"}
     assert units_in(definitions["BoxBody"]["properties"]["size"]) == {"m"}
     assert units_in(schema) == set(EXPONENTS) - {"1"}
-    assert definitions["OutputSpec"]["properties"]["fields"]["items"]["enum"] == list(NODE_FIELDS)
+    assert definitions["OutputSpec"]["properties"]["fields"]["items"]["enum"] == list(FIELDS)
     assert {"schema", "dimension", "duration", "laws", "bodies"} == set(schema["required"])
     said = command("schema")
     assert (said.code, said.err, json.loads(said.out)) == (0, "", scene_schema())

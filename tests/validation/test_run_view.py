@@ -1,6 +1,8 @@
 """Tributary volumes, and reading a record into arrays."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,10 @@ import pytest
 from rheotwin import record
 from rheotwin.errors import RheotwinError
 from rheotwin.record import open_record
-from rheotwin.validation import tributary_weights, view_of
+from rheotwin.validation import RunView, compare, tributary_weights, view_of
+from rheotwin.validation.report.page import render_report
+from rheotwin.validation.report.plots import case_plots
+from rheotwin.validation.run_view import shown_name
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 2, 0], [0, 2, 0]], dtype=float)
 
@@ -68,3 +73,36 @@ def test_a_record_without_frames_or_finite_displacements_is_refused(tmp_path: Pa
     opened = open_record(write_record(tmp_path / "run", times, last_shift=float("nan")))
     with pytest.raises(RheotwinError, match=words):
         view_of(opened)
+
+
+@pytest.mark.parametrize(
+    ("label", "solver", "cell", "statistics", "shown"),
+    [
+        ("truss", "truss", "triangle", {"volume_cells": 4}, "truss with volume springs"),
+        ("truss@2", "truss", "tet", {"material_match": {"block": {"volume_cells": 4}}}, "truss with volume springs@2"),
+        ("truss@2", "truss", "tet", {"volume_cells": 0, "material_match": {"block": "unmatched"}}, "truss@2"),
+        ("truss-2", "truss", "hex", {"volume_cells": 0}, "lattice-2"),
+        ("mine", "truss", "tet", {"volume_cells": 4}, "mine"),
+        ("fem@limit", "fem", "quad", {}, "fem@limit"),
+    ],
+)
+def test_readers_see_what_the_springs_of_a_truss_are(
+    label: str, solver: str, cell: str, statistics: dict[str, Any], shown: str
+) -> None:
+    assert shown_name(label, solver, cell, statistics) == shown
+
+
+def test_legends_sentences_and_the_page_show_it_and_labels_stay_ids(press_runs: tuple[RunView, ...]) -> None:
+    """Edges alone in the first case only: its legend says truss, the page over all cases the label."""
+    alone = [replace(run, manifest={**run.manifest, "statistics": {}}) for run in press_runs[:2]]
+    mixed, same = compare([*alone, *press_runs[2:]]), compare(press_runs)
+    assert mixed.labels == same.labels == ("fem", "truss")
+    assert [case.runs[1].shown for case in mixed.cases] == ["truss", *["truss with volume springs"] * 2]
+    assert (mixed.shown("truss"), same.shown("truss")) == ("truss", "truss with volume springs")
+    assert same.orderings[1].sentence.startswith("truss with volume springs: elastic keeps")
+    plots = {plot.name: plot.svg for plot in case_plots(same, same.cases[0], press_runs[:2])}
+    assert len(plots) >= 6
+    for name, drawn in plots.items():
+        assert ">truss with volume springs<" in drawn and ">truss<" not in drawn, name
+    page = render_report(same, overview=[], plots={}, pictures={})
+    assert ">truss with volume springs</td>" in page and ">truss</td>" not in page

@@ -26,7 +26,9 @@ def test_a_uniformly_softer_run_has_the_error_of_its_scale(press_runs) -> None:
         assert truss.forces[0].error == pytest.approx(0.12, abs=1e-12)
         assert truss.volume_drift["block"] == pytest.approx(0.02 * 0.88, abs=1e-12)
         assert truss.cost.ratio == pytest.approx(1 / 7)
-    expected = "truss: 12 % displacement error at worst, 12 % force error against fem, at 1/7 of its cost."
+    expected = (
+        "truss with volume springs: 12 % displacement error at worst, 12 % force error against fem, at 1/7 of its cost."
+    )
     assert comparison.cases[0].runs[1].sentence == expected
 
 
@@ -44,7 +46,9 @@ def test_orderings_state_residuals_and_whether_the_promise_holds(press_runs, mak
     assert ordering.holds is False and "not the order" in ordering.sentence
     still = [replace(run, displacement=0.0 * run.displacement, velocity=None, probes={}) for run in press_runs]
     comparison = compare(still)
-    assert {case.runs[1].sentence for case in comparison.cases} == {"truss: both stay at rest, it and fem."}
+    assert {case.runs[1].sentence for case in comparison.cases} == {
+        "truss with volume springs: both stay at rest, it and fem."
+    }
     assert [ordering.holds for ordering in comparison.orderings] == [None, None]
     assert "stays at rest" in comparison.orderings[0].sentence
     assert "100 % displacement error" in compare([press_runs[0], still[1]]).cases[0].runs[1].sentence
@@ -72,7 +76,7 @@ def test_other_meshes_are_compared_at_nodes_of_the_reference_and_other_bodies_in
     assert "interrupted: its record ends at t = 11 s" in truss.notes[0]
     manifest = make_run("truss", "elastic").manifest
     truss = against_fem(make_run, manifest={**manifest, "scene": {**manifest["scene"], "laws": {}}})
-    assert truss.notes == ("'truss' ran another scene than 'fem': laws differ.",)
+    assert truss.notes == ("'truss with volume springs' ran another scene than 'fem': laws differ.",)
 
 
 def against_fem(make_run, **changes) -> RunComparison:
@@ -156,12 +160,13 @@ def test_plots_and_the_summary_of_a_study(study: list[RunView]) -> None:
     views = labelled(study)
     comparison = compare(views)
     plots = {plot.name: plot for plot in study_plots(comparison.cases[0], comparison.labels)}
-    assert "truss@1: 1" in plots["elastic-pareto"].alt and "Not beaten: truss@1" in plots["elastic-pareto"].alt
+    spoken = plots["elastic-pareto"].alt
+    assert "truss with volume springs@1: 1" in spoken and "Not beaten: truss with volume springs@1" in spoken
     assert "observed order 1.5" in plots["elastic-settling-peak-force"].alt
     text = markdown_summary(compare(labelled(study), reference="fem@4"))
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + len(study) and {line.count("|") for line in rows} == {7}
-    assert "**truss@1**" in text and "fem@4 (reference)" in text
+    assert "**truss with volume springs@1**" in text and "fem@4 (reference)" in text
     assert "Pressing a &lt;made-up> block" in text and np.all(["\t" not in line for line in rows])
 
 

@@ -1,4 +1,4 @@
-"""The papers' pressing scene: force on the bar, self-similarity, stable steps (R4, R7, R8, R12, A7)."""
+"""The papers' pressing scene: force on the bar, self-similarity, stable steps (R4, R7, R8, R12, A7, figs 5.4, 5.6)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
+from rheotwin.solver import Simulation, cell_stress
+from rheotwin.tensors import von_mises
 from rheotwin.validation.checks.check import Check, Values, check
 from rheotwin.validation.checks.running import (
     ELASTIC,
@@ -72,6 +74,37 @@ def self_similarity() -> Values:
         law = scene_from_data(press_scene(data)).law_for("block")
         expected = tool_force(law, SAME / 300.0, turns, depths, times, side="before")
         found[name] = float(np.abs(np.array(bar_forces(data, times)) / expected - 1.0).max())
+    return found
+
+
+def after_contact() -> Values:
+    """Follow the stress of triangles when the bar has left, without inertia and with it (the claim of the figures).
+
+    Without load K s = 0 holds the stress s of a body of one Poisson ratio; held below, it has none. Only inertia, or
+    unequal ratios, make a tail.
+    """
+    found, times = {}, np.arange(1.0, 2.0 * UP + 0.5)
+    for name, law in SCENES.items():
+        for ending, mass, options in (
+            ("", 1e-12, {"step": 0.25, "stepper": "quasi-static"}),
+            (" with inertia", MASS, {"step": 0.02}),
+        ):
+            simulation = start(press_scene(law, mass=mass) | {"duration": 2.0 * UP}, **options)
+
+            def look(simulation: Simulation = simulation) -> tuple[float, float, Array]:
+                stress = float(von_mises(cell_stress(simulation)).max())
+                return float(simulation.reactions()["tool.bar"][1]), stress, simulation.positions.copy()
+
+            forces, stresses, places = (list(column) for column in zip(*seen(simulation, times, look), strict=True))
+            left = max(place for place, force in enumerate(forces) if force > 1e-9 * max(forces)) + 1
+            at_once = stresses[left] / max(stresses)
+            if ending:
+                found[f"{name}{ending}, at once"] = at_once
+                found[f"{name}{ending}, later per at once"] = stresses[-1] / stresses[left]
+            else:
+                found[name] = max(stresses[left:]) / max(stresses)
+            if name == "F-VP" and not ending:
+                found["F-VP, moved since"] = float(np.abs(places[-1] - places[left]).max()) / 10.0
     return found
 
 
@@ -143,6 +176,7 @@ CHECKS = {
         check("fem.R4", elastic_force, name="elastic-bar-force", quick=True),
         check("fem.R7", partial(force_history, VISCOPLASTIC, (5.0, 10.0)), name="viscoplastic-force", quick=True),
         check("fem.R8", partial(force_history, RHEOLOGICAL, (5.0, 10.0, 12.0)), name="rheological-force", quick=True),
+        check("fem.F5.4", after_contact, name="stress-after-contact"),
         check("fem.R12", stable_steps, name="stable-steps", quick=True),
         _reported_check("euler"),
         _reported_check("rk4"),

@@ -218,7 +218,7 @@ def pairing_obstacle(run: RunView, reference: RunView) -> str | None:
     if because is None:
         return None
     return (
-        f"'{run.label}' and '{reference.label}' have different bodies ({because}), "
+        f"'{run.shown}' and '{reference.shown}' have different bodies ({because}), "
         "so displacements are not compared point by point; forces and residuals still are."
     )
 

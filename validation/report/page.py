@@ -52,6 +52,7 @@ class MaterialRow:
 
     case: str
     label: str
+    shown: str
     body: str
     match: dict[str, Any]
 
@@ -154,14 +155,14 @@ def material_matches(comparison: Comparison) -> tuple[str, ...]:
     for case in comparison.cases:
         for run in case.runs:
             for body, match in dict(run.provenance.statistics.get("material_match") or {}).items():
-                cases.setdefault((f"{run.label}, body '{body}'", match_sentence(match)), []).append(case.case)
+                cases.setdefault((f"{run.shown}, body '{body}'", match_sentence(match)), []).append(case.case)
     return tuple(f"Material of {place} ({', '.join(names)}): {words}." for (place, words), names in cases.items())
 
 
 def material_rows(comparison: Comparison) -> tuple[MaterialRow, ...]:
     """Return how the springs of every run and body match the law, for those that have springs."""
     return tuple(
-        MaterialRow(case.case, run.label, body, dict(match))
+        MaterialRow(case.case, run.label, run.shown, body, dict(match))
         for case in comparison.cases
         for run in case.runs
         for body, match in dict(run.provenance.statistics.get("material_match") or {}).items()

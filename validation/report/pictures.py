@@ -56,6 +56,7 @@ class Picture:
     """A picture to be drawn, or drawn as PNG bytes: whose run, when, what its colours mean."""
 
     label: str
+    shown: str
     moment: Moment
     quantity: str
     job: PictureJob
@@ -70,7 +71,7 @@ class Picture:
     def alt(self) -> str:
         """A text that replaces it."""
         return (
-            f"{self.label}, {self.moment.name} (t = {self.moment.time:.3g} s): deformed body coloured "
+            f"{self.shown}, {self.moment.name} (t = {self.moment.time:.3g} s): deformed body coloured "
             f"by {self.quantity}, at most {self.job.values.max():.3g} m"
         )
 
@@ -142,11 +143,11 @@ def _distance_rows(
         for run in runs
         for moment in instants
     }
-    quantity = f"distance from {reference.label}"
+    quantity = f"distance from {reference.shown}"
     scale = ColourScale(quantity, ERROR_COLOURS, _range(values.values()))
     return [
         PictureRow(
-            f"{run.label}: {quantity}",
+            f"{run.shown}: {quantity}",
             scale,
             tuple(_picture(case, run, moment, values[run.label, moment], scale, camera) for moment in instants),
         )
@@ -169,7 +170,7 @@ def _picture(case: str, run: RunView, moment: Moment, values: Array, scale: Colo
         size=camera.size,
         tools=run.tools_at(frame),
     )
-    return Picture(run.label, moment, scale.quantity, job)
+    return Picture(run.label, run.shown, moment, scale.quantity, job)
 
 
 def _displacement_gap(run: RunView, reference: RunView, at_run: Values, time: float) -> Array:

@@ -57,7 +57,7 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
     caption = "What remains of the largest displacement at the end"
     with chart("overview-residual", caption, f"Bar chart of residual displacement. {spoken}") as draft:
         axes = draft.figure.subplots()
-        width = 0.8 / len(labels)
+        width, names = 0.8 / len(labels), list(map(comparison.shown, labels))
         for place, label in enumerate(labels):
             for number, case in enumerate(cases):
                 found = [run.residual for run in case.runs if run.label == label]
@@ -65,7 +65,9 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
                     continue
                 height, swing = 100.0 * found[0].at_node, 100.0 * found[0].oscillation
                 x = number + (place - (len(labels) - 1) / 2) * width
-                axes.bar(x, height, 0.92 * width, color=styles[label].colour, label=label if number == 0 else None)
+                axes.bar(
+                    x, height, 0.92 * width, color=styles[label].colour, label=names[place] if number == 0 else None
+                )
                 if swing > 0.5:
                     axes.errorbar(x, height, yerr=swing, color="#222222", capsize=3, linewidth=1)
                 axes.annotate(
@@ -82,61 +84,61 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
         axes.margins(y=0.12)
         axes.set_ylim(bottom=0.0)
         axes.grid(visible=False, axis="x")
-        draft.figure.legend(loc="outside upper left", ncols=legend_columns(labels))
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns(names))
     return draft.plot
 
 
 def _error_plots(case: CaseComparison, styles: Styles) -> list[Plot]:
-    shown = finest_labels(case.runs)
+    telling, reference = finest_labels(case.runs), case.shown(case.reference)
     histories = [
-        (run.label, quantity, history)
+        (run, quantity, history)
         for run in case.runs
         for quantity, history in (("displacement", run.displacement), ("velocity", run.velocity))
-        if history is not None and run.label in shown
+        if history is not None and run.label in telling
     ]
     if not histories:
         return []
     alt = "; ".join(
-        f"{quantity} error of {label} against {case.reference}: at most {100 * history.largest:.1f} %"
-        for label, quantity, history in histories
+        f"{quantity} error of {run.shown} against {reference}: at most {100 * history.largest:.1f} %"
+        for run, quantity, history in histories
     )
-    with chart(f"{case.case}-error", f"Error against {case.reference} over time", alt) as draft:
+    with chart(f"{case.case}-error", f"Error against {reference} over time", alt) as draft:
         axes = draft.figure.subplots()
-        for label, quantity, history in histories:
+        for run, quantity, history in histories:
             moving = quantity == "velocity"
             axes.plot(
                 history.times,
                 100.0 * np.array(history.values),
-                color=styles[label].colour,
+                color=styles[run.label].colour,
                 linestyle=":" if moving else "-",
                 linewidth=1.2 if moving else 1.8,
-                label=None if moving else label,
+                label=None if moving else run.shown,
             )
         axes.set(xlabel="time [s]", ylabel="relative error [%]")
         axes.set_ylim(bottom=0.0)
         if any(quantity == "velocity" for _, quantity, _ in histories):
             axes.plot([], [], ":", color="#333333", linewidth=1.2, label="velocity")
-        draft.figure.legend(loc="outside upper left", ncols=legend_columns([label for label, _, _ in histories]))
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns([run.shown for run, _, _ in histories]))
     return [draft.plot]
 
 
 def _curves(
-    name: str, caption: str, axis_labels: tuple[str, str], lines: Sequence[tuple[str, Array, Array]], styles: Styles
+    name: str, caption: str, axis_labels: tuple[str, str], lines: Sequence[tuple[RunView, Array, Array]], styles: Styles
 ) -> Plot:
-    """Draw labelled lines (label, x, y) into one plot."""
+    """Draw the lines (run, x, y) into one plot."""
     ends = "; ".join(
-        f"{label}: from {y[0]:.3g} to {y[-1]:.3g}, range {y.min():.3g} to {y.max():.3g}" for label, _, y in lines
+        f"{run.shown}: from {y[0]:.3g} to {y[-1]:.3g}, range {y.min():.3g} to {y.max():.3g}" for run, _, y in lines
     )
     with chart(name, caption, f"{caption}, {axis_labels[1]} against {axis_labels[0]}. {ends}.") as draft:
         axes: Any = draft.figure.subplots()
-        for label, x, y in lines:
-            style = styles[label]
-            axes.plot(x, y, color=style.colour, linestyle=style.dashes, label=label)
+        for run, x, y in lines:
+            style = styles[run.label]
+            axes.plot(x, y, color=style.colour, linestyle=style.dashes, label=run.shown)
         axes.set(xlabel=axis_labels[0], ylabel=axis_labels[1])
         axes.ticklabel_format(axis="both", scilimits=(-3, 4), useMathText=True)
         if all(np.ptp(y) <= 1e-12 * max(np.abs(y).max(), 1e-300) for _, _, y in lines):
             axes.set_ylim(lines[0][2][0] - 1.0, lines[0][2][0] + 1.0)
-        draft.figure.legend(loc="outside upper left", ncols=legend_columns([label for label, _, _ in lines]))
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns([run.shown for run, _, _ in lines]))
     return draft.plot
 
 
@@ -145,7 +147,7 @@ def _force_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Plo
     for kind, source in _sources(runs):
         chosen = [run for run in runs if (kind, source) in force_sources(run.probes)]
         forces, axis = _along(chosen, kind, source, "force")
-        lines = [(run.label, run.probe_times, force) for run, force in zip(chosen, forces, strict=True)]
+        lines = [(run, run.probe_times, force) for run, force in zip(chosen, forces, strict=True)]
         labels = ("time [s]", f"force on {source}, {AXES[axis]} [N]")
         plots.append(_curves(f"{case}-force-{source}", f"{case}: force on {kind} {source}", labels, lines, styles))
     return plots
@@ -161,7 +163,7 @@ def _stroke_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Pl
         forces, along = _along(chosen, kind, source, "force")
         strokes, across = _along(chosen, kind, source, "displacement")
         labels = (f"displacement of {source}, {AXES[across]} [m]", f"force on {source}, {AXES[along]} [N]")
-        lines = [(run.label, x, y) for run, x, y in zip(chosen, strokes, forces, strict=True)]
+        lines = [(run, x, y) for run, x, y in zip(chosen, strokes, forces, strict=True)]
         caption = f"{case}: force against displacement of {kind} {source}"
         plots.append(_curves(f"{case}-stroke-{source}", caption, labels, lines, styles))
     return plots
@@ -182,7 +184,7 @@ def _energy_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Pl
     plots = []
     for quantity in ("stored", "kinetic"):
         column = f"energy.{quantity}"
-        lines = [(run.label, run.probe_times, run.probes[column]) for run in runs if column in run.probes]
+        lines = [(run, run.probe_times, run.probes[column]) for run in runs if column in run.probes]
         if lines:
             labels = ("time [s]", f"{quantity} energy [J]")
             plots.append(_curves(f"{case}-energy-{quantity}", f"{case}: {quantity} energy", labels, lines, styles))
@@ -194,7 +196,7 @@ def _volume_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Pl
     for body in dict.fromkeys(name for run in runs for name in bodies_with_volume(run.probes)):
         column = f"volume.{body}"
         lines = [
-            (run.label, run.probe_times, 100.0 * (run.probes[column] / run.probes[column][0] - 1.0))
+            (run, run.probe_times, 100.0 * (run.probes[column] / run.probes[column][0] - 1.0))
             for run in runs
             if column in run.probes
         ]
@@ -235,9 +237,10 @@ def _pareto(case: CaseComparison, styles: dict[str, LineStyle]) -> tuple[Plot, .
     points = [(run, cost, max(error, LEAST_ERROR)) for run, cost, error in weighed if cost and error is not None]
     if len(points) < 2:
         return ()
-    spoken = "; ".join(f"{run.label}: {100 * error:.3g} % in {cost:.3g} s" for run, cost, error in points)
+    spoken = "; ".join(f"{run.shown}: {100 * error:.3g} % in {cost:.3g} s" for run, cost, error in points)
     caption = f"{case.case}: accuracy against cost"
-    alt = f"{caption}, error against {case.reference} over wall time. {spoken}. Not beaten: {', '.join(case.front)}."
+    alt = f"{caption}, error against {case.shown(case.reference)} over wall time. {spoken}."
+    alt += f" Not beaten: {', '.join(map(case.shown, case.front))}."
     with chart(f"{case.case}-pareto", caption, alt, size=(4.4, 3.8)) as draft:
         axes = draft.figure.subplots()
         best = sorted((cost, 100.0 * error) for run, cost, error in points if run.label in case.front)
@@ -248,10 +251,10 @@ def _pareto(case: CaseComparison, styles: dict[str, LineStyle]) -> tuple[Plot, .
             path = sorted((cost, 100.0 * error) for run, cost, error in points if solver_of(run.label) == name)
             colour = colours[name].colour
             axes.plot(*np.array(path).T, ":", color=colour, linewidth=1.0, zorder=1)
-            axes.plot([], [], "o", color=colour, label=name)
+            axes.plot([], [], "o", color=colour, label=case.shown(name))
         for run, cost, error in points:
             _point(axes, run, cost, error, case.reference_uncertainty, styles)
-        draft.figure.legend(loc="outside upper left", ncols=legend_columns(solvers))
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns(list(map(case.shown, solvers))))
         axes.set(xscale="log", yscale="log", xlabel="wall time of the solver [s]", ylabel=_error_label(case))
         axes.margins(0.18)
         for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
@@ -277,27 +280,29 @@ def _point(
 
 def _error_label(case: CaseComparison) -> str:
     forces = any(force.error is not None for run in case.runs for force in run.forces)
-    return f"{'force' if forces else 'displacement'} error against {case.reference} [%]"
+    return f"{'force' if forces else 'displacement'} error against {case.shown(case.reference)} [%]"
 
 
 def _settling(case: CaseComparison, quantity: str) -> Plot:
     """Draw one number of every solver over the mesh width, with its limit at width zero."""
     items = [item for item in case.settlings if item.quantity == quantity]
     caption = f"{case.case}: {quantity} over mesh width"
-    alt = f"{caption}. {' '.join(settling_sentence(item) for item in items)}"
+    alt = f"{caption}. {' '.join(settling_sentence(item, case.shown(item.solver)) for item in items)}"
     styles = line_styles([item.solver for item in items])
     with chart(f"{case.case}-settling-{quantity.replace(' ', '-')}", caption, alt) as draft:
         axes = draft.figure.subplots()
         for item in items:
             found, colour = item.found, styles[solver_of(item.solver)].colour
             widths = [1.0 / n for n in found.refinements]
-            axes.plot(widths, found.values, "o-", color=colour, label=item.solver, linewidth=1.2, markersize=4)
+            axes.plot(
+                widths, found.values, "o-", color=colour, label=case.shown(item.solver), linewidth=1.2, markersize=4
+            )
             if found.limit is not None and found.uncertainty is not None:
                 axes.errorbar(0.0, found.limit, yerr=found.uncertainty, color=colour, fmt="D", markersize=4, capsize=3)
                 axes.plot([0.0, widths[-1]], [found.limit, found.values[-1]], ":", color=colour, linewidth=1.0)
         axes.set(xlabel="mesh width / that of the scene", ylabel=f"{quantity} [{items[0].unit}]")
         axes.set_xlim(left=-0.03)
-        draft.figure.legend(loc="outside upper left", ncols=legend_columns([item.solver for item in items]))
+        draft.figure.legend(loc="outside upper left", ncols=legend_columns([case.shown(item.solver) for item in items]))
     return draft.plot
 
 

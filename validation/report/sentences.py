@@ -78,10 +78,10 @@ def ordering_sentence(label: str, residuals: Sequence[CaseResidual], *, holds: b
     return f"{label}: {', '.join(kept)} of the largest displacement{verdict}."
 
 
-def settling_sentence(item: Settling) -> str:
+def settling_sentence(item: Settling, name: str) -> str:
     """Return "fem: peak force 470 N on the finest of 3 meshes, observed order 1.9, limit 468 ± 2.5 N."."""
     found, unit = item.found, "" if item.unit == "1" else f" {item.unit}"
-    start = f"{item.solver}: {item.quantity} {found.values[-1]:.4g}{unit} on the finest of {len(found.values)} meshes"
+    start = f"{name}: {item.quantity} {found.values[-1]:.4g}{unit} on the finest of {len(found.values)} meshes"
     bound = "" if found.uncertainty is None else f" ± {_short(found.uncertainty)}{unit}"
     if found.limit is None or found.order is None:
         return f"{start}{bound}, {found.verdict}."
@@ -115,7 +115,7 @@ def markdown_summary(comparison: Comparison) -> str:
     lines += [f"- {_plain(ordering.sentence)}" for ordering in comparison.orderings]
     for case in comparison.cases:
         lines += ["", f"### {_plain(case.case)}", "", *_table(case), ""]
-        lines += [f"- {_plain(settling_sentence(item))}" for item in case.settlings]
+        lines += [f"- {_plain(settling_sentence(item, case.shown(item.solver)))}" for item in case.settlings]
         lines += [f"- {_plain(cross_check_sentence(check))}" for check in case.cross_checks]
         lines += [f"- {_plain(note)}" for run in case.runs for note in run.notes]
     return "\n".join(lines).rstrip() + "\n"
@@ -129,7 +129,7 @@ def _table(case: CaseComparison) -> Iterator[str]:
 
 
 def _cells(run: RunComparison, unbeaten: bool) -> tuple[str, ...]:
-    name = f"{run.label} (reference)" if run.is_reference else f"**{run.label}**" if unbeaten else run.label
+    name = f"{run.shown} (reference)" if run.is_reference else f"**{run.shown}**" if unbeaten else run.shown
     wall, ratio = run.cost.wall_time, run.cost.ratio
     return (
         _plain(name),

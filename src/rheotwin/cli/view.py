@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.fields import NODE_FIELDS
+from rheotwin.fields import FIELDS
 
 NAME = "view"
 HELP = "show a record in a window, or save one frame as a picture"
@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
             f"--field: the record has no field {args.field!r}{nearest_name(args.field, known)}; "
             f"it has {', '.join(known)}"
         )
-    unit = NODE_FIELDS[args.field].unit
+    unit = FIELDS[args.field].unit
     label = f"{args.field.replace('_', ' ')} [{unit}]"
     if args.screenshot is None:
         show(record, field=args.field, label=label, frame=args.frame)

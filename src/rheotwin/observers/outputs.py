@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.fields import CELL_STRESS
 from rheotwin.meshing import element_measures
 from rheotwin.observers.protocol import Observer, Watched
 from rheotwin.problem import Problem
 from rheotwin.record import RecordWriter
 from rheotwin.rings import ring_volumes
 from rheotwin.schedule import Stop
-from rheotwin.solver import tool_poses
-from rheotwin.tensors import padded
+from rheotwin.solver import cell_stress, tool_poses
+from rheotwin.tensors import padded, von_mises
 from rheotwin.tool_surface import drawn_tools
 
 LINK = "link."
@@ -64,6 +65,9 @@ class Frames(Observer):
         if not self._due(run, positions):
             return
         every = simulation.fields()
+        if CELL_STRESS in self._writer.manifest.fields:
+            stress = cell_stress(simulation)
+            every[CELL_STRESS] = np.stack([stress[:, :3].mean(axis=1), von_mises(stress)], axis=1)
         chosen = {name: every[name] for name in self._writer.manifest.fields}
         poses = tool_poses(run.problem, simulation)
         surfaces = [tool.posed(pose, positions) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
@@ -89,7 +93,7 @@ def probe_columns(problem: Problem, energies: Iterable[str]) -> dict[str, str]:
             columns |= {f"tool.{tool.name}.moment_{axis}": "N m" for axis in TURNS[problem.dimension]}
             columns |= {f"tool.{tool.name}.angle": "rad"} if problem.dimension > 1 else {}
     for support in problem.prescribed:
-        columns |= {f"support.{support.name}.force_{axis}": "N" for axis in axes}
+        columns |= {f"support.{support.support}.force_{axis}": "N" for axis in axes}
     for link in problem.links:
         columns |= dict.fromkeys(_tensions(f"{LINK}{link.name}", len(link.nodes)), "N")
     for probe in problem.probes:

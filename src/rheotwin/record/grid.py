@@ -80,15 +80,18 @@ def topology_from_vtk(vtk_cells: Indices, *, vtk_type: int, body: Indices, point
 
 
 def checked_frame(
-    positions: Any, fields: Mapping[str, Any], *, points: int, expected: Mapping[str, FieldInfo]
+    positions: Any, fields: Mapping[str, Any], *, points: int, expected: Mapping[str, FieldInfo], cells: int = 0
 ) -> tuple[Array, dict[str, Array]]:
-    """Return positions (N, 3) [m] and every expected field as (N, components), or say which one is wrong."""
+    """Return positions (N, 3) [m] and every expected field as (N, components), or say which one is wrong.
+
+    Fields on cells have as many rows as there are cells.
+    """
     _check_names(fields, expected)
     arrays = {name: np.asarray(fields[name], dtype=np.float64) for name in expected}
     for name, info in expected.items():
         if arrays[name].ndim == 1:
             arrays[name] = arrays[name][:, None]
-        _check_shape(f"field '{name}'", arrays[name], (points, info.components))
+        _check_shape(f"field '{name}'", arrays[name], (cells if info.on_cells else points, info.components))
     place = np.asarray(positions, dtype=np.float64)
     _check_shape("positions", place, (points, 3))
     return place, arrays

@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError
-from rheotwin.fields import DEFAULT_FIELDS, NODE_FIELDS
+from rheotwin.fields import CELL_FIELDS, DEFAULT_FIELDS, FIELDS
 from rheotwin.record import atomic
 
 SCHEMA_VERSION = 1
@@ -101,11 +101,12 @@ class StepInfo(_Part):
 
 
 class FieldInfo(_Part):
-    """One recorded nodal field: unit [SI], number of components, meaning."""
+    """One recorded field: unit [SI], number of components, meaning, and whether cells have it instead of nodes."""
 
     unit: str
     components: int = Field(ge=1)
     description: str = ""
+    on_cells: bool = False
 
 
 class EnvironmentInfo(_Part):
@@ -120,8 +121,10 @@ class EnvironmentInfo(_Part):
 def describe_fields(names: tuple[str, ...] = DEFAULT_FIELDS) -> dict[str, FieldInfo]:
     """Return the manifest's entry for fields of the common vocabulary (rheotwin.fields)."""
     return {
-        name: FieldInfo(unit=spec.unit, components=spec.components, description=spec.description)
-        for name, spec in ((name, NODE_FIELDS[name]) for name in names)
+        name: FieldInfo(
+            unit=spec.unit, components=spec.components, description=spec.description, on_cells=name in CELL_FIELDS
+        )
+        for name, spec in ((name, FIELDS[name]) for name in names)
     }
 
 

@@ -264,11 +264,12 @@ class PvdSeriesReader:
         return np.array(read_vtu(self._path(index), only="").points, dtype=np.float64)
 
     def values(self, index: int, name: str) -> Array:
-        """Return one field (N, components) of one frame."""
+        """Return one field (N, components) of one frame, a row for each node or cell."""
         grid = read_vtu(self._path(index), only=name)
-        if name not in grid.point_data:
-            raise RheotwinError(f"{self._path(index)}: the frame lacks the field '{name}'; run the scene again")
-        return np.array(grid.point_data[name], dtype=np.float64).reshape(grid.n_points, -1)
+        for data, rows in ((grid.point_data, grid.n_points), (grid.cell_data, grid.n_cells)):
+            if name in data:
+                return np.array(data[name], dtype=np.float64).reshape(rows, -1)
+        raise RheotwinError(f"{self._path(index)}: the frame lacks the field '{name}'; run the scene again")
 
     def grid(self, index: int) -> pyvista.UnstructuredGrid:
         """Return one frame with everything on it."""

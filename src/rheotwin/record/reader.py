@@ -49,14 +49,15 @@ class Record:
         return self.series.positions(self._checked(index))
 
     def field(self, name: str) -> Array:
-        """Return one field over all frames (frames, N, components), in its unit of the manifest."""
+        """Return one field over all frames (frames, nodes or cells, components), in its unit of the manifest."""
         known = self.manifest.fields
         if name not in known:
             raise RheotwinError(
                 f"{self.folder}: the record has no field '{name}'{nearest_name(name, known)}; "
                 f"it holds {', '.join(known)}"
             )
-        values = np.empty((len(self.times), self.manifest.mesh.points, known[name].components))
+        mesh, info = self.manifest.mesh, known[name]
+        values = np.empty((len(self.times), mesh.cells if info.on_cells else mesh.points, info.components))
         for index in range(len(values)):
             frame = self.series.values(index, name)
             if frame.shape != values.shape[1:]:

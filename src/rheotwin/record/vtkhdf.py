@@ -49,13 +49,13 @@ class HdfSeriesWriter:
         self._steps = root["Steps"]
         self._times = self._steps["Values"]
         self._points = root["Points"]
-        self._fields = {name: root["PointData"][name] for name in fields}
-        self._size = int(root["NumberOfPoints"][0])
+        self._fields = {name: root[_group(info)][name] for name, info in fields.items()}
+        self._size, self._cells = int(root["NumberOfPoints"][0]), int(root["NumberOfCells"][0])
         self._count = int(self._steps.attrs["NSteps"])
         self._room = 0
         self._failed = False
-        width = 3 + sum(info.components for info in fields.values())
-        self._frame_bytes = 8 * self._size * width
+        rows = (info.components * (self._cells if info.on_cells else self._size) for info in fields.values())
+        self._frame_bytes = 8 * (3 * self._size + sum(rows))
 
     @classmethod
     def create(cls, folder: Path, topology: GridTopology, fields: Mapping[str, FieldInfo]) -> HdfSeriesWriter:
@@ -88,12 +88,12 @@ class HdfSeriesWriter:
             atomic.reserve(self._path, self._end(), self._frame_bytes + _MARGIN)
             if self._count >= self._room:
                 self._room = self._count + _BLOCK
-                _grow(self._file[_ROOT], self._room, self._size)
+                _grow(self._file[_ROOT], self._room)
             rows = slice(self._count * self._size, (self._count + 1) * self._size)
             self._points[rows] = positions
             for name, values in fields.items():
-                data = self._fields[name]
-                data[rows] = values[:, 0] if data.ndim == 1 else values
+                data, own = self._fields[name], slice(self._count * len(values), (self._count + 1) * len(values))
+                data[own] = values[:, 0] if data.ndim == 1 else values
             self._times.resize((self._count + 1,))
             self._times[self._count] = time
             self._steps.attrs.modify("NSteps", np.int64(self._count + 1))
@@ -136,7 +136,9 @@ class HdfSeriesReader:
         with self._opened() as root:
             count = int(root["Steps"].attrs["NSteps"])
             self._times = np.array(root["Steps/Values"][:count], dtype=np.float64)
-            self._units = {name: str(data.attrs.get("units", "")) for name, data in root["PointData"].items()}
+            self._groups = {name: group for group in ("PointData", "CellData") for name in root[group]}
+            del self._groups[BODY_ARRAY]
+            self._units = {name: str(root[group][name].attrs.get("units", "")) for name, group in self._groups.items()}
 
     @property
     def times(self) -> Array:
@@ -160,16 +162,21 @@ class HdfSeriesReader:
 
     def positions(self, index: int) -> Array:
         """Return the current positions (N, 3) [m] of one frame."""
-        return self._rows("Points", index)
+        return self._rows("Points", index, self._topology.points)
 
     def values(self, index: int, name: str) -> Array:
-        """Return one field (N, components) of one frame."""
-        return self._rows(f"PointData/{name}", index)
+        """Return one field (N, components) of one frame, a row for each node or cell."""
+        group = self._groups.get(name, "PointData")
+        size = self._topology.points if group == "PointData" else len(self._topology.cells)
+        return self._rows(f"{group}/{name}", index, size)
 
     def grid(self, index: int) -> pyvista.UnstructuredGrid:
         """Return one frame with everything on it."""
         values = {name: self.values(index, name) for name in self._units}
-        info = {name: FieldInfo(unit=unit, components=values[name].shape[1]) for name, unit in self._units.items()}
+        info = {
+            name: FieldInfo(unit=unit, components=values[name].shape[1], on_cells=self._groups[name] == "CellData")
+            for name, unit in self._units.items()
+        }
         frame = FrameGrid(self._topology, info)
         frame.fill(float(self._times[index]), self.positions(index), values)
         return frame.copy()
@@ -178,8 +185,7 @@ class HdfSeriesReader:
         """Return None: this format does not hold tools."""
         return None
 
-    def _rows(self, name: str, index: int) -> Array:
-        size = self._topology.points
+    def _rows(self, name: str, index: int, size: int) -> Array:
         with self._opened() as root:
             rows = np.array(root[name][index * size : (index + 1) * size], dtype=np.float64)
         return rows.reshape(size, -1)
@@ -211,7 +217,7 @@ def _empty_file(topology: GridTopology, fields: Mapping[str, FieldInfo]) -> byte
         root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
         root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
         _write_cells(root, topology)
-        _make_frames(root, topology.points, fields)
+        _make_frames(root, topology, fields)
         file.flush()
         return bytes(file.id.get_file_image())
 
@@ -228,12 +234,17 @@ def _write_cells(root: Any, topology: GridTopology) -> None:
     root.create_group("CellData")[BODY_ARRAY] = topology.body.astype(np.int64)
 
 
-def _make_frames(root: Any, points: int, fields: Mapping[str, FieldInfo]) -> None:
+def _group(info: FieldInfo) -> str:
+    return "CellData" if info.on_cells else "PointData"
+
+
+def _make_frames(root: Any, topology: GridTopology, fields: Mapping[str, FieldInfo]) -> None:
     """Create the empty data sets that grow with the frames, one chunk a frame."""
-    _make_rows(root, "Points", points, 3, "m")
-    data = root.create_group("PointData")
+    _make_rows(root, "Points", topology.points, 3, "m")
+    root.create_group("PointData")
     for name, info in fields.items():
-        _make_rows(data, name, points, info.components, info.unit)
+        rows = len(topology.cells) if info.on_cells else topology.points
+        _make_rows(root[_group(info)], name, rows, info.components, info.unit)
     steps = root.create_group("Steps")
     steps.attrs["NSteps"] = np.int64(0)
     _make_column(steps, "Values", np.float64)
@@ -241,8 +252,8 @@ def _make_frames(root: Any, points: int, fields: Mapping[str, FieldInfo]) -> Non
         _make_column(steps, name, np.int64)
     for name in ("CellOffsets", "ConnectivityIdOffsets"):
         steps.create_dataset(name, shape=(0, 1), maxshape=(None, 1), chunks=(1024, 1), dtype=np.int64)
-    for name in fields:
-        _make_column(steps.require_group("PointDataOffsets"), name, np.int64)
+    for name, info in fields.items():
+        _make_column(steps.require_group(f"{_group(info)}Offsets"), name, np.int64)
     _make_column(steps.require_group("CellDataOffsets"), BODY_ARRAY, np.int64)
 
 
@@ -259,32 +270,41 @@ def _make_column(group: Any, name: str, dtype: type) -> None:
     group.create_dataset(name, shape=(0,), maxshape=(None,), chunks=(1024,), dtype=dtype)
 
 
-def _grow(root: Any, frames: int, size: int) -> None:
-    """Make room for `frames` frames of `size` points; the tables of offsets are known in advance."""
+def _grow(root: Any, frames: int) -> None:
+    """Make room for `frames` frames; the tables of offsets are known in advance."""
     steps = root["Steps"]
     start = steps["PointOffsets"].shape[0]
-    _resize(root, frames, size)
-    rows = np.arange(start, frames, dtype=np.int64) * size
+    _resize(root, frames)
+    new = np.arange(start, frames, dtype=np.int64)
     steps["NumberOfParts"][start:] = 1
-    steps["PointOffsets"][start:] = rows
-    for offsets in steps["PointDataOffsets"].values():
-        offsets[start:] = rows
+    steps["PointOffsets"][start:] = new * int(root["NumberOfPoints"][0])
+    for group, size in _sizes(root):
+        for name, offsets in steps.get(f"{group}Offsets", {}).items():
+            offsets[start:] = 0 if name == BODY_ARRAY else new * size
+
+
+def _sizes(root: Any) -> tuple[tuple[str, int], ...]:
+    return ("PointData", int(root["NumberOfPoints"][0])), ("CellData", int(root["NumberOfCells"][0]))
 
 
 def _trim(root: Any, frames: int) -> None:
-    _resize(root, frames, int(root["NumberOfPoints"][0]))
+    _resize(root, frames)
     root["Steps/Values"].resize((frames,))
 
 
-def _resize(root: Any, frames: int, size: int) -> None:
+def _resize(root: Any, frames: int) -> None:
     """Resize all data sets that grow, but the times; cells and their offsets stay zero: one mesh for all."""
     steps = root["Steps"]
-    for data in (root["Points"], *root["PointData"].values()):
-        data.resize(frames * size, axis=0)
+    root["Points"].resize(frames * int(root["NumberOfPoints"][0]), axis=0)
+    for group, size in _sizes(root):
+        for name, data in root[group].items():
+            if name != BODY_ARRAY:
+                data.resize(frames * size, axis=0)
     for name in ("PartOffsets", "NumberOfParts", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets"):
         steps[name].resize(frames, axis=0)
-    for data in (*steps["PointDataOffsets"].values(), *steps["CellDataOffsets"].values()):
-        data.resize(frames, axis=0)
+    for group, _ in _sizes(root):
+        for data in steps.get(f"{group}Offsets", {}).values():
+            data.resize(frames, axis=0)
 
 
 @contextmanager

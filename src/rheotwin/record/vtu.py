@@ -16,7 +16,7 @@ import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
-from rheotwin.fields import TENSOR_COMPONENTS
+from rheotwin.fields import CELL_STRESS, CELL_STRESS_COMPONENTS, TENSOR_COMPONENTS
 from rheotwin.record.grid import VTK_CELL_TYPES, GridTopology, topology_from_vtk
 from rheotwin.record.manifest import FieldInfo
 
@@ -48,9 +48,10 @@ class FrameGrid:
         self._values: dict[str, Array] = {}
         self._arrays = [time, positions]
         for name, info in fields.items():
-            self._values[name], array = shared_array(np.zeros((topology.points, info.components)), name, info.unit)
-            _name_components(array, info.components)
-            self.grid.GetPointData().AddArray(array)
+            rows = len(topology.cells) if info.on_cells else topology.points
+            self._values[name], array = shared_array(np.zeros((rows, info.components)), name, info.unit)
+            _name_components(array, name, info.components)
+            (self.grid.GetCellData() if info.on_cells else self.grid.GetPointData()).AddArray(array)
             self._arrays.append(array)
 
     def fill(self, time: float, positions: Array, fields: Mapping[str, Array]) -> None:
@@ -105,7 +106,7 @@ class XmlWriter:
 
 
 def read_vtu(path: Path, *, only: str | None = None) -> pyvista.UnstructuredGrid:
-    """Read a frame, all of it or its points, cells and one named point array."""
+    """Read a frame, all of it or its points, cells and one named array."""
     import pyvista
     from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
 
@@ -116,8 +117,9 @@ def read_vtu(path: Path, *, only: str | None = None) -> pyvista.UnstructuredGrid
     with quiet_vtk():
         if only is not None:
             reader.UpdateInformation()
-            reader.GetPointDataArraySelection().DisableAllArrays()
-            reader.GetPointDataArraySelection().EnableArray(only)
+            for selection in (reader.GetPointDataArraySelection(), reader.GetCellDataArraySelection()):
+                selection.DisableAllArrays()
+                selection.EnableArray(only)
         reader.Update()
         broken = reader.GetErrorCode() or reader.GetOutput().GetNumberOfPoints() == 0
     if broken:
@@ -204,9 +206,10 @@ def _vtk_array(values: Any, *, deep: bool) -> Any:
     return convert(values, deep=deep)
 
 
-def _name_components(array: Any, components: int) -> None:
-    if components == len(TENSOR_COMPONENTS):
-        for index, name in enumerate(TENSOR_COMPONENTS):
+def _name_components(array: Any, field: str, components: int) -> None:
+    names = CELL_STRESS_COMPONENTS if field == CELL_STRESS else TENSOR_COMPONENTS
+    if components == len(names):
+        for index, name in enumerate(names):
             array.SetComponentName(index, name)
 
 

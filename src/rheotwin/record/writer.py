@@ -71,9 +71,8 @@ class RecordWriter:
         """
         if is_repeated(time, self._series.last_time):
             return
-        place, values = checked_frame(
-            positions, fields, points=self._manifest.mesh.points, expected=self._manifest.fields
-        )
+        mesh, expected = self._manifest.mesh, self._manifest.fields
+        place, values = checked_frame(positions, fields, points=mesh.points, cells=mesh.cells, expected=expected)
         self._series.write(float(time), place, values, tools)
 
     def write_probe_row(self, time: float, values: Mapping[str, float]) -> None:

@@ -110,11 +110,24 @@ class SupportSpec(SceneModel):
                 yield "fix", f"there is no {axis} in a {dimension}D scene"
         if len(set(held)) < len(held):
             yield "fix", "names a component twice"
+        if self.motion is not None and self.motion.angle is not None:
+            yield from self._turn_faults(dimension, held)
         for axis, values in zip(
             AXES, zip(*self.motion.displacement, strict=False) if self.motion else (), strict=False
         ):
             if axis not in held and any(values):
                 yield "motion.displacement", f"moves {axis}, which is not among the held components (`fix`)"
+
+    def _turn_faults(self, dimension: Dimension, held: tuple[Axis, ...]) -> Iterator[tuple[str, str]]:
+        assert self.motion is not None
+        if dimension == 1:
+            yield "motion.angle", "a 1D body cannot turn; leave it out"
+        if dimension == 2 and self.motion.axis is not None:
+            yield "motion.axis", "is for 3D; in 2D the axis stands on the plane, leave it out"
+        if len(set(held)) < dimension:
+            yield "fix", "turned nodes are held in all components; leave `fix` out"
+        if self.since > 0.0:
+            yield "since", "a turn starts from the rest shape: let the support act from the start, or leave `angle` out"
 
     def completed(self, dimension: Dimension) -> SupportSpec:
         """Return the support with its held components filled in."""

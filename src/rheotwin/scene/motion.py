@@ -58,15 +58,22 @@ def _one_course(motion: Motion | ToolMotion, has_table: bool) -> list[str]:
 
 
 class Motion(SceneModel):
-    """A displacement over time; the first and last values are held before and after the table.
+    """A displacement and a turn over time; the first and last values are held before and after the table.
 
-    Written as a table (`times`, `displacement`), or as one of `expression`, `sine` and `ramp`, which become one.
+    Written as a table (`times`, and `displacement`, `angle` or both), or as one of `expression`, `sine` and `ramp`,
+    which become a table of displacements.
     """
 
     times: Times = ()
     """Times of the table, increasing."""
     displacement: Annotated[tuple[Point, ...], Field(min_length=1)] = ()
     """Displacement from the rest position at each time, one component for each dimension."""
+    angle: Annotated[tuple[Angle, ...], Field(min_length=1)] | None = None
+    """Turn from the rest position about `center` at each time, before the displacement; default: none."""
+    center: Point = ()
+    """The point of the rest shape they turn about."""
+    axis: Direction3D | None = None
+    """Direction of the axis they turn about, in 3D; default: z."""
     expression: Expressions | None = None
     """Instead of a table: arithmetic of t for each dimension, such as "-0.01*sin(2*pi*t)", in the file's units."""
     sine: Sine | None = None
@@ -76,23 +83,24 @@ class Motion(SceneModel):
     interpolation: Literal["linear", "smooth"] = "linear"
     """Between the times: straight, or a cubic ease with zero rate at each time."""
 
-    @field_validator("displacement")
+    @field_validator("displacement", "angle")
     @classmethod
-    def _one_for_each_time(
-        cls, displacement: tuple[tuple[float, ...], ...], info: ValidationInfo
-    ) -> tuple[tuple[float, ...], ...]:
-        check_lengths(displacement, info)
-        return displacement
+    def _one_for_each_time(cls, values: Any, info: ValidationInfo) -> Any:
+        check_lengths(values, info)
+        return values
 
     @model_validator(mode="after")
     def _as_table(self) -> Motion:
-        courses = _one_course(self, bool(self.times or self.displacement))
+        courses = _one_course(self, bool(self.times or self.displacement or self.angle))
+        if bool(self.angle) != bool(self.center):
+            raise PydanticCustomError("motion", "a turn needs both `angle` and `center`")
         if not courses:
-            if not (self.times and self.displacement):
+            if not (self.times and (self.displacement or self.angle)):
                 raise PydanticCustomError(
-                    "motion", "needs `times` and `displacement`, or one of expression, sine, ramp"
+                    "motion", "needs `times` and `displacement` or `angle`, or one of expression, sine, ramp"
                 )
-            return self
+            unmoved = ((0.0,) * len(self.center),) * len(self.times)
+            return self if self.displacement else self.model_copy(update={"displacement": unmoved})
         times, rows = table_of(self.expression or (), self.sine, self.ramp, "m")
         return self.model_copy(update={**NO_COURSE, "times": times, "displacement": rows})
 

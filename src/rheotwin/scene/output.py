@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.errors import nearest_name
-from rheotwin.fields import DEFAULT_FIELDS, NODE_FIELDS
+from rheotwin.fields import DEFAULT_FIELDS, FIELDS
 from rheotwin.scene.base import SceneModel
 from rheotwin.scene.quantities import PositiveLength, PositiveTime, Times
 
@@ -20,13 +20,13 @@ MOST_STOPS = 1_000_000
 
 
 def _known_field(name: str) -> str:
-    """Return the name of a field that every solver can report."""
-    if name not in NODE_FIELDS:
-        known = ", ".join(NODE_FIELDS)
+    """Return the name of a known field."""
+    if name not in FIELDS:
+        known = ", ".join(FIELDS)
         raise PydanticCustomError(
             "field",
             "unknown field '{name}'{nearest}; known fields: {known}",
-            {"name": name, "nearest": nearest_name(name, NODE_FIELDS), "known": known},
+            {"name": name, "nearest": nearest_name(name, FIELDS), "known": known},
         )
     return name
 
@@ -41,7 +41,7 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-FieldName = Annotated[str, AfterValidator(_known_field), Field(json_schema_extra={"enum": list(NODE_FIELDS)})]
+FieldName = Annotated[str, AfterValidator(_known_field), Field(json_schema_extra={"enum": list(FIELDS)})]
 
 
 class AdaptiveOutput(SceneModel):
@@ -75,7 +75,7 @@ class OutputSpec(SceneModel):
     checkpoint_interval: PositiveTime | None = None
     """Time between checkpoints a run can be resumed from; default: none are written on the way."""
     fields: Annotated[tuple[FieldName, ...], AfterValidator(_each_once)] = DEFAULT_FIELDS
-    """Nodal fields in every frame."""
+    """Fields in every frame; default: all that belong to nodes."""
 
     @model_validator(mode="after")
     def _one_rhythm(self) -> OutputSpec:

@@ -94,6 +94,7 @@ MORE: dict[str, tuple[Breaks, str]] = {
         scaled("rheotwin.validation.checks.matrices.lame_matrix", 1 + 1e-6),
         "geometric-matrices",
     ),
+    "fem: stress at points": (scaled("rheotwin.fem.body._stress_state", 2.0), "stress-after-contact"),
     "constraints: friction": (changed("rheotwin.constraints.contact.laws.form._numbers", slippery), "drop-2d-fem"),
     "constraints: second derivative of volumes": (
         scaled("rheotwin.constraints.measure.simplex_curvature", 0.99),

@@ -123,7 +123,12 @@ def test_moments_and_bounds_of_a_run(make_run) -> None:
 
 def test_all_runs_of_a_case_share_camera_and_colours(press_runs) -> None:
     rows = plan_case(compare(press_runs).cases[2], press_runs[4:])
-    titles = ["Start, t = 0 s", "Deepest press, t = 10 s", "End, t = 30 s", "truss: distance from fem"]
+    titles = [
+        "Start, t = 0 s",
+        "Deepest press, t = 10 s",
+        "End, t = 30 s",
+        "truss with volume springs: distance from fem",
+    ]
     assert [row.title for row in rows] == titles
     jobs = [picture.job for row in rows for picture in row.pictures]
     assert len({(item.bounds, item.size) for item in jobs}) == 1

@@ -82,7 +82,7 @@ def test_limits_are_stated_for_the_solvers_that_ran(press_runs) -> None:
     both, alone = limits(compare(press_runs)), limits(compare(press_runs[::2]))
     assert any("Poisson ratio" in sentence for sentence in both)
     assert (
-        "Material of truss, body 'block' (elastic, rheological, viscoplastic): "
+        "Material of truss with volume springs, body 'block' (elastic, rheological, viscoplastic): "
         "springs and volume springs miss the law's stiffness by 23 %."
     ) in both
     assert not any("Poisson ratio" in sentence for sentence in alone)
