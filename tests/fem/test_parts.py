@@ -272,10 +272,3 @@ def test_large_strain_has_parts(cell: str, kinematics: str, stepper: str) -> Non
     check_fields(large, small, 1e-4, *compared, least=1e-12)
     assert split.energy() == pytest.approx(whole.energy(), rel=1e-8, abs=1e-12)
     assert np.abs(whole.fields()["displacement"]).max() > 1e-2
-
-
-@pytest.mark.parametrize("solver", ["shear-volume", "fixed-point"])
-def test_solvers_without_parts_say_so(solver: str) -> None:
-    problem = problem_of(bar(ELASTIC, ELASTIC))
-    with pytest.raises(InputFaults, match=r"bodies\.block\.parts: laws by part are beyond this solver"):
-        check_capabilities(find_solver(solver), problem)

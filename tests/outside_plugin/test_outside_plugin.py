@@ -104,15 +104,6 @@ def test_a_package_adds_a_solver(installed: bool) -> None:
     assert f"(did you mean 'still'?); installed: {', '.join(NAMES)}, still" in unknown.stderr
 
 
-def test_it_can_be_compared_with_the_built_in_solvers() -> None:
-    announce(*STILL)
-    write_scene(BOTH)
-    done = rheotwin("compare", "scene.toml", "--solvers", "fem,still", "--quiet", "--json")
-    assert done.returncode == 0, done.stderr
-    numbers = json.loads(Path("runs/compare-scene/comparison.json").read_text())
-    assert [run["solver"] for run in numbers["cases"][0]["runs"]] == ["fem", "still"]
-
-
 @pytest.mark.parametrize(
     ("source", "reason"),
     [

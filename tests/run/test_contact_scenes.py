@@ -124,9 +124,7 @@ def test_the_same_force_from_springs_and_finite_elements() -> None:
 @pytest.mark.parametrize("friction", [0.3, 0.0])
 def test_a_struck_block_slides_as_far_as_friction_lets_it(friction: float) -> None:
     """R15 between two bodies: at v0 = 0.5 m/s on dough at rest it slides v0^2/(2 mu g), without friction on as before.
-
-    Its corner glides over a node at the dent's end on the way and must not catch there.
-    """
+    Its corner glides over a node at the dent's end on the way and must not catch there."""
 
     def alone(scene: Scene) -> Scene:
         assert scene.contact is not None
@@ -192,9 +190,7 @@ def test_a_pile_keeps_the_balance_of_momentum_and_loses_energy() -> None:
 @pytest.mark.exhaustive
 def test_crossing_rollers_make_a_thin_round_cake() -> None:
     """D2, R20 in space: mean thickness (volume over outline) below a tenth of 30 mm, sides within 1.3 of each other.
-
-    No tetrahedron is ever inside out, and the volume is kept.
-    """
+    No tetrahedron is ever inside out, and the volume is kept."""
     problem, simulation = play("roller-3d")
     for time in (0.84, 1.71, 2.78, 3.93, 5.45, 6.52, 8.19, 9.2):
         simulation.advance(time, 10**9)
