@@ -60,7 +60,9 @@ def announce(package: str, name: str, value: str, group: str = "solvers", source
         shutil.copy(HERE / f"{package}.py", "site")
 
 
-@pytest.mark.parametrize("installed", [pytest.param(True, marks=pytest.mark.packaging), False])
+@pytest.mark.parametrize(
+    "installed", [pytest.param(True, marks=[pytest.mark.packaging, pytest.mark.exhaustive]), False]
+)
 def test_a_package_adds_a_solver(installed: bool) -> None:
     """Installed by pip, or put in place by hand."""
     if installed:
@@ -163,7 +165,7 @@ def same_arms() -> Data:
     return {"model": "generalized-maxwell", "poisson": 0.3, "units": units}
 
 
-@pytest.mark.parametrize("solver", ["fem", "truss", "shear-volume"])
+@pytest.mark.parametrize("solver", ["fem", "truss", pytest.param("shear-volume", marks=pytest.mark.exhaustive)])
 def test_a_package_adds_a_law_to_all_solvers(solver: str) -> None:
     """Its arms written out as a built-in law give the same forces."""
     announce(*POWER)

@@ -160,7 +160,12 @@ def test_edges_are_those_of_numpy_and_forces_are_added_at_every_corner() -> None
     assert np.array_equal(x, expected)
 
 
-@pytest.mark.parametrize("name", EQUAL_RATIO)
+OTHERS = [
+    pytest.param(law, marks=pytest.mark.exhaustive) for law in sorted({*EQUAL_RATIO} - {"maxwell", "three-element"})
+]
+
+
+@pytest.mark.parametrize("name", ["maxwell", "three-element", *OTHERS])
 @pytest.mark.parametrize(("cell", "shear"), SIMPLICES)
 def test_stress_is_the_channel_form_at_small_strain(name: str, cell: str, shear: str) -> None:
     """A ramp of strain, every law: K tr(rate) and 2 mu dev(rate) times the ramp responses; patch test T3 on top. x =
@@ -235,7 +240,7 @@ def random_path(problem: Problem, shear: str) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize(("cell", "shear", "law"), MOTIONS)
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_momenta_stay_under_large_random_motion(cell: str, shear: str, law: str, named: bool) -> None:
     """Sums of forces and moments over their largest part, through all ranges of stress, in volume too if named."""
     problem = free(cell, THREE if law == "linear" else SOFT)
