@@ -68,8 +68,6 @@ def test_the_stress_of_cells_is_drawn_as_its_von_mises_equivalent() -> None:
 
 
 def test_what_stops_a_picture_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    write_pvd(Path("run/series.pvd"))
-    assert view().sentence == "run: the record has no frame yet; run its scene again"
     monkeypatch.setattr("rheotwin.viewer.__name__", "rheotwin.there_is_no_renderer")
     said = view()
     assert said.code == EXIT_BAD_INPUT
@@ -81,4 +79,6 @@ def test_what_stops_a_picture_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -
     said = command("view", "run")
     assert said.code == EXIT_BAD_INPUT
     assert said.sentence == "view: there is no display; add --screenshot FILE.png to write a picture instead"
+    write_pvd(Path("run/series.pvd"))
+    assert view().sentence == "run: the record has no frame yet; run its scene again"
     assert command("view", "nowhere").sentence == "nowhere: there is no such folder; give the folder of a record"

@@ -65,15 +65,6 @@ def test_both_places_give_the_same(stepper: str, cell: str, order: int, law: str
     check_both_places(LAWS[law], cell, stepper=stepper, order=order)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("cell", BOXES)
-@pytest.mark.parametrize("stepper", STEPPERS)
-def test_both_places_give_the_same_everywhere(stepper: str, cell: str, law: str, order: int) -> None:
-    check_both_places(LAWS[law], cell, stepper=stepper, order=order)
-
-
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("law", UNEQUAL)
 def test_both_places_give_the_same_in_plane_stress(law: str, order: int) -> None:

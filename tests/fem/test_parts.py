@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.errors import InputFaults, RheotwinError
-from rheotwin.registry import find_solver
-from rheotwin.solver import Simulation, check_capabilities
+from rheotwin.errors import RheotwinError
+from rheotwin.solver import Simulation
 from rheotwin.validation.checks.running import RHEOLOGICAL, Data, box_scene, path, problem_of, run_to, side, start
 
 POISSON = 0.2
@@ -127,12 +126,12 @@ STEPPERS = ("midpoint", "cayley", "generalized-alpha", "adaptive", "quasi-static
 OPTIONS = [{"stepper": stepper} for stepper in STEPPERS]
 CONSTRAINED = {"stepper": "rk4", "formulation": "node", "incompressible": True}
 """Volumes are constraints of the whole body, shear is that of each part."""
-OPTIONS += [CONSTRAINED] + [
-    options | {"history": "quadrature"} for options in OPTIONS if options["stepper"] != "central-difference"
-]
+AT_POINTS = [{"stepper": name, "history": "quadrature"} for name in STEPPERS if name != "central-difference"]
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize(
+    "options", [*OPTIONS, CONSTRAINED, AT_POINTS[0], *(pytest.param(o, marks=EXHAUSTIVE) for o in AT_POINTS[1:])]
+)
 def test_a_part_of_the_same_law_changes_nothing(options: Data) -> None:
     plane = "strain" if "formulation" in options else "stress"
     more: Data = {"confined": False, "forces": pull(2), "density": 10.0, "plane": plane}
@@ -269,15 +268,3 @@ def test_large_strain_has_parts(cell: str, kinematics: str, stepper: str) -> Non
     check_fields(large, small, 1e-4, *compared, least=1e-12)
     assert split.energy() == pytest.approx(whole.energy(), rel=1e-8, abs=1e-12)
     assert np.abs(whole.fields()["displacement"]).max() > 1e-2
-
-
-def test_laws_of_parts_are_asked_for_too() -> None:
-    gum = {**ELASTIC, "poisson": 0.47}
-    with pytest.warns(UserWarning, match=r"bodies\.block\.parts\.half\.law: linear triangle cells are too stiff"):
-        start(bar(ELASTIC, gum))
-    with pytest.raises(InputFaults, match=r"bodies\.block\.parts\.half\.law: a maxwell law relaxes to nothing"):
-        start(bar(ELASTIC, MAXWELL), stepper="static")
-    slider = {**THREE, "slider": {"natural": 0.5, "least": 0.3, "most": 0.7}}
-    problem = problem_of(bar(ELASTIC, slider))
-    with pytest.raises(InputFaults, match=r"parts\.half\.law: 'three-element with slider' is beyond this solver"):
-        check_capabilities(find_solver("fem"), problem)

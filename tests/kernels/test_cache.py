@@ -1,7 +1,6 @@
 """Kernels follow the sources they are made of: an edit is seen at once, and nothing else is compiled anew."""
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,16 +11,6 @@ import pytest
 from rheotwin.__main__ import main
 from rheotwin.kernels import cache
 
-ROOT = Path(__file__).parents[2]
-ROOMS = ("constraints", "fem", "meshing", "particles", "validation")
-DISTANCE = """
-import numpy as np
-from rheotwin.constraints.contact.triangulated import nearest_points, tool_mesh
-corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-tool = tool_mesh(corners, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
-print(nearest_points(tool, np.array([[-0.3, -0.4, 0.0]]))[0][0])
-"""
-VECTORS, LENGTH, THREE_TIMES = "constraints/contact/vectors.py", "np.sqrt(dot(a, a))", "3.0 * np.sqrt(dot(a, a))"
 PLUG_IN = """
 from rheotwin.kernels.compiled import compiled
 from .factors import FACTOR
@@ -95,23 +84,6 @@ def test_kernels_follow_their_sources_and_constants(tmp_path: Path) -> None:
     assert package.run(MULTIPLY) == [8.0, 20.0]
     package.edit("other.py", "4.0", "5.0")
     assert package.run(MULTIPLY) == [10.0, 25.0]
-
-
-@pytest.mark.exhaustive
-def test_kernels_of_this_package_follow_their_sources(tmp_path: Path) -> None:
-    home, without = tmp_path / "copy", shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src" / "rheotwin", home / "rheotwin", ignore=without)
-    for room in ROOMS:
-        shutil.copytree(ROOT / room, home / "rheotwin" / room, ignore=without)
-    package = Package(home, tmp_path / "kernels")
-    script = f"import rheotwin\nassert rheotwin.__file__.startswith({str(home)!r})\n{DISTANCE}"
-    assert package.run(script) == pytest.approx([0.5])
-    package.edit(f"rheotwin/{VECTORS}", LENGTH, THREE_TIMES)  # two modules away from what is called
-    assert package.run(script) == pytest.approx([1.5])
-    both = package.files
-    package.edit(f"rheotwin/{VECTORS}", THREE_TIMES, LENGTH)
-    package.edit("rheotwin/particles/truss.py", "class TrussSolver", "EDITED = True\n\n\nclass TrussSolver")
-    assert package.run(script) == pytest.approx([0.5]) and package.files == both
 
 
 def test_processes_share_a_folder(tmp_path: Path) -> None:

@@ -14,15 +14,6 @@ from rheotwin.scene import SphereBody, scene_from_data
 from rheotwin.scene.bodies import mesher_shape
 from rheotwin.validation.checks.running import ELASTIC, scene_of
 
-LATTICES = {
-    (6, 4, 6): (348, 560, 300, 1208, 628),
-    (7, 5, 7): (616, 1032, 576, 2224, 1132),
-    (8, 6, 8): (992, 1708, 980, 3680, 1846),
-    (11, 7, 11): (2266, 4040, 2400, 8706, 4286),
-    (16, 10, 16): (7104, 13140, 8100, 28344, 13674),
-    (21, 13, 21): (16212, 30560, 19200, 65972, 31492),
-}
-"""Particles along each axis: edges of length h, sqrt2 h, sqrt3 h, all of them, and those of the truss."""
 UNIT = ([0.0, 1.0],) * 3
 
 

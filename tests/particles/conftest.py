@@ -12,33 +12,6 @@ from rheotwin.particles.truss import TrussSimulation
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.running import block, put, truss
 
-MAKERS: dict[str, dict[str, Any]] = {
-    "elastic": {"model": "elastic", "young": 12.0},
-    "voigt": {"model": "voigt", "young": 12.0, "viscosity": 0.6},
-    "maxwell": {"model": "maxwell", "young": 12.0, "viscosity": 4.0},
-    "three-element": {"model": "three-element", "young": 12.0, "voigt_viscosity": 0.5, "series_viscosity": 6.0},
-    "generalized-voigt": {
-        "model": "generalized-voigt",
-        "units": [{"young": 12.0, "viscosity": 1.0}, {"young": 30.0}, {"viscosity": 20.0}],
-    },
-    "generalized-maxwell": {
-        "model": "generalized-maxwell",
-        "units": [{"young": 5.0, "viscosity": 1.0}, {"young": 3.0, "viscosity": 9.0}],
-        "equilibrium": 4.0,
-        "viscosity": 0.2,
-    },
-}
-
-
-@pytest.fixture(params=list(MAKERS))
-def law(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return {**MAKERS[request.param], "poisson": 0.35}
-
-
-@pytest.fixture
-def laws() -> dict[str, dict[str, Any]]:
-    return {name: {**maker, "poisson": 0.35} for name, maker in MAKERS.items()}
-
 
 @pytest.fixture
 def make_problem() -> Callable[..., Problem]:

@@ -145,9 +145,7 @@ def between_bodies() -> Problem:
 @pytest.mark.parametrize("grows", [False, True])
 def test_halves_are_the_whole_bit_for_bit(grows: bool) -> None:
     """With all that the base keeps: memory, supports, tools, lists of neighbours, also where these outgrow their room.
-
-    What a step has done to the state when it finds too little room is undone.
-    """
+    What a step has done to the state when it finds too little room is undone."""
     problem = between_bodies()
     whole, first, second = (nests(problem) for _ in range(3))
     run_to(whole, 1.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rheotwin.particles.truss import TrussSimulation
-from rheotwin.validation.checks.running import HELD, begin, block, moved, path, pull, row, run_to, side, truss
+from rheotwin.validation.checks.running import HELD, block, path, run_to, side, truss
 
 Law = dict[str, Any]
 
@@ -69,52 +69,3 @@ def test_relaxation_after_a_sudden_extension() -> None:
         np.testing.assert_allclose(fields["stress"][:, 0], 0.2 * (4.0 + arms), rtol=1e-9)
     for name, sign in (("left", 1.0), ("grip", -1.0)):
         assert simulation.reactions()[f"support.{name}"][0] == pytest.approx(sign * 0.4 * (4.0 + arms), rel=1e-9)
-
-
-def voigt_creep(k: float, b: float, t: float) -> float:
-    return (1.0 - np.exp(-k * t / b)) / k
-
-
-CREEP: dict[str, tuple[Law, Callable[[float], float], float]] = {
-    "viscous": ({"model": "voigt", "young": 0.0, "viscosity": 1.0, "viscous_poisson": 0.0}, lambda t: t, 1.0),
-    "voigt": ({"model": "voigt", "young": 2.0, "viscosity": 1.0}, lambda t: voigt_creep(2.0, 1.0, t), 1.0),
-    "three-element": (
-        {"model": "three-element", "young": 2.0, "voigt_viscosity": 1.0, "series_viscosity": 10.0},
-        lambda t: voigt_creep(2.0, 1.0, t) + t / 10.0,
-        10.0 / 11.0,
-    ),
-    "generalized-voigt": (
-        {"model": "generalized-voigt", "units": [{"young": k, "viscosity": b} for k, b in ((2, 1), (4, 8), (1, 9))]},
-        lambda t: voigt_creep(2.0, 1.0, t) + voigt_creep(4.0, 8.0, t) + voigt_creep(1.0, 9.0, t),
-        1.0 / (1.0 + 1.0 / 8.0 + 1.0 / 9.0),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", CREEP)
-def test_creep_under_a_held_force(name: str) -> None:
-    """d = F J(t); mass and step delay it by m/eta + h at most and shift its rates k/b <= 2/s by as much of themselves.
-
-    So the error is below rate (m/eta + h) (1 + t k/b).
-    """
-    law, compliance, eta = CREEP[name]
-    mass, force, times = 1e-4, 0.1, [0.2, 1.0, 4.0]
-    simulation = begin(row(law, mass=mass, duration=4.0, output={"times": times}, forces=pull(force)))
-    assert simulation.step_size < 2.0 * mass / eta
-    delay = mass / eta + simulation.step_size
-    for time in times:
-        rate = force * (compliance(time) - compliance(time - delay)) / delay
-        expected = pytest.approx(force * compliance(time), abs=rate * delay * (1.0 + 2.0 * time))
-        assert moved(simulation, time) == expected
-
-
-def test_creep_of_maxwell() -> None:
-    """d = F/k + F t/b, after a force that grew over T: d = F/k + F (t - T/2)/b, and the mass swings by 2 F/(k w T)."""
-    mass, force, ramp, k, b = 1e-6, 0.1, 0.5, 2.0, 10.0
-    law = {"model": "maxwell", "young": k, "viscosity": b}
-    forces = pull(force, (0.0, ramp), (0.0, 1.0))
-    simulation = begin(row(law, mass=mass, duration=2.0, output={"times": [1.0, 2.0]}, forces=forces))
-    error = 2.0 * force / k / (np.sqrt(k / mass) * ramp) + force / b * 2.0 * simulation.step_size
-    for time in (1.0, 2.0):
-        expected = force / k + force * (time - 0.5 * ramp) / b
-        assert moved(simulation, time) == pytest.approx(expected, abs=error) and error < 0.01 * expected

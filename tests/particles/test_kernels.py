@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
-from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.running import EQUAL_RATIO, FLOOR, block, path, run_to, side, truss
 
-Array = NDArray[np.float64]
 FAST = ("structured", "unstructured")
 ROUNDING = 1e-12
 """Thousand steps of a few roundings each, all of them of 1e-16 of the body's size."""
@@ -44,9 +42,7 @@ def pressed(dimension: int, law: dict[str, Any] = LAW, density: float = 1.0) -> 
 
 def agree(ours: Any, theirs: Any, *looks: str) -> None:
     """Compare arrays by name: to rounding, but what contact and supports exert to the force of a rounding's impulse.
-
-    Contact puts a node where it belongs within a step: ten roundings of 5 m there are a force of m x/h^2 each.
-    """
+    Contact puts a node where it belongs within a step: ten roundings of 5 m there are a force of m x/h^2 each."""
     assert np.abs(ours.positions - theirs.positions).max() < ROUNDING
     impulse = 10.0 * 5.0 * 2.0**-52 * ours.boundary.nodes.mass.sum() / ours.step_size**2
     for look in looks:

@@ -372,10 +372,8 @@ def test_squares_of_two_triangles_have_the_laws_ratio_along_their_sides(poisson:
 
 def test_stiff_directions_of_lattices_of_equal_edges() -> None:
     """Equal springs k: inner sides count twice k/2 a cell, diagonals k, so C11 = 2k, C12 = C1212 = k for unit cells.
-
     C11 = (k + k) from two half sides and two diagonals (2 k (sqrt 2)^2/4 = k); along x E = C11 - C12^2/C11 = 1.5 k,
-    along a diagonal E = 4/(1/(C1212) + 2/(C11 + C12)) = 12/5 k.
-    """
+    along a diagonal E = 4/(1/(C1212) + 2/(C11 + C12)) = 12/5 k."""
     # Only cells whose four sides are all shared have this tensor: look at the middle one of 3 x 3.
     mesh = quad_grid(*[np.linspace(0.0, 3.0, 4)] * 2)
     found = matched(mesh, 0.25, method="edge")

@@ -17,8 +17,6 @@ from rheotwin.solver import check_capabilities
 from rheotwin.validation.checks.running import seen, truss
 
 SCENES = Path(__file__).parents[2] / "scenes"
-WITHOUT_TOPOLOGY = {"topology_stiffness": 0.0, "topology_damping": 0.0, "topology_distance": 0.0}
-WITHOUT_PRESSURE = {"global_pressure": 0.0, "global_pressure_damping": 0.0}
 
 
 def play(
@@ -66,28 +64,6 @@ def test_d5_struck_on_a_table_with_and_without_gravity() -> None:
     steps = np.diff(np.array([shape[:, 1].mean() for shape in shapes])[5:])
     assert steps.min() > 0.05, "the block flies off"
     np.testing.assert_allclose(steps, steps[0], rtol=1e-9)  # free flight: nothing pushes it any more
-
-
-@pytest.mark.parametrize("options", [{}, pytest.param(WITHOUT_PRESSURE, marks=pytest.mark.exhaustive)])
-def test_d11_to_d13_residuals_of_the_press(options: dict[str, float]) -> None:
-    """R16: Voigt ~ 0 < three-element < Maxwell, gaps above 0.1 of the depth."""
-    left = {}
-    for case in ("voigt", "maxwell", "three-element"):
-        problem, simulation, (shape,) = play("topology-press-2d", case, [60.0], **options)
-        left[case] = (6.0 - shape[problem.probes["under-bar"], 1]) / 1.5
-        assert simulation.statistics()["inverted_cells"] == 0
-    assert abs(left["voigt"]) < 0.02 and left["three-element"] - left["voigt"] > 0.1
-    assert left["maxwell"] - left["three-element"] > 0.1
-
-
-def test_d14_topology_forces_bring_the_triangle_back() -> None:
-    """R17: no inverted triangle with them, some without; the rest shape returns only with them."""
-    problem, simulation, (shape,) = play("triangle-press-2d", None, [60.0])
-    assert (len(problem.points), problem.bodies[0].mesh.t.shape[1]) == (45, 64)
-    assert simulation.statistics()["inverted_cells"] == 0
-    assert np.abs(shape - problem.points).max() < 0.01 * 6.93
-    _, plain, (tangled,) = play("triangle-press-2d", None, [60.0], **WITHOUT_TOPOLOGY)
-    assert plain.statistics()["inverted_cells"] >= 1 and np.abs(tangled - problem.points).max() > 0.1 * 6.93
 
 
 @pytest.mark.parametrize(("name", "depth"), [("coarse-fine-2d", 0.16), ("coarse-fine-3d", 0.12)])

@@ -49,7 +49,7 @@ def test_plain_values_come_back_and_objects_are_refused() -> None:
     assert loaded == state and [type(value) for value in loaded.values()] == [float, int, bool, str]
     with pytest.raises(RheotwinError, match="'solver' is not an array"):
         save_checkpoint(HERE, 1, {"solver": object()})
-    assert list(HERE.iterdir()) == []
+    assert [file.name for file in HERE.iterdir()] == ["step-000000007.npz"]
     np.savez("a.npz", schema_version=np.array([{}], dtype=object))
     np.savez("b.npz", schema_version=np.array(99))
     for name, words in (("a", "is damaged"), ("b", "schema version 99"), ("c", "no such checkpoint")):

@@ -107,9 +107,11 @@ def test_capabilities_are_told_with_place_and_what_is_possible() -> None:
         )
 
     with pytest.raises(RheotwinError) as caught:
-        check_capabilities(Picky(), problem_with())  # type: ignore[arg-type]
+        half = {"where": {"box": {"x": [0.1, 0.2]}}, "law": "gel"}
+        check_capabilities(Picky(), problem_with({"bodies.block.parts": {"half": half}}))  # type: ignore[arg-type]
     assert str(caught.value).splitlines() == [
-        "solver 'picky' cannot run this scene: 5 faults",
+        "solver 'picky' cannot run this scene: 6 faults",
+        "  bodies.block.parts: laws by part are beyond this solver; leave them out",
         "  dimension: 2 is beyond this solver, which does 1, 3",
         "  plane: 'strain' is beyond this solver, which does stress",
         "  bodies.block.cell: 'triangle' is beyond this solver, which does tet",

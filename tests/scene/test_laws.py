@@ -8,7 +8,6 @@ from rheotwin import materials
 from rheotwin.scene import Scene
 from tests.conftest import Data, faults_of, scene_with
 
-SPRING = materials.Moduli.from_young(300.0, 0.35)
 ZERO = materials.Moduli(0.0, 0.0)
 THREE = {"model": "three-element", "young": 3.0, "poisson": 0.2, "voigt_viscosity": 2.0, "series_viscosity": 40.0}
 MAXWELL = {"model": "maxwell", "young": 3.0, "poisson": 0.2, "viscosity": 40.0}

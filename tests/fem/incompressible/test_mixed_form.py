@@ -14,7 +14,7 @@ from rheotwin.fem.forms import lame_matrix, shear_matrix
 from rheotwin.fem.incompressible import FORMULATIONS, MixedForm, mixed_form
 from rheotwin.meshing.box import hex_grid, quad_grid, tet_grid, triangle_grid
 from rheotwin.meshing.cells import build_mesh
-from rheotwin.validation.checks.running import ELASTIC, box_scene, start
+from rheotwin.validation.checks.running import ELASTIC, box_scene, path, run_to, side, start
 
 Array = np.ndarray
 ALL = [(name, cell) for name, cells in FORMULATIONS.items() for cell in cells]
@@ -152,13 +152,9 @@ def test_a_formulation_on_the_wrong_cells_is_refused(name: str, cell: str, remed
 @pytest.mark.parametrize("formulation", ["taylor-hood", "mini", "stabilized", "node", "cell"])
 def test_a_confined_block_has_hookes_stress(formulation: str) -> None:
     """A lid pushed in by e, nothing else gives way: s_yy = (lambda + 2 mu) e, s_xx = lambda e."""
-    lid = {"times": [0.0, 1.0], "displacement": [[0.0, 0.0], [0.0, -0.01]]}
-    fixed: dict[str, Any] = {"left": ["x"], "right": ["x"], "bottom": ["y"], "top": ["y"]}
-    supports = {name: {"body": "block", "where": {"side": name}, "fix": fix} for name, fix in fixed.items()}
-    supports["top"]["motion"] = lid
-    data = box_scene(ELASTIC, cells=[2, 2], size=[1.0, 1.0], supports=supports)
-    simulation = start(data, step=1.0, formulation=formulation)
-    simulation.advance(1.0, 10)
+    supports = {name: side(name, fix=[axis]) for name, axis in (("left", "x"), ("right", "x"), ("bottom", "y"))}
+    supports["top"] = side("top", fix=["y"], motion=path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.01]]))
+    data = box_scene(ELASTIC, size=[1.0, 1.0], cells=[2, 2], duration=1.0, supports=supports)
+    stress = run_to(start(data, step=1.0, formulation=formulation), 1.0).fields()["stress"][:, :2]
     lame, shear = 259.25925926, 111.11111111
-    stress = simulation.fields()["stress"][:, :2]
     np.testing.assert_allclose(stress, np.tile([-0.01 * lame, -0.01 * (lame + 2.0 * shear)], (9, 1)), rtol=1e-7)

@@ -82,12 +82,10 @@ def test_the_papers_elastic_body_returns(height: float, noise: float, cells: lis
 @pytest.mark.parametrize("height", [-1.0, 0.0])
 def test_a_body_without_any_damping_is_upright_again(size: list[float], cells: list[int], height: float) -> None:
     """What is left when the last element is upright goes on swinging: about the rest shape, not about another.
-
     Elements may turn over for a moment again, and are damped again. Every start ends differently, down to the last
-    digit: of five, the middle is looked at, from 60 to 80 s: the share of them in which all of it is upright, how far
-    its mean is off, the share of energy left. Without recovery bodies in the plane are off by a fifth of their size or
-    more and those in space rarely upright. One in eight of these ends with elements at J = -0.44 for good.
-    """
+    digit: of five, the middle is looked at, from 60 to 80 s: the share of them in which all of it is upright, how
+    far its mean is off, the share of energy left. Without recovery bodies in the plane are off by a fifth of their
+    size or more and those in space rarely upright. One in eight of these ends with elements at J = -0.44 for good."""
     problem, ends = block(len(size), ELASTIC, cells, size=size, duration=120.0), []
     for seed in range(1, 6):
         simulation = begin(problem)
@@ -160,12 +158,10 @@ def test_an_elastic_block_keeps_its_energy(dimension: int) -> None:
     [(2, "neo-hooke", 0.0), (2, "cotangent", 0.0), (3, "neo-hooke", 0.0), (3, "neo-hooke", -1.0)],
 )
 def test_an_elastic_block_let_go_flat_or_inverted_keeps_its_energy(dimension: int, shear: str, height: float) -> None:
-    """Let go on its floor or through it: steps are divided all the way and nothing damps.
-
-    The sway of order one in the step is the undivided blocks' 5 % above, here by strains that are twenty times as large
-    with steps that are divided by as much. Velocities that are taken over as they are gain 10 to 90 %, stiffness
-    that is underestimated 50 % in space and anything in the plane.
-    """
+    """Let go on its floor or through it: steps are divided all the way and nothing damps. The sway of order one in the
+    step is the undivided blocks' 5 % above, here by strains that are twenty times as large with steps that are
+    divided by as much. Velocities that are taken over as they are gain 10 to 90 %, stiffness that is underestimated
+    50 % in space and anything in the plane."""
     problem = block(dimension, ELASTIC, [4, 3, 2][:dimension], duration=6.0)
     simulation = begin(problem, shear=shear, recovery=0.0)
     turn(simulation, problem, height, 0.02, seed=0)

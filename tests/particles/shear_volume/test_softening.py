@@ -89,11 +89,9 @@ def top_speed(simulation: Any, apart: float = 1e-2) -> float:
     [(*kind, 1.0) for kind in KINDS] + [("triangle", "neo-hooke", -1.0), ("tet", "neo-hooke", -1.0)],
 )
 def test_creep_in_simple_shear(cell: str, shear: str, weight: float, rate: float, sign: float) -> None:
-    """W/c2(W) of a law named for shear, whose numbers are shear stresses; strains up to 6e-4.
-
-    The Voigt unit has settled: exp(-20). Its spring stores W^2/(2 k), and what remains when the motion stops is the
-    root of m (1 + c1/c2(m)) = W.
-    """
+    """W/c2(W) of a law named for shear, whose numbers are shear stresses; strains up to 6e-4. The Voigt unit has
+    settled: exp(-20). Its spring stores W^2/(2 k), and what remains when the motion stops is the root of m (1 +
+    c1/c2(m)) = W."""
     simulation = begin(sheared(STIFFER, cell, sign * weight, laws=BESIDE), shear=shear, shear_law="soft")
     run_to(simulation, 20 * TAU)
     # errors of the square of strains, but for the weights om_i, which are those of the shape at rest
@@ -158,10 +156,8 @@ def test_volume_softens_alone(cell: str, shear: str, weight: float, rate: float)
 @pytest.mark.parametrize(("cell", "shear"), [*KINDS, *SEED])
 @pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_without_softening_it_is_the_linear_law(cell: str, shear: str, named: bool) -> None:
-    """c_min = c_max, strains of 10 %: both have errors of order one in the step, and so has their difference.
-
-    Twice the finer one less the coarser is what would be left at no step: an order smaller than either.
-    """
+    """c_min = c_max, strains of 10 %: both have errors of order one in the step, and so has their difference. Twice
+    the finer one less the coarser is what would be left at no step: an order smaller than either."""
     plain = THREE | {"young": 12.0, "poisson": 0.35, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
     soft = plain | {"softening": {"viscosity": 6.0 * (1.0 - 1e-13), "from_stress": 0.01, "to_stress": 0.02}}
     options = {"shear_law": "law", "volume_law": "law"} if named else {}
@@ -192,9 +188,7 @@ def test_without_softening_it_is_the_linear_law(cell: str, shear: str, named: bo
 @pytest.mark.parametrize(("cell", "shear"), [*KINDS, ("quad", "seed")])
 def test_order_in_the_step(cell: str, shear: str) -> None:
     """Simple shear from rest against m u'' = W - f, d' = u' - f/c2(f), f (1 + c1/c2(f)) = k d + c1 u' by Radau.
-
-    Stresses and thresholds are 1e-6 of the spec's, so that strains are as small and nothing else is left of them.
-    """
+    Stresses and thresholds are 1e-6 of the spec's, so that strains are as small and nothing else is left of them."""
     small, weight, end = 1e-6, 2.5e-6, 0.5
     soft = {"viscosity": 0.5, "from_stress": START * small, "to_stress": END * small}
     law = THREE | {"young": 10.0, "voigt_viscosity": 2.0, "series_viscosity": 50.0, "softening": soft}
@@ -234,9 +228,8 @@ def block(dimension: int, cell: str, law: Data = LAW, **scene: Any) -> Problem:
 @pytest.mark.parametrize(("cell", "shear"), KINDS)
 def test_it_only_takes_energy(cell: str, shear: str) -> None:
     """Kinetic and stored of a block let go at speed fall from each tenth of a second to the next, softened all faster.
-
-    Energies are those of velocities half a step behind, and of arms a whole one: steps are a tenth of the stable one.
-    """
+    Energies are those of velocities half a step behind, and of arms a whole one: steps are a tenth of the stable
+    one."""
     dimension, ends = 3 if cell == "tet" else 2, []
     soft = LAW | {"softening": {"viscosity": 0.6, "from_stress": 0.05, "to_stress": 0.5}}
     for law, options in ((LINEAR, {}), (soft, {}), (soft, {"volume_law": "stuff"})):

@@ -101,10 +101,8 @@ def test_order_on_the_chain(curve: str, constants: Any, stepper: str, order: int
 
 @pytest.mark.parametrize("kind", ["triangle", "quad"])
 def test_order_four_with_every_internal_variable(kind: str) -> None:
-    """Arms of edges and volume springs (triangles) or of half elements (quads), with pressures, large motions.
-
-    Against a run with a quarter of the smallest step, whose own error is 256 times smaller.
-    """
+    """Arms of edges and volume springs (triangles) or of half elements (quads), with pressures, large motions. Against
+    a run with a quarter of the smallest step, whose own error is 256 times smaller."""
     problem = block(2, SOFT["three-element"] | {"poisson": 0.4}, cell=kind)
     extras = {"local_volume": True} if kind == "quad" else {"element_pressure": 3.0, "element_pressure_damping": 0.1}
     kicks = 0.5 * np.random.default_rng(3).standard_normal(problem.points.shape)
@@ -132,11 +130,9 @@ def momenta(simulation: TrussSimulation, masses: Array) -> tuple[Array, Array]:
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("stepper", STEPPERS)
 def test_free_body_keeps_momentum(stepper: str, dimension: int) -> None:
-    """To rounding: linear momentum always; angular momentum as the rule moves x with a mean velocity.
-
-    Linearly implicit Euler keeps x v = 0 within a step exactly. Runge's rule moves x with velocities at other times
-    than its forces, an error of fifth order a step: it falls by 2^4 when the step is halved. Euler's is of first order.
-    """
+    """To rounding: linear momentum always; angular momentum as the rule moves x with a mean velocity. Linearly
+    implicit Euler keeps x v = 0 within a step exactly. Runge's rule moves x with velocities at other times than its
+    forces, an error of fifth order a step: it falls by 2^4 when the step is halved. Euler's is of first order."""
     problem, turned = block(dimension, "three-element"), []
     kicks = SPEED * np.random.default_rng(0).standard_normal(problem.points.shape)
     for step in (0.004, 0.002):
@@ -226,10 +222,8 @@ def test_forces_balance_in_every_step(stepper: str) -> None:
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("law", ALL_LAWS)
 def test_the_implicit_rule_is_stable_at_any_step(factor: float, dimension: int, law: str) -> None:
-    """A kicked held body only loses energy, at steps up to 1e5 times the explicit bound.
-
-    What rounding of positions near 3 m leaves in a hundred springs of at most 50 N/m: 100 . 50/2 (4e-16)^2 < 1e-27 J.
-    """
+    """A kicked held body only loses energy, at steps up to 1e5 times the explicit bound. What rounding of positions
+    near 3 m leaves in a hundred springs of at most 50 N/m: 100 . 50/2 (4e-16)^2 < 1e-27 J."""
     step = factor * start(block(dimension, law, supports=HELD)).stable_step
     problem = block(dimension, law, supports=HELD, duration=100.0 * step)
     simulation = start(problem, stepper="implicit", step=step)
@@ -245,10 +239,8 @@ def test_the_implicit_rule_is_stable_at_any_step(factor: float, dimension: int, 
 
 def test_stiff_press_at_a_large_step_gives_the_force_of_small_ones() -> None:
     """A slowly lowered plate on a block 1e5 times as stiff: 200 steps of 5 ms, a thousand times the explicit bound.
-
     The press is slow against the block's waves, so the plate's force in the middle of the stroke is that of the
-    explicit rule at a step it can take, to the first order of 5 ms over the 0.5 s it takes to get there.
-    """
+    explicit rule at a step it can take, to the first order of 5 ms over the 0.5 s it takes to get there."""
     stiff = {"model": "three-element", "young": 1.2e6, "voigt_viscosity": 1.0e5, "series_viscosity": 1.0e7}
     down = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]])
     plate = {"shape": "plane", "center": [0.0, 2.0], "normal": [0.0, -1.0], "motion": down}

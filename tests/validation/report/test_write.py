@@ -51,11 +51,10 @@ def test_what_is_written_is_kept_unless_overwritten(one_case, tmp_path: Path) ->
     written = load_comparison(out / "comparison.json")
     assert set(written.plots) == plots and dataclasses.replace(written, plots=()) == comparison
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    write_comparison(tmp_path, *one_case)
-    before = contents(tmp_path)
+    before = contents(out)
     with pytest.raises(RheotwinError, match=r"already holds a comparison; .*--overwrite"):
-        write_comparison(tmp_path, *one_case)
-    assert contents(tmp_path) == before
+        write_comparison(out, comparison, views)
+    assert contents(out) == before
 
 
 def test_an_overwrite_removes_what_the_earlier_comparison_wrote_and_nothing_else(
@@ -129,7 +128,7 @@ def test_full_disks_and_impossible_places_are_one_sentence(one_case, tmp_path: P
     monkeypatch.setattr(write, "_write_plots", full)
     with pytest.raises(RheotwinError, match=r"could not write the comparison to .*No space left on device"):
         write_comparison(tmp_path / "out", *one_case)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
 def test_methods_of_one_solver_go_by_their_names(make_run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
