@@ -181,7 +181,7 @@ def _stroke_doubts(problem: Problem) -> Iterator[str]:
             continue
         normal = tool.geometry[REFERENCE : REFERENCE + 3]
         places: Array = padded(problem.points)[tool.candidates]
-        gap = float(gaps_in_pose(tool, 0.0, places).min())
+        gap = float(gaps_in_pose(tool, tool.motion.at(0.0), places).min())
         way = float((tool.motion.values[:, :3] @ normal).max()) - max(gap, 0.0)
         depth = float(np.ptp(places @ normal))
         if depth > 0.0 and way > depth:
