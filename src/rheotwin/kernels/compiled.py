@@ -26,6 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
 from rheotwin.kernels import cache
+from rheotwin.kernels.linked import Pipeline, rebuilt
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -89,7 +90,7 @@ def compiled(
     }
 
     def decorate(function: Callable[..., Any]) -> Any:
-        made: Any = _njit(**options)(function)
+        made: Any = _njit(pipeline_class=Pipeline if inside else None, **options)(function)
         if made is not function:  # as it is where numba is switched off
             made._cache = _Kernels(function, options)
         return made
@@ -121,13 +122,16 @@ class _Kernels:
         data = None if name is None else cache.load(name)
         if data is None:
             cache.tell(self.function.__name__)
-        return None if data is None else _compiler.CompileResult._rebuild(context, *pickle.loads(data))
+        if data is None:
+            return None
+        linked = self.options["no_cpython_wrapper"]
+        return (rebuilt if linked else _compiler.CompileResult._rebuild)(context, *pickle.loads(data))
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep the code for a signature."""
         if not self.options["_nrt"]:
             self._require_no_arrays_made(code)
-        if code.library.has_dynamic_globals:
+        if not self.options["no_cpython_wrapper"] and code.library.has_dynamic_globals:
             raise RuntimeError(
                 f"{self.function.__qualname__}: its code holds addresses of this process and cannot be kept"
             )
