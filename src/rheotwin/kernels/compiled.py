@@ -93,9 +93,23 @@ def compiled(
         made: Any = _njit(pipeline_class=Pipeline if inside else None, **options)(function)
         if made is not function:  # as it is where numba is switched off
             made._cache = _Kernels(function, options)
+            made._compiler.fold_argument_types = _numbers_alike(made._compiler.fold_argument_types)
         return made
 
     return decorate if function is None else decorate(function)
+
+
+def _numbers_alike(fold: Any) -> Any:
+    """Let a function see 0 as any other whole number: it would be compiled again for each that stands in a call.
+
+    Also for those that a variable begins with, as long as numba has not seen what else it will be.
+    """
+
+    def folded(arguments: Any, named: Any) -> Any:
+        signature, kinds = fold(arguments, named)
+        return signature, tuple(types.unliteral(kind) for kind in kinds)
+
+    return folded
 
 
 class _Kernels:

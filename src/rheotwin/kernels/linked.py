@@ -6,7 +6,9 @@ nobody runs where compiled functions alone call it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -97,7 +99,19 @@ def machine() -> Any:
     return target.create_target_machine(cpu=processor, features=features, opt=3, codemodel="jitdefault")
 
 
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Look for garbage in cycles one time in a hundred: numba makes hundreds of thousands of objects that stay."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
 @global_compiler_lock
+@_seldom_collected()
 def object_code(body: Callable[[], tuple[Any, Emitter]], signature: Any, symbol: str) -> bytes:
     """Compile a function, whose only public symbol is `symbol`: the symbols it wants, a new line, its object code."""
     library, emit = body()
