@@ -34,6 +34,7 @@ _njit: Any = numba.njit  # its types leave out some options
 _compiler: Any = compiler
 _config: Any = config
 _serialize: Any = serialize
+_types: Any = types
 _CONTRACT = {"contract"}
 _ANY_ORDER = {"contract", "reassoc", "nsz"}
 
@@ -107,7 +108,7 @@ def _numbers_alike(fold: Any) -> Any:
 
     def folded(arguments: Any, named: Any) -> Any:
         signature, kinds = fold(arguments, named)
-        return signature, tuple(types.unliteral(kind) for kind in kinds)
+        return signature, tuple(_types.unliteral(kind) for kind in kinds)
 
     return folded
 
