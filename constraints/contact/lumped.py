@@ -171,7 +171,7 @@ def _meet_tools(
             wrench = Wrench(exerted.tool_force[tool], exerted.tool_moment[tool], exerted.active)
             before = contact.before_kick if law[RESTITUTION] > 0.0 else None
             borne = reaction if held[alone, : contact.dimension].any() else None
-            there = (seen[tool], candidate, contact.response, uses, contact.places, rigid, _Numbers(*law.tolist()))
+            there = (seen[tool], candidate, contact.response, uses, contact.places, rigid, tuple(law.tolist()))
             change = (before, contacts.history, wrench, x, v, borne, square, STEP, kick)
             settling += [Stage(meeting(name, friction_of(law)), (*there, *change))]
     return stages + settling, listed
@@ -226,21 +226,6 @@ def _settle_pairs(
     touched = (exerted.touched, exerted.filled, contact.places, *moved)
     stages += [*accounts, Stage(_give_back, (*touched, x, v, reaction, square, STEP))]
     return [Stage(_pass_without_pairs, (pairs.count, len(stages))), *stages]
-
-
-class _Numbers(NamedTuple):
-    """A row of a table of laws."""
-
-    kind: float
-    stiffness: float
-    damping: float
-    integral: float
-    region: float
-    shift: float
-    restitution: float
-    friction: float
-    static_friction: float
-    slip_speed: float
 
 
 @compiled(inside=True)

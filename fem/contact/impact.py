@@ -131,10 +131,8 @@ class Impact:
                 solving = compliance_stages(*near, tools, self._missing, p.w, share=False)
                 move = spread_stage(*near, force, self._model.size, self._out)
             # no law is compliant here, but this way the stages are those of the step
-            enough, instant = (
-                ENOUGH * self._model.problem.extent / h,
-                Instant(h, 1.0, False) if laws[:, SOFT].any() else None,
-            )
+            enough = ENOUGH * self._model.problem.extent / h
+            instant = Instant(h, 1.0, False) if laws[:, SOFT].any() else None
             solving += [
                 Stage(_load, (picked, p.w, p.free, p.force, self._velocity, impulse, which, self._before)),
                 *cone.cone_stages(p, k, enough, instant),
@@ -155,16 +153,9 @@ class Impact:
 
 @compiled(inside=True, vectors=True)
 def _pick(
-    best: Solved,
-    laws: Array,
-    given: Array,
-    picked: Rows,
-    numbers: Array,
-    impulse: Array,
-    which: Indices,
-    h: float,
+    best: Solved, laws: Array, given: Array, picked: Rows, numbers: Array, impulse: Array, which: Indices, h: float,
     ahead: int,
-) -> int:
+) -> int:  # fmt: skip
     """List the contacts with impulses that velocities decide: exact ones, exact friction and bounces."""
     rows, k, count = best.rows, best.rows.push.shape[1], 0
     for i in range(rows.count[0]):

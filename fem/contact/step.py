@@ -255,10 +255,8 @@ class ContactStep:
             known = (region, remembered, len(tools.candidate), pairs, self._full)
             finding += search_stages(self._surface, self._search, begin, end, *known, even=True)
             finding += [Stage(_stop_if_full, (self._full,))]
-        geometry, between = (
-            tools.geometry if len(tools.shape) else None,
-            None if self._surface is None else len(laws) - 1,
-        )
+        geometry = tools.geometry if len(tools.shape) else None
+        between = None if self._surface is None else len(laws) - 1
         moved = (work.nodes[MOVES], end, geometry, work.poses[BEFORE], work.poses[NOW], between)
         finding += [Stage(linearising(k, d), (pairs, found, *moved))]
         starting = [
@@ -267,11 +265,9 @@ class ContactStep:
             if shape != PLANE and laws[tool, SOFT]
         ]
         remembered_by = (past.active, past.sliding, past.integral)
+        moving = (work.nodes, work.poses, self._start, self._instant)
         solving = [
-            Stage(
-                _load,
-                (rows, p.free, p.law, laws, given, *remembered_by, work.nodes, work.poses, self._start, self._instant),
-            ),
+            Stage(_load, (rows, p.free, p.law, laws, given, *remembered_by, *moving)),
             *starting,
             *compliance_stages(rows, near, self._columns, self._ease, self._missing, p.w, share=True),
             *cone.cone_stages(p, k, ENOUGH * extent, self._instant if laws[:, SOFT].any() else None),
@@ -279,22 +275,8 @@ class ContactStep:
         ]
         # how far the judge jumps: back to the look, and over the solution
         back, ahead = -2 - len(finding), len(solving) + 1
-        judging = (
-            found,
-            rows,
-            p.force,
-            p.state,
-            p.stuck,
-            p.course,
-            best,
-            laws,
-            past.active,
-            work,
-            extent,
-            self._lenient,
-            back,
-            ahead,
-        )
+        solved = (p.force, p.state, p.stuck, p.course, best)
+        judging = (found, rows, *solved, laws, past.active, work, extent, self._lenient, back, ahead)
         return [
             Stage(_look, (work, past.active, pairs.count, float(laws[:, WIDEST].max()), self._side)),
             *finding,

@@ -88,6 +88,23 @@ def test_a_function_is_compiled_as_it_says_whoever_calls_first(tmp_path: Path, m
         caller(0.0, 1.0, 1.0)
 
 
+def test_a_function_is_compiled_once_for_all_whole_numbers() -> None:
+    @compiled(inside=True)
+    def entry(x: np.ndarray, k: int) -> float:
+        return float(x[k])
+
+    @compiled
+    def total(x: np.ndarray) -> float:
+        k, sum_of = 0, entry(x, 0)
+        while k < len(x):
+            sum_of += entry(x, k)
+            k += 1
+        return sum_of
+
+    assert total(np.array([1.0, 2.0])) == 4.0
+    assert len(entry.signatures) == 1  # type: ignore[attr-defined]
+
+
 def test_arrays_are_made_only_by_what_says_so() -> None:
     @compiled
     def returned(x: np.ndarray) -> np.ndarray:

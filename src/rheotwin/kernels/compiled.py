@@ -26,6 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
 from rheotwin.kernels import cache
+from rheotwin.kernels.linked import Pipeline, rebuilt
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -33,6 +34,7 @@ _njit: Any = numba.njit  # its types leave out some options
 _compiler: Any = compiler
 _config: Any = config
 _serialize: Any = serialize
+_types: Any = types
 _CONTRACT = {"contract"}
 _ANY_ORDER = {"contract", "reassoc", "nsz"}
 
@@ -89,12 +91,26 @@ def compiled(
     }
 
     def decorate(function: Callable[..., Any]) -> Any:
-        made: Any = _njit(**options)(function)
+        made: Any = _njit(pipeline_class=Pipeline if inside else None, **options)(function)
         if made is not function:  # as it is where numba is switched off
             made._cache = _Kernels(function, options)
+            made._compiler.fold_argument_types = _numbers_alike(made._compiler.fold_argument_types)
         return made
 
     return decorate if function is None else decorate(function)
+
+
+def _numbers_alike(fold: Any) -> Any:
+    """Let a function see 0 as any other whole number: it would be compiled again for each that stands in a call.
+
+    Also for those that a variable begins with, as long as numba has not seen what else it will be.
+    """
+
+    def folded(arguments: Any, named: Any) -> Any:
+        signature, kinds = fold(arguments, named)
+        return signature, tuple(_types.unliteral(kind) for kind in kinds)
+
+    return folded
 
 
 class _Kernels:
@@ -121,13 +137,16 @@ class _Kernels:
         data = None if name is None else cache.load(name)
         if data is None:
             cache.tell(self.function.__name__)
-        return None if data is None else _compiler.CompileResult._rebuild(context, *pickle.loads(data))
+        if data is None:
+            return None
+        linked = self.options["no_cpython_wrapper"]
+        return (rebuilt if linked else _compiler.CompileResult._rebuild)(context, *pickle.loads(data))
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep the code for a signature."""
         if not self.options["_nrt"]:
             self._require_no_arrays_made(code)
-        if code.library.has_dynamic_globals:
+        if not self.options["no_cpython_wrapper"] and code.library.has_dynamic_globals:
             raise RuntimeError(
                 f"{self.function.__qualname__}: its code holds addresses of this process and cannot be kept"
             )

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
 from rheotwin.kernels.blocks import Kind
+from rheotwin.kernels.linked import Emitter, compiled_for
 
 _types: Any = types
 _arrays: Any = arrayobj
@@ -78,46 +78,39 @@ def _value(context: Any, builder: Any, kind: Kind, words: Iterator[Any], given: 
     return builder.trunc(word, ir.IntType(1)) if kind.name == "bool" else word
 
 
-def called(function: Any, kinds: Sequence[Kind], into: Kind | None, failed: int) -> Any:
-    """Return the compiled function (block, t, h) -> answer that opens a block and calls a function with what is in it.
+def calling(function: Any, kinds: Sequence[Kind], into: Kind | None, failed: int) -> tuple[Any, Emitter]:
+    """Return the library and the code of (block, t, h) -> answer, which opens a block and calls a function with it.
 
     Its answer is what the function returns, a whole number, or 0 where it returns nothing. With `into` it is 0, and
     what the function returns goes where the block's first word points to. An exception in it answers `failed`.
     """
+    code = compiled_for(function, tuple(numba_type(kind) for kind in kinds))
+    returned = code.signature.return_type
+    if into is None and not isinstance(returned, _types.NoneType | _types.Integer):
+        raise TypeError(
+            f"{function.__name__} returns {returned}: a stage returns nothing or a whole number, or says `into`"
+        )
+    if into is not None and not isinstance(returned, _types.Number | _types.Boolean):
+        raise TypeError(f"{function.__name__} returns {returned}, which is no number that an array could take")
 
-    def typed(typing: Any, block: Any, t: Any, h: Any) -> Any:
-        arguments = tuple(numba_type(kind) for kind in kinds)
-        function.compile(arguments)
-        code = function.overloads[arguments]
-        returned = code.signature.return_type
-        if into is None and not isinstance(returned, _types.NoneType | _types.Integer):
-            raise TypeError(
-                f"{function.__name__} returns {returned}: a stage returns nothing or a whole number, or says `into`"
-            )
-        if into is not None and not isinstance(returned, _types.Number | _types.Boolean):
-            raise TypeError(f"{function.__name__} returns {returned}, which is no number that an array could take")
+    def emit(context: Any, builder: Any, given: Sequence[Any]) -> Any:
+        first = 0 if into is None else 1
 
-        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            first = 0 if into is None else 1
+        def read() -> Iterator[Any]:
+            for k in range(first, first + sum(kind.words for kind in kinds)):
+                yield builder.load(builder.gep(given[0], [ir.Constant(_WORD, k)]))
 
-            def read() -> Iterator[Any]:
-                for k in range(first, first + sum(kind.words for kind in kinds)):
-                    yield builder.load(builder.gep(given[0], [ir.Constant(_WORD, k)]))
+        words, clock = read(), {"TIME": given[1], "STEP": given[2]}
+        values = [_value(context, builder, kind, words, clock) for kind in kinds]
+        status, result = context.call_internal_no_propagate(builder, code.fndesc, code.signature, values)
+        answer = ir.Constant(_WORD, 0)
+        if into is not None:
+            wanted = from_dtype(np.dtype(into.dtype))
+            with builder.if_then(builder.not_(status.is_error)):
+                place = builder.inttoptr(builder.load(given[0]), context.get_data_type(wanted).as_pointer())
+                context.pack_value(builder, wanted, context.cast(builder, result, returned, wanted), place)
+        elif isinstance(returned, _types.Integer):
+            answer = context.cast(builder, result, returned, _types.int64)
+        return builder.select(status.is_error, ir.Constant(_WORD, failed), answer)
 
-            words, clock = read(), {"TIME": given[1], "STEP": given[2]}
-            values = [_value(context, builder, kind, words, clock) for kind in kinds]
-            context.active_code_library.add_linking_library(code.library)
-            status, result = context.call_internal_no_propagate(builder, code.fndesc, code.signature, values)
-            answer = ir.Constant(_WORD, 0)
-            if into is not None:
-                wanted = from_dtype(np.dtype(into.dtype))
-                with builder.if_then(builder.not_(status.is_error)):
-                    place = builder.inttoptr(builder.load(given[0]), context.get_data_type(wanted).as_pointer())
-                    context.pack_value(builder, wanted, context.cast(builder, result, returned, wanted), place)
-            elif isinstance(returned, _types.Integer):
-                answer = context.cast(builder, result, returned, _types.int64)
-            return builder.select(status.is_error, ir.Constant(_WORD, failed), answer)
-
-        return _types.int64(block, t, h), generate
-
-    return intrinsic(typed)
+    return code.library, emit

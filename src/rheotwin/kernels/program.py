@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.cache import stamp, tell
+from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.linked import Emitter, compiled_for
 from rheotwin.kernels.stage import FAILED, LAST, Code, Stage
 
 _types: Any = types
@@ -110,6 +112,7 @@ def _call(typing: Any, address: Any, block: Any, t: Any, h: Any) -> Any:
 _call_stage: Any = intrinsic(_call)
 
 
+@compiled(inside=True, vectors=True)
 def _drive(table: Any, stages: int, clock: Any, where: Any, last: int, step: float) -> int:
     """Take steps from where[0] to `last`; `where` ends as (step, stage, answer), the last two of what ended it."""
     while where[0] < last:
@@ -132,10 +135,21 @@ def _drive(table: Any, stages: int, clock: Any, where: Any, last: int, step: flo
     return 0
 
 
+def _driving() -> tuple[Any, Emitter]:
+    word, words, reals = _types.int64, _types.CPointer(_types.int64), _types.CPointer(_types.float64)
+    code = compiled_for(_drive, (words, word, reals, words, word, _types.float64))
+
+    def emit(context: Any, builder: Any, given: Sequence[Any]) -> Any:
+        return context.call_internal_no_propagate(builder, code.fndesc, code.signature, given)[1]
+
+    return code.library, emit
+
+
 @cache
 def _driver() -> Any:
-    word, words, reals = _types.int64, _types.CPointer(_types.int64), _types.CPointer(_types.float64)
-    signature = _types.int64(words, word, reals, words, word, _types.float64)
-    address = Code("drive", stamp(__name__), lambda: _drive, signature).address
+    word, real = ir.IntType(64), ir.DoubleType()
+    words, reals = word.as_pointer(), real.as_pointer()
+    signature = ir.FunctionType(word, [words, word, reals, words, word, real])
+    address = Code("drive", stamp(__name__), _driving, signature).address
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     return ctypes.CFUNCTYPE(number, pointer, number, pointer, pointer, number, ctypes.c_double)(address)

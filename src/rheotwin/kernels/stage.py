@@ -21,7 +21,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
-from numba import cfunc, types
+from llvmlite import ir
 from numba.core import runtime
 from numba.core.registry import cpu_target
 from numpy.typing import NDArray
@@ -29,12 +29,11 @@ from numpy.typing import NDArray
 from rheotwin.kernels.blocks import Kind, kind_of, words_of
 from rheotwin.kernels.cache import is_kept, load, save, stamp
 from rheotwin.kernels.compiled import identity
-from rheotwin.kernels.opening import called
+from rheotwin.kernels.linked import Emitter, machine, object_code
+from rheotwin.kernels.opening import calling
 
-_types: Any = types
 _runtime: Any = runtime
-_cfunc: Any = cfunc
-SIGNATURE = _types.int64(_types.CPointer(_types.int64), _types.float64, _types.float64)
+SIGNATURE = ir.FunctionType(ir.IntType(64), [ir.IntType(64).as_pointer(), ir.DoubleType(), ir.DoubleType()])
 """Of every stage: (block, time [s], step [s]) -> answer."""
 LAST = 1 << 20
 """Answer that makes this step the last; a larger one, or one below -LAST, ends the run at once."""
@@ -72,11 +71,11 @@ class Stage:
 
 @dataclass(frozen=True)
 class Code:
-    """A function that C may call, made by `body()`; `about` tells all it is made of, without it is not kept."""
+    """A function that C may call, `body()` gives what it is made of; `about` tells that, without it is not kept."""
 
     name: str
     about: str | None
-    body: Callable[[], Callable[..., Any]]
+    body: Callable[[], tuple[Any, Emitter]]
     signature: Any
 
     @cached_property
@@ -100,7 +99,7 @@ class Code:
             if code is not None and _missing(code):  # kept where other libraries are installed
                 code = None
             if code is None:
-                code = _object_code(self.body(), self.signature, self.symbol)
+                code = object_code(self.body, self.signature, self.symbol)
                 if missing := _missing(code):
                     raise RuntimeError(f"stage {self.name}: this process has no {', '.join(missing)}")
                 if self.about is not None:
@@ -115,33 +114,9 @@ class Code:
 def _code(function: Any, kinds: tuple[Kind, ...], into: Kind | None) -> Code:
     """Return the code of a function for these kinds of arguments."""
 
-    def body() -> Callable[..., int]:
-        call = called(function, kinds, into, FAILED)
-
-        def stage(block: Any, t: float, h: float) -> int:
-            return int(call(block, t, h))
-
-        return stage
-
     made_of = identity(function.py_func, function.targetoptions)
     about = None if made_of is None else f"{made_of}|{', '.join(map(str, kinds))}|{into}"
-    return Code(function.__name__, about, body, SIGNATURE)
-
-
-def _object_code(body: Callable[..., Any], signature: Any, symbol: str) -> bytes:
-    """Compile a function, whose only public symbol is `symbol`: the symbols it wants, a new line, its object code."""
-    made = _cfunc(signature, nopython=True, _nrt=False, error_model="numpy", fastmath=False, forceinline=False)(body)
-    module = llvm.parse_assembly(made.inspect_llvm())
-    wanted = []
-    for item in (*module.functions, *module.global_variables):
-        if item.name == made.native_name:
-            item.name = symbol
-        elif not item.is_declaration:
-            item.linkage = "internal"
-        elif not item.name.startswith("llvm."):
-            wanted.append(item.name)
-    module.verify()
-    return " ".join(wanted).encode() + b"\n" + bytes(_machine().emit_object(module))
+    return Code(function.__name__, about, lambda: calling(function, kinds, into, FAILED), SIGNATURE)
 
 
 def _missing(code: bytes) -> list[str]:
@@ -160,15 +135,6 @@ def _has(symbol: str) -> bool:
     return hasattr(ctypes.CDLL(None), symbol)
 
 
-def _machine() -> Any:
-    """Return the code generator of this processor."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features, processor = llvm.get_host_cpu_features().flatten(), llvm.get_host_cpu_name()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=processor, features=features, opt=3, codemodel="jitdefault")
-
-
 @cache
 def _engine() -> Any:
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
