@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import formula
-
-Array = NDArray[np.float64]
 
 
 @formula

@@ -8,13 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.triangulated import ToolMesh, joined
 from rheotwin.constraints.motion import Motion, interpolate
 from rheotwin.constraints.tools import GEOMETRY_SIZE, RigidTool
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SWEEPS = 100
 """Most rounds over the tools in one step; one is enough unless a node touches several, or a round one and a support."""

@@ -14,8 +14,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.setup import ToolDrive
 from rheotwin.constraints.motion import Motion
 from rheotwin.kernels.compiled import compiled
@@ -23,8 +23,6 @@ from rheotwin.kernels.compiled import compiled
 if TYPE_CHECKING:
     from rheotwin.constraints.contact.triangulated import ToolMesh
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Gap = tuple[float, float, float, float]
 """Distance [m], negative inside, and the outward normal."""
 

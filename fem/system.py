@@ -12,14 +12,13 @@ from scipy.sparse import block_diag, csr_matrix, diags, kron
 from skfem import Basis
 
 from rheotwin.arrays import Array
-from rheotwin.fem.body import LinearBody
-from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
+from rheotwin.fem.body import LinearBody, Term, quadrature_term
+from rheotwin.fem.fast.block_rows import block_pattern, stiffness, tet_geometry
 from rheotwin.fem.forms import lame_matrix, mass_matrix, product_matrix, shear_matrix
 from rheotwin.fem.incompressible import mixed_basis, warn_of_locking
 from rheotwin.fem.incompressible.terms import mixed_terms, require_volume, shear_term, soft_term
 from rheotwin.fem.options import FemOptions, Split
 from rheotwin.fem.space import Space, body_space, mixed_space
-from rheotwin.fem.term import Term, quadrature_term
 from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import BodyPart, Cells, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE

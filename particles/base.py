@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.exerted import lone_forces
 from rheotwin.constraints.contact.lumped import Contact, look_back, warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
@@ -35,8 +35,6 @@ from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.lumped import Contact
 from rheotwin.constraints.packed import Tables, table_value
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Held(NamedTuple):

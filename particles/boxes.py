@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from rheotwin.arrays import Indices, Reals
 from rheotwin.kernels.boxes import Layout, element_runs
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.lanes import VECTOR_BYTES
@@ -17,9 +18,6 @@ from rheotwin.kernels.vectors import aligned
 from rheotwin.particles.fastest import magnitude, speed
 from rheotwin.particles.forces.elements import ElementGroup
 from rheotwin.particles.nodes import Nodes
-
-Reals = NDArray[Any]
-Indices = NDArray[np.int64]
 
 
 @compiled(inside=True, vectors=True)

@@ -6,13 +6,10 @@ A pressure p acts on corner a with p dV/dx_a. V is signed, so an inverted cell i
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @compiled

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_constraints
 from rheotwin.constraints.packed import table_value
 from rheotwin.constraints.rows import add_along
@@ -12,8 +10,6 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Held
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
-
-Array = NDArray[np.float64]
 
 
 @compiled(inside=True, allocates=True)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.materials import Law
 from rheotwin.meshing import HangingNodes, boundary_faces
@@ -26,8 +27,6 @@ from rheotwin.problem import Problem, ProblemBody
 from rheotwin.scene import Where
 from rheotwin.selection import select_nodes
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 OPTIONS = "solvers.truss"
 BY_BODY = ("surface_laws", "voxel_laws", "voxel_surface_laws")
 """Options that name a law for each body."""

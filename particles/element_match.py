@@ -26,13 +26,11 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.particles.stiffness_match import fit_matrix, reference_matrices
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Method = Literal["element", "stiffness", "length", "edge"]
 
 RIDGE = 1e-10

@@ -12,13 +12,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices, Reals
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Reals = NDArray[Any]
 
 ROOT_3 = 1.7320508075688774
 _types: Any = types

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.materials import Channel, equal_poisson
 from rheotwin.meshing import element_measures
 from rheotwin.particles.edge_laws import BodyLaws, body_laws, law_poisson, loop_order, nonlinear_groups
@@ -21,9 +21,6 @@ from rheotwin.particles.forces.nonlinear_edges import kind_of, largest_tangents
 from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.match_report import match_report
 from rheotwin.problem import Problem, ProblemBody
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,8 @@ of whole arrays looks first whether they overlap, which takes longer than to cop
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
 
 
 @compiled(inside=True, vectors=True)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from rheotwin.arrays import Array
 
 
 class Nodes(NamedTuple):

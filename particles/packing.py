@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.pack import pack_contact
 from rheotwin.constraints.packed import pack_tables
 from rheotwin.particles.boundary import Boundary, Held, Loads
@@ -13,9 +13,6 @@ from rheotwin.particles.network import Constants
 from rheotwin.particles.nodes import Nodes
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def pack_nodes(problem: Problem, runaway: float) -> Nodes:

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices, Reals
 from rheotwin.constraints.contact.pack import placed
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.stage import Stage
@@ -22,10 +22,6 @@ from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.rows import InRows
 from rheotwin.particles.state import State
 from rheotwin.particles.steps import Surroundings
-
-Array = NDArray[np.float64]
-Reals = NDArray[Any]
-Indices = NDArray[np.int64]
 
 
 def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:

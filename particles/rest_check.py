@@ -10,8 +10,6 @@ from rheotwin.meshing import check_elements
 from rheotwin.particles.network import Constants, TrussNetwork
 from rheotwin.problem import Problem
 
-Array = NDArray[np.float64]
-
 FLAT = 1e-12
 """An edge shorter than this share of the body's extent has no direction."""
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from rheotwin.arrays import Indices, Reals
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.layouts import ROW, in_batches
 from rheotwin.kernels.rows import batches_of, inverse_order, particle_order
@@ -17,9 +18,6 @@ from rheotwin.particles.fastest import ROOT_3
 from rheotwin.particles.forces.elements import ElementGroup
 from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.nodes import Nodes
-
-Reals = NDArray[Any]
-Indices = NDArray[np.int64]
 
 SPARE = 2
 """Rows after the last particle, for the corners of lanes that are no elements."""

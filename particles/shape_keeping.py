@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_faces
 from rheotwin.particles.cell_volume import cell_volumes
@@ -46,9 +46,6 @@ from rheotwin.particles.state import State
 from rheotwin.particles.virial import averaging, edge_virial, isotropic, response, stored_energy
 from rheotwin.problem import Problem
 from rheotwin.tensors import INDEX_PAIRS, padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 DISTANCE = 0.05
 """Default share of its rest height at which a vertex is pushed off the opposite feature (spec section 4)."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import bsr_matrix, csr_matrix, diags
 from scipy.sparse.linalg import ArpackError, eigsh
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.steppers.bounds import StepBound
@@ -22,8 +23,6 @@ from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing
 from rheotwin.start_check import divided_for_fast_tools
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Others = list[tuple[csr_matrix, float]]
 
 

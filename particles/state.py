@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
+from rheotwin.arrays import Array
 
 EXTENSION, TENSION = 0, 1
 """Rows of `nonlinear_edges`: extension of each Voigt part [m], and tension in the step that led here [N]."""

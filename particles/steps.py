@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.lumped import contact_stages
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.kernels.blocks import STEP, TIME, Now
@@ -25,8 +25,6 @@ from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.boundary import Boundary, apply_loads, hold
 from rheotwin.particles.fastest import fastest, fastest_of
 from rheotwin.particles.node_loops import begin_forces, kick
-
-Array = NDArray[np.float64]
 
 SEMI_IMPLICIT_SCHEME = "semi-implicit Euler, internal variables first"
 """What records call the rule of `truss` and `shear-volume`."""

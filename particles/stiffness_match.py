@@ -16,14 +16,11 @@ from itertools import combinations
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem import Basis, ElementVector
 from skfem.models.elasticity import linear_elasticity
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.meshing import build_mesh
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 KIND_OF_CORNERS = {(1, 2): "line", (2, 3): "triangle", (2, 4): "quad", (3, 4): "tet", (3, 8): "hex"}
 """Cell kind of a dimension and a number of corners."""

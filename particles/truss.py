@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 from scipy.sparse import csr_matrix, diags
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.springs import has_soft_contact
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
@@ -51,8 +51,6 @@ from rheotwin.particles.virial import (
 )
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, EDGE_LAWS, SOLID_TOOLS, Capabilities
-
-Array = NDArray[np.float64]
 
 
 class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):

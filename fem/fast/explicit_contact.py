@@ -15,18 +15,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.exerted import Exerted
 from rheotwin.constraints.contact.laws.form import SHIFT, STIFFNESS, kinds_that
 from rheotwin.constraints.contact.lumped import Contact, contact_stages
 from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, Giving, motion_of
 from rheotwin.constraints.contact.pairs import LISTED, History
-from rheotwin.fem.fast.explicit_packing import Nodes, Outside
+from rheotwin.fem.fast.explicit_boundary import Nodes, Outside
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 CLOSED, BY_SPRINGS, RUBBED, OUTSIDE = range(4)
 """Entries of `taken` [J]: by exact contacts and impacts, by springs and dampers, by friction; then the account of work

@@ -16,15 +16,14 @@ from scipy.sparse import csr_matrix
 from skfem import Basis
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.measure import measure_constraints
+from rheotwin.constraints.feasible import rank_report
+from rheotwin.constraints.measure import measure_constraints, soft_measure
 from rheotwin.constraints.patches import PatchKind, patches
-from rheotwin.constraints.rank import rank_report
-from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import Augmentation, Term
 from rheotwin.fem.forms import shear_matrix
 from rheotwin.fem.incompressible.forms import Formulation, mixed_form
 from rheotwin.fem.space import Space
-from rheotwin.fem.term import Augmentation, Term
 from rheotwin.materials import Channel, Law
 from rheotwin.problem import BodyPart, Problem, ProblemBody
 from rheotwin.tensors import TRACE, TWICE

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rheotwin.arrays import Array
 from rheotwin.constraints.constraint_set import ConstraintSet
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.forces.cells import linear_cells
@@ -18,8 +16,6 @@ from rheotwin.particles.forces.particle_on_edge import ParticlesOnEdges, add_par
 from rheotwin.particles.forces.topology import Topology, add_topology_forces
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
 from rheotwin.particles.state import State
-
-Array = NDArray[np.float64]
 
 
 class Forces(NamedTuple):

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.vectors import formula, load, store
 from rheotwin.materials import Law
 from rheotwin.particles.state import EXTENSION, TENSION
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SHARE, GAUGE, PER_GAUGE, LENGTH, PER_LENGTH = range(5)
 """Rows of what an edge knows of itself: what it has of each modulus and viscosity of its law [m], what it has of each

@@ -9,14 +9,11 @@ In the words of cells with networks: tension = K S0 (S/S0 - 1) + C S0 (Sdot/S0),
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.particles.cell_volume import cell_volumes, volume_matrix
 from rheotwin.particles.forces.elements import Elements
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def make_element_pressure(rest: Array, cells: Indices, *, stiffness: float, damping: float) -> Elements:

@@ -13,11 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.surface_vectors import add_triangle_gradients
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class GlobalPressure(NamedTuple):

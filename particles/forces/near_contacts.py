@@ -8,12 +8,10 @@ s = q.m by 2 r |m| + (L + 2 r) b.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Vector = tuple[float, float, float]
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.materials import FrictionThreeElement, Law, SliderThreeElement, SofteningThreeElement, Tabulated
 from rheotwin.particles.forces.edge_group import EdgeGroup, EdgeLaw
 from rheotwin.particles.forces.edges import edge
@@ -20,8 +20,6 @@ from rheotwin.particles.forces.slider import SLIDER_EDGES
 from rheotwin.particles.forces.softening import SOFTENING_EDGES
 from rheotwin.particles.forces.tabulated import TABULATED_EDGES
 from rheotwin.particles.state import EXTENSION
-
-Array = NDArray[np.float64]
 
 EDGE_LAWS: dict[type[Any], EdgeLaw] = {
     SliderThreeElement: SLIDER_EDGES,

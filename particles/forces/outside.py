@@ -11,17 +11,14 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.errors import InputFaults, RheotwinError, nearest_name
 from rheotwin.kernels.stage import Stage
 from rheotwin.problem import Problem
 from rheotwin.scene.faults import option_faults
-
-Array = NDArray[np.float64]
 
 GROUP = "rheotwin.forces"
 

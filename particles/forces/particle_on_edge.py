@@ -14,16 +14,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags, kron
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.network import TrussNetwork
 from rheotwin.problem import Problem
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class ParticlesOnEdges(NamedTuple):

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import formula, load
 from rheotwin.materials import Tabulated
 from rheotwin.particles.forces.edge_group import GAUGE, LENGTH, PER_LENGTH, SHARE, EdgeGroup, EdgeLaw, remember
-
-Array = NDArray[np.float64]
 
 VISCOSITY, INTERVALS = 0, 1
 """Constants of the law: eta [Pa s], then lower strain, upper strain and slope [Pa] of every interval."""

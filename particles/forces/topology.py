@@ -17,14 +17,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.near_contacts import has_moved, near_contacts
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Foot = tuple[float, float, float, float, float, float, float]
 
 REACH = 0.06

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
+from rheotwin.arrays import Array
 from rheotwin.particles.network import Constants
 from rheotwin.particles.stability import largest_eigenvalue
 from rheotwin.particles.steppers.bounds import ExplicitRule, ModeLaw, StepBound, explicit_limit
@@ -17,7 +18,6 @@ from rheotwin.particles.steppers.families import Family
 from rheotwin.particles.steppers.semi_implicit_bound import Others, semi_implicit_step
 from rheotwin.problem import Problem
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 FEW = 400

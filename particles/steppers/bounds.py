@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from rheotwin.arrays import Array
+
 Roots = NDArray[np.complex128]
 
 ExplicitRule = Literal["euler", "rk4"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.forces.all_forces import Forces
@@ -21,7 +21,6 @@ from rheotwin.particles.steppers.rk4 import rk4_steps
 from rheotwin.particles.steppers.semi_implicit import general_steps
 from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Surroundings
 
-Array = NDArray[np.float64]
 StepperName = Literal["semi-implicit", "euler", "rk4", "implicit"]
 
 STEPS_IN_A_RUN = 1000

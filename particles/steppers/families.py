@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.particles.cell_volume import volume_matrix
 from rheotwin.particles.forces.voxel_centre import half_matrix
 from rheotwin.particles.network import Constants, TrussNetwork
@@ -16,8 +15,6 @@ from rheotwin.particles.shape_keeping import ShapeKeeping
 from rheotwin.particles.stability import edge_matrix
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
@@ -25,9 +25,6 @@ from rheotwin.particles.node_loops import begin_forces
 from rheotwin.particles.nodes import Nodes
 from rheotwin.particles.state import State
 from rheotwin.particles.steps import Surroundings
-
-Indices = NDArray[np.int64]
-Array = NDArray[np.float64]
 
 
 class System(NamedTuple):

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.lumped import late
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
@@ -25,9 +25,6 @@ from rheotwin.particles.steppers.first_order import clear
 from rheotwin.particles.steppers.tangent import arm_stages, new_tangent, rate_stages, tangent_stages
 from rheotwin.particles.steppers.touching import add_stop_forces, no_stops, project, renewing_stages, stop_stages
 from rheotwin.particles.steps import Surroundings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SMALL = 1e-8
 """Residual, relative to that of the velocities to start from, at which those of a step count as found."""

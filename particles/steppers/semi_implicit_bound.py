@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.particles.network import Constants
 from rheotwin.particles.stability import largest_eigenvalue, stable_step
 from rheotwin.particles.steppers.families import Family
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Others = Sequence[tuple[csr_matrix, float]]
 

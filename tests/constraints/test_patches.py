@@ -7,9 +7,9 @@ import pytest
 from scipy.linalg import svdvals
 from skfem import MeshTet, MeshTri
 
+from rheotwin.constraints.feasible import RankReport, rank_report
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import cell_groups, patches
-from rheotwin.constraints.rank import RankReport, rank_report
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing.box import tet_grid, triangle_grid
 

@@ -10,8 +10,7 @@ from scipy.sparse import csr_matrix, vstack
 from skfem import MeshTet, MeshTri
 
 from rheotwin.constraints import Motion
-from rheotwin.constraints.constraint_set import ConstraintSet, pack_constraints, solve_constraints
-from rheotwin.constraints.driven import DrivenPoints
+from rheotwin.constraints.constraint_set import ConstraintSet, DrivenPoints, pack_constraints, solve_constraints
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.measure import measure_constraints, simplex_measures
 from rheotwin.constraints.patches import PatchKind, patches

@@ -16,12 +16,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from rheotwin.arrays import Array, Indices
 
 SAME_PLACE = 1e-7
 """Coordinates closer than this share of the body's extent belong to one row."""

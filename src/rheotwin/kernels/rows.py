@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from rheotwin.arrays import Indices
 from rheotwin.kernels.layouts import BATCH
-
-Indices = NDArray[np.int64]
 
 APART = 32
 """Particles whose elements are dealt in turns."""
