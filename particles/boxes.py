@@ -15,9 +15,8 @@ from rheotwin.kernels.lanes import VECTOR_BYTES
 from rheotwin.kernels.layouts import in_runs
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import aligned
-from rheotwin.particles.fastest import magnitude, speed
 from rheotwin.particles.forces.elements import ElementGroup
-from rheotwin.particles.nodes import Nodes
+from rheotwin.particles.state import Nodes, magnitude, speed
 
 
 @compiled(inside=True, vectors=True)

@@ -14,10 +14,8 @@ from rheotwin.kernels.layouts import ROW, in_batches
 from rheotwin.kernels.rows import batches_of, inverse_order, particle_order
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import aligned, load, slots, store
-from rheotwin.particles.fastest import ROOT_3
 from rheotwin.particles.forces.elements import ElementGroup
-from rheotwin.particles.node_loops import begin_forces
-from rheotwin.particles.nodes import Nodes
+from rheotwin.particles.state import ROOT_3, Nodes, begin_forces
 
 SPARE = 2
 """Rows after the last particle, for the corners of lanes that are no elements."""

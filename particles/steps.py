@@ -23,8 +23,7 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import LAST, Stage
 from rheotwin.particles.boundary import Boundary, apply_loads, hold
-from rheotwin.particles.fastest import fastest, fastest_of
-from rheotwin.particles.node_loops import begin_forces, kick
+from rheotwin.particles.state import begin_forces, fastest, fastest_of, kick
 
 SEMI_IMPLICIT_SCHEME = "semi-implicit Euler, internal variables first"
 """What records call the rule of `truss` and `shear-volume`."""

@@ -17,7 +17,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import formula, load, select
 from rheotwin.materials import FrictionThreeElement
-from rheotwin.particles.forces.edge_group import (
+from rheotwin.particles.forces.edges import (
     GAUGE,
     SHARE,
     EdgeGroup,

@@ -16,7 +16,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import formula, load, select
 from rheotwin.materials import Slider, SliderThreeElement
-from rheotwin.particles.forces.edge_group import (
+from rheotwin.particles.forces.edges import (
     LENGTH,
     SHARE,
     EdgeGroup,

@@ -22,7 +22,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import any_of, formula, load, select
 from rheotwin.materials import SofteningThreeElement
-from rheotwin.particles.forces.edge_group import (
+from rheotwin.particles.forces.edges import (
     GAUGE,
     LENGTH,
     PER_GAUGE,

@@ -21,7 +21,7 @@ from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles import virial
 from rheotwin.particles.base import ParticleSimulation, Steps
 from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.rest_check import check_rest_shape
+from rheotwin.particles.network import check_rest_shape
 from rheotwin.particles.shear_volume.constant_volume import (
     Incompressible,
     build_incompressible,

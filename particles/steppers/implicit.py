@@ -20,7 +20,7 @@ from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.forces.all_forces import Forces, force_stages
-from rheotwin.particles.node_loops import begin_forces, drift
+from rheotwin.particles.state import begin_forces, drift
 from rheotwin.particles.steppers.first_order import clear
 from rheotwin.particles.steppers.tangent import arm_stages, new_tangent, rate_stages, tangent_stages
 from rheotwin.particles.steppers.touching import add_stop_forces, no_stops, project, renewing_stages, stop_stages

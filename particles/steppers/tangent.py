@@ -20,8 +20,7 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.cell_volume import fill_volumes
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.nodes import Nodes
-from rheotwin.particles.state import State
+from rheotwin.particles.state import Nodes, State
 
 TURNING_LIMIT = 1.0
 """Share of the bound h^2 T lambda/(m l) < 4 from which the turning of edges under tension joins the matrix."""

@@ -13,8 +13,8 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem import FemSolver
 from rheotwin.meshing import boundary_nodes
 from rheotwin.particles import TrussSolver
+from rheotwin.particles.edge_laws import LawOptions
 from rheotwin.particles.forces.nonlinear_edges import EDGE_LAWS
-from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import build_network
 from rheotwin.particles.state import EXTENSION, TENSION
 from rheotwin.problem import Problem

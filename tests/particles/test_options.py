@@ -14,9 +14,8 @@ from rheotwin.loop import check_finite, run_loop
 from rheotwin.meshing import build_mesh
 from rheotwin.observers import Watched
 from rheotwin.particles import TrussSolver
-from rheotwin.particles.network import build_network
-from rheotwin.particles.rest_check import check_network, check_rest_shape
-from rheotwin.particles.shape_options import ShapeOptions
+from rheotwin.particles.network import build_network, check_network, check_rest_shape
+from rheotwin.particles.shape_keeping import ShapeOptions
 from rheotwin.problem import Problem
 from rheotwin.schedule import plan
 from rheotwin.solver import check_capabilities, checked_options

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rheotwin.constraints.links import LinkConstraints
+from rheotwin.constraints.measure import soft_measure
 from rheotwin.constraints.patches import patches
-from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
