@@ -17,8 +17,8 @@ C_1122 = C_1212: Poisson's ratio is tied to 1/4 in 3D and in plane strain (1/3 i
 that bond for larger ratios; without it, a larger ratio is fitted at Cauchy's with the same Young's modulus, because
 stretching springs until they match the pressure would stiffen everything else. What remains is a misfit, reported.
 
-K_fem is the matrix of linear elasticity on the first-order element of the same corners (assembled by scikit-fem); springs
-and the volume spring of a simplex have
+K_fem is the matrix of linear elasticity on the first-order element of the same corners (assembled by scikit-fem);
+springs and the volume spring of a simplex have
 
     K_springs = sum_a k_a g_a g_a^T  [+ K/V  h h^T],     g_a = (.. -n_a .. n_a ..),   h = dV/dx,
 

@@ -1,4 +1,4 @@
-"""The elements of all bodies: edge and cell constants from each body's law, stacked, and what they must be like at rest."""
+"""The elements of all bodies: constants of edges and cells by law, stacked, and what they must be like at rest."""
 
 from __future__ import annotations
 

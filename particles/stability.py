@@ -19,9 +19,9 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.steppers.bounds import StepBound
+from rheotwin.plausibility import divided_for_fast_tools
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing
-from rheotwin.start_check import divided_for_fast_tools
 
 Others = list[tuple[csr_matrix, float]]
 

@@ -22,8 +22,16 @@ import numpy as np
 
 from rheotwin.arrays import Array, Integers
 from rheotwin.fem.fast.block_rows import BlockRows, multiply_rows
-from rheotwin.fem.fast.explicit_boundary import Boundary, Outside, hold, independent, load_nodes, no_outside
-from rheotwin.fem.fast.explicit_contact import look_back, touch_stages
+from rheotwin.fem.fast.explicit_boundary import (
+    Boundary,
+    Outside,
+    hold,
+    independent,
+    load_nodes,
+    look_back,
+    no_outside,
+    touch_stages,
+)
 from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, stable_step
 from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled

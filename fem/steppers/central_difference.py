@@ -30,14 +30,17 @@ from rheotwin.constraints.motion import at_rest
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.contact.memory import Memory, Past, Pushes
-from rheotwin.fem.fast.explicit_boundary import Boundary, Touching, pack_boundary, touching
-from rheotwin.fem.fast.explicit_contact import (
+from rheotwin.fem.fast.explicit_boundary import (
     BY_SPRINGS,
     CLOSED,
     OUTSIDE,
     RUBBED,
+    Boundary,
+    Touching,
+    pack_boundary,
     spring_energy,
     tool_forces,
+    touching,
 )
 from rheotwin.fem.fast.explicit_loop import ExplicitModel, ExplicitState
 from rheotwin.fem.fast.explicit_terms import Terms, stable_step

@@ -25,7 +25,7 @@ from rheotwin.fem.steppers.schemes import (
     require_long_term_moduli,
     static,
 )
-from rheotwin.start_check import divided_for_fast_tools
+from rheotwin.plausibility import divided_for_fast_tools
 
 STEPS = 1000
 """Steps of a run whose stepper is stable at any step, unless the scene says otherwise."""

@@ -2,7 +2,7 @@
 
     l = |x_j - x_i|,      l' = (v_j - v_i) . e,      e = (x_j - x_i)/l
 
-A law gives the tension f from l and l' ; of a linear one, s = l - l0. A law that is not linear in the
+A law gives the tension f from l and l'; of a linear one, s = l - l0. A law that is not linear in the
 history of strain is an `EdgeLaw`.
 """
 

@@ -2,8 +2,9 @@
 
 A law joins with one entry of `EDGE_LAWS`; `edges` says what an `EdgeLaw` is.
 
-`Tabulated` edges have a spring that follows a table of stress over strain, and a dashpot beside it. Between the strains e_0 < e_1 < .. of the table the stress is straight, beyond its ends it goes on as in the last
-interval; it is zero at rest. With slopes m_i that is a sum over intervals, of which only those passed count:
+`Tabulated` edges have a spring that follows a table of stress over strain, and a dashpot beside it. Between the strains
+e_0 < e_1 < .. of the table the stress is straight, beyond its ends it goes on as in the last interval; it is zero at
+rest. With slopes m_i that is a sum over intervals, of which only those passed count:
 
     sigma(e) = sum_i m_i (clip(e, e_i, e_i+1) - clip(0, e_i, e_i+1)),      f = share (gauge sigma(l/l0 - 1) + eta l')
 """

@@ -11,9 +11,9 @@ distance from Q to the point sum R_i x_i. The damping uses the velocity of that 
 Contacts that cannot reach eps before some particle has moved by `reach` are left out of the loop, which changes nothing
 but its time: they are looked for again when a particle has.
 
-With the longest side L of a cell, a reach r changes sides by 2 r at most. In 2D, d = s/l, s twice the area: s by 4 r L + 4 r^2,
-l by 2 r. In 3D, d = s/|m| with s six times the volume and m twice the face's area vector: m by b = 4 r L + 4 r^2, and
-s = q.m by 2 r |m| + (L + 2 r) b.
+With the longest side L of a cell, a reach r changes sides by 2 r at most. In 2D, d = s/l, s twice the area: s by 4 r L
++ 4 r^2, l by 2 r. In 3D, d = s/|m| with s six times the volume and m twice the face's area vector: m by b = 4 r L + 4
+r^2, and s = q.m by 2 r |m| + (L + 2 r) b.
 """
 
 from __future__ import annotations

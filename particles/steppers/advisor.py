@@ -1,7 +1,8 @@
 """How far a body may step with each rule, and which bound says so (spec section 6).
 
-The semi-implicit rule may step up to where some motion turns round in every step. In a motion v -> -v of step h the positions at the start of a step are u = h v/2, the arms after it z = tanh(A h/2)/A v
-(from z -> exp(-A h) z + (1 - exp(-A h))/A v), and m (-2 v) = -h F(u, z, v). So the rule is stable while
+The semi-implicit rule may step up to where some motion turns round in every step. In a motion v -> -v of step h the
+positions at the start of a step are u = h v/2, the arms after it z = tanh(A h/2)/A v (from z -> exp(-A h) z + (1 -
+exp(-A h))/A v), and m (-2 v) = -h F(u, z, v). So the rule is stable while
 
     h M^-1 L(h)  has no eigenvalue above 2,     L(h) = sum_e c_e(h) g_e g_e^T,
     c = k h/2 + sum kappa tanh(A h/2)/A + eta.

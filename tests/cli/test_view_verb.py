@@ -70,7 +70,7 @@ def test_without_a_display_a_window_is_refused_in_words(monkeypatch: pytest.Monk
 
 
 def test_a_renderer_that_crashes_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rheotwin.viewer.__name__", "rheotwin.there_is_no_renderer")
+    monkeypatch.setattr("rheotwin.cli.view.__name__", "rheotwin.there_is_no_renderer")
     said = view()
     assert said.code == EXIT_BAD_INPUT
     assert said.sentence.startswith("view: could not render off-screen (the renderer ended with 1)")

@@ -14,7 +14,7 @@ from rheotwin.constraints.measure import (
 )
 from rheotwin.constraints.measure_rows import fill_measures, pack_measures
 from rheotwin.constraints.patches import PatchKind, patches
-from rheotwin.meshing.orientation import oriented
+from rheotwin.meshing.topology import oriented
 
 Array = np.ndarray
 CASES = [(kind, dimension) for kind in ("node", "cell", "element") for dimension in (2, 3)]

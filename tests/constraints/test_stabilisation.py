@@ -25,7 +25,7 @@ from rheotwin.constraints.stabilisation import (
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.forms import shear_matrix, vector_basis
 from rheotwin.meshing.box import triangle_grid
-from rheotwin.meshing.orientation import oriented
+from rheotwin.meshing.topology import oriented
 from rheotwin.tensors import padded
 
 Array = np.ndarray
