@@ -28,8 +28,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.links import LinkConstraints, Links, fill_links
 from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.constraints.measure_rows import Measures, fill_measures, pack_measures
-from rheotwin.constraints.motion import Motion, interpolate_rates, motion_rates
-from rheotwin.constraints.packed import Tables, pack_tables, table_value
+from rheotwin.constraints.motion import Motion, Tables, interpolate_rates, motion_rates, pack_tables, table_value
 from rheotwin.constraints.rows import Rows, along, fill_diagonal, joined, room_for_rows, solve_rows
 from rheotwin.constraints.stabilisation import INDEPENDENT
 from rheotwin.kernels.compiled import compiled

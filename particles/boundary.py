@@ -10,7 +10,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_constraints
 from rheotwin.constraints.contact.lumped import Contact
 from rheotwin.constraints.contact.pack import pack_contact
-from rheotwin.constraints.packed import Tables, pack_tables, table_value
+from rheotwin.constraints.motion import Tables, pack_tables, table_value
 from rheotwin.constraints.rows import add_along
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.state import Nodes, State

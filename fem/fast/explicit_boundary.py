@@ -29,8 +29,7 @@ from rheotwin.constraints.contact.lumped import Contact, contact_stages
 from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, Giving, motion_of
 from rheotwin.constraints.contact.pack import contact_of, exact_tools
 from rheotwin.constraints.contact.pairs import LISTED, History
-from rheotwin.constraints.motion import Motion
-from rheotwin.constraints.packed import Tables, pack_tables, table_value
+from rheotwin.constraints.motion import Motion, Tables, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.constraints.packed import table_value
+from rheotwin.constraints.motion import table_value
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled

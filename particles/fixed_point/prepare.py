@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rheotwin.arrays import Array, Indices, Integers
-from rheotwin.constraints.packed import table_value
+from rheotwin.constraints.motion import table_value
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.boundary import Held, Loads, apply_loads

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.packed import pack_tools
+from rheotwin.constraints.tools import pack_tools
 from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles import virial
 from rheotwin.particles.base import ParticleSimulation, Steps

@@ -13,8 +13,8 @@ import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.lone import Late, push_late
-from rheotwin.constraints.packed import IMMOVABLE, table_value
-from rheotwin.constraints.tools import GAPS
+from rheotwin.constraints.motion import table_value
+from rheotwin.constraints.tools import GAPS, IMMOVABLE
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage

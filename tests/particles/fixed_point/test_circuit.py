@@ -15,7 +15,7 @@ import pytest
 
 from rheotwin.__main__ import main
 from rheotwin.arrays import Array, Indices
-from rheotwin.constraints.packed import pack_tables
+from rheotwin.constraints.motion import pack_tables
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import load, slots, store
 from rheotwin.particles.boundary import Held, Loads
