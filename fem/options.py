@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rheotwin.fem.forms import Order
 from rheotwin.fem.incompressible import Formulation
 from rheotwin.fem.linear import Choice
+from rheotwin.fem.space import Order
 
 Split = Literal["bulk-shear", "lame"]
 History = Literal["nodal", "quadrature"]

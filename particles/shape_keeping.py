@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_faces
-from rheotwin.particles.cell_volume import cell_volumes
 from rheotwin.particles.edge_laws import LawOptions, voxel_laws
 from rheotwin.particles.forces.cells import (
+    cell_volumes,
     element_pressure_energy,
     element_pressure_matrices,
     element_tension,

@@ -31,8 +31,8 @@ from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.body import class_order
 from rheotwin.particles.fixed_point.parameters import EdgeLaw
 from rheotwin.particles.network import Constants, TrussNetwork, build_network, check_network, check_rest_shape
+from rheotwin.particles.stability import StepBound
 from rheotwin.particles.steppers.advisor import network_families, step_bound
-from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing
 from rheotwin.tensors import padded

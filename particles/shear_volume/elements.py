@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.forces.cells import cell_volumes
 from rheotwin.particles.network import Constants, stack_channels
 from rheotwin.particles.shear_volume.channels import LawChannels, law_channels
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions

@@ -21,12 +21,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
 from rheotwin.arrays import Array
-from rheotwin.particles.cell_volume import volume_matrix
+from rheotwin.particles.forces.cells import volume_matrix
 from rheotwin.particles.forces.voxel_centre import half_matrix
 from rheotwin.particles.network import Constants, TrussNetwork
 from rheotwin.particles.shape_keeping import ShapeKeeping
-from rheotwin.particles.stability import edge_matrix, largest_eigenvalue, stable_step
-from rheotwin.particles.steppers.bounds import ExplicitRule, ModeLaw, StepBound, explicit_limit
+from rheotwin.particles.stability import (
+    ExplicitRule,
+    ModeLaw,
+    StepBound,
+    edge_matrix,
+    explicit_limit,
+    largest_eigenvalue,
+    stable_step,
+)
 from rheotwin.particles.steppers.choose import StepperName
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded

@@ -18,7 +18,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.cell_volume import fill_volumes
+from rheotwin.particles.forces.cells import fill_volumes
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.state import Nodes, State
 

@@ -23,7 +23,7 @@ from rheotwin.constraints.stabilisation import (
     stabilised_demand,
 )
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.forms import shear_matrix, vector_basis
+from rheotwin.fem.space import shear_matrix, vector_basis
 from rheotwin.meshing.box import triangle_grid
 from rheotwin.meshing.topology import oriented
 from rheotwin.tensors import padded

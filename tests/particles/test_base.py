@@ -16,9 +16,8 @@ from rheotwin.kernels.stage import Stage
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
 from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.placed import PlacedBody
-from rheotwin.particles.stability import chosen_step, stable_step
+from rheotwin.particles.stability import StepBound, chosen_step, stable_step
 from rheotwin.particles.state import drift
-from rheotwin.particles.steppers.bounds import StepBound
 from rheotwin.particles.steps import Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation

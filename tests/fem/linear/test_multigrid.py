@@ -10,7 +10,6 @@ from skfem import MeshTri
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.linear import (
     Multigrid,
     Unknowns,
@@ -20,6 +19,7 @@ from rheotwin.fem.linear import (
     multigrid,
     rigid_body_modes,
 )
+from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
 
 
 def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) -> Multigrid:

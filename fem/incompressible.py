@@ -1,4 +1,4 @@
-"""Volume terms that take their volume strain from a pressure space, J_vol = B^T C^-1 B: the pairs on offer (spec 5).
+"""Nearly and fully incompressible bodies: volume strain from a pressure space, J_vol = B^T C^-1 B (spec 5).
 
     B_mj = int q_m div(phi_j) dV,     C_mn = int q_m q_n dV (+ what stabilises the pair),     theta = C^-1 B u
 
