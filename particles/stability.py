@@ -3,7 +3,7 @@
 Spec section 6, R10: with the internal variable advanced first, a mode of stiffness k, viscosity c and mass m is
 stable while  (k/m) h^2 + 2 (c/m) h < 4.  The bound takes the largest eigenvalues of M^-1 K and M^-1 C separately.
 
-Under the explicit rules a mode of the body at rest with mu = lambda/m moves like one particle on one element of the law,
+Under the explicit rules a mode at rest with mu = lambda/m moves like one particle on one element of the law,
 
     u' = v,   v' = -mu (k u + sum kappa z + eta v),   z' = v - A z
 
