@@ -57,13 +57,17 @@ def placed_forces(forces: Forces, places: Indices, size: int) -> Forces:
     """Return the forces for particles at `places` (N,) of `size`, but for elements; what they look up is their own."""
 
     def moved(kind: Any, *names: str) -> Any:
+        if kind is None:
+            return None
         return kind._replace(**{name: np.ascontiguousarray(places[getattr(kind, name)]) for name in names})
 
     topology = moved(forces.topology, "vertex", "feature")
     return forces._replace(
         halves=moved(forces.halves, "corners"),
         global_pressure=moved(forces.global_pressure, "nodes"),
-        topology=topology._replace(
+        topology=None
+        if topology is None
+        else topology._replace(
             seen=np.full((size, 3), np.nan), near=np.zeros_like(topology.near), near_count=np.zeros(1, np.int64)
         ),
         ties=moved(forces.ties, "particle", "ends"),

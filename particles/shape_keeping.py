@@ -20,7 +20,6 @@ from rheotwin.particles.forces.cells import (
     element_pressure_matrices,
     element_tension,
     make_element_pressure,
-    no_element_pressure,
 )
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.global_pressure import (
@@ -29,14 +28,12 @@ from rheotwin.particles.forces.global_pressure import (
     global_pressure_energy,
     global_pressure_rate,
     make_global_pressure,
-    no_global_pressure,
     pressures,
 )
 from rheotwin.particles.forces.topology import (
     Topology,
     contacts,
     make_topology,
-    no_topology,
     topology_energy,
     topology_matrix,
 )
@@ -151,11 +148,11 @@ class HalfElements:
 
 @dataclass(frozen=True)
 class ShapeKeeping:
-    """Shape-keeping forces of all bodies; those that are off are empty."""
+    """Shape-keeping forces of all bodies; None are off."""
 
-    topology: Topology
-    global_pressure: GlobalPressure
-    element_pressure: Elements
+    topology: Topology | None
+    global_pressure: GlobalPressure | None
+    element_pressure: Elements | None
     halves: HalfElements
 
     def stiffness_and_viscosity(self, problem: Problem) -> list[tuple[csr_matrix, float]]:
@@ -165,29 +162,31 @@ class ShapeKeeping:
         global pressure couples all particles of a surface, so its one eigenvalue is given apart [1/s^2] and [1/s].
         """
         rest, dimension = padded(problem.points), problem.dimension
-        free = padded((problem.owners < 0).astype(float)) > 0.0
-        pressure = global_pressure_rate(self.global_pressure, rest, problem.masses, free)
-        contact = topology_matrix(self.topology, rest, dimension)
-        found = []
-        for cells, k_contact, k_pressure in zip(
-            element_pressure_matrices(self.element_pressure, rest, dimension),
-            (self.topology.stiffness, self.topology.damping),
-            (self.global_pressure.stiffness, self.global_pressure.damping),
-            strict=True,
-        ):
-            found.append((cells + k_contact * contact, k_pressure * pressure))
-        return found
+        stiffness = viscosity = csr_matrix((problem.points.size, problem.points.size))
+        topology, pressure = self.topology, self.global_pressure
+        if self.element_pressure is not None:
+            stiffness, viscosity = element_pressure_matrices(self.element_pressure, rest, dimension)
+        if topology is not None:
+            contact = topology_matrix(topology, rest, dimension)
+            stiffness, viscosity = stiffness + topology.stiffness * contact, viscosity + topology.damping * contact
+        if pressure is None:
+            return [(stiffness, 0.0), (viscosity, 0.0)]
+        rate = global_pressure_rate(pressure, rest, problem.masses, padded((problem.owners < 0).astype(float)) > 0.0)
+        return [(stiffness, pressure.stiffness * rate), (viscosity, pressure.damping * rate)]
 
     def energy(self, state: State) -> float:
         """Return the energy [J] stored in all of it."""
-        x = state.positions
-        lengths = np.linalg.norm(half_vectors(self.halves.cells, x), axis=1)
-        return (
-            topology_energy(self.topology, x)
-            + global_pressure_energy(self.global_pressure, x)
-            + element_pressure_energy(self.element_pressure, x)
-            + stored_energy(self.halves.constants, state.centre_arms, lengths - self.halves.length, 1.0)
-        )
+        x, found = state.positions, 0.0
+        if self.topology is not None:
+            found += topology_energy(self.topology, x)
+        if self.global_pressure is not None:
+            found += global_pressure_energy(self.global_pressure, x)
+        if self.element_pressure is not None:
+            found += element_pressure_energy(self.element_pressure, x)
+        if len(self.halves.cells):
+            lengths = np.linalg.norm(half_vectors(self.halves.cells, x), axis=1)
+            found += stored_energy(self.halves.constants, state.centre_arms, lengths - self.halves.length, 1.0)
+        return found
 
     def stresses(self, state: State, volumes: Array, problem: Problem) -> tuple[Array, Array]:
         """Return its part of the memory stress and of the whole stress at the nodes (N, 6) [Pa].
@@ -200,15 +199,15 @@ class ShapeKeeping:
             for stress, virial in zip((memory, total), self._half_virials(state), strict=True):
                 stress += averaging(half_cells, np.ones(len(half_cells)), volumes) @ virial
         cells = self.element_pressure
-        if len(cells.rest):
+        if cells is not None:
             pull = element_tension(cells, state.positions, state.velocities)
             total += isotropic(averaging(cells.corners, cells.rest, volumes) @ pull, problem.dimension)
-        if len(self.global_pressure.rest):
+        if self.global_pressure is not None:
             found = pressures(self.global_pressure, state.positions, state.velocities) / problem.thickness
             for body, pressure in zip(problem.bodies, found, strict=True):
                 total[body.nodes, : problem.dimension] -= pressure
-        if len(self.topology.vertex):
-            total += self._contact_stress(state, volumes)
+        if self.topology is not None:
+            total += self._contact_stress(self.topology, state, volumes)
         return memory, total
 
     def _half_virials(self, state: State) -> tuple[Array, Array]:
@@ -224,11 +223,11 @@ class ShapeKeeping:
         )
         return memory, total
 
-    def _contact_stress(self, state: State, volumes: Array) -> Array:
+    def _contact_stress(self, topology: Topology, state: State, volumes: Array) -> Array:
         """Return the virial -f d (n (x) n) of the topology's pushes, shared by their particles (N, 6) [Pa]."""
-        push, distance, normal, _ = contacts(self.topology, state.positions, state.velocities)
+        push, distance, normal, _ = contacts(topology, state.positions, state.velocities)
         virial = np.stack([-push * distance * normal[:, a] * normal[:, b] for a, b in INDEX_PAIRS], axis=1)
-        nodes = np.column_stack([self.topology.vertex, self.topology.feature])
+        nodes = np.column_stack([topology.vertex, topology.feature])
         return np.asarray(averaging(nodes, np.ones(len(nodes)), volumes) @ np.nan_to_num(virial))
 
     def statistics(self, state: State, problem: Problem) -> dict[str, Any]:
@@ -237,11 +236,11 @@ class ShapeKeeping:
         if problem.bodies[0].cell in ("triangle", "tet"):
             volumes, _ = cell_volumes(state.positions, simplices(problem))
             found["inverted_cells"] = int(np.count_nonzero(volumes <= 0.0))
-        if len(self.topology.vertex):
+        if self.topology is not None:
             found["topology_contacts"] = len(self.topology.vertex)
         if len(self.halves.cells):
             found["half_elements"] = self.halves.cells.size
-        if len(self.global_pressure.rest):
+        if self.global_pressure is not None:
             ratio = body_volumes(self.global_pressure, state.positions) / self.global_pressure.rest
             found["volume_ratio"] = {b.name: float(r) for b, r in zip(problem.bodies, ratio, strict=True)}
         return found
@@ -273,7 +272,7 @@ def build_shape_keeping(
             share=DISTANCE,
         )
         if options.has_topology
-        else no_topology(dimension),
+        else None,
         global_pressure=make_global_pressure(
             rest,
             [boundary_faces(body.mesh).astype(np.int64) + body.first_node for body in problem.bodies],
@@ -281,7 +280,7 @@ def build_shape_keeping(
             damping=options.global_pressure_damping * thickness,
         )
         if options.has_global_pressure
-        else no_global_pressure(dimension),
+        else None,
         element_pressure=make_element_pressure(
             rest,
             cells,
@@ -289,7 +288,7 @@ def build_shape_keeping(
             damping=options.element_pressure_damping * thickness,
         )
         if options.has_element_pressure
-        else no_element_pressure(dimension),
+        else None,
         halves=halves,
     )
 

@@ -82,16 +82,16 @@ def add_outside_matrices(
 
 
 class Forces(NamedTuple):
-    """Every kind of internal force; those a body does not have are empty and cost nothing."""
+    """Every kind of internal force; those a body does not have are empty or None and cost nothing."""
 
     edges: Elements
     nonlinear: tuple[ElementGroup, ...]
     cells: Elements
     halves: Elements
-    element_pressure: Elements
-    global_pressure: GlobalPressure
-    topology: Topology
-    ties: ParticlesOnEdges
+    element_pressure: Elements | None
+    global_pressure: GlobalPressure | None
+    topology: Topology | None
+    ties: ParticlesOnEdges | None
     constraints: ConstraintSet
     """Not among `force_stages`: they need to know the sum of all the others."""
     outside: tuple[OutsideForce, ...] = ()
@@ -103,19 +103,20 @@ def element_groups(forces: Forces) -> list[ElementGroup]:
     groups = [linear_edges(forces.edges)] if len(forces.edges.corners) else []
     groups += forces.nonlinear
     cells = ((forces.cells, "cell_arms"), (forces.element_pressure, None))
-    return groups + [linear_cells(kind, state) for kind, state in cells if len(kind.corners)]
+    return groups + [linear_cells(kind, state) for kind, state in cells if kind is not None and len(kind.corners)]
 
 
 def other_stages(forces: Forces, state: State, force: Array) -> list[Stage]:
     """Return the stages that add all forces [N] but those of `element_groups`."""
     x, v = state.positions, state.velocities
     kinds: list[tuple[Any, ...]] = [
-        (forces.halves.corners, add_centre_forces, (forces.halves, x, v, state.centre_arms)),
-        (forces.global_pressure.rest, add_global_pressure, (forces.global_pressure, x, v)),
-        (forces.topology.vertex, add_topology_forces, (forces.topology, x, v)),
-        (forces.ties.particle, add_particle_on_edge_forces, (forces.ties, x, v)),
+        (add_global_pressure, forces.global_pressure),
+        (add_topology_forces, forces.topology),
+        (add_particle_on_edge_forces, forces.ties),
     ]
-    stages = [Stage(add, (*arguments, force)) for acts_on, add, arguments in kinds if len(acts_on)]
+    stages = [Stage(add, (kind, x, v, force)) for add, kind in kinds if kind is not None]
+    if len(forces.halves.corners):
+        stages.insert(0, Stage(add_centre_forces, (forces.halves, x, v, state.centre_arms, force)))
     return stages + [stage for other in forces.outside for stage in other.stages(x, v, force)]
 
 

@@ -115,13 +115,6 @@ def make_element_pressure(rest: Array, cells: Indices, *, stiffness: float, damp
     )
 
 
-def no_element_pressure(dimension: int) -> Elements:
-    """Return pressures in no cells."""
-    return make_element_pressure(
-        np.zeros((0, 3)), np.zeros((0, max(dimension, 2) + 1), np.int64), stiffness=0.0, damping=0.0
-    )
-
-
 def element_tension(cells: Elements, x: Array, v: Array) -> Array:
     """Return -P (nC,) [Pa, times the thickness of plane bodies] at positions [m] and velocities [m/s] (N, 3)."""
     volumes, gradients = cell_volumes(x, cells.corners)

@@ -118,13 +118,6 @@ def make_global_pressure(rest: Array, surfaces: list[Indices], *, stiffness: flo
     return pressure._replace(rest=body_volumes(pressure, rest))
 
 
-def no_global_pressure(dimension: int) -> GlobalPressure:
-    """Return a pressure on no body."""
-    faces, nodes, offset = np.zeros((0, max(dimension, 2)), np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64)
-    none, scratch = np.zeros(0), np.zeros((0, 4))
-    return GlobalPressure(faces, none, offset, nodes, offset, none, 0.0, 0.0, scratch, scratch)
-
-
 @compiled
 def _add_edge_gradients(faces: Indices, weight: Array, low: int, high: int, place: Array, gradient: Array) -> None:
     """Give each end of plane edges half of their outward normal of their own length."""

@@ -137,13 +137,6 @@ class Topology(NamedTuple):
     near_count: Indices
 
 
-def no_topology(dimension: int) -> Topology:
-    """Return a maintenance that maintains nothing."""
-    empty = np.zeros(0, np.int64)
-    feature = np.zeros((0, max(dimension, 2)), np.int64)
-    return Topology(empty, feature, np.zeros(0), 0.0, 0.0, 0.0, np.zeros((0, 3)), empty.copy(), np.zeros(1, np.int64))
-
-
 def _local_features(corners: int) -> Indices:
     """Return the corners of the feature opposite to each corner of a simplex, seen from outside."""
     return np.array([[1, 2], [2, 0], [0, 1]] if corners == 3 else [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
