@@ -27,8 +27,8 @@ from rheotwin.arrays import Array
 from rheotwin.constraints.contact.exerted import lone_forces
 from rheotwin.constraints.contact.lumped import Contact, look_back, warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
-from rheotwin.particles.boundary import Boundary, Held, pack_boundary, pack_held
 from rheotwin.particles.placed import PlacedBody
+from rheotwin.particles.steps import Boundary, Held, pack_boundary, pack_held
 from rheotwin.particles.virial import nodal_strain
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of

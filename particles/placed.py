@@ -20,13 +20,12 @@ from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.boxes import LEAST_FILLING, find_layout
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import aligned, spread
-from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.boxes import InBoxes
 from rheotwin.particles.forces.all_forces import Forces, element_groups, other_stages
 from rheotwin.particles.forces.elements import ElementGroup
 from rheotwin.particles.rows import SPARE, InRows, row_places
 from rheotwin.particles.state import Nodes, State
-from rheotwin.particles.steps import Surroundings
+from rheotwin.particles.steps import Boundary, Surroundings
 
 
 def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:

@@ -16,7 +16,6 @@ from rheotwin.arrays import Array
 from rheotwin.constraints.contact.springs import has_soft_contact
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
-from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.constraint_options import Constrained, ConstraintOptions, build_constraints
 from rheotwin.particles.edge_laws import LawOptions, check_nonlinear_edges
 from rheotwin.particles.element_match import Method
@@ -31,7 +30,7 @@ from rheotwin.particles.stability import StepBound, chosen_step, with_contact, w
 from rheotwin.particles.state import TENSION, State
 from rheotwin.particles.steppers.advisor import half_family, network_families, step_bound
 from rheotwin.particles.steppers.choose import STEPS_IN_A_RUN, StepperName, make_stepper
-from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME
+from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Boundary
 from rheotwin.particles.virial import (
     averaging,
     edge_motion,

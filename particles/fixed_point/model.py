@@ -26,13 +26,13 @@ from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import Held, Loads, apply_loads, pack_held, pack_loads
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.body import class_order
 from rheotwin.particles.fixed_point.parameters import EdgeLaw
 from rheotwin.particles.network import Constants, TrussNetwork, build_network, check_network, check_rest_shape
 from rheotwin.particles.stability import StepBound
 from rheotwin.particles.steppers.advisor import network_families, step_bound
+from rheotwin.particles.steps import Held, Loads, apply_loads, pack_held, pack_loads
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing
 from rheotwin.tensors import padded

@@ -20,7 +20,6 @@ from rheotwin.constraints.tools import pack_tools
 from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles import virial
 from rheotwin.particles.base import ParticleSimulation, Steps
-from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.network import check_rest_shape
 from rheotwin.particles.shear_volume.constant_volume import (
     Incompressible,
@@ -43,7 +42,7 @@ from rheotwin.particles.shear_volume.seed import seed_matrices
 from rheotwin.particles.shear_volume.simplices import stored_energy
 from rheotwin.particles.shear_volume.stability import recovery_step, stable_step
 from rheotwin.particles.stability import chosen_step
-from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Surroundings
+from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Boundary, Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities
 from rheotwin.tensors import INDEX_PAIRS, padded

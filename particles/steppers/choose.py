@@ -20,13 +20,18 @@ from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import Boundary, add_constraint_forces, note_held_accelerations
 from rheotwin.particles.forces.all_forces import Forces, force_stages
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.state import State, drift
 from rheotwin.particles.steppers.first_order import euler_steps, first_order_system, rk4_steps
 from rheotwin.particles.steppers.implicit import implicit_steps
-from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Surroundings
+from rheotwin.particles.steps import (
+    SEMI_IMPLICIT_SCHEME,
+    Boundary,
+    Surroundings,
+    add_constraint_forces,
+    note_held_accelerations,
+)
 
 
 def general_steps(forces: Forces, around: Surroundings, h: float) -> Callable[[int, int], int]:

@@ -25,14 +25,13 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import add_constraint_forces, note_reactions
 from rheotwin.particles.forces.all_forces import Forces, force_stages
 from rheotwin.particles.forces.cells import linear_cells
 from rheotwin.particles.forces.edges import linear_edges
 from rheotwin.particles.forces.elements import Elements, group_stage
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
 from rheotwin.particles.state import Nodes, State, begin_forces
-from rheotwin.particles.steps import Surroundings
+from rheotwin.particles.steps import Surroundings, add_constraint_forces, note_reactions
 
 
 class System(NamedTuple):

@@ -18,8 +18,8 @@ from rheotwin.constraints.tools import GAPS, IMMOVABLE
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.state import State
+from rheotwin.particles.steps import Boundary
 
 ROUNDS = 30
 """Most rounds of a step in which nodes are stopped by tools; the first half may also let go."""

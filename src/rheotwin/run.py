@@ -40,10 +40,9 @@ from rheotwin.record import (
     load_manifest,
     open_record,
 )
-from rheotwin.registry import find_solver, solver_names
 from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
 from rheotwin.schedule import plan
-from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options
+from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options, find_solver, solver_names
 
 Announce = Callable[[Problem, Simulation], None]
 

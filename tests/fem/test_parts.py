@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import InputFaults, RheotwinError
-from rheotwin.registry import find_solver
-from rheotwin.solver import Simulation, check_capabilities
+from rheotwin.solver import Simulation, check_capabilities, find_solver
 from rheotwin.validation.checks.running import RHEOLOGICAL, Data, box_scene, path, problem_of, run_to, side, start
 
 POISSON = 0.2

@@ -13,9 +13,8 @@ from scipy.spatial import ConvexHull
 
 from rheotwin.build import build_problem
 from rheotwin.problem import Problem
-from rheotwin.registry import find_solver
 from rheotwin.scene import ContactSpec, Scene, load_scene
-from rheotwin.solver import check_capabilities, checked_options, tool_poses
+from rheotwin.solver import check_capabilities, checked_options, find_solver, tool_poses
 
 SCENES = Path(__file__).parents[2] / "scenes"
 Play = Callable[..., tuple[Problem, Any]]
