@@ -79,18 +79,9 @@ FORMULATIONS: dict[Formulation, dict[str, Pair]] = {
         "quad": Pair(ElementQuad2(), ElementQuad1(), 5),
         "hex": Pair(ElementHex2(), ElementHex1(), 5),
     },
-    "mini": {
-        "triangle": Pair(ElementTriMini(), ElementTriP1(), 4),
-        "tet": Pair(ElementTetMini(), ElementTetP1(), 6),
-    },
-    "stabilized": {
-        "triangle": Pair(ElementTriP1(), ElementTriP1(), 2),
-        "tet": Pair(ElementTetP1(), ElementTetP1(), 2),
-    },
-    "b-bar": {
-        "quad": Pair(ElementQuad1(), ElementQuad0(), 3),
-        "hex": Pair(ElementHex1(), ElementHex0(), 3),
-    },
+    "mini": {"triangle": Pair(ElementTriMini(), ElementTriP1(), 4), "tet": Pair(ElementTetMini(), ElementTetP1(), 6)},
+    "stabilized": {"triangle": Pair(ElementTriP1(), ElementTriP1(), 2), "tet": Pair(ElementTetP1(), ElementTetP1(), 2)},
+    "b-bar": {"quad": Pair(ElementQuad1(), ElementQuad0(), 3), "hex": Pair(ElementHex1(), ElementHex0(), 3)},
     "p2-p0": {"triangle": Pair(ElementTriP2(), ElementTriP0(), 2)},
     "node": {"triangle": _FLAT, "tet": _SOLID},
     "cell": {"triangle": _FLAT, "tet": _SOLID},
@@ -98,10 +89,7 @@ FORMULATIONS: dict[Formulation, dict[str, Pair]] = {
 }
 """Cells each formulation exists on."""
 
-CONSTANT = {
-    "triangle": ElementTriP0(),
-    "tet": ElementTetP0(),
-}
+CONSTANT = {"triangle": ElementTriP0(), "tet": ElementTetP0()}
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,7 @@ class FemOptions(BaseModel):
     )
     mass: Literal["lumped", "consistent"] = Field(default="lumped", description="mass matrix")
     split: Split = Field(
-        default="bulk-shear",
-        description="moduli that relax separately; `lame` is the papers' rule per constant",
+        default="bulk-shear", description="moduli that relax separately; `lame` is the papers' rule per constant"
     )
     history: History = Field(default="nodal", description="where histories live; both agree on a body of one law")
     spectral_radius: float = Field(

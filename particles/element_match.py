@@ -83,11 +83,7 @@ def volume_gradient(corners: Array) -> Array:
 
 
 def fit_matrix(
-    corners: Array,
-    volume: float,
-    target: Array,
-    fit_weights: Callable[[list[Array], Array], Array],
-    volume_term: bool,
+    corners: Array, volume: float, target: Array, fit_weights: Callable[[list[Array], Array], Array], volume_term: bool
 ) -> tuple[Array, float]:
     """Fit the stiffness matrix of one element with `corners` (n, d); returns k and K for unit E."""
     columns = spring_columns(corners)

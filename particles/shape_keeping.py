@@ -30,13 +30,7 @@ from rheotwin.particles.forces.global_pressure import (
     make_global_pressure,
     pressures,
 )
-from rheotwin.particles.forces.topology import (
-    Topology,
-    contacts,
-    make_topology,
-    topology_energy,
-    topology_matrix,
-)
+from rheotwin.particles.forces.topology import Topology, contacts, make_topology, topology_energy, topology_matrix
 from rheotwin.particles.forces.voxel_centre import diagonal_edges, half_vectors
 from rheotwin.particles.network import Constants, TrussNetwork, stack_constants
 from rheotwin.particles.state import State

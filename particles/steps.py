@@ -164,12 +164,7 @@ def pack_loads(problem: Problem) -> Loads:
 
 def pack_boundary(problem: Problem, runaway: float) -> Boundary:
     """Pack everything that acts on nodes from outside; `runaway` [m] is the excursion that counts as diverged."""
-    return Boundary(
-        pack_nodes(problem, runaway),
-        pack_held(problem),
-        pack_loads(problem),
-        pack_contact(problem),
-    )
+    return Boundary(pack_nodes(problem, runaway), pack_held(problem), pack_loads(problem), pack_contact(problem))
 
 
 SEMI_IMPLICIT_SCHEME = "semi-implicit Euler, internal variables first"

@@ -221,10 +221,7 @@ class ExplicitState:
 
     def copy(self) -> ExplicitState:
         """Return an independent copy."""
-        return ExplicitState(
-            MotionArrays._make(array.copy() for array in self.motion),
-            independent(self.outside),
-        )
+        return ExplicitState(MotionArrays._make(array.copy() for array in self.motion), independent(self.outside))
 
 
 @dataclass(frozen=True)

@@ -73,12 +73,7 @@ class StepMatrix:
 
 
 def step_matrix(
-    model: Model,
-    mass_factor: float,
-    stiffnesses: tuple[float, ...],
-    choice: Choice,
-    *,
-    remember: bool = True,
+    model: Model, mass_factor: float, stiffnesses: tuple[float, ...], choice: Choice, *, remember: bool = True
 ) -> StepMatrix:
     """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
     blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)

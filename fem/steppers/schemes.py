@@ -192,10 +192,7 @@ def settled_step(channel: Channel) -> ChannelStep:
 def quasi_static(h: float) -> Scheme:
     """Return the quasi-static rule for step `h` [s]."""
     return Scheme(
-        name="quasi-static",
-        channel=lambda channel: end_step(channel, h),
-        load_share=1.0,
-        velocity=(1.0 / h, 0.0, 0.0),
+        name="quasi-static", channel=lambda channel: end_step(channel, h), load_share=1.0, velocity=(1.0 / h, 0.0, 0.0)
     )
 
 

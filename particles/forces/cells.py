@@ -171,18 +171,9 @@ def fill_volumes(x: Array, cells: Indices, volumes: Array, gradients: Array) -> 
         if cells.shape[1] == 3:
             volumes[cell], g[1, 0], g[1, 1], g[2, 0], g[2, 1] = triangle_frame(x, c[0], c[1], c[2])
         else:
-            (
-                volumes[cell],
-                g[1, 0],
-                g[1, 1],
-                g[1, 2],
-                g[2, 0],
-                g[2, 1],
-                g[2, 2],
-                g[3, 0],
-                g[3, 1],
-                g[3, 2],
-            ) = tet_frame(x, c[0], c[1], c[2], c[3])
+            (volumes[cell], g[1, 0], g[1, 1], g[1, 2], g[2, 0], g[2, 1], g[2, 2], g[3, 0], g[3, 1], g[3, 2]) = (
+                tet_frame(x, c[0], c[1], c[2], c[3])
+            )
         for corner in range(1, cells.shape[1]):
             for axis in range(3):
                 g[0, axis] -= g[corner, axis]

@@ -152,11 +152,7 @@ def _sorted_cells(
 
 
 def _elements(
-    problem: Problem,
-    channels: Sequence[LawChannels],
-    times: Sequence[float],
-    parts: Sequence[_Some],
-    width: int,
+    problem: Problem, channels: Sequence[LawChannels], times: Sequence[float], parts: Sequence[_Some], width: int
 ) -> Elements:
     cells = np.concatenate([np.zeros((0, width), np.int64), *(some.cells for some in parts)])
     counts = [len(some.cells) for some in parts]

@@ -65,10 +65,7 @@ def foreseen_pressure(pressure: Pressure, around: Surroundings, before: Array) -
     """
     state = around.state
     moving = (state.positions, state.velocities, Now(before), STEP)
-    return [
-        Stage(look_at_volumes, (pressure, *moving)),
-        Stage(_foresee, (pressure, state.multipliers, state.force)),
-    ]
+    return [Stage(look_at_volumes, (pressure, *moving)), Stage(_foresee, (pressure, state.multipliers, state.force))]
 
 
 def kept_volumes(pressure: Pressure, around: Surroundings) -> list[Stage]:

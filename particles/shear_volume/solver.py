@@ -21,11 +21,7 @@ from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles import virial
 from rheotwin.particles.base import ParticleSimulation, Steps
 from rheotwin.particles.network import check_rest_shape
-from rheotwin.particles.shear_volume.constant_volume import (
-    Incompressible,
-    build_incompressible,
-    require_plane_strain,
-)
+from rheotwin.particles.shear_volume.constant_volume import Incompressible, build_incompressible, require_plane_strain
 from rheotwin.particles.shear_volume.elements import AllElements, Elements, find_elements, measures
 from rheotwin.particles.shear_volume.forces import (
     SIMPLICES,

@@ -53,16 +53,7 @@ STEPS_IN_A_RUN = 1000
 """Steps the duration is divided into where no bound sets the step."""
 
 LINEAR_STATE = frozenset(
-    {
-        "positions",
-        "velocities",
-        "edge_arms",
-        "cell_arms",
-        "centre_arms",
-        "force",
-        "reaction",
-        "multipliers",
-    }
+    {"positions", "velocities", "edge_arms", "cell_arms", "centre_arms", "force", "reaction", "multipliers"}
 )
 """What the state of linear elements and of forces without memory consists of."""
 
@@ -86,11 +77,7 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
     """Bind the rule `name` to a body; `forces` are those of a step `h` [s] of the semi-implicit rule."""
     work: Array = np.zeros(1)
     if name == "semi-implicit":
-        return Stepper(
-            SEMI_IMPLICIT_SCHEME,
-            general_steps(forces, Surroundings(boundary, state), h),
-            work,
-        )
+        return Stepper(SEMI_IMPLICIT_SCHEME, general_steps(forces, Surroundings(boundary, state), h), work)
     _require_linear(name, state)
     if name == "implicit":
         others = forces._replace(edges=_none_of(forces.edges), cells=_none_of(forces.cells))
@@ -100,10 +87,7 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
             work,
         )
     system = first_order_system(forces, h)
-    scheme, rule = {
-        "euler": ("explicit Euler", euler_steps),
-        "rk4": ("classical Runge-Kutta", rk4_steps),
-    }[name]
+    scheme, rule = {"euler": ("explicit Euler", euler_steps), "rk4": ("classical Runge-Kutta", rk4_steps)}[name]
     return Stepper(scheme, rule(system, Surroundings(boundary, state), h), work)
 
 

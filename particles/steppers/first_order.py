@@ -63,17 +63,11 @@ def first_order_system(forces: Forces, h: float) -> System:
 
 
 def _standing(elements: Elements) -> Elements:
-    return elements._replace(
-        arm_decay=np.ones_like(elements.arm_decay),
-        arm_gain=np.zeros_like(elements.arm_gain),
-    )
+    return elements._replace(arm_decay=np.ones_like(elements.arm_decay), arm_gain=np.zeros_like(elements.arm_gain))
 
 
 def _as_rates(elements: Elements, h: float) -> Elements:
-    return elements._replace(
-        arm_decay=np.log(elements.arm_decay) / h,
-        arm_gain=np.ones_like(elements.arm_gain),
-    )
+    return elements._replace(arm_decay=np.log(elements.arm_decay) / h, arm_gain=np.ones_like(elements.arm_gain))
 
 
 def empty_slopes(state: State) -> Slopes:
