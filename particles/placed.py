@@ -17,10 +17,9 @@ from rheotwin.arrays import Array, Indices, Reals
 from rheotwin.constraints.contact.pack import placed
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.blocks import STEP
-from rheotwin.kernels.boxes import LEAST_FILLING, find_layout
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import aligned, spread
-from rheotwin.particles.boxes import InBoxes
+from rheotwin.particles.boxes import LEAST_FILLING, InBoxes, find_layout
 from rheotwin.particles.forces.all_forces import Forces, element_groups, other_stages
 from rheotwin.particles.forces.elements import ElementGroup
 from rheotwin.particles.rows import SPARE, InRows, row_places
