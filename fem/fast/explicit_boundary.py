@@ -1,13 +1,11 @@
-"""Supports, driven components and loads in an explicit step; contact is that of `explicit_contact`.
+"""Supports, driven components, loads and contact in an explicit step.
 
 Component c of node i is number i d + c.
 
-Contact in an explicit step: that of lumped masses, between the flat vectors of the loop.
-
-Contact sees places rest + u and velocities of the nodes that can touch anything, in three dimensions; what it changes
-goes back to u, v and to the forces of the step. In scenes with laws of contact all contacts are left as pairs, and the
-energy they take is booked: with the normal and tangential impulses J and T and the means of the gap's rate and the
-slip before and after the kick,
+Contact is that of lumped masses, between the flat vectors of the loop. It sees places rest + u and velocities of the
+nodes that can touch anything, in three dimensions; what it changes goes back to u, v and to the forces of the step. In
+scenes with laws of contact all contacts are left as pairs, and the energy they take is booked: with the normal and
+tangential impulses J and T and the means of the gap's rate and the slip before and after the kick,
 
     -J g' of exact laws and impacts,   -J g' of springs and dampers,   -T . slip of friction
 
