@@ -16,7 +16,7 @@ from benchmarks.particles import C_NAMES, C_SOURCE
 from benchmarks.scene_cost import Cost, scene_costs
 from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
-from rheotwin.fem.fast.assembly import tet_geometry
+from rheotwin.fem.fast.block_rows import tet_geometry
 from rheotwin.kernels.vectors import aligned_copy
 from rheotwin.scene import scene_from_data
 

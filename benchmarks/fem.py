@@ -24,8 +24,7 @@ import numpy as np
 from benchmarks.scene_cost import ROOT, Cost, measured, scene_costs
 from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
-from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
-from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.fem.fast.block_rows import BlockRows, block_pattern, stiffness, tet_geometry
 from rheotwin.scene import scene_from_data
 
 STEP, STEPS, RAMP, DEPTH = 0.1, 50, 10, 0.01

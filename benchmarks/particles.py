@@ -20,12 +20,12 @@ from benchmarks.particle_peers import SortedEdges, installed
 from benchmarks.scene_cost import scene_costs
 from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
-from rheotwin.kernels.boxes import find_layout
-from rheotwin.kernels.rows import inverse_order, particle_order
 from rheotwin.kernels.vectors import aligned_copy, spread
 from rheotwin.particles import TrussSolver
+from rheotwin.particles.boxes import find_layout
 from rheotwin.particles.placed import placed_boundary
 from rheotwin.particles.realtime import timed_body
+from rheotwin.particles.rows import inverse_order, particle_order
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import checked_options
 

@@ -10,6 +10,16 @@ R' = A^T v and R'' = A^T v' + Q the multipliers L (tension positive) follow from
 
 where a, b, c are the edges from the first corner and a', b', c' their rates. Positions and velocities are
 (N, d) arrays, so that finite elements and particles share this file.
+
+Soft area or volume elements that keep the members of a constrained patch together (spec 5).
+
+A constraint on a patch lets its single triangles drift. With the ratios r_e = S_e/S0_e and the patch means
+rho_m = sum_e w_me S_e / sum_e w_me S0_e, the energy
+
+    W = (K_s/2) sum_e S0_e d_e^2,     d_e = r_e - sum_m w_me rho_m / sum_m w_me
+
+holds each ratio at the mean of its patches; it vanishes for a uniform change of measure, so it adds no bulk
+stiffness. K_s = mu ... 5 mu serves.
 """
 
 from __future__ import annotations
@@ -17,15 +27,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.patches import Patches
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def simplex_measures(simplices: Indices, positions: Array) -> Array:
@@ -201,3 +208,40 @@ def _scatter(elements: Indices, shares: Array, gradients: Array, slots: Indices,
         for corner in range(corners):
             for axis in range(dimension):
                 data[slots[entry, corner] + axis] += shares[entry] * gradients[elements[entry], corner, axis]
+
+
+@dataclass(frozen=True)
+class SoftMeasure:
+    """Soft elements on patches: `difference` (elements, elements) [1/m^d] maps measures to d_e."""
+
+    patches: Patches
+    rest: Array
+    difference: csr_matrix
+    modulus: float
+
+    def energy(self, positions: Array) -> float:
+        """Return W [J] at positions (N, d) [m]."""
+        drift = self.difference @ simplex_measures(self.patches.simplices, positions)
+        return float(0.5 * self.modulus * (self.rest @ drift**2))
+
+    def force(self, positions: Array) -> Array:
+        """Return -dW/dx (N, d) [N]."""
+        simplices = self.patches.simplices
+        drift = self.difference @ simplex_measures(simplices, positions)
+        pressure = -self.modulus * (self.difference.T @ (self.rest * drift))
+        out = np.zeros_like(positions)
+        np.add.at(out, simplices, pressure[:, None, None] * simplex_gradients(simplices, positions))
+        return out
+
+    def stiffness(self, gradient: csr_matrix) -> csr_matrix:
+        """Return the small-strain stiffness [N/m] for dS/dx (elements, N d) of the single elements."""
+        rows = self.difference @ gradient
+        return (self.modulus * (rows.T @ diags(self.rest) @ rows)).tocsr()
+
+
+def soft_measure(patches: Patches, points: Array, modulus: float) -> SoftMeasure:
+    """Return soft elements of modulus K_s [Pa] for patches with rest points (N, d) [m]."""
+    rest, shares = rest_measures(patches.simplices, points), patches.shares
+    mean = diags(1.0 / (shares @ rest)) @ shares
+    back = diags(1.0 / np.asarray(shares.sum(axis=0)).ravel()) @ shares.T
+    return SoftMeasure(patches, rest, (diags(1.0 / rest) - back @ mean).tocsr(), modulus)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.measure import MeasureConstraints
 from rheotwin.kernels.compiled import compiled
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.uint32]  # see `rows`
 
 

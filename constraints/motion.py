@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import formula
-
-Array = NDArray[np.float64]
 
 
 @formula
@@ -122,3 +122,34 @@ def kink_times(motion: Motion) -> Array:
     rates = np.diff(motion.values, axis=0) / np.diff(motion.times)[:, None]
     jumps = np.diff(np.pad(rates, ((1, 1), (0, 0))), axis=0)
     return np.asarray(motion.times[np.any(jumps != 0.0, axis=1)])
+
+
+class Tables(NamedTuple):
+    """Several motions packed one after the other: rows offset[k]:offset[k+1] belong to motion k."""
+
+    offset: Indices
+    times: Array
+    values: Array
+    smooth: Flags
+    current: Array
+    """Scratch for one value, so that a step allocates nothing."""
+
+
+@compiled
+def table_value(tables: Tables, which: int, time: float, out: Array) -> None:
+    """Write the value of one motion at `time` [s] into `out`."""
+    rows = slice(tables.offset[which], tables.offset[which + 1])
+    interpolate(tables.times[rows], tables.values[rows], tables.smooth[which], time, out)
+
+
+def pack_tables(motions: Sequence[Motion], components: int) -> Tables:
+    """Pack motions one after the other, their values padded to `components` columns."""
+    offset = np.zeros(len(motions) + 1, dtype=np.int64)
+    offset[1:] = np.cumsum([len(motion.times) for motion in motions])
+    times, values = np.zeros(int(offset[-1])), np.zeros((int(offset[-1]), components))
+    for k, motion in enumerate(motions):
+        rows = slice(offset[k], offset[k + 1])
+        times[rows] = motion.times
+        values[rows, : motion.values.shape[1]] = motion.values
+    smooth = np.array([motion.smooth for motion in motions], dtype=np.bool_)
+    return Tables(offset, times, values, smooth, current=np.empty(components))

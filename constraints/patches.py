@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, identity
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 PatchKind = Literal["node", "cell", "element"]
 
 SPLITS: dict[int, tuple[tuple[int, int], ...]] = {2: ((2, 4),), 3: ((6, 8), (5, 8))}

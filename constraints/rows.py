@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.kernels.compiled import compiled
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.uint32]
 """Without a sign, since compilers otherwise ask of every index whether it counts from the end."""
 Places = NDArray[np.integer[Any]]

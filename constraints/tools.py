@@ -9,22 +9,22 @@ contact force of size lambda >= 0 acts on the body as +lambda n and on the tool 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.setup import ToolDrive
-from rheotwin.constraints.motion import Motion
+from rheotwin.constraints.contact.triangulated import joined
+from rheotwin.constraints.motion import Motion, Tables, pack_tables
 from rheotwin.kernels.compiled import compiled
 
 if TYPE_CHECKING:
     from rheotwin.constraints.contact.triangulated import ToolMesh
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Gap = tuple[float, float, float, float]
 """Distance [m], negative inside, and the outward normal."""
 
@@ -283,3 +283,37 @@ def tool_gaps(tool: RigidTool, time: float, points: Array) -> tuple[Array, Array
     gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
     _gaps(tool.shape)(tool.geometry, tool.motion.at(time), points, gaps, normals)
     return gaps, normals
+
+
+SWEEPS = 100
+"""Most rounds over the tools in one step; one is enough unless a node touches several, or a round one and a support."""
+SETTLED = 1e-15
+"""A round that moves no node further than this times the runaway distance is the last."""
+IMMOVABLE = 1e-12
+"""A node whose free components carry less than this share of a tool's normal is not pushed at all."""
+
+
+class Tools(NamedTuple):
+    """Rigid tools: shape, geometry, motion tables, and candidate nodes packed with offsets."""
+
+    shape: Indices
+    geometry: Array
+    tables: Tables
+    offset: Indices
+    candidate: Indices
+    surface: ToolMesh | None = None
+    """Triangulated surfaces of all tools, with no triangles for tools of other shapes; None where no tool has any."""
+
+
+def pack_tools(tools: Sequence[RigidTool]) -> Tools:
+    """Pack tool shapes, motions and candidate nodes."""
+    offset = np.zeros(len(tools) + 1, dtype=np.int64)
+    offset[1:] = np.cumsum([len(tool.candidates) for tool in tools])
+    return Tools(
+        shape=np.array([tool.shape for tool in tools], dtype=np.int64),
+        geometry=np.array([tool.geometry for tool in tools]).reshape(len(tools), GEOMETRY_SIZE),
+        tables=pack_tables([tool.motion for tool in tools], 4),
+        offset=offset,
+        candidate=np.concatenate([np.zeros(0, np.int64), *(tool.candidates for tool in tools)]).astype(np.int64),
+        surface=joined([tool.surface for tool in tools]),
+    )

@@ -10,12 +10,10 @@ Cholesky factor S = L L^T: min |L^T lambda + L^-1 gap|.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from rheotwin.arrays import Array
 from rheotwin.errors import NoRoom, Stopped
-
-Array = NDArray[np.float64]
 
 SOFT = 1e-10
 """Compliance that redundant contacts get on top, as a share of their own: they then share their force evenly."""

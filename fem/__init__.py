@@ -1,5 +1,5 @@
 """The finite-element backend: relaxation forms on scikit-fem, exponential midpoint in time."""
 
-from rheotwin.fem.solver import FemSolver
+from rheotwin.fem.simulation import FemSolver
 
 __all__ = ["FemSolver"]

@@ -18,13 +18,12 @@ from skfem import FacetBasis, LinearForm
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.motion import Motion, motion_rates
 from rheotwin.constraints.tools import RigidTool
-from rheotwin.fem.body import Body
+from rheotwin.fem.body import Body, Term
 from rheotwin.fem.finite.body import DESCRIPTIONS, finite_body
 from rheotwin.fem.linear import require_no_free_modes
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.space import Space
 from rheotwin.fem.system import linear_body
-from rheotwin.fem.term import Term
 from rheotwin.problem import NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import on_axis
 

@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rheotwin.fem.forms import Order
 from rheotwin.fem.incompressible import Formulation
 from rheotwin.fem.linear import Choice
+from rheotwin.fem.space import Order
 
 Split = Literal["bulk-shear", "lame"]
 History = Literal["nodal", "quadrature"]
@@ -58,8 +58,7 @@ class FemOptions(BaseModel):
     )
     mass: Literal["lumped", "consistent"] = Field(default="lumped", description="mass matrix")
     split: Split = Field(
-        default="bulk-shear",
-        description="moduli that relax separately; `lame` is the papers' rule per constant",
+        default="bulk-shear", description="moduli that relax separately; `lame` is the papers' rule per constant"
     )
     history: History = Field(default="nodal", description="where histories live; both agree on a body of one law")
     spectral_radius: float = Field(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import BaseModel
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import spsolve
 
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
-from rheotwin.fem.contact.support import LAWFUL
-from rheotwin.fem.links import link_report, link_tensions, without_links
+from rheotwin.fem.contact.support import LAWFUL, require_contact
+from rheotwin.fem.links import link_report, link_tensions, require_no_links, without_links
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
@@ -22,7 +23,7 @@ from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
-from rheotwin.solver import RUNAWAY, check_same_step
+from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, RUNAWAY, SOLID_TOOLS, Capabilities, check_same_step
 from rheotwin.tensors import padded, von_mises
 
 
@@ -195,3 +196,31 @@ class FemSimulation:
         self._state = State.restored(self._model, state)
         self._stepper.restore(state)
         self.step_count = int(state["step_count"])
+
+
+class FemSolver:
+    """Plug-in: elements of order 1 and 2 and mixed ones on scikit-fem meshes, all laws, small and large strain."""
+
+    name: ClassVar[str] = "fem"
+    description: ClassVar[str] = "finite elements (scikit-fem) for small and large strain, implicit or explicit, mixed"
+    options: ClassVar[type[BaseModel]] = FemOptions
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dimensions=frozenset({1, 2, 3}),
+        cells=ALL_CELLS,
+        laws=ALL_LAWS,
+        tools=SOLID_TOOLS,
+        planes=frozenset({"strain", "stress", "axisymmetric"}),
+        links=True,
+        contact=ALL_CONTACT,
+        incompressible=True,
+        parts=True,
+        cell_stress=True,
+    )
+
+    def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
+        """Assemble and factorise at time zero."""
+        assert isinstance(options, FemOptions)
+        require_contact(problem, options)
+        if options.kinematics != "small":
+            require_no_links(problem, f"kinematics = {options.kinematics!r}", 'kinematics = "small"')
+        return FemSimulation(problem, options)

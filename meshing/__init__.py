@@ -4,10 +4,8 @@ from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_g
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
 from rheotwin.meshing.files import ImportedMesh, read_mesh, read_surface, write_mesh
 from rheotwin.meshing.graded import NO_HANGING_NODES, HangingNodes, Refinement, hanging_nodes, refined
-from rheotwin.meshing.lshape import l_shape
-from rheotwin.meshing.orientation import check_elements, element_measures, oriented
 from rheotwin.meshing.quality import MeshSummary, QualityReport, element_quality, mesh_hash, quality_report, summarise
-from rheotwin.meshing.round import ball, cylinder, disc
+from rheotwin.meshing.round import ball, cylinder, disc, l_shape
 from rheotwin.meshing.shapes import (
     BoxShape,
     CylinderShape,
@@ -22,8 +20,11 @@ from rheotwin.meshing.shapes import (
 from rheotwin.meshing.topology import (
     boundary_faces,
     boundary_nodes,
+    check_elements,
     element_edges,
+    element_measures,
     lattice_edges,
+    oriented,
     smallest_surface_edge,
     truss_edges,
 )

@@ -17,7 +17,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
 from rheotwin.meshing.groups import mesh_geometry, named_groups
-from rheotwin.meshing.orientation import check_elements, oriented
+from rheotwin.meshing.topology import check_elements, oriented
 
 KIND_OF_TYPE = {"line": "line", "triangle": "triangle", "quad": "quad", "tetra": "tet", "hexahedron": "hex"}
 TYPE_OF_KIND = {kind: cell_type for cell_type, kind in KIND_OF_TYPE.items()}

@@ -16,8 +16,7 @@ import numpy as np
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.orientation import oriented
-from rheotwin.meshing.topology import boundary_faces
+from rheotwin.meshing.topology import boundary_faces, oriented
 
 ON_LINE = 1e-8
 """A node this close to an edge, as a share of its length, lies on it: rounding of coordinates."""

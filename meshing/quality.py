@@ -11,8 +11,15 @@ import numpy.typing as npt
 
 from rheotwin.arrays import Array
 from rheotwin.meshing.cells import CELL_DIMENSION, CORNERS, EDGES, SIMPLICES, Mesh, cell_kind
-from rheotwin.meshing.orientation import MEASURE_NAME, MEASURE_UNIT, corner_frames, element_measures
-from rheotwin.meshing.topology import boundary_faces, element_edges, lattice_edges
+from rheotwin.meshing.topology import (
+    MEASURE_NAME,
+    MEASURE_UNIT,
+    boundary_faces,
+    corner_frames,
+    element_edges,
+    element_measures,
+    lattice_edges,
+)
 
 WORST_LISTED = 5
 SIMPLEX_TO_EQUILATERAL = {

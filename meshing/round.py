@@ -3,16 +3,20 @@
 A square mapped onto a disc flattens its corners to 180 degrees and its corner cells degenerate as it is
 refined. Here only a core is a (rounded) square or cube; rings of cells grow from its boundary to the circle
 or sphere, so the quality stays bounded at every resolution. Boundary vertices lie on it exactly.
+
+L-shapes: a box without the corner block of largest x and y, in the plane or extruded along z.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.errors import RheotwinError
 from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
 from rheotwin.meshing.cells import HEX_OF_LABEL, Mesh, build_mesh
 from rheotwin.meshing.topology import boundary_faces
@@ -127,3 +131,43 @@ def disc(*, radius: float, cells: int, cell: str = "triangle") -> Mesh:
     """Return a disc of `radius` [m] with `cells` across its diameter, of cell "triangle" or "quad"."""
     grid = unit_ball(cells, 2)
     return replace(grid, points=radius * grid.points).mesh(cell)
+
+
+def l_shape(*, size: Sequence[float], cells: Sequence[int], cut: Sequence[float], cell: str, pattern: str = "") -> Mesh:
+    """Return an L of `size` [m] with the corner block `cut` = (cx, cy) [m] removed.
+
+    The cells of an axis are shared between kept and cut length so that a grid line runs along the cut.
+    """
+    if len(size) < 2 or len(cut) != 2 or any(c >= s for c, s in zip(cut, size, strict=False)):
+        raise RheotwinError("cut of an L-shape must be two lengths (cx, cy) [m], each smaller than the size")
+    axes = [_cut_axis(size[axis], cells[axis], cut[axis]) for axis in range(2)]
+    axes += [np.linspace(0.0, length, count + 1) for length, count in zip(size[2:], cells[2:], strict=True)]
+    grid = _without_corner(axes, [size[0] - cut[0], size[1] - cut[1]])
+    odd = grid.odd[grid.cells[0]]
+    match cell:
+        case "triangle":
+            return build_mesh(cell, grid.points, quads_to_triangles(grid.cells, pattern or "se-nw", odd))
+        case "tet":
+            return build_mesh(cell, grid.points, hexes_to_tets(grid.cells, pattern or "five", odd))
+        case _:
+            return build_mesh(cell, grid.points, grid.cells)
+
+
+def _cut_axis(size: float, cells: int, cut: float) -> Array:
+    """Return coordinates [m] with a grid line at size - cut and nearly even spacing."""
+    if cells < 2:
+        raise RheotwinError("an L-shape needs at least 2 cells along x and y")
+    kept = min(max(round(cells * (size - cut) / size), 1), cells - 1)
+    below = np.linspace(0.0, size - cut, kept + 1)
+    return np.concatenate([below, np.linspace(size - cut, size, cells - kept + 1)[1:]])
+
+
+def _without_corner(axes: Sequence[Array], kept: Sequence[float]) -> CellGrid:
+    """Return the tensor grid without the cells beyond both kept lengths [m], unused vertices dropped."""
+    counts = [len(axis) for axis in axes]
+    points, odd = grid_points(*axes), grid_parity(*counts)
+    cells = grid_quads(*counts) if len(counts) == 2 else grid_hexes(*counts)
+    centre = points[:2, cells].mean(axis=1)
+    cells = cells[:, (centre[0] < kept[0]) | (centre[1] < kept[1])]
+    used, compact = np.unique(cells, return_inverse=True)
+    return CellGrid(points[:, used], compact.reshape(cells.shape), odd[used])

@@ -26,8 +26,7 @@ from rheotwin.meshing.box import (
     triangle_grid,
 )
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh
-from rheotwin.meshing.lshape import l_shape
-from rheotwin.meshing.round import ball, cylinder, disc
+from rheotwin.meshing.round import ball, cylinder, disc, l_shape
 
 DEFAULT_CELL = {1: "line", 2: "triangle", 3: "tet"}
 """Cell kind of a shape that names none, by dimension."""

@@ -15,7 +15,7 @@ from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing.box import grid_hexes, grid_parity, grid_points, grid_quads, hexes_to_tets, quads_to_triangles
 from rheotwin.meshing.cells import CELL_DIMENSION, SIMPLICES, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.orientation import oriented
+from rheotwin.meshing.topology import oriented
 
 ON_SURFACE = 1e-9
 """A point this far outside, as a share of its cell's height, is on the surface: rounding of coordinates."""

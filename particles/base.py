@@ -22,22 +22,19 @@ from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.exerted import lone_forces
 from rheotwin.constraints.contact.lumped import Contact, look_back, warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
 from rheotwin.fields import CELL_STRESS
-from rheotwin.particles.boundary import Boundary, Held
-from rheotwin.particles.packing import pack_boundary, pack_held
 from rheotwin.particles.placed import PlacedBody
+from rheotwin.particles.steps import Boundary, Held, pack_boundary, pack_held
 from rheotwin.particles.virial import nodal_strain
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import time_of
 from rheotwin.solver import RUNAWAY, check_same_step
 from rheotwin.tensors import von_mises
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 from scipy.sparse import vstack
 
-from rheotwin.constraints.constraint_set import ConstraintSet, pack_constraints
-from rheotwin.constraints.driven import DrivenPoints
+from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.constraint_set import ConstraintSet, DrivenPoints, pack_constraints
 from rheotwin.constraints.feasible import ConstraintReport, constraint_report
 from rheotwin.constraints.links import LinkConstraints, link_constraints
 from rheotwin.constraints.measure import MeasureConstraints, measure_constraints
@@ -21,9 +20,6 @@ from rheotwin.constraints.stabilisation import INDEPENDENT, REGULARISATION
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 CORRECTION = 0.5
 """om h of the constraints unless the scene says otherwise: still smooth for nonlinear ones (spec 2.3)."""

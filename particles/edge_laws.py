@@ -1,7 +1,8 @@
 """Which law each element has: that of its body, of the body's surface, of the inside of its voxels, or of a part of it.
 
-Calibration spec section 4: a core element has all its corners inside, a surface element has one on the surface; the
-corners of a half element are all those of its voxel.
+Calibration spec section 4: a core element has all its corners inside, a surface element has one on the surface. Edges
+are "on" voxels, the half elements of `local_volume` "in" them; the corners of a half element are all those of its
+voxel. With all four groups a lattice has its own K, C1, C2 for surface-on, core-on, surface-in and core-in elements.
 """
 
 from __future__ import annotations
@@ -15,19 +16,57 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.materials import Law
 from rheotwin.meshing import HangingNodes, boundary_faces
-from rheotwin.particles.forces.edge_group import EdgeGroup
+from rheotwin.particles.forces.edges import EdgeGroup
 from rheotwin.particles.forces.nonlinear_edges import kind_of
-from rheotwin.particles.law_options import LawOptions
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.scene import Where
 from rheotwin.selection import select_nodes
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+
+class PartLaw(BaseModel):
+    """A law for the elements of a body whose corners all lie in a selection; lengths of `where` are in [m]."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    body: str
+    where: Where
+    law: str
+
+    @field_serializer("where")
+    def _as_given(self, where: Where) -> dict[str, Any]:
+        return where.model_dump(mode="json", exclude_none=True)
+
+
+class LawOptions(BaseModel):
+    """Laws beside those of the bodies, named as in the scene; the last part that has an element wins."""
+
+    surface_laws: dict[str, str] = Field(
+        default_factory=dict,
+        description="name of a body -> name of the law of elements with a corner on its surface (core: all inside)",
+    )
+    voxel_laws: dict[str, str] = Field(
+        default_factory=dict,
+        description="name of a body -> name of the law of the half elements in its voxels (`local_volume`); "
+        "default: as edges have",
+    )
+    voxel_surface_laws: dict[str, str] = Field(
+        default_factory=dict,
+        description="the same for half elements in voxels with a corner on the surface; default: `voxel_laws`, else "
+        "`surface_laws`",
+    )
+    part_laws: dict[str, PartLaw] = Field(
+        default_factory=dict,
+        description="name of a part -> `{ body, where, law }`: a law for the elements with all corners in the "
+        "selection `where` (one of side, box, region, nearest as of supports; lengths in m); later parts win",
+    )
+
+
 OPTIONS = "solvers.truss"
 BY_BODY = ("surface_laws", "voxel_laws", "voxel_surface_laws")
 """Options that name a law for each body."""

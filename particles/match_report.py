@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.particles.element_match import ElementMatch, Method, cauchy_poisson, isotropic_stiffness, mandel
-
-Array = NDArray[np.float64]
 
 NO_STIFFNESS = 1e-9
 """Below this share of the largest stiffness a body has none: it is a mechanism."""

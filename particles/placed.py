@@ -1,31 +1,30 @@
-"""Particles that lie elsewhere in memory than in the problem: what acts on them, their step, the way there and back."""
+"""Particles that lie elsewhere in memory than in the problem: what acts on them, their step, the way there and back.
+
+Boxes lie in runs, other bodies in batches; where that is asked, a truss is stepped element after element.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
+from rheotwin.arrays import Array, Indices, Reals
 from rheotwin.constraints.contact.pack import placed
+from rheotwin.errors import RheotwinError
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import aligned, spread
-from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.boxes import InBoxes
+from rheotwin.particles.boxes import LEAST_FILLING, InBoxes, find_layout
 from rheotwin.particles.forces.all_forces import Forces, element_groups, other_stages
 from rheotwin.particles.forces.elements import ElementGroup
-from rheotwin.particles.nodes import Nodes
-from rheotwin.particles.rows import InRows
-from rheotwin.particles.state import State
-from rheotwin.particles.steps import Surroundings
-
-Array = NDArray[np.float64]
-Reals = NDArray[Any]
-Indices = NDArray[np.int64]
+from rheotwin.particles.rows import SPARE, InRows, row_places
+from rheotwin.particles.state import Nodes, State
+from rheotwin.particles.steps import Boundary, Surroundings
 
 
 def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:
@@ -56,13 +55,17 @@ def placed_forces(forces: Forces, places: Indices, size: int) -> Forces:
     """Return the forces for particles at `places` (N,) of `size`, but for elements; what they look up is their own."""
 
     def moved(kind: Any, *names: str) -> Any:
+        if kind is None:
+            return None
         return kind._replace(**{name: np.ascontiguousarray(places[getattr(kind, name)]) for name in names})
 
     topology = moved(forces.topology, "vertex", "feature")
     return forces._replace(
         halves=moved(forces.halves, "corners"),
         global_pressure=moved(forces.global_pressure, "nodes"),
-        topology=topology._replace(
+        topology=None
+        if topology is None
+        else topology._replace(
             seen=np.full((size, 3), np.nan), near=np.zeros_like(topology.near), near_count=np.zeros(1, np.int64)
         ),
         ties=moved(forces.ties, "particle", "ends"),
@@ -178,3 +181,77 @@ def _bound(arranged: InBoxes | InRows, group: ElementGroup) -> tuple[Stage, InLa
     size = table.nbytes + numbers.nbytes + constants.nbytes + states.nbytes
     stage = Stage(loop, (table, *arranged.vectors, numbers, constants, states, STEP))
     return stage, InLanes(states, group.columns, of_element), size
+
+
+KernelName = Literal["auto", "general", "unstructured", "structured"]
+
+
+class KernelOptions(BaseModel):
+    """Options of the compiled loop."""
+
+    kernel: KernelName = Field(
+        default="auto",
+        description="compiled loop: `structured` for bodies that are boxes of rows, `unstructured` for any others, "
+        "`general` takes one element after the other; `auto` takes the fastest that can",
+    )
+    precision: Literal["double", "single"] = Field(
+        default="double", description="numbers of the structured and unstructured loops; `single` keeps seven digits"
+    )
+
+
+def fast_body(
+    options: KernelOptions, stepper: str, forces: Forces, state: State, boundary: Boundary, h: float
+) -> PlacedBody | None:
+    """Return the body bound to the fastest loop the options allow, None for the general one; steps of `h` [s]."""
+    if options.kernel == "general":
+        if options.precision == "single":
+            raise RheotwinError(
+                "solvers.truss.precision: the general kernel has double precision only; "
+                'use kernel = "auto" or leave it out'
+            )
+        return None
+    reason = _not_fast(stepper, forces)
+    if reason is not None:
+        _require_auto(options, reason)
+        return None
+    ends = np.concatenate([forces.edges.corners, *(group.corners for group in forces.nonlinear)])
+    dtype = np.float32 if options.precision == "single" else np.float64
+    if options.kernel != "unstructured":
+        filling = 0.0 if options.kernel == "structured" else LEAST_FILLING
+        layout = find_layout(boundary.nodes.rest, ends, dtype, filling)
+        if layout is not None:
+            there = placed_boundary(boundary, layout.places, layout.size)
+            return placed_body(InBoxes.of(layout, there.nodes, h, dtype), layout.places, forces, state, there, h)
+        if options.kernel == "structured":
+            raise RheotwinError(
+                "solvers.truss.kernel: the bodies are not all boxes of rows, or too many; "
+                'use kernel = "auto" or "unstructured"'
+            )
+    places = row_places(ends, len(boundary.nodes.mass))
+    there = placed_boundary(boundary, places, len(places) + SPARE)
+    return placed_body(InRows.of(places, there.nodes, h, dtype), places, forces, state, there, h)
+
+
+def _not_fast(stepper: str, forces: Forces) -> str | None:
+    """Say why the fast kernels cannot step this body, None if they can."""
+    if stepper != "semi-implicit":
+        return f"with stepper = {stepper!r}"
+    if len(forces.constraints.right):
+        return "with constraints"
+    if forces.outside:
+        return "with forces of other packages"
+    return None if len(forces.edges.rest) or forces.nonlinear else "without edges"
+
+
+def _require_auto(options: KernelOptions, reason: str) -> None:
+    """Refuse what only the fast kernels could give."""
+    asked = [name for name in ("kernel", "precision") if getattr(options, name) != _default(name)]
+    if asked:
+        raise RheotwinError(
+            f"solvers.truss.{asked[0]}: only the general kernel, of double precision, can step a body "
+            f"{reason}; leave {asked[0]} out"
+        )
+
+
+def _default(name: str) -> Any:
+    return KernelOptions.model_fields[name].default

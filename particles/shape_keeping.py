@@ -1,24 +1,25 @@
-"""What keeps a body's shape beside its edges: built from the options, and its part in step, energy and stress."""
+"""What keeps a body's shape beside its edges: the options, and what they add to step, energy and stress."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import BaseModel, Field, model_validator
+from pydantic_core import PydanticCustomError
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_faces
-from rheotwin.particles.cell_volume import cell_volumes
-from rheotwin.particles.edge_laws import voxel_laws
-from rheotwin.particles.forces.element_pressure import (
+from rheotwin.particles.edge_laws import LawOptions, voxel_laws
+from rheotwin.particles.forces.cells import (
+    cell_volumes,
     element_pressure_energy,
     element_pressure_matrices,
     element_tension,
     make_element_pressure,
-    no_element_pressure,
 )
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.global_pressure import (
@@ -27,28 +28,100 @@ from rheotwin.particles.forces.global_pressure import (
     global_pressure_energy,
     global_pressure_rate,
     make_global_pressure,
-    no_global_pressure,
     pressures,
 )
-from rheotwin.particles.forces.topology import (
-    Topology,
-    contacts,
-    make_topology,
-    no_topology,
-    topology_energy,
-    topology_matrix,
-)
+from rheotwin.particles.forces.topology import Topology, contacts, make_topology, topology_energy, topology_matrix
 from rheotwin.particles.forces.voxel_centre import diagonal_edges, half_vectors
-from rheotwin.particles.law_options import LawOptions
 from rheotwin.particles.network import Constants, TrussNetwork, stack_constants
-from rheotwin.particles.shape_options import ShapeOptions
 from rheotwin.particles.state import State
 from rheotwin.particles.virial import averaging, edge_virial, isotropic, response, stored_energy
 from rheotwin.problem import Problem
 from rheotwin.tensors import INDEX_PAIRS, padded
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+
+class ShapeOptions(BaseModel):
+    """Shape-keeping forces beside edges and volume springs; all are off by default (spec sections 4, 5)."""
+
+    topology_stiffness: float = Field(
+        default=0.0,
+        ge=0.0,
+        allow_inf_nan=False,
+        description="stiffness [N/m] that pushes vertices of triangles and tets back to their side of the opposite "
+        "edge or face; 0: off",
+    )
+    topology_damping: float | None = Field(
+        default=None,
+        ge=0.0,
+        allow_inf_nan=False,
+        description="damping [N s/m] of vertices while they are pushed back; default: half critical, sqrt(K m) with "
+        "the mean mass; without it, cells pressed flat gain energy",
+    )
+    topology_distance: float | None = Field(
+        default=None,
+        ge=0.0,
+        allow_inf_nan=False,
+        description="distance [m] at which pushing begins; default: 0.05 of each vertex's rest height",
+    )
+    global_pressure: float = Field(
+        default=0.0,
+        ge=0.0,
+        allow_inf_nan=False,
+        description="pressure per change of a body's volume [Pa/m3] (area [Pa/m2] in 2D) on its surface; 0: off",
+    )
+    global_pressure_damping: float = Field(
+        default=0.0, ge=0.0, allow_inf_nan=False, description="the same per rate of change [Pa s/m3] ([Pa s/m2] in 2D)"
+    )
+    element_pressure: float = Field(
+        default=0.0,
+        ge=0.0,
+        allow_inf_nan=False,
+        description="pressure per change of volume of each tet [Pa/m3] or area of each triangle [Pa/m2]; it remembers "
+        "the rest shape, so flowing bodies should use global_pressure; 0: off",
+    )
+    element_pressure_damping: float = Field(
+        default=0.0, ge=0.0, allow_inf_nan=False, description="the same per rate of change [Pa s/m3] ([Pa s/m2] in 2D)"
+    )
+    local_volume: bool = Field(
+        default=False,
+        description="diagonals of quads and hexahedra give way to half elements between corners and centre",
+    )
+    local_volume_scale: float = Field(
+        default=0.5,
+        gt=0.0,
+        allow_inf_nan=False,
+        description="constants of a half element per those of the diagonal; 0.5 as published, 2 keeps the stiffness "
+        "of uniform strain",
+    )
+
+    @property
+    def has_topology(self) -> bool:
+        """Whether vertices are kept on their side."""
+        return self.topology_stiffness > 0.0
+
+    @property
+    def has_global_pressure(self) -> bool:
+        """Whether bodies keep their volume as a whole."""
+        return self.global_pressure > 0.0 or self.global_pressure_damping > 0.0
+
+    @property
+    def has_element_pressure(self) -> bool:
+        """Whether each cell keeps its volume."""
+        return self.element_pressure > 0.0 or self.element_pressure_damping > 0.0
+
+    @property
+    def keeps_shape(self) -> bool:
+        """Whether any of these forces is on."""
+        return self.has_topology or self.has_global_pressure or self.has_element_pressure or self.local_volume
+
+    @model_validator(mode="after")
+    def _topology_needs_stiffness(self) -> Self:
+        for name in ("topology_damping", "topology_distance"):
+            if getattr(self, name) and not self.has_topology:
+                raise PydanticCustomError(
+                    "topology", f"`{name}` has no effect without `topology_stiffness`; give both or neither"
+                )
+        return self
+
 
 DISTANCE = 0.05
 """Default share of its rest height at which a vertex is pushed off the opposite feature (spec section 4)."""
@@ -69,11 +142,11 @@ class HalfElements:
 
 @dataclass(frozen=True)
 class ShapeKeeping:
-    """Shape-keeping forces of all bodies; those that are off are empty."""
+    """Shape-keeping forces of all bodies; None are off."""
 
-    topology: Topology
-    global_pressure: GlobalPressure
-    element_pressure: Elements
+    topology: Topology | None
+    global_pressure: GlobalPressure | None
+    element_pressure: Elements | None
     halves: HalfElements
 
     def stiffness_and_viscosity(self, problem: Problem) -> list[tuple[csr_matrix, float]]:
@@ -83,29 +156,31 @@ class ShapeKeeping:
         global pressure couples all particles of a surface, so its one eigenvalue is given apart [1/s^2] and [1/s].
         """
         rest, dimension = padded(problem.points), problem.dimension
-        free = padded((problem.owners < 0).astype(float)) > 0.0
-        pressure = global_pressure_rate(self.global_pressure, rest, problem.masses, free)
-        contact = topology_matrix(self.topology, rest, dimension)
-        found = []
-        for cells, k_contact, k_pressure in zip(
-            element_pressure_matrices(self.element_pressure, rest, dimension),
-            (self.topology.stiffness, self.topology.damping),
-            (self.global_pressure.stiffness, self.global_pressure.damping),
-            strict=True,
-        ):
-            found.append((cells + k_contact * contact, k_pressure * pressure))
-        return found
+        stiffness = viscosity = csr_matrix((problem.points.size, problem.points.size))
+        topology, pressure = self.topology, self.global_pressure
+        if self.element_pressure is not None:
+            stiffness, viscosity = element_pressure_matrices(self.element_pressure, rest, dimension)
+        if topology is not None:
+            contact = topology_matrix(topology, rest, dimension)
+            stiffness, viscosity = stiffness + topology.stiffness * contact, viscosity + topology.damping * contact
+        if pressure is None:
+            return [(stiffness, 0.0), (viscosity, 0.0)]
+        rate = global_pressure_rate(pressure, rest, problem.masses, padded((problem.owners < 0).astype(float)) > 0.0)
+        return [(stiffness, pressure.stiffness * rate), (viscosity, pressure.damping * rate)]
 
     def energy(self, state: State) -> float:
         """Return the energy [J] stored in all of it."""
-        x = state.positions
-        lengths = np.linalg.norm(half_vectors(self.halves.cells, x), axis=1)
-        return (
-            topology_energy(self.topology, x)
-            + global_pressure_energy(self.global_pressure, x)
-            + element_pressure_energy(self.element_pressure, x)
-            + stored_energy(self.halves.constants, state.centre_arms, lengths - self.halves.length, 1.0)
-        )
+        x, found = state.positions, 0.0
+        if self.topology is not None:
+            found += topology_energy(self.topology, x)
+        if self.global_pressure is not None:
+            found += global_pressure_energy(self.global_pressure, x)
+        if self.element_pressure is not None:
+            found += element_pressure_energy(self.element_pressure, x)
+        if len(self.halves.cells):
+            lengths = np.linalg.norm(half_vectors(self.halves.cells, x), axis=1)
+            found += stored_energy(self.halves.constants, state.centre_arms, lengths - self.halves.length, 1.0)
+        return found
 
     def stresses(self, state: State, volumes: Array, problem: Problem) -> tuple[Array, Array]:
         """Return its part of the memory stress and of the whole stress at the nodes (N, 6) [Pa].
@@ -118,15 +193,15 @@ class ShapeKeeping:
             for stress, virial in zip((memory, total), self._half_virials(state), strict=True):
                 stress += averaging(half_cells, np.ones(len(half_cells)), volumes) @ virial
         cells = self.element_pressure
-        if len(cells.rest):
+        if cells is not None:
             pull = element_tension(cells, state.positions, state.velocities)
             total += isotropic(averaging(cells.corners, cells.rest, volumes) @ pull, problem.dimension)
-        if len(self.global_pressure.rest):
+        if self.global_pressure is not None:
             found = pressures(self.global_pressure, state.positions, state.velocities) / problem.thickness
             for body, pressure in zip(problem.bodies, found, strict=True):
                 total[body.nodes, : problem.dimension] -= pressure
-        if len(self.topology.vertex):
-            total += self._contact_stress(state, volumes)
+        if self.topology is not None:
+            total += self._contact_stress(self.topology, state, volumes)
         return memory, total
 
     def cell_stresses(self, state: State, volumes: Array, problem: Problem) -> Array:
@@ -157,11 +232,11 @@ class ShapeKeeping:
         )
         return memory, total
 
-    def _contact_stress(self, state: State, volumes: Array) -> Array:
+    def _contact_stress(self, topology: Topology, state: State, volumes: Array) -> Array:
         """Return the virial -f d (n (x) n) of the topology's pushes, shared by their particles (N, 6) [Pa]."""
-        push, distance, normal, _ = contacts(self.topology, state.positions, state.velocities)
+        push, distance, normal, _ = contacts(topology, state.positions, state.velocities)
         virial = np.stack([-push * distance * normal[:, a] * normal[:, b] for a, b in INDEX_PAIRS], axis=1)
-        nodes = np.column_stack([self.topology.vertex, self.topology.feature])
+        nodes = np.column_stack([topology.vertex, topology.feature])
         return np.asarray(averaging(nodes, np.ones(len(nodes)), volumes) @ np.nan_to_num(virial))
 
     def statistics(self, state: State, problem: Problem) -> dict[str, Any]:
@@ -170,11 +245,11 @@ class ShapeKeeping:
         if problem.bodies[0].cell in ("triangle", "tet"):
             volumes, _ = cell_volumes(state.positions, simplices(problem))
             found["inverted_cells"] = int(np.count_nonzero(volumes <= 0.0))
-        if len(self.topology.vertex):
+        if self.topology is not None:
             found["topology_contacts"] = len(self.topology.vertex)
         if len(self.halves.cells):
             found["half_elements"] = self.halves.cells.size
-        if len(self.global_pressure.rest):
+        if self.global_pressure is not None:
             ratio = body_volumes(self.global_pressure, state.positions) / self.global_pressure.rest
             found["volume_ratio"] = {b.name: float(r) for b, r in zip(problem.bodies, ratio, strict=True)}
         return found
@@ -206,7 +281,7 @@ def build_shape_keeping(
             share=DISTANCE,
         )
         if options.has_topology
-        else no_topology(dimension),
+        else None,
         global_pressure=make_global_pressure(
             rest,
             [boundary_faces(body.mesh).astype(np.int64) + body.first_node for body in problem.bodies],
@@ -214,7 +289,7 @@ def build_shape_keeping(
             damping=options.global_pressure_damping * thickness,
         )
         if options.has_global_pressure
-        else no_global_pressure(dimension),
+        else None,
         element_pressure=make_element_pressure(
             rest,
             cells,
@@ -222,7 +297,7 @@ def build_shape_keeping(
             damping=options.element_pressure_damping * thickness,
         )
         if options.has_element_pressure
-        else no_element_pressure(dimension),
+        else None,
         halves=halves,
     )
 

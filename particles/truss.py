@@ -8,38 +8,30 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 from scipy.sparse import csr_matrix, diags
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.contact.springs import has_soft_contact
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import element_measures
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
-from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.cell_volume import cell_volumes, volume_rates
 from rheotwin.particles.constraint_options import Constrained, ConstraintOptions, build_constraints
-from rheotwin.particles.edge_laws import check_nonlinear_edges
+from rheotwin.particles.edge_laws import LawOptions, check_nonlinear_edges
 from rheotwin.particles.element_match import Method
-from rheotwin.particles.forces.all_forces import Forces
+from rheotwin.particles.forces.all_forces import Forces, add_outside_matrices, outside_forces
+from rheotwin.particles.forces.cells import cell_volumes, volume_rates
 from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, relaxing_tension
-from rheotwin.particles.forces.outside import add_outside_matrices, outside_forces
 from rheotwin.particles.forces.particle_on_edge import add_tie_matrices, make_ties, tie_energy, tie_statistics
-from rheotwin.particles.kernel_choice import KernelOptions, fast_body
-from rheotwin.particles.law_options import LawOptions
-from rheotwin.particles.network import TrussNetwork, build_network
-from rheotwin.particles.packing import kernel_elements
-from rheotwin.particles.rest_check import check_network, check_rest_shape
-from rheotwin.particles.shape_keeping import ShapeKeeping, build_shape_keeping
-from rheotwin.particles.shape_options import ShapeOptions
-from rheotwin.particles.stability import chosen_step, with_contact, with_contact_reason
+from rheotwin.particles.network import TrussNetwork, build_network, check_network, check_rest_shape, kernel_elements
+from rheotwin.particles.placed import KernelOptions, fast_body
+from rheotwin.particles.shape_keeping import ShapeKeeping, ShapeOptions, build_shape_keeping
+from rheotwin.particles.stability import StepBound, chosen_step, with_contact, with_contact_reason
 from rheotwin.particles.state import TENSION, State
-from rheotwin.particles.steppers.advisor import step_bound
-from rheotwin.particles.steppers.bounds import StepBound
+from rheotwin.particles.steppers.advisor import half_family, network_families, step_bound
 from rheotwin.particles.steppers.choose import STEPS_IN_A_RUN, StepperName, make_stepper
-from rheotwin.particles.steppers.families import half_family, network_families
-from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME
+from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Boundary
 from rheotwin.particles.virial import (
     averaging,
     edge_motion,
@@ -52,8 +44,6 @@ from rheotwin.particles.virial import (
 )
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, EDGE_LAWS, SOLID_TOOLS, Capabilities
-
-Array = NDArray[np.float64]
 
 
 class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.meshing import element_measures
 from rheotwin.particles.network import Constants, first_poisson
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.strain import vertex_strain
 from rheotwin.tensors import INDEX_PAIRS
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def edge_motion(x: Array, v: Array, edges: Indices) -> tuple[Array, Array, Array]:

@@ -46,8 +46,7 @@ from rheotwin.constraints.contact.pairs import (
     Pairs,
     note_slot,
 )
-from rheotwin.constraints.packed import IMMOVABLE
-from rheotwin.constraints.tools import gap_and_normal
+from rheotwin.constraints.tools import IMMOVABLE, gap_and_normal
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]

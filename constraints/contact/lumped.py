@@ -33,8 +33,7 @@ from rheotwin.constraints.contact.search import Remembered, Search
 from rheotwin.constraints.contact.settle import begin_with_last, find_alone, look_ahead, note_rounds, preparing
 from rheotwin.constraints.contact.surface import ContactSurface
 from rheotwin.constraints.contact.tool_motion import finish_tools, tool_stages
-from rheotwin.constraints.packed import Tools
-from rheotwin.constraints.tools import MESH
+from rheotwin.constraints.tools import MESH, Tools
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage

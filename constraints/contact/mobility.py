@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pairs import NODES
 from rheotwin.constraints.contact.vectors import Vector
-from rheotwin.constraints.packed import IMMOVABLE
+from rheotwin.constraints.tools import IMMOVABLE
 from rheotwin.kernels.compiled import compiled
 
 Array = NDArray[np.float64]

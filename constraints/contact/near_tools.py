@@ -14,8 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.tool_pairs import mesh_gap, mesh_tools
-from rheotwin.constraints.packed import Tools, pack_tools
-from rheotwin.constraints.tools import BOX, CYLINDER, GAPS, HALF, MESH, PLANE, PRISM, RADIUS, SIDES, SPHERE, RigidTool
+from rheotwin.constraints.tools import (
+    BOX,
+    CYLINDER,
+    GAPS,
+    HALF,
+    MESH,
+    PLANE,
+    PRISM,
+    RADIUS,
+    SIDES,
+    SPHERE,
+    RigidTool,
+    Tools,
+    pack_tools,
+)
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program

@@ -19,8 +19,7 @@ from rheotwin.constraints.contact.search import more_room, new_search, save_sear
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
-from rheotwin.constraints.packed import pack_tools
-from rheotwin.constraints.tools import RigidTool
+from rheotwin.constraints.tools import RigidTool, pack_tools
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.setup import POSE_SIZE
-from rheotwin.constraints.motion import at_rest
-from rheotwin.constraints.packed import Tables, pack_tables, table_value
+from rheotwin.constraints.motion import Tables, at_rest, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs, room_for_pairs
 from rheotwin.constraints.contact.triangulated import DEPTH, ToolMesh, beyond, nearest
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, minus, plus, row, times
-from rheotwin.constraints.packed import Tools
-from rheotwin.constraints.tools import AXIS, GAPS, MESH
+from rheotwin.constraints.tools import AXIS, GAPS, MESH, Tools
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program

@@ -18,7 +18,7 @@ from rheotwin.fem.contact.rows import FRAME, NODE, SLOT, TOOL
 from rheotwin.fem.contact.step import BY_EXACT, DAMPED, RUBBED, STORED, ContactStep
 from rheotwin.fem.model import SAME_TIME, Model
 from rheotwin.fem.state import State, kinetic_energy
-from rheotwin.fem.steppers.scheme import Scheme
+from rheotwin.fem.steppers.schemes import Scheme
 
 
 def setup_of(model: Model) -> ContactSetup:

@@ -26,8 +26,7 @@ from rheotwin.constraints.contact.surface import ContactSurface, contact_surface
 from rheotwin.constraints.contact.tool_motion import pack_drives
 from rheotwin.constraints.contact.tool_pairs import finding_stages, mesh_gap, mesh_tools
 from rheotwin.constraints.contact.vectors import row
-from rheotwin.constraints.packed import pack_tools
-from rheotwin.constraints.tools import GAPS, MESH, PLANE
+from rheotwin.constraints.tools import GAPS, MESH, PLANE, pack_tools
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import cone, law_force
 from rheotwin.fem.contact.columns import NO_COLUMNS, NodeColumns, compliance_stages, spread_stage

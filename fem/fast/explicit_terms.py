@@ -24,8 +24,8 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import relaxed
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.term import relaxed
 from rheotwin.materials import Channel
 
 Terms = Sequence[tuple[Any, Channel]]

@@ -16,16 +16,13 @@ from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import Term, relaxed
 from rheotwin.fem.finite.corotational import Corotational
-from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.kinematics import ElementGeometry, Kinematics, element_geometry
-from rheotwin.fem.finite.measures import Drivers, Measure, SmallStrain
-from rheotwin.fem.finite.total_lagrangian import TotalLagrangian
-from rheotwin.fem.finite.voigt import dyad
+from rheotwin.fem.finite.kinematics import ElementGeometry, Kinematics, TotalLagrangian, dyad, element_geometry
+from rheotwin.fem.finite.measures import Drivers, Isochoric, Measure, SmallStrain
 from rheotwin.fem.incompressible import warn_of_locking
 from rheotwin.fem.space import Space, body_space
 from rheotwin.fem.system import body_mass
-from rheotwin.fem.term import Term, relaxed
 from rheotwin.materials import Channel
 from rheotwin.problem import Cells, Problem, ProblemBody
 

@@ -13,8 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rheotwin.arrays import Array
-from rheotwin.fem.finite.kinematics import ElementGeometry, products, symmetric_products
-from rheotwin.fem.finite.voigt import strain_vector, stress_tensor, stress_vector
+from rheotwin.fem.finite.kinematics import (
+    ElementGeometry,
+    products,
+    strain_vector,
+    stress_tensor,
+    stress_vector,
+    symmetric_products,
+)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,9 @@
 """Linear solvers behind one small interface: prepared once, chosen by size, described in the record."""
 
+from rheotwin.fem.linear.conjugate_gradient import WarmStart
 from rheotwin.fem.linear.factor import Factor, Kind, SingularMatrix
-from rheotwin.fem.linear.multigrid import Multigrid, Unknowns
-from rheotwin.fem.linear.rigid_modes import free_rigid_modes, require_no_free_modes, rigid_body_modes
+from rheotwin.fem.linear.multigrid import Multigrid, Unknowns, free_rigid_modes, require_no_free_modes, rigid_body_modes
 from rheotwin.fem.linear.selection import PARDISO_PAYS, Choice, choose, factorise
-from rheotwin.fem.linear.warm_start import WarmStart
 
 __all__ = [
     "PARDISO_PAYS",

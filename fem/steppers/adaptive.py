@@ -21,10 +21,8 @@ from rheotwin.arrays import Array
 from rheotwin.fem.linear import Choice
 from rheotwin.fem.model import Model
 from rheotwin.fem.state import State
-from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.implicit import ImplicitStepper
-from rheotwin.fem.steppers.midpoint import midpoint
-from rheotwin.fem.steppers.scheme import Scheme
+from rheotwin.fem.steppers.schemes import Scheme, end_step, midpoint
 
 FINEST = 16
 """Levels below the grid step; what still differs there is an impact, which no step resolves."""

@@ -12,15 +12,20 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.adaptive import AdaptiveStepper
 from rheotwin.fem.steppers.central_difference import CentralDifference, largest_stable_step
-from rheotwin.fem.steppers.equilibrium import quasi_static, require_long_term_moduli, static
 from rheotwin.fem.steppers.explicit_rules import EXPLICIT_RULES, stable_step
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
-from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
 from rheotwin.fem.steppers.implicit import ImplicitStepper
-from rheotwin.fem.steppers.midpoint import cayley, midpoint
 from rheotwin.fem.steppers.newton import NewtonStepper
-from rheotwin.fem.steppers.scheme import Scheme
-from rheotwin.start_check import divided_for_fast_tools
+from rheotwin.fem.steppers.schemes import (
+    Scheme,
+    cayley,
+    generalized_alpha,
+    midpoint,
+    quasi_static,
+    require_long_term_moduli,
+    static,
+)
+from rheotwin.plausibility import divided_for_fast_tools
 
 STEPS = 1000
 """Steps of a run whose stepper is stable at any step, unless the scene says otherwise."""

@@ -20,10 +20,10 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import Term
 from rheotwin.fem.linear import Choice, factorise
 from rheotwin.fem.model import Model
 from rheotwin.fem.steppers.first_order import require_mass
-from rheotwin.fem.term import Term
 from rheotwin.materials import Channel
 
 TOLERANCE = 1e-6

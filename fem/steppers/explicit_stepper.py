@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.constraints.feasible import RankReport, rank_report
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.motion import Motion, kink_times
 from rheotwin.constraints.patches import PatchKind, patches
-from rheotwin.constraints.rank import RankReport, rank_report
 from rheotwin.constraints.stabilisation import Constraint
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import Contacts
@@ -21,8 +21,7 @@ from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.steppers.explicit_rules import EXPLICIT_RULES, stable_step
-from rheotwin.fem.steppers.first_order import SLACK, FirstOrderSystem
-from rheotwin.fem.steppers.touching import Touching, touching_pairs
+from rheotwin.fem.steppers.first_order import SLACK, FirstOrderSystem, Touching, touching_pairs
 
 CORRECTION = 0.5
 """om h of the constraints unless the scene says otherwise: still smooth for nonlinear ones (spec 2.3)."""

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import block_array, block_diag, csr_matrix, vstack
 
 from rheotwin.arrays import Array
+from rheotwin.fem.body import Term
 from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.contact.lawful import ExactTools, LawfulContact, setup_of
 from rheotwin.fem.contact.step import near_nodes
@@ -19,10 +20,8 @@ from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import State, kinetic_energy
-from rheotwin.fem.steppers.equilibrium import end_step
 from rheotwin.fem.steppers.impulses import Impulses
-from rheotwin.fem.steppers.scheme import ChannelStep, Scheme
-from rheotwin.fem.term import Term
+from rheotwin.fem.steppers.schemes import ChannelStep, Scheme, end_step
 
 
 @dataclass(frozen=True)
@@ -74,12 +73,7 @@ class StepMatrix:
 
 
 def step_matrix(
-    model: Model,
-    mass_factor: float,
-    stiffnesses: tuple[float, ...],
-    choice: Choice,
-    *,
-    remember: bool = True,
+    model: Model, mass_factor: float, stiffnesses: tuple[float, ...], choice: Choice, *, remember: bool = True
 ) -> StepMatrix:
     """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
     blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)

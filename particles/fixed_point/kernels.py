@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rheotwin.arrays import Indices, Integers
-from rheotwin.kernels.boxes import find_layout, padded, runs_of
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.layouts import ROW, in_batches, in_runs
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import aligned, spread
+from rheotwin.particles.boxes import find_layout, padded, runs_of
 from rheotwin.particles.fixed_point.arithmetic import half_unit
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import no_overflows, step

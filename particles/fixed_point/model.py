@@ -20,22 +20,19 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.constraints.packed import table_value
+from rheotwin.constraints.motion import table_value
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import Held, Loads, apply_loads
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.body import class_order
 from rheotwin.particles.fixed_point.parameters import EdgeLaw
-from rheotwin.particles.network import Constants, TrussNetwork, build_network
-from rheotwin.particles.packing import pack_held, pack_loads
-from rheotwin.particles.rest_check import check_network, check_rest_shape
-from rheotwin.particles.steppers.advisor import step_bound
-from rheotwin.particles.steppers.bounds import StepBound
-from rheotwin.particles.steppers.families import network_families
+from rheotwin.particles.network import Constants, TrussNetwork, build_network, check_network, check_rest_shape
+from rheotwin.particles.stability import StepBound
+from rheotwin.particles.steppers.advisor import network_families, step_bound
+from rheotwin.particles.steps import Held, Loads, apply_loads, pack_held, pack_loads
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing
 from rheotwin.tensors import padded

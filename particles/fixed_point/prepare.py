@@ -15,16 +15,16 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rheotwin.arrays import Array, Indices, Integers
-from rheotwin.constraints.packed import table_value
+from rheotwin.constraints.motion import table_value
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.boundary import Held, Loads, apply_loads
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.arithmetic import WIDEST, Format
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body
 from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel, build_model, choose_step
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units, circuit_constants
 from rheotwin.particles.fixed_point.ranges import Ranges, analyse, remarks, suggest_units
+from rheotwin.particles.steps import Held, Loads, apply_loads
 from rheotwin.problem import Problem
 
 

@@ -1,38 +1,97 @@
-"""All internal forces of a body, in the order in which a step adds them."""
+"""All internal forces of a body, in the order in which a step adds them.
+
+Forces of other packages: what a plug-in of the entry-point group `rheotwin.forces` is, and how it is found.
+
+A package announces a class. `options` is its table of options (a pydantic model); it is made of a problem and these,
+and then adds stages to every program of the truss, its stiffness and viscosity to the stable step, and its energy to
+the account. Its kernels are declared by `rheotwin.kernels.compiled.compiled` and follow their sources as ours do.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
+from scipy.sparse import csr_matrix
 
+from rheotwin.arrays import Array
 from rheotwin.constraints.constraint_set import ConstraintSet
+from rheotwin.errors import InputFaults, RheotwinError, nearest_name
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.forces.cells import linear_cells
 from rheotwin.particles.forces.edges import linear_edges
 from rheotwin.particles.forces.elements import ElementGroup, Elements, group_stage
 from rheotwin.particles.forces.global_pressure import GlobalPressure, add_global_pressure
-from rheotwin.particles.forces.outside import OutsideForce
 from rheotwin.particles.forces.particle_on_edge import ParticlesOnEdges, add_particle_on_edge_forces
 from rheotwin.particles.forces.topology import Topology, add_topology_forces
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
 from rheotwin.particles.state import State
+from rheotwin.problem import Problem
+from rheotwin.scene.faults import option_faults
 
-Array = NDArray[np.float64]
+GROUP = "rheotwin.forces"
+
+
+class OutsideForce(Protocol):
+    """A force on particles; arrays of positions, velocities and forces are (N, 3), padded with zeros."""
+
+    options: ClassVar[type[BaseModel]]
+
+    def __init__(self, problem: Problem, options: Any) -> None: ...
+
+    def matrices(self) -> tuple[csr_matrix, csr_matrix]:
+        """Return stiffness [N/m] and viscosity [N s/m] on the components (N*d), or what bounds them."""
+
+    def stages(self, x: Array, v: Array, force: Array) -> list[Stage]:
+        """Return the stages that add the force [N] at positions [m] and velocities [m/s]."""
+
+    def energy(self, x: Array) -> float:
+        """Return the energy stored at positions (N, 3) [J]."""
+
+
+def outside_forces(problem: Problem, asked: Mapping[str, Mapping[str, Any]]) -> tuple[OutsideForce, ...]:
+    """Make the forces asked for by name, each with its options."""
+    return tuple(_force(problem, name, options) for name, options in asked.items())
+
+
+def _force(problem: Problem, name: str, options: Mapping[str, Any]) -> OutsideForce:
+    place, known = f"solvers.truss.forces.{name}", {point.name: point for point in entry_points(group=GROUP)}
+    if name not in known:
+        there = f"; installed: {', '.join(sorted(known))}" if known else "; no package here announces any"
+        raise RheotwinError(f"{place}: no force is named {name!r}{nearest_name(name, known)}{there}")
+    try:
+        made: Any = known[name].load()
+    except Exception as error:
+        raise RheotwinError(f"{place}: its package cannot be loaded: {type(error).__name__}: {error}") from error
+    try:
+        checked = made.options.model_validate(dict(options))
+    except ValidationError as error:
+        raise InputFaults("solver options", option_faults(error, place, made.options.model_fields)) from None
+    return cast(OutsideForce, made(problem, checked))
+
+
+def add_outside_matrices(
+    others: list[tuple[csr_matrix, float]], forces: tuple[OutsideForce, ...]
+) -> list[tuple[csr_matrix, float]]:
+    """Add stiffness and viscosity of these forces to those of what is not in the network."""
+    for force in forces:
+        others = [(matrix + own, bound) for (matrix, bound), own in zip(others, force.matrices(), strict=True)]
+    return others
 
 
 class Forces(NamedTuple):
-    """Every kind of internal force; those a body does not have are empty and cost nothing."""
+    """Every kind of internal force; those a body does not have are empty or None and cost nothing."""
 
     edges: Elements
     nonlinear: tuple[ElementGroup, ...]
     cells: Elements
     halves: Elements
-    element_pressure: Elements
-    global_pressure: GlobalPressure
-    topology: Topology
-    ties: ParticlesOnEdges
+    element_pressure: Elements | None
+    global_pressure: GlobalPressure | None
+    topology: Topology | None
+    ties: ParticlesOnEdges | None
     constraints: ConstraintSet
     """Not among `force_stages`: they need to know the sum of all the others."""
     outside: tuple[OutsideForce, ...] = ()
@@ -44,19 +103,20 @@ def element_groups(forces: Forces) -> list[ElementGroup]:
     groups = [linear_edges(forces.edges)] if len(forces.edges.corners) else []
     groups += forces.nonlinear
     cells = ((forces.cells, "cell_arms"), (forces.element_pressure, None))
-    return groups + [linear_cells(kind, state) for kind, state in cells if len(kind.corners)]
+    return groups + [linear_cells(kind, state) for kind, state in cells if kind is not None and len(kind.corners)]
 
 
 def other_stages(forces: Forces, state: State, force: Array) -> list[Stage]:
     """Return the stages that add all forces [N] but those of `element_groups`."""
     x, v = state.positions, state.velocities
     kinds: list[tuple[Any, ...]] = [
-        (forces.halves.corners, add_centre_forces, (forces.halves, x, v, state.centre_arms)),
-        (forces.global_pressure.rest, add_global_pressure, (forces.global_pressure, x, v)),
-        (forces.topology.vertex, add_topology_forces, (forces.topology, x, v)),
-        (forces.ties.particle, add_particle_on_edge_forces, (forces.ties, x, v)),
+        (add_global_pressure, forces.global_pressure),
+        (add_topology_forces, forces.topology),
+        (add_particle_on_edge_forces, forces.ties),
     ]
-    stages = [Stage(add, (*arguments, force)) for acts_on, add, arguments in kinds if len(acts_on)]
+    stages = [Stage(add, (kind, x, v, force)) for add, kind in kinds if kind is not None]
+    if len(forces.halves.corners):
+        stages.insert(0, Stage(add_centre_forces, (forces.halves, x, v, state.centre_arms, force)))
     return stages + [stage for other in forces.outside for stage in other.stages(x, v, force)]
 
 

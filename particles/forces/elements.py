@@ -16,16 +16,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.layouts import one_by_one
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import formula, load, store
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 REST = 0
 """Row of what an element with a network knows of itself: rest length [m] of edges or 1/V0 of cells, if it is read; the

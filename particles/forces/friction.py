@@ -13,11 +13,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import formula, load, select
 from rheotwin.materials import FrictionThreeElement
-from rheotwin.particles.forces.edge_group import (
+from rheotwin.particles.forces.edges import (
     GAUGE,
     SHARE,
     EdgeGroup,
@@ -27,8 +27,6 @@ from rheotwin.particles.forces.edge_group import (
     spring_energy,
     spring_tension,
 )
-
-Array = NDArray[np.float64]
 
 SPRING, VOIGT, SERIES, FRICTION = range(4)
 """Constants of the law: k [Pa], c1 and c2 [Pa s], alpha [Pa]."""

@@ -4,20 +4,66 @@ The surface is triangles (3D) or edges (2D), oriented outward, with area vectors
 each corner. On a closed surface this is p dV/dx exactly, so force and moment vanish and k (V - V0)^2/2 is the energy
 stored. A quadrilateral face counts as the mean of its two splits into triangles, hence the weights: so V is the
 volume of the trilinear hexahedra.
+
+The gradient of a volume is compiled with one vector of four numbers per particle.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
-from rheotwin.particles.surface_vectors import add_triangle_gradients
+from rheotwin.kernels.lanes import INDEX, Lanes, whole
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+_tools: Any = cgutils
+_types: Any = types
+ROW = 4
+"""Numbers in a row: x, y, z and one unused."""
+
+
+def _emit_cross(row: Lanes, a: Any, b: Any) -> Any:
+    """Return a x b of two rows: (a b' - a' b)', the dash turning x, y, z to y, z, x."""
+
+    def turned(value: Any) -> Any:
+        return row.shuffle(value, value, [1, 2, 0, 3])
+
+    product = row.builder.fneg(row.builder.fmul(turned(a), b))
+    return turned(row.multiply_add(a, turned(b), product))
+
+
+def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    b = builder
+    faces, weight, place, gradient = (
+        context.make_array(kind)(context, b, argument).data
+        for kind, argument in zip(signature.args[:4], arguments[:4], strict=True)
+    )
+    row = Lanes(b, context.get_data_type(signature.args[1].dtype), ROW)
+    with _tools.for_range_slice(b, arguments[4], arguments[5], whole(1), intp=INDEX) as (face, _):
+        first = b.gep(faces, [b.mul(face, whole(3))])
+        starts = [b.mul(b.load(b.gep(first, [whole(corner)])), whole(ROW)) for corner in range(3)]
+        origin, *others = (row.load(b.gep(place, [start])) for start in starts)
+        area = _emit_cross(row, *(b.fsub(other, origin) for other in others))
+        third = b.fmul(b.fmul(row.splat(b.load(b.gep(weight, [face]))), row.constant(1.0 / 6.0)), area)
+        for start in starts:
+            there = b.gep(gradient, [start])
+            row.store(b.fadd(row.load(there), third), there)
+    return context.get_dummy_value()
+
+
+def _typed(typing: Any, faces: Any, weight: Any, place: Any, gradient: Any, first: Any, last: Any) -> Any:
+    return _types.void(faces, weight, place, gradient, _types.int64, _types.int64), _generate
+
+
+add_triangle_gradients: Any = intrinsic(_typed)
+"""`add_triangle_gradients(faces, weight, place, gradient, first, last)`: a third of their area vectors, times their
+weights, to the rows (n, 4) of `gradient` of the corners of faces (F, 3) first <= face < last; in compiled code only."""
 
 
 class GlobalPressure(NamedTuple):
@@ -70,13 +116,6 @@ def make_global_pressure(rest: Array, surfaces: list[Indices], *, stiffness: flo
         gradient=np.zeros((first[-1], 4)),
     )
     return pressure._replace(rest=body_volumes(pressure, rest))
-
-
-def no_global_pressure(dimension: int) -> GlobalPressure:
-    """Return a pressure on no body."""
-    faces, nodes, offset = np.zeros((0, max(dimension, 2)), np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64)
-    none, scratch = np.zeros(0), np.zeros((0, 4))
-    return GlobalPressure(faces, none, offset, nodes, offset, none, 0.0, 0.0, scratch, scratch)
 
 
 @compiled

@@ -1,6 +1,12 @@
 """All edges whose law is not linear in the history of strain, by the law.
 
-A law from here joins with one entry of `EDGE_LAWS`; what an `EdgeLaw` is, `edge_group` says.
+A law joins with one entry of `EDGE_LAWS`; `edges` says what an `EdgeLaw` is.
+
+`Tabulated` edges have a spring that follows a table of stress over strain, and a dashpot beside it. Between the strains
+e_0 < e_1 < .. of the table the stress is straight, beyond its ends it goes on as in the last interval; it is zero at
+rest. With slopes m_i that is a sum over intervals, of which only those passed count:
+
+    sigma(e) = sum_i m_i (clip(e, e_i, e_i+1) - clip(0, e_i, e_i+1)),      f = share (gauge sigma(l/l0 - 1) + eta l')
 """
 
 from __future__ import annotations
@@ -9,19 +15,72 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
+from rheotwin.kernels.vectors import formula, load
 from rheotwin.materials import FrictionThreeElement, Law, SliderThreeElement, SofteningThreeElement, Tabulated
-from rheotwin.particles.forces.edge_group import EdgeGroup, EdgeLaw
-from rheotwin.particles.forces.edges import edge
+from rheotwin.particles.forces.edges import GAUGE, LENGTH, PER_LENGTH, SHARE, EdgeGroup, EdgeLaw, edge, remember
 from rheotwin.particles.forces.elements import ElementGroup
 from rheotwin.particles.forces.friction import FRICTION_EDGES
 from rheotwin.particles.forces.slider import SLIDER_EDGES
 from rheotwin.particles.forces.softening import SOFTENING_EDGES
-from rheotwin.particles.forces.tabulated import TABULATED_EDGES
 from rheotwin.particles.state import EXTENSION
 
-Array = NDArray[np.float64]
+VISCOSITY, INTERVALS = 0, 1
+"""Constants of the law: eta [Pa s], then lower strain, upper strain and slope [Pa] of every interval."""
+FAR = 1e12
+"""Strain that no edge has: where the first interval begins and the last ends."""
+
+
+@formula
+def _tension(constants: Any, numbers: Any, states: Any, at: Any, length: Any, rate: Any, h: Any) -> Any:
+    strain = length * load(numbers, PER_LENGTH, at) - 1.0
+    stress = 0.0 * strain
+    for first in range(INTERVALS, constants.shape[0], 3):
+        low, high = load(constants, first, at), load(constants, first + 1, at)
+        stress = stress + load(constants, first + 2, at) * (min(max(strain, low), high) - min(max(0.0, low), high))
+    eta, share = load(constants, VISCOSITY, at), load(numbers, SHARE, at)
+    f = share * (load(numbers, GAUGE, at) * stress + eta * rate)
+    remember(states, at, length - load(numbers, LENGTH, at), f)
+    return f
+
+
+def _intervals(law: Tabulated) -> Array:
+    """Return (intervals, 3): lower strain, upper strain, slope [Pa]."""
+    strain, stress = np.array(law.strain), np.array(law.stress)
+    slope = np.diff(stress) / np.diff(strain)
+    ends = np.concatenate([[-FAR], strain[1:-1], [FAR]])
+    return np.column_stack([ends[:-1], ends[1:], slope])
+
+
+def _constants(law: Tabulated, h: float) -> Array:
+    return np.concatenate([[law.viscosity.young], _intervals(law).ravel()])
+
+
+def _tangent(group: EdgeGroup) -> tuple[Array, Array]:
+    """Return those of the steepest interval."""
+    law: Any = group.law
+    return _intervals(law)[:, 2].max() * group.force_share / group.rest, law.viscosity.young * group.share
+
+
+def _energy(group: EdgeGroup, extension: Array, length: Array) -> Array:
+    """Return the area under the table: sum_i m_i (clip(e) - clip(0))^2/2 and what later intervals add."""
+    law: Any = group.law
+    strain, area = length / group.rest - 1.0, np.zeros(len(length))
+    for low, high, slope in _intervals(law):
+        origin, reached = np.clip(0.0, low, high), np.clip(strain, low, high)
+        moved = reached - origin
+        area += slope * moved * (0.5 * moved + (strain - reached))
+    return group.force_share * group.rest * area
+
+
+def _nothing(group: EdgeGroup, extension: Array) -> Array:
+    """Return zeros: a spring held does not relax."""
+    return np.zeros(len(group.rest))
+
+
+TABULATED_EDGES = EdgeLaw(lambda law: _tension, _constants, _tangent, _nothing, _energy)
+
 
 EDGE_LAWS: dict[type[Any], EdgeLaw] = {
     SliderThreeElement: SLIDER_EDGES,

@@ -10,20 +10,16 @@ Momentum is exact. The elastic part points along P - Q, so its moment is zero; t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags, kron
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.network import TrussNetwork
 from rheotwin.problem import Problem
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class ParticlesOnEdges(NamedTuple):
@@ -50,14 +46,16 @@ def add_particle_on_edge_forces(ties: ParticlesOnEdges, x: Array, v: Array, forc
             force[k, c] -= r * f
 
 
-def make_ties(problem: Problem, network: TrussNetwork, *, stiffness: float, damping: float) -> ParticlesOnEdges:
-    """Tie the hanging nodes of all bodies.
+def make_ties(problem: Problem, network: TrussNetwork, *, stiffness: float, damping: float) -> ParticlesOnEdges | None:
+    """Tie the hanging nodes of all bodies; None where there are none.
 
     K is `stiffness` times the sum of what the edges around a particle resist at once [N/m]; C is `damping` times the
     critical damping 2 sqrt(K m) of the particle on its tie [N s/m].
     """
     hanging = [(body.first_node, body.hanging) for body in problem.bodies]
     node = np.concatenate([first + part.node for first, part in hanging])
+    if not len(node):
+        return None
     around = np.bincount(
         network.edges.ravel(), weights=np.repeat(network.edge_constants.instantaneous, 2), minlength=len(problem.points)
     )
@@ -97,15 +95,17 @@ def gaps(ties: ParticlesOnEdges, x: Array) -> Array:
     return np.asarray(np.linalg.norm(gap_operator(ties, len(x)) @ x, axis=1))
 
 
-def tie_energy(ties: ParticlesOnEdges, x: Array) -> float:
+def tie_energy(ties: ParticlesOnEdges | None, x: Array) -> float:
     """Return K |P - Q|^2/2 of all ties [J]."""
-    return 0.5 * float(np.sum(ties.stiffness * gaps(ties, x) ** 2))
+    return 0.0 if ties is None else 0.5 * float(np.sum(ties.stiffness * gaps(ties, x) ** 2))
 
 
 def add_tie_matrices(
-    others: Sequence[tuple[csr_matrix, float]], ties: ParticlesOnEdges, problem: Problem
+    others: list[tuple[csr_matrix, float]], ties: ParticlesOnEdges | None, problem: Problem
 ) -> list[tuple[csr_matrix, float]]:
     """Add the ties' stiffness and viscosity to the two matrices of what is not in the network."""
+    if ties is None:
+        return others
     nodes, dimension = problem.points.shape
     return [
         (matrix + tie_matrix(ties, constants, nodes, dimension), bound)
@@ -113,8 +113,8 @@ def add_tie_matrices(
     ]
 
 
-def tie_statistics(ties: ParticlesOnEdges, x: Array) -> dict[str, Any]:
+def tie_statistics(ties: ParticlesOnEdges | None, x: Array) -> dict[str, Any]:
     """Return the number of hanging particles and the widest gap to their edges [m]."""
-    if len(ties.particle) == 0:
+    if ties is None:
         return {}
     return {"hanging_particles": len(np.unique(ties.particle)), "widest_gap": float(gaps(ties, x).max())}

@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import formula, load, select
 from rheotwin.materials import Slider, SliderThreeElement
-from rheotwin.particles.forces.edge_group import (
+from rheotwin.particles.forces.edges import (
     LENGTH,
     SHARE,
     EdgeGroup,
@@ -26,8 +26,6 @@ from rheotwin.particles.forces.edge_group import (
     spring_energy,
     spring_tension,
 )
-
-Array = NDArray[np.float64]
 
 SPRING, VOIGT, NATURAL, LEAST, MOST, GAIN, DECAY, GROWTH = range(8)
 """Constants of the law: k [Pa], c1 [Pa s], L/l0 and the bounds, B, exp(-A h) and B (1 - exp(-A h))/A [s]."""

@@ -18,11 +18,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import any_of, formula, load, select
 from rheotwin.materials import SofteningThreeElement
-from rheotwin.particles.forces.edge_group import (
+from rheotwin.particles.forces.edges import (
     GAUGE,
     LENGTH,
     PER_GAUGE,
@@ -35,8 +35,6 @@ from rheotwin.particles.forces.edge_group import (
 )
 from rheotwin.particles.forces.slider import energy_with_stops
 from rheotwin.particles.state import TENSION
-
-Array = NDArray[np.float64]
 
 SPRING, VOIGT, STIFF, SOFT, START, END, EXPONENT, NATURAL, LEAST, MOST = range(10)
 """Constants of the law: k [Pa], c1, c_max and c_min [Pa s], thresholds [Pa] and B [1/Pa]; those of a slider."""

@@ -9,14 +9,11 @@ no particle: it moves with the mean velocity and passes the sum of its forces on
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.forces.elements import Elements
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @compiled

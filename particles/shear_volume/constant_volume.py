@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.feasible import rank_report
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
-from rheotwin.constraints.rank import rank_report
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.constraint_options import CORRECTION, LARGEST, cells_of_bodies
 from rheotwin.particles.shear_volume.options import Kind, ShearVolumeOptions

@@ -26,10 +26,7 @@ from rheotwin.arrays import Array
 from rheotwin.kernels.vectors import formula
 from rheotwin.particles.shear_volume.elements import Elements, corner_weights, triangle_cotangents
 from rheotwin.particles.shear_volume.neo_hooke_triangle import triangle_shape
-from rheotwin.particles.shear_volume.simplices import (
-    Simplex,
-    slope_of,
-)
+from rheotwin.particles.shear_volume.simplices import Simplex, slope_of
 
 
 @formula

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.forces.cells import cell_volumes
 from rheotwin.particles.network import Constants, stack_channels
 from rheotwin.particles.shear_volume.channels import LawChannels, law_channels
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
@@ -152,11 +152,7 @@ def _sorted_cells(
 
 
 def _elements(
-    problem: Problem,
-    channels: Sequence[LawChannels],
-    times: Sequence[float],
-    parts: Sequence[_Some],
-    width: int,
+    problem: Problem, channels: Sequence[LawChannels], times: Sequence[float], parts: Sequence[_Some], width: int
 ) -> Elements:
     cells = np.concatenate([np.zeros((0, width), np.int64), *(some.cells for some in parts)])
     counts = [len(some.cells) for some in parts]

@@ -47,8 +47,7 @@ from rheotwin.particles.forces.cells import tetrahedron, triangle
 from rheotwin.particles.forces.edges import dot
 from rheotwin.particles.forces.elements import REST, STIFFNESS, constants_of, linear_response
 from rheotwin.particles.forces.softening import softened
-from rheotwin.particles.network import Constants
-from rheotwin.particles.packing import kernel_elements
+from rheotwin.particles.network import Constants, kernel_elements
 from rheotwin.particles.shear_volume.elements import AllElements, Elements, corner_cotangents, corner_rows
 from rheotwin.particles.shear_volume.softening import SofteningConstants, joined, rows_at
 

@@ -17,17 +17,12 @@ from pydantic import BaseModel
 from scipy.sparse import csr_matrix, diags
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.constraints.packed import pack_tools
+from rheotwin.constraints.tools import pack_tools
 from rheotwin.materials import SofteningThreeElement
 from rheotwin.particles import virial
 from rheotwin.particles.base import ParticleSimulation, Steps
-from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.rest_check import check_rest_shape
-from rheotwin.particles.shear_volume.constant_volume import (
-    Incompressible,
-    build_incompressible,
-    require_plane_strain,
-)
+from rheotwin.particles.network import check_rest_shape
+from rheotwin.particles.shear_volume.constant_volume import Incompressible, build_incompressible, require_plane_strain
 from rheotwin.particles.shear_volume.elements import AllElements, Elements, find_elements, measures
 from rheotwin.particles.shear_volume.forces import (
     SIMPLICES,
@@ -44,7 +39,7 @@ from rheotwin.particles.shear_volume.seed import seed_matrices
 from rheotwin.particles.shear_volume.simplices import stored_energy
 from rheotwin.particles.shear_volume.stability import recovery_step, stable_step
 from rheotwin.particles.stability import chosen_step
-from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Surroundings
+from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Boundary, Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities
 from rheotwin.tensors import INDEX_PAIRS, padded

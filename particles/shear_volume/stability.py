@@ -17,14 +17,11 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.particles.cell_volume import cell_volumes
+from rheotwin.particles.forces.cells import cell_volumes
 from rheotwin.particles.network import Constants
 from rheotwin.particles.shear_volume.elements import AllElements, Elements
-from rheotwin.particles.stability import with_contact, with_contact_reason
-from rheotwin.particles.steppers.advisor import SEMI_IMPLICIT
-from rheotwin.particles.steppers.bounds import StepBound
-from rheotwin.particles.steppers.families import Family
-from rheotwin.particles.steppers.semi_implicit_bound import semi_implicit_step
+from rheotwin.particles.stability import StepBound, with_contact, with_contact_reason
+from rheotwin.particles.steppers.advisor import SEMI_IMPLICIT, Family, semi_implicit_step
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 

@@ -1,4 +1,12 @@
-"""Which rule in time carries a truss, what it is called, and how far it may step."""
+"""Which rule in time carries a truss, what it is called, and how far it may step.
+
+The semi-implicit step (spec section 6) has the order that keeps it conditionally stable at any series viscosity:
+
+    (a)  internal variables advance with the current velocities, exact for constant rates
+    (b)  forces of edges, cells and whatever keeps the shape, then those of constraints
+    (c)  v += h F / m,   then held components and contact
+    (d)  x += h v
+"""
 
 from __future__ import annotations
 
@@ -7,37 +15,45 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.forces.all_forces import Forces
+from rheotwin.kernels.blocks import STEP, TIME
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.forces.all_forces import Forces, force_stages
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.state import State
-from rheotwin.particles.steppers.euler import euler_steps
-from rheotwin.particles.steppers.first_order import first_order_system
+from rheotwin.particles.state import State, drift
+from rheotwin.particles.steppers.first_order import euler_steps, first_order_system, rk4_steps
 from rheotwin.particles.steppers.implicit import implicit_steps
-from rheotwin.particles.steppers.rk4 import rk4_steps
-from rheotwin.particles.steppers.semi_implicit import general_steps
-from rheotwin.particles.steps import SEMI_IMPLICIT_SCHEME, Surroundings
+from rheotwin.particles.steps import (
+    SEMI_IMPLICIT_SCHEME,
+    Boundary,
+    Surroundings,
+    add_constraint_forces,
+    note_held_accelerations,
+)
 
-Array = NDArray[np.float64]
+
+def general_steps(forces: Forces, around: Surroundings, h: float) -> Callable[[int, int], int]:
+    """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
+    state: State = around.state
+    stages = [*around.begin_forces(), *force_stages(forces, state)]
+    if len(state.multipliers):
+        boundary = around.boundary
+        held = (forces.constraints, boundary.held, boundary.nodes, state, around.clock.end, STEP)
+        exerted = (forces.constraints, boundary.nodes, state, TIME, True, STEP, state.force)
+        stages += [Stage(note_held_accelerations, held), Stage(add_constraint_forces, exerted)]
+    moved = Stage(drift, (state.velocities, STEP, state.positions))
+    return around.bind([*stages, *around.kick(), moved, *around.last_look()], h)
+
+
 StepperName = Literal["semi-implicit", "euler", "rk4", "implicit"]
 
 STEPS_IN_A_RUN = 1000
 """Steps the duration is divided into where no bound sets the step."""
 
 LINEAR_STATE = frozenset(
-    {
-        "positions",
-        "velocities",
-        "edge_arms",
-        "cell_arms",
-        "centre_arms",
-        "force",
-        "reaction",
-        "multipliers",
-    }
+    {"positions", "velocities", "edge_arms", "cell_arms", "centre_arms", "force", "reaction", "multipliers"}
 )
 """What the state of linear elements and of forces without memory consists of."""
 
@@ -61,11 +77,7 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
     """Bind the rule `name` to a body; `forces` are those of a step `h` [s] of the semi-implicit rule."""
     work: Array = np.zeros(1)
     if name == "semi-implicit":
-        return Stepper(
-            SEMI_IMPLICIT_SCHEME,
-            general_steps(forces, Surroundings(boundary, state), h),
-            work,
-        )
+        return Stepper(SEMI_IMPLICIT_SCHEME, general_steps(forces, Surroundings(boundary, state), h), work)
     _require_linear(name, state)
     if name == "implicit":
         others = forces._replace(edges=_none_of(forces.edges), cells=_none_of(forces.cells))
@@ -75,10 +87,7 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
             work,
         )
     system = first_order_system(forces, h)
-    scheme, rule = {
-        "euler": ("explicit Euler", euler_steps),
-        "rk4": ("classical Runge-Kutta", rk4_steps),
-    }[name]
+    scheme, rule = {"euler": ("explicit Euler", euler_steps), "rk4": ("classical Runge-Kutta", rk4_steps)}[name]
     return Stepper(scheme, rule(system, Surroundings(boundary, state), h), work)
 
 

@@ -1,33 +1,37 @@
-"""A body as one first-order system x' = v, m v' = F(x, v, z), z' = rate - A z: what Euler's and Runge's rules need.
+"""A body as one first-order system x' = v, m v' = F(x, v, z), z' = rate - A z: the rules of Euler and Runge.
 
 The internal variables z of the linear networks of edges and cells are unknowns beside x and v (spec section 2):
 
     f = k dd + sum kappa z + eta ldot,      z' = ldot - A z,      cells: the same with V/V0 - 1 and Vdot/V0
+
+Explicit Euler, order 1, the papers' rule for speed: every slope is taken at the start of the step, y = (x, v, z).
+
+    y <- y + h y'(t, y)
+
+The classical Runge-Kutta rule, of order 4 between changes of loads and contacts, the papers' rule for accuracy:
+
+    y <- y + h (s1 + 2 s2 + 2 s3 + s4)/6
+    s1 = y'(t, y),   s2 = y'(t + h/2, y + h/2 s1),   s3 = y'(t + h/2, y + h/2 s2),   s4 = y'(t + h, y + h s3)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.constrained import add_constraint_forces
 from rheotwin.particles.forces.all_forces import Forces, force_stages
 from rheotwin.particles.forces.cells import linear_cells
 from rheotwin.particles.forces.edges import linear_edges
 from rheotwin.particles.forces.elements import Elements, group_stage
 from rheotwin.particles.forces.voxel_centre import add_centre_forces
-from rheotwin.particles.node_loops import begin_forces
-from rheotwin.particles.nodes import Nodes
-from rheotwin.particles.state import State
-from rheotwin.particles.steps import Surroundings
-
-Indices = NDArray[np.int64]
-Array = NDArray[np.float64]
+from rheotwin.particles.state import Nodes, State, begin_forces
+from rheotwin.particles.steps import Surroundings, add_constraint_forces, note_reactions
 
 
 class System(NamedTuple):
@@ -59,17 +63,11 @@ def first_order_system(forces: Forces, h: float) -> System:
 
 
 def _standing(elements: Elements) -> Elements:
-    return elements._replace(
-        arm_decay=np.ones_like(elements.arm_decay),
-        arm_gain=np.zeros_like(elements.arm_gain),
-    )
+    return elements._replace(arm_decay=np.ones_like(elements.arm_decay), arm_gain=np.zeros_like(elements.arm_gain))
 
 
 def _as_rates(elements: Elements, h: float) -> Elements:
-    return elements._replace(
-        arm_decay=np.log(elements.arm_decay) / h,
-        arm_gain=np.ones_like(elements.arm_gain),
-    )
+    return elements._replace(arm_decay=np.log(elements.arm_decay) / h, arm_gain=np.ones_like(elements.arm_gain))
 
 
 def empty_slopes(state: State) -> Slopes:
@@ -183,3 +181,58 @@ def finish_stages(around: Surroundings, force: Array) -> list[Stage]:
         back, forth = Stage(combine, (x, v, -1.0, STEP, x)), Stage(combine, (x, v, 1.0, STEP, x))
         stages += [back, *around.contact(), forth]
     return [*stages, *around.last_look()]
+
+
+def euler_steps(system: System, around: Surroundings, h: float) -> Callable[[int, int], int]:
+    """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
+    state, slopes = around.state, empty_slopes(around.state)
+    x, v = state.positions, state.velocities
+    arms = zip(arms_of(state), arms_of(slopes), strict=True)
+    stages = [
+        *around.hold(),
+        *slope_stages(system, around, slopes, after=True),
+        Stage(combine, (x, v, 1.0, STEP, x)),
+        *(Stage(combine, (arm, rate, 1.0, STEP, arm)) for arm, rate in arms),
+        Stage(accelerate, (v, v, slopes.force, around.boundary.nodes, 1.0, STEP)),
+        *finish_stages(around, slopes.force),
+    ]
+    return around.bind(stages, h)
+
+
+WHEN = (0.0, 0.5, 0.5, 1.0)
+"""Where in the step each slope is taken."""
+WEIGHT = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
+"""What each slope counts."""
+
+
+def rk4_steps(system: System, around: Surroundings, h: float) -> Callable[[int, int], int]:
+    """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
+    state, nodes = around.state, around.boundary.nodes
+    x, v, forces = state.positions, state.velocities, state.multipliers[None, :]
+    slopes, mean, start = (empty_slopes(state) for _ in range(3))
+    x0, v0, speed, exerted = np.zeros_like(x), np.zeros_like(v), np.zeros_like(v), np.zeros_like(forces)
+    begin = [(x, x0), (v, v0), *zip(arms_of(state), arms_of(start), strict=True)]
+    sums = [(v, speed), (slopes.force, mean.force), *zip(arms_of(slopes), arms_of(mean), strict=True)]
+    sums += [(forces, exerted)] if forces.size else []
+    arms = list(zip(arms_of(start), arms_of(slopes), arms_of(mean), arms_of(state), strict=True))
+    stages = [*around.hold(), *(Stage(copy, pair) for pair in begin)]
+    stages += [Stage(clear, (total,)) for _, total in sums]
+    for k in range(4):
+        stages += [Stage(set_time, (around.clock.values, WHEN[k]))]
+        stages += slope_stages(system, around, slopes, after=k < 3)
+        stages += [Stage(add_weighted, (slope, WEIGHT[k], total)) for slope, total in sums]
+        if k < 3:
+            part = WHEN[k + 1]
+            stages += [
+                Stage(combine, (x0, v, part, STEP, x)),
+                Stage(accelerate, (v, v0, slopes.force, nodes, part, STEP)),
+                *(Stage(combine, (first, rate, part, STEP, arm)) for first, rate, _, arm in arms),
+            ]
+    stages += [
+        Stage(combine, (x0, speed, 1.0, STEP, x)),
+        Stage(accelerate, (v, v0, mean.force, nodes, 1.0, STEP)),
+        *(Stage(combine, (first, rate, 1.0, STEP, arm)) for first, _, rate, arm in arms),
+    ]
+    if forces.size:  # what supports and links exert over the step, as the mean force is
+        stages += [Stage(copy, (exerted, forces)), Stage(note_reactions, (system.forces.constraints, state))]
+    return around.bind([*stages, *finish_stages(around, mean.force)], h)

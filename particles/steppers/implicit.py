@@ -13,21 +13,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.lumped import late
 from rheotwin.kernels.blocks import STEP, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.forces.all_forces import Forces, force_stages
-from rheotwin.particles.node_loops import begin_forces, drift
+from rheotwin.particles.state import begin_forces, drift
 from rheotwin.particles.steppers.first_order import clear
 from rheotwin.particles.steppers.tangent import arm_stages, new_tangent, rate_stages, tangent_stages
 from rheotwin.particles.steppers.touching import add_stop_forces, no_stops, project, renewing_stages, stop_stages
 from rheotwin.particles.steps import Surroundings
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SMALL = 1e-8
 """Residual, relative to that of the velocities to start from, at which those of a step count as found."""

@@ -13,18 +13,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.cell_volume import fill_volumes
+from rheotwin.particles.forces.cells import fill_volumes
 from rheotwin.particles.forces.elements import Elements
-from rheotwin.particles.nodes import Nodes
-from rheotwin.particles.state import State
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from rheotwin.particles.state import Nodes, State
 
 TURNING_LIMIT = 1.0
 """Share of the bound h^2 T lambda/(m l) < 4 from which the turning of edges under tension joins the matrix."""

@@ -10,19 +10,16 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.lone import Late, push_late
-from rheotwin.constraints.packed import IMMOVABLE, table_value
-from rheotwin.constraints.tools import GAPS
+from rheotwin.constraints.motion import table_value
+from rheotwin.constraints.tools import GAPS, IMMOVABLE
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.boundary import Boundary
 from rheotwin.particles.state import State
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from rheotwin.particles.steps import Boundary
 
 ROUNDS = 30
 """Most rounds of a step in which nodes are stopped by tools; the first half may also let go."""

@@ -29,6 +29,7 @@ from rheotwin.meshing import (
     with_finer_cells,
 )
 from rheotwin.overlap import moved_apart
+from rheotwin.plausibility import warn_of_buried_tools
 from rheotwin.problem import BodyPart, NodalLoad, Prescribed, Problem, ProblemBody
 from rheotwin.rings import corner_volumes, edge_shares, on_axis, require_half_plane, ring_volumes
 from rheotwin.scene import Scene
@@ -39,7 +40,6 @@ from rheotwin.scene.motion import GravityTable, Rotation
 from rheotwin.scene.motion import Motion as ScenePath
 from rheotwin.schedule import common_tick, plan
 from rheotwin.selection import node_at, select_nodes
-from rheotwin.start_check import warn_of_buried_tools
 
 FLAT = 1e-9
 """Nodes whose coordinates vary by less than this share of their extent lie in one plane."""

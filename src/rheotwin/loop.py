@@ -2,6 +2,8 @@
 
 The simulation advances in chunks of steps, sized so that the loop looks up about ten times a second: often
 enough for a progress bar and ctrl-C, seldom enough to cost nothing. The size of a chunk never changes a result.
+
+It stops runs that cannot go on: tools thrown off by contact, nodes squeezed where there is no place to be.
 """
 
 from __future__ import annotations
@@ -15,11 +17,145 @@ from types import FrameType
 
 import numpy as np
 
-from rheotwin.divergence import check_squeezed, check_tools
-from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Stopped
+from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.contact.laws.form import normal
+from rheotwin.constraints.contact.setup import ToolDrive
+from rheotwin.constraints.tools import CENTER, RigidTool, bounding_radius, gaps_in_pose
+from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Squeezed, Stopped
 from rheotwin.observers.protocol import Observer, Watched
+from rheotwin.problem import Problem
 from rheotwin.schedule import Stop
-from rheotwin.solver import RUNAWAY
+from rheotwin.solver import RUNAWAY, tool_poses
+from rheotwin.tensors import padded
+
+OWN = 2.0
+"""How many times the way that forces alone could have taken a tool counts as its own: bounces, and errors of steps."""
+DEEP = 1e-3
+"""A node deeper than this share of the extent of all bodies in a tool that does not give way could not leave it."""
+
+
+def check_tools(run: Watched) -> None:
+    """Raise `Stopped` if a tool that forces move is nowhere, or so far off that only contact can have thrown it there.
+
+    A node is lost `RUNAWAY` body diagonals from its place, whatever brought it there. A tool may be that far for a
+    good reason: it passed the bodies, or missed them, and falls for the rest of the run. So what its own speed and
+    forces could have made of the time, |v0| t + int int |F|/M, is its own, and beyond it the same limit counts. A
+    position tells more surely than a speed, which a body may give to a light tool for a moment. The angle may grow as
+    it likes, as that of a roller does.
+    """
+    problem, simulation = run.problem, run.simulation
+    if all(tool.drive is None for tool in problem.tools):
+        return
+    for tool, pose in zip(problem.tools, tool_poses(problem, simulation), strict=True):
+        if tool.drive is None:
+            continue
+        limit, way = (
+            RUNAWAY * problem.extent,
+            np.linalg.norm((pose - tool.motion.at(0.0))[:3][list(tool.drive.free[:3])]),
+        )
+        if np.isfinite(pose).all() and (way <= limit or way <= limit + OWN * own_way(tool.drive, simulation.time)):
+            continue
+        advice = f"reduce the step (now {simulation.step_size:.4g} s), or make the tool heavier or its contact softer"
+        raise Stopped(
+            f"the run diverged at t = {simulation.time:.6g} s at tools.{tool.name}, {way:.4g} m from where it started, "
+            f"further than its own forces take it: {advice}",
+            time=simulation.time,
+        )
+
+
+def own_way(drive: ToolDrive, time: float) -> float:
+    """Return |v0| t + int int |F|/M [m] of a tool's translations up to `time` [s], forces straight in between.
+
+    |F| is at most the straight line between its own values: for it the integrals over each piece are exact.
+    """
+    free = np.array(drive.free[:3])
+    times = np.append(drive.force.times[drive.force.times < time], time)
+    times = np.unique(np.append(times[times > 0.0], 0.0))
+    pull = np.array([np.linalg.norm((drive.force.at(at)[:3] * drive.inverse_masses[:3])[free]) for at in times])
+    way, speed = 0.0, float(np.linalg.norm(np.array(drive.velocity[:3])[free]))
+    for length, first, last in zip(np.diff(times), pull[:-1], pull[1:], strict=True):
+        way += speed * length + (first / 3.0 + last / 6.0) * length**2
+        speed += 0.5 * (first + last) * length
+    return float(way)
+
+
+def check_squeezed(run: Watched) -> None:
+    """Raise `Squeezed` if a surface node is deep in a tool of the laws exact or impulse that may touch it.
+
+    Either law ends every step outside of a tool, to a depth that falls with the step, unless something is in the way:
+    another tool, or a support that holds the node. What a support already held inside at the start, of which the run
+    has warned, must not get deeper by as much.
+    """
+    problem = run.problem
+    hard = _hard_tools(problem)
+    if not hard:
+        return
+    x, poses, depth = padded(run.simulation.positions), tool_poses(problem, run.simulation), DEEP * problem.extent
+    found: dict[int, tuple[Indices, Array]] = {}
+    for row in hard:
+        tool = problem.tools[row]
+        nodes, gaps = _inside(tool, poses[row], x, depth, problem.dimension)
+        if len(nodes):
+            chosen = gaps < -depth - _held_at_start(problem, tool, nodes)
+            if chosen.any():
+                found[row] = nodes[chosen], gaps[chosen]
+    if found:
+        raise _squeezed(run, x, poses, hard, found, depth)
+
+
+def _hard_tools(problem: Problem) -> list[int]:
+    """Return the tools that do not give way: all of them in a problem without laws."""
+    if problem.contact is None:
+        return list(range(len(problem.tools)))
+    return [row for row, law in enumerate(problem.contact.tool_laws) if not normal(law.law).soft]
+
+
+def _inside(tool: RigidTool, pose: Array, x: Array, depth: float, dimension: int) -> tuple[Indices, Array]:
+    """Return the candidates more than `depth` [m] inside of a tool, and their gaps [m]."""
+    nodes = tool.candidates
+    if tool.surface is not None:  # distances to triangles cost most, and a body is mostly elsewhere
+        center = tool.geometry[CENTER : CENTER + 3] + pose[:3]
+        nodes = nodes[np.linalg.norm(x[nodes] - center, axis=1) < bounding_radius(tool, dimension)]
+    gaps = gaps_in_pose(tool, pose, x[nodes])
+    deep = gaps < -depth
+    return nodes[deep], gaps[deep]
+
+
+def _held_at_start(problem: Problem, tool: RigidTool, nodes: Indices) -> Array:
+    """Return how deep [m] in a tool nodes began that a support holds; 0 for all others, which the first step moves."""
+    gaps = gaps_in_pose(tool, tool.motion.at(0.0), padded(problem.points[nodes]))
+    return np.where(np.any(problem.owners[nodes] >= 0, axis=1), np.maximum(-gaps, 0.0), 0.0)
+
+
+def _squeezed(
+    run: Watched, x: Array, poses: Array, hard: list[int], found: dict[int, tuple[Indices, Array]], depth: float
+) -> Squeezed:
+    """Say which tools and supports have the nodes of a body between them, the one with the deepest node."""
+    problem = run.problem
+    nodes = np.concatenate([deep for deep, _ in found.values()])
+    gaps = np.concatenate([gap for _, gap in found.values()])
+    deepest = int(gaps.argmin())
+    body = problem.body_of(int(nodes[deepest]))
+    mine = np.unique(nodes[(nodes >= body.nodes.start) & (nodes < body.nodes.stop)])
+    tools = [
+        problem.tools[row].name
+        for row in hard
+        # A tool that touches what is deep in another one is in its way.
+        if np.any(
+            gaps_in_pose(problem.tools[row], poses[row], x[np.intersect1d(mine, problem.tools[row].candidates)]) < depth
+        )
+    ]
+    owners = problem.owners[mine]
+    return Squeezed(
+        time=run.simulation.time,
+        tools=tuple(tools),
+        supports=tuple(dict.fromkeys(problem.prescribed[owner].support for owner in np.unique(owners[owners >= 0]))),
+        body=body.name,
+        node=int(nodes[deepest]) - body.first_node,
+        nodes=len(mine),
+        depth=-float(gaps[deepest]),
+    )
+
 
 CHUNK_SECONDS = 0.1
 

@@ -20,7 +20,7 @@ from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
 from rheotwin.phases import start_simulation
-from rheotwin.plausibility import doubts, facts
+from rheotwin.plausibility import doubts, facts, warn_of_fast_tools
 from rheotwin.problem import Problem
 from rheotwin.record import (
     BodyInfo,
@@ -40,11 +40,9 @@ from rheotwin.record import (
     load_manifest,
     open_record,
 )
-from rheotwin.registry import find_solver, solver_names
 from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
 from rheotwin.schedule import plan
-from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options
-from rheotwin.start_check import warn_of_fast_tools
+from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options, find_solver, solver_names
 
 Announce = Callable[[Problem, Simulation], None]
 

@@ -7,10 +7,10 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from rheotwin.cli.view import _add_frame
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
 from rheotwin.record import open_record
 from rheotwin.record.pvd import write_pvd
-from rheotwin.viewer import _add_frame
 from tests.conftest import Said, command, scene_file
 
 
@@ -68,7 +68,7 @@ def test_the_stress_of_cells_is_drawn_as_its_von_mises_equivalent() -> None:
 
 
 def test_what_stops_a_picture_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rheotwin.viewer.__name__", "rheotwin.there_is_no_renderer")
+    monkeypatch.setattr("rheotwin.cli.view.__name__", "rheotwin.there_is_no_renderer")
     said = view()
     assert said.code == EXIT_BAD_INPUT
     assert said.sentence.startswith("view: could not render off-screen (the renderer ended with 1)")

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 from skfem import MeshTet, MeshTri
 
-from rheotwin.constraints.measure import MeasureConstraints, measure_constraints, simplex_gradients, simplex_measures
+from rheotwin.constraints.measure import (
+    MeasureConstraints,
+    SoftMeasure,
+    measure_constraints,
+    simplex_gradients,
+    simplex_measures,
+    soft_measure,
+)
 from rheotwin.constraints.measure_rows import fill_measures, pack_measures
 from rheotwin.constraints.patches import PatchKind, patches
-from rheotwin.constraints.soft_measure import SoftMeasure, soft_measure
-from rheotwin.meshing.orientation import oriented
+from rheotwin.meshing.topology import oriented
 
 Array = np.ndarray
 CASES = [(kind, dimension) for kind in ("node", "cell", "element") for dimension in (2, 3)]

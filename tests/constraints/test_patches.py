@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from skfem import MeshTet, MeshTri
 
+from rheotwin.constraints.feasible import RankReport, rank_report
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import cell_groups, patches
-from rheotwin.constraints.rank import RankReport, rank_report
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing.box import tet_grid, triangle_grid
 

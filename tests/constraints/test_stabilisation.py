@@ -10,8 +10,7 @@ from scipy.sparse import csr_matrix, vstack
 from skfem import MeshTet, MeshTri
 
 from rheotwin.constraints import Motion
-from rheotwin.constraints.constraint_set import ConstraintSet, pack_constraints, solve_constraints
-from rheotwin.constraints.driven import DrivenPoints
+from rheotwin.constraints.constraint_set import ConstraintSet, DrivenPoints, pack_constraints, solve_constraints
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import patches
@@ -23,7 +22,7 @@ from rheotwin.constraints.stabilisation import (
     stabilised_demand,
 )
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing.orientation import oriented
+from rheotwin.meshing.topology import oriented
 from rheotwin.tensors import padded
 
 Array = np.ndarray

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from rheotwin.constraints import Motion, RigidTool, tool_gaps
-from rheotwin.constraints.gap_rates import gap_motion
+from rheotwin.constraints.stabilisation import gap_motion
 from rheotwin.constraints.tools import BOX, CYLINDER, PLANE, PRISM, SPHERE, pack_geometry
 
 Array = np.ndarray

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.forms import lame_matrix, mass_matrix, shear_matrix, vector_basis
+from rheotwin.fem.space import lame_matrix, mass_matrix, shear_matrix, vector_basis
 from rheotwin.meshing import BoxShape, make_shape
 from rheotwin.observers.outputs import probe_columns, probe_values
 from rheotwin.observers.protocol import Watched

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from rheotwin.constraints import tool_gaps
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from skfem import MeshTri, MeshTri2
 
-from rheotwin.fem.forms import lame_matrix, mass_matrix, shear_matrix, vector_basis
-from rheotwin.fem.space import body_space
+from rheotwin.fem.space import body_space, lame_matrix, mass_matrix, shear_matrix, vector_basis
 from rheotwin.meshing import BoxShape, build_mesh, make_shape
 
 Array = np.ndarray

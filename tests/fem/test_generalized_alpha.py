@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
+from rheotwin.fem.steppers.schemes import generalized_alpha
 from rheotwin.materials import Channel
 from rheotwin.validation.checks.running import ELASTIC, VISCOPLASTIC, Data, box_scene, path, put, run_to, start
 from rheotwin.validation.checks.scenes import press_scene

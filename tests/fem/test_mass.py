@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rheotwin.fem.forms import mass_matrix
+from rheotwin.fem.space import mass_matrix
 from rheotwin.meshing import BoxShape, make_shape
 from rheotwin.validation.checks.running import ELASTIC, EQUAL_RATIO, box_scene, path, put, run_to, side, start
 

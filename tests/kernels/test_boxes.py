@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rheotwin.kernels.boxes import LANES, Runs, element_runs, find_layout
-from rheotwin.kernels.rows import APART, edge_order, inverse_order, particle_order
 from rheotwin.meshing import hex_grid, tet_grid, triangle_grid
+from rheotwin.particles.boxes import LANES, Runs, element_runs, find_layout
+from rheotwin.particles.rows import APART, edge_order, inverse_order, particle_order
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -14,7 +14,7 @@ from numba import njit, typeof
 
 from rheotwin.kernels import cache
 from rheotwin.kernels.compiled import _named_tuples, compiled
-from rheotwin.registry import solver_names
+from rheotwin.solver import solver_names
 
 SCENES = Path(__file__).parents[2] / "scenes"
 RUN = """
@@ -22,7 +22,7 @@ import hashlib, sys
 import numpy as np
 from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
-from rheotwin.registry import find_solver
+from rheotwin.solver import find_solver
 from rheotwin.scene import load_scene
 from rheotwin.solver import check_capabilities, checked_options
 

@@ -191,7 +191,7 @@ import numpy as np
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import LAST, Stage
-from rheotwin.particles.node_loops import drift
+from rheotwin.particles.state import drift
 for dtype in (np.float64, np.float32):
     x = np.zeros((2, 3), dtype)
     Program([Stage(drift, (np.ones((2, 3), dtype), STEP, x))], 0.5, Clock()).run(0, 2)

@@ -9,7 +9,6 @@ import pytest
 
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.layouts import add, apart, exchange, in_batches, in_runs, one_by_one
-from rheotwin.kernels.rows import batches_of
 from rheotwin.kernels.vectors import (
     add_rows,
     any_of,
@@ -26,6 +25,7 @@ from rheotwin.kernels.vectors import (
     store,
     words_of,
 )
+from rheotwin.particles.rows import batches_of
 
 LANES, COUNT = 8, 32
 _slot = slots(LANES)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import rheotwin
-from rheotwin.registry import BUILT_IN
+from rheotwin.solver import BUILT_IN
 
 pytestmark = pytest.mark.packaging
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import rheotwin
 from rheotwin.__main__ import VERBS
-from rheotwin.registry import BUILT_IN, GROUP
+from rheotwin.solver import BUILT_IN, GROUP
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("constraints", "fem", "meshing", "particles", "validation")

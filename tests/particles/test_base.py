@@ -12,12 +12,10 @@ from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
-from rheotwin.particles.boundary import Boundary
-from rheotwin.particles.node_loops import drift
 from rheotwin.particles.placed import PlacedBody
-from rheotwin.particles.stability import chosen_step, stable_step
-from rheotwin.particles.steppers.bounds import StepBound
-from rheotwin.particles.steps import Surroundings
+from rheotwin.particles.stability import StepBound, chosen_step, stable_step
+from rheotwin.particles.state import drift
+from rheotwin.particles.steps import Boundary, Surroundings
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
 from rheotwin.validation.checks.running import FLOOR, block, path, put, run_to, truss

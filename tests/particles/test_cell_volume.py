@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rheotwin.particles.cell_volume import cell_volumes, volume_matrix, volume_rates
-from rheotwin.particles.stiffness_match import volume_gradient
+from rheotwin.particles.element_match import volume_gradient
+from rheotwin.particles.forces.cells import cell_volumes, volume_matrix, volume_rates
 from rheotwin.particles.virial import edge_motion
 
 ROUNDING = 1e-14

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rheotwin.problem import Problem
-from rheotwin.registry import find_solver
-from rheotwin.solver import checked_options
+from rheotwin.solver import checked_options, find_solver
 
 Build = Callable[..., Problem]
 STIFF = {"model": "elastic", "young": 1e6, "poisson": 0.25}

@@ -10,7 +10,14 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from rheotwin.meshing import build_mesh, element_measures, hex_grid, quad_grid, tet_grid, triangle_grid
-from rheotwin.particles.element_match import ElementMatch, isotropic_stiffness, mandel, match_elements
+from rheotwin.particles.element_match import (
+    ElementMatch,
+    isotropic_stiffness,
+    mandel,
+    match_elements,
+    reference_matrices,
+    volume_gradient,
+)
 from rheotwin.particles.match_report import (
     axial_poisson,
     closest_poisson,
@@ -20,7 +27,6 @@ from rheotwin.particles.match_report import (
     young_moduli,
 )
 from rheotwin.particles.network import build_network
-from rheotwin.particles.stiffness_match import reference_matrices, volume_gradient
 from rheotwin.validation.checks.running import block
 from rheotwin.validation.report.page import match_sentence
 

@@ -9,7 +9,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import boundary_nodes
-from rheotwin.particles.law_options import LawOptions
+from rheotwin.particles.edge_laws import LawOptions
 from rheotwin.particles.network import build_network
 from rheotwin.particles.state import EXTENSION, TENSION
 from rheotwin.problem import Problem

@@ -9,8 +9,7 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import build_mesh
-from rheotwin.particles.network import build_network
-from rheotwin.particles.rest_check import check_network, check_rest_shape
+from rheotwin.particles.network import build_network, check_network, check_rest_shape
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.running import block, run_to, truss
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rheotwin import meshing
-from rheotwin.particles.forces.cells import linear_cells
-from rheotwin.particles.forces.element_pressure import element_pressure_energy, make_element_pressure
+from rheotwin.particles.forces.cells import element_pressure_energy, linear_cells, make_element_pressure
 from rheotwin.particles.forces.elements import Elements, add_forces_at_rest
 from rheotwin.particles.forces.global_pressure import (
     add_global_pressure,

@@ -11,9 +11,8 @@ from scipy.spatial import ConvexHull
 
 from rheotwin.build import build_problem
 from rheotwin.problem import Problem
-from rheotwin.registry import find_solver
 from rheotwin.scene import Scene, load_scene
-from rheotwin.solver import check_capabilities, checked_options, tool_poses
+from rheotwin.solver import check_capabilities, checked_options, find_solver, tool_poses
 
 SCENES = Path(__file__).parents[2] / "scenes"
 Array = NDArray[np.float64]

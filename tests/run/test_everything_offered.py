@@ -18,9 +18,8 @@ import pytest
 from rheotwin.build import build_problem
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK, RheotwinError
 from rheotwin.record import open_record
-from rheotwin.registry import BUILT_IN, find_solver
 from rheotwin.scene import load_scene
-from rheotwin.solver import check_capabilities, checked_options
+from rheotwin.solver import BUILT_IN, check_capabilities, checked_options, find_solver
 from tests.conftest import Data, Said, command, cut_off, settings, write_scene
 
 Word = str | int | bool | None

@@ -16,9 +16,8 @@ from scipy.integrate import quad
 
 from rheotwin.constraints.contact.setup import ToolDrive
 from rheotwin.constraints.motion import Motion
-from rheotwin.divergence import check_tools, own_way
 from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Stopped
-from rheotwin.loop import check_finite, run_loop
+from rheotwin.loop import check_finite, check_tools, own_way, run_loop
 from rheotwin.observers import Observer, Watched
 from rheotwin.problem import Problem
 from rheotwin.record import load_manifest

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from rheotwin import registry
+from rheotwin import solver as solvers
 from rheotwin.errors import RheotwinError
 from rheotwin.fem import FemSolver
 from rheotwin.particles import TrussSolver
-from rheotwin.registry import all_solvers, find_solver
+from rheotwin.solver import all_solvers, find_solver
 
 NAMES = ["fem", "truss", "fixed-point", "shear-volume", "outside"]
 
@@ -43,16 +43,16 @@ def announce(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setitem(sys.modules, "plug_ins", module)
 
     def put(**points: str) -> None:
-        found = [EntryPoint(name=name, value=value, group=registry.GROUP) for name, value in points.items()]
+        found = [EntryPoint(name=name, value=value, group=solvers.GROUP) for name, value in points.items()]
         monkeypatch.setattr(registry, "entry_points", lambda *, group: [p for p in found if p.group == group])
 
     return put
 
 
 def test_built_in_solvers_come_first_and_agree_with_the_entry_points(announce: Any) -> None:
-    announced = {point.name: point.value for point in entry_points(group=registry.GROUP)}
-    assert registry.BUILT_IN.items() <= announced.items()
-    for name in registry.BUILT_IN:
+    announced = {point.name: point.value for point in entry_points(group=solvers.GROUP)}
+    assert solvers.BUILT_IN.items() <= announced.items()
+    for name in solvers.BUILT_IN:
         assert find_solver(name).name == name
     announce(outside="plug_ins:Outside", fem="rheotwin.fem:FemSolver")
     with warnings.catch_warnings():

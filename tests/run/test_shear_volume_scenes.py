@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from rheotwin.build import build_problem
 from rheotwin.problem import Problem
-from rheotwin.registry import find_solver
 from rheotwin.scene import load_scene
-from rheotwin.solver import check_capabilities
+from rheotwin.solver import check_capabilities, find_solver
 from rheotwin.validation.checks.running import start
 
 SCENES = Path(__file__).parents[2] / "scenes"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rheotwin.constraints.tools import tool_gaps
+from rheotwin.plausibility import MOST_PARTS, divided_for_fast_tools, warn_of_fast_tools
 from rheotwin.run import RunRequest, run_scene
-from rheotwin.start_check import MOST_PARTS, divided_for_fast_tools, warn_of_fast_tools
 from rheotwin.tensors import padded
 from rheotwin.validation.checks.running import Data, box_scene, path, problem_of, start
 

@@ -16,8 +16,8 @@ from scipy.sparse.linalg import splu
 from skfem import Basis, FacetBasis, LinearForm, condense, solve
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.incompressible import Formulation, MixedForm, mixed_form
+from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
 from rheotwin.meshing.box import quad_grid, triangle_grid
 from rheotwin.meshing.cells import build_mesh
 from rheotwin.validation.checks.check import Curve, Measurement, Values, check

@@ -19,9 +19,9 @@ from skfem import BilinearForm
 from skfem.helpers import ddot, grad
 
 from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.feasible import RankReport, rank_report
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
-from rheotwin.constraints.rank import RankReport, rank_report
 from rheotwin.constraints.stabilisation import stabilised_demand
 from rheotwin.fem.incompressible import Formulation, MixedForm, mixed_form
 from rheotwin.fem.steppers.explicit_rules import runge_kutta

@@ -14,8 +14,7 @@ import numpy as np
 
 from rheotwin.meshing import BoxShape, hex_grid, lattice_edges, make_shape, tet_grid, truss_edges
 from rheotwin.particles.forces.voxel_centre import diagonal_edges
-from rheotwin.particles.stability import edge_matrix, largest_eigenvalue
-from rheotwin.particles.steppers.bounds import ModeLaw, explicit_limit
+from rheotwin.particles.stability import ModeLaw, edge_matrix, explicit_limit, largest_eigenvalue
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.check import Values, check
 from rheotwin.validation.checks.running import FLOOR, HELD, LAWS, Data, begin, box_scene, problem_of

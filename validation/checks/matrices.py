@@ -14,7 +14,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.constraints import Motion
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
 from rheotwin.meshing import BoxShape, build_mesh, make_shape
 from rheotwin.problem import Prescribed, Problem
 from rheotwin.validation.checks.check import Values, check

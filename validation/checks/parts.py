@@ -13,18 +13,16 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.constraints import Motion, RigidTool
-from rheotwin.constraints.gap_rates import gap_motion
 from rheotwin.constraints.links import LinkConstraints
 from rheotwin.constraints.measure import measure_constraints
 from rheotwin.constraints.measure_rows import fill_measures, pack_measures
 from rheotwin.constraints.motion import motion_rates
 from rheotwin.constraints.patches import patches
+from rheotwin.constraints.stabilisation import gap_motion
 from rheotwin.constraints.tools import PLANE, pack_geometry
 from rheotwin.fem.finite.corotational import Corotational
-from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.kinematics import element_geometry
-from rheotwin.fem.finite.total_lagrangian import TotalLagrangian
-from rheotwin.fem.finite.voigt import strain_vector, stress_vector
+from rheotwin.fem.finite.kinematics import TotalLagrangian, element_geometry, strain_vector, stress_vector
+from rheotwin.fem.finite.measures import Isochoric
 from rheotwin.materials import Moduli, Slider
 from rheotwin.meshing import BoxShape, LShape, SphereShape, TriangleShape, build_mesh, element_measures, make_shape
 from rheotwin.meshing.quality import quality_report

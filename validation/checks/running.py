@@ -19,9 +19,8 @@ from rheotwin.particles import TrussSolver
 from rheotwin.particles.truss import TrussSimulation
 from rheotwin.phases import start_simulation
 from rheotwin.problem import Problem
-from rheotwin.registry import find_solver
 from rheotwin.scene import scene_from_data
-from rheotwin.solver import Simulation, checked_options
+from rheotwin.solver import Simulation, checked_options, find_solver
 from rheotwin.validation.checks.check import Compute, Measurement, Unavailable, Values
 from rheotwin.validation.experiments.datasets import missing
 

@@ -14,8 +14,7 @@ from scipy.optimize import root
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.particles.forces.cells import linear_cells
 from rheotwin.particles.forces.elements import add_forces_at_rest
-from rheotwin.particles.network import Constants
-from rheotwin.particles.packing import kernel_elements
+from rheotwin.particles.network import Constants, kernel_elements
 from rheotwin.particles.shear_volume.elements import corner_rows
 from rheotwin.particles.shear_volume.seed import Strains, shear_elements, tetrahedron_corners
 from rheotwin.problem import Problem

@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from rheotwin.arrays import Array
 from rheotwin.fem.finite.body import DESCRIPTIONS, FinitePart
-from rheotwin.fem.finite.kinematics import element_geometry
-from rheotwin.fem.finite.voigt import stress_tensor
+from rheotwin.fem.finite.kinematics import element_geometry, stress_tensor
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
 from rheotwin.validation.checks.check import Values, check

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print every usable solver."""
-    from rheotwin.registry import all_solvers
+    from rheotwin.solver import all_solvers
 
     described = {name: _describe(solver) for name, solver in all_solvers().items()}
     if args.json:

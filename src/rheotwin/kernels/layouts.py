@@ -6,7 +6,7 @@ numbers, `element(x, v, force, corners, at, numbers, constants, states, h)`. It 
 calls it, and the types of the places choose how memory is read; an element may take anything in place of the step h:
 
 - `one_by_one`: one element after the other, by the numbers of its corners; x, v, force (N, 3) in any strides;
-- `in_runs`: `lanes` elements at once whose corners lie one after the other (see `rheotwin.kernels.boxes`), without
+- `in_runs`: `lanes` elements at once whose corners lie one after the other (see `rheotwin.particles.boxes`), without
   indices; x, v, force (3, size);
 - `in_batches`: eight or sixteen elements at once, corners anywhere; x, v, force (N, 4), rows of four numbers.
 

@@ -1,9 +1,15 @@
 """Material laws: how stress follows strain, in one channel form for finite elements and edges alike."""
 
 from rheotwin.materials.channel import Channel, maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
-from rheotwin.materials.law import (
+from rheotwin.materials.linear import (
     EdgeNetwork,
+    Elastic,
+    GeneralizedMaxwell,
+    GeneralizedVoigt,
     Law,
+    Maxwell,
+    ThreeElement,
+    Voigt,
     complex_modulus,
     creep_function,
     edge_network,
@@ -11,7 +17,6 @@ from rheotwin.materials.law import (
     is_incompressible,
     relaxation_function,
 )
-from rheotwin.materials.linear import Elastic, GeneralizedMaxwell, GeneralizedVoigt, Maxwell, ThreeElement, Voigt
 from rheotwin.materials.moduli import Moduli, Modulus
 from rheotwin.materials.nonlinear import (
     FrictionThreeElement,

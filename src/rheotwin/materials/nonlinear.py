@@ -9,8 +9,7 @@ from typing import ClassVar, NoReturn
 
 from rheotwin.errors import RheotwinError
 from rheotwin.materials.channel import Channel
-from rheotwin.materials.law import require_present
-from rheotwin.materials.linear import ThreeElement, ThreeParts
+from rheotwin.materials.linear import ThreeElement, ThreeParts, require_present
 from rheotwin.materials.moduli import Moduli, Modulus
 
 

@@ -11,8 +11,7 @@ from vtkmodules.vtkFiltersCore import vtkImplicitPolyDataDistance
 from rheotwin.constraints import Motion, RigidTool
 from rheotwin.constraints.contact.tool_pairs import ToolSearch
 from rheotwin.constraints.contact.triangulated import is_outward, joined, nearest_points, tool_mesh
-from rheotwin.constraints.packed import pack_tools
-from rheotwin.constraints.tools import MESH, SPHERE, pack_geometry
+from rheotwin.constraints.tools import MESH, SPHERE, pack_geometry, pack_tools
 from rheotwin.errors import RheotwinError
 
 Array = np.ndarray

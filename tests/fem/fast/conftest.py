@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rheotwin.fem.fast.explicit import ExplicitModel
+from rheotwin.fem.fast.explicit_loop import ExplicitModel
 from rheotwin.fem.model import Model, build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.steppers.central_difference import explicit_boundary, explicit_terms

@@ -10,8 +10,7 @@ from skfem import Basis, BilinearForm, ElementTetP1, ElementVector, MeshTet
 from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.fast.assembly import block_pattern, stiffness, tet_geometry
-from rheotwin.fem.fast.block_rows import BlockRows, multiply_rows
+from rheotwin.fem.fast.block_rows import BlockRows, block_pattern, multiply_rows, stiffness, tet_geometry
 
 
 def some_matrix(dimension: int, rows: int = 61, columns: int = 61, seed: int = 3) -> bsr_matrix:

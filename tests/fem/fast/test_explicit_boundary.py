@@ -7,9 +7,8 @@ import pytest
 
 from rheotwin.constraints import RigidTool, at_rest, tool_gaps
 from rheotwin.constraints.tools import PLANE, pack_geometry
-from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
-from rheotwin.fem.fast.explicit_contact import tool_forces, touch_stages
-from rheotwin.fem.fast.explicit_packing import no_outside, pack_boundary
+from rheotwin.fem.fast.explicit_boundary import no_outside, pack_boundary, tool_forces, touch_stages
+from rheotwin.fem.fast.explicit_loop import ExplicitModel, ExplicitState
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 from scipy.linalg import eigh, eigvalsh, expm
 
-from rheotwin.fem.fast.explicit import ExplicitModel, ExplicitState
+from rheotwin.fem.fast.explicit_loop import ExplicitModel, ExplicitState
 from rheotwin.fem.fast.explicit_terms import ESTIMATE_ERROR
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rheotwin.fem.finite.body import channel_share
-from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.voigt import strain_vector, stress_tensor
+from rheotwin.fem.finite.kinematics import strain_vector, stress_tensor
+from rheotwin.fem.finite.measures import Isochoric
 from rheotwin.materials import Channel
 
 Array = np.ndarray

@@ -9,7 +9,7 @@ import pytest
 
 from rheotwin.constraints import Motion
 from rheotwin.fem.finite.body import FinitePart
-from rheotwin.fem.finite.voigt import stress_tensor
+from rheotwin.fem.finite.kinematics import stress_tensor
 from rheotwin.problem import Prescribed, Problem
 from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, problem_of, run_to
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.fem.finite.voigt import stress_tensor
+from rheotwin.fem.finite.kinematics import stress_tensor
 from rheotwin.validation.checks.running import EQUAL_RATIO, box_scene, problem_of, run_to
 
 GRADIENT = {

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from rheotwin.fem.finite.body import FinitePart, PointState
-from rheotwin.fem.finite.isochoric_law import Isochoric
-from rheotwin.fem.finite.measures import Measure, SmallStrain
+from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
 from rheotwin.materials import Channel
 
 Array = np.ndarray

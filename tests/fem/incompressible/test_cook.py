@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rheotwin.constraints.measure import measure_constraints
+from rheotwin.constraints.measure import measure_constraints, soft_measure
 from rheotwin.constraints.patches import patches
-from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.validation.checks import cook
 
 POISSONS = (0.3, 0.45, 0.49, 0.499, 0.4999, 0.4999999)

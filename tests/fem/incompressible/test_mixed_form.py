@@ -10,8 +10,8 @@ from scipy.sparse.linalg import splu
 from skfem import Basis
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.forms import lame_matrix, shear_matrix
 from rheotwin.fem.incompressible import FORMULATIONS, MixedForm, mixed_form
+from rheotwin.fem.space import lame_matrix, shear_matrix
 from rheotwin.meshing.box import hex_grid, quad_grid, tet_grid, triangle_grid
 from rheotwin.meshing.cells import build_mesh
 from rheotwin.validation.checks.running import ELASTIC, box_scene, path, run_to, side, start

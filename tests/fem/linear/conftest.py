@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from skfem import MeshTet
 
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ import pytest
 from skfem import MeshTet, MeshTri
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
 from rheotwin.fem.linear import free_rigid_modes, require_no_free_modes, rigid_body_modes
+from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
 
 BOX = np.array([[x, y, z] for z in (0.0, 2.0) for y in (0.0, 1.0) for x in (0.0, 3.0)])
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -11,7 +11,7 @@ from skfem import MeshTri
 from rheotwin.errors import RheotwinError
 from rheotwin.fem import linear
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.forms import lame_matrix, shear_matrix, vector_basis
+from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
 
 
 def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) -> linear.Multigrid:

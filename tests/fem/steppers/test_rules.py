@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from rheotwin.fem.steppers.equilibrium import end_step
-from rheotwin.fem.steppers.generalized_alpha import generalized_alpha
-from rheotwin.fem.steppers.midpoint import cayley_step, exponential_step
+from rheotwin.fem.steppers.schemes import cayley_step, end_step, exponential_step, generalized_alpha
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
 from rheotwin.validation.checks.running import HELD, VISCOPLASTIC, Data, box_scene, put, run_to, seen, side, start

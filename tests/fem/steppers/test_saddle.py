@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from rheotwin.constraints.links import LinkConstraints
+from rheotwin.constraints.measure import soft_measure
 from rheotwin.constraints.patches import patches
-from rheotwin.constraints.soft_measure import soft_measure
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers.explicit_stepper import ExplicitStepper
-from rheotwin.fem.steppers.touching import Touching
+from rheotwin.fem.steppers.first_order import Touching
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
 from rheotwin.validation.checks.running import EQUAL_RATIO, Data, box_scene, path, problem_of, put, run_to, side, start

@@ -15,10 +15,9 @@ import pytest
 
 from rheotwin.__main__ import main
 from rheotwin.arrays import Array, Indices
-from rheotwin.constraints.packed import pack_tables
+from rheotwin.constraints.motion import pack_tables
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import load, slots, store
-from rheotwin.particles.boundary import Held, Loads
 from rheotwin.particles.fixed_point.arithmetic import Q16, Format, isqrt, recip
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, class_order, grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import OPERATORS, add_edge_forces, move_points, mpm, no_overflows, step, tem
@@ -28,6 +27,7 @@ from rheotwin.particles.fixed_point.model import SIGNALS, FloatBody, FloatParts,
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
 from rheotwin.particles.fixed_point.partition import hazards
 from rheotwin.particles.fixed_point.words import COUNT, reciprocal, root
+from rheotwin.particles.steps import Held, Loads
 
 SHAPE = (5, 4, 6)
 _slot = slots(COUNT)

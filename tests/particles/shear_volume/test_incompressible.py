@@ -9,7 +9,7 @@ from rheotwin.arrays import Array
 from rheotwin.constraints.measure import MeasureConstraints, measure_constraints
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import Diverged, InputFaults, RheotwinError
-from rheotwin.fem.solver import FemSolver
+from rheotwin.fem.simulation import FemSolver
 from rheotwin.loop import check_finite
 from rheotwin.observers.protocol import Watched
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions

@@ -8,7 +8,7 @@ import pytest
 
 import rheotwin.particles.truss as truss_module
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.steppers.bounds import ModeLaw, explicit_limit
+from rheotwin.particles.stability import ModeLaw, explicit_limit
 from rheotwin.particles.truss import TrussOptions, TrussSimulation, TrussSolver
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.running import HELD, box_scene, problem_of, put, start

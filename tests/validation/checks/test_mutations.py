@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rheotwin.constraints.motion import Motion
-from rheotwin.fem.steppers import midpoint
+from rheotwin.fem.steppers import schemes
 from rheotwin.materials import Channel, Moduli, ThreeElement
 from rheotwin.validation.checks.registry import Selection, all_checks, selected
 
@@ -57,7 +57,7 @@ def printed_gain(patch: Patch) -> None:
 
 def late_load(patch: Patch) -> None:
     """The midpoint rule with the loads of the end of the step."""
-    right = midpoint.midpoint
+    right = schemes.midpoint
     patch.setattr("rheotwin.fem.steppers.choose.midpoint", lambda h: replace(right(h), load_share=1.0))
 
 

@@ -1,4 +1,4 @@
-"""Volume terms that take their volume strain from a pressure space, J_vol = B^T C^-1 B: the pairs on offer (spec 5).
+"""Nearly and fully incompressible bodies: volume strain from a pressure space, J_vol = B^T C^-1 B (spec 5).
 
     B_mj = int q_m div(phi_j) dV,     C_mn = int q_m q_n dV (+ what stabilises the pair),     theta = C^-1 B u
 
@@ -20,6 +20,7 @@ moduli jump, the pressure does.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +53,8 @@ from skfem.helpers import div
 from rheotwin.arrays import Array
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
-from rheotwin.problem import Cells
+from rheotwin.materials import is_incompressible
+from rheotwin.problem import Cells, Problem, ProblemBody
 
 Formulation = Literal["taylor-hood", "mini", "stabilized", "b-bar", "p2-p0", "node", "cell", "element"]
 PATCHES: dict[Formulation, PatchKind] = {"node": "node", "cell": "cell", "element": "element"}
@@ -77,18 +79,9 @@ FORMULATIONS: dict[Formulation, dict[str, Pair]] = {
         "quad": Pair(ElementQuad2(), ElementQuad1(), 5),
         "hex": Pair(ElementHex2(), ElementHex1(), 5),
     },
-    "mini": {
-        "triangle": Pair(ElementTriMini(), ElementTriP1(), 4),
-        "tet": Pair(ElementTetMini(), ElementTetP1(), 6),
-    },
-    "stabilized": {
-        "triangle": Pair(ElementTriP1(), ElementTriP1(), 2),
-        "tet": Pair(ElementTetP1(), ElementTetP1(), 2),
-    },
-    "b-bar": {
-        "quad": Pair(ElementQuad1(), ElementQuad0(), 3),
-        "hex": Pair(ElementHex1(), ElementHex0(), 3),
-    },
+    "mini": {"triangle": Pair(ElementTriMini(), ElementTriP1(), 4), "tet": Pair(ElementTetMini(), ElementTetP1(), 6)},
+    "stabilized": {"triangle": Pair(ElementTriP1(), ElementTriP1(), 2), "tet": Pair(ElementTetP1(), ElementTetP1(), 2)},
+    "b-bar": {"quad": Pair(ElementQuad1(), ElementQuad0(), 3), "hex": Pair(ElementHex1(), ElementHex0(), 3)},
     "p2-p0": {"triangle": Pair(ElementTriP2(), ElementTriP0(), 2)},
     "node": {"triangle": _FLAT, "tet": _SOLID},
     "cell": {"triangle": _FLAT, "tet": _SOLID},
@@ -96,10 +89,7 @@ FORMULATIONS: dict[Formulation, dict[str, Pair]] = {
 }
 """Cells each formulation exists on."""
 
-CONSTANT = {
-    "triangle": ElementTriP0(),
-    "tet": ElementTetP0(),
-}
+CONSTANT = {"triangle": ElementTriP0(), "tet": ElementTetP0()}
 
 
 @dataclass(frozen=True)
@@ -249,3 +239,68 @@ def _fluctuation(mass: csr_matrix, pressure: Basis, cell: str, cells: Cells, *, 
     volumes = _product.assemble(constant, ring=ring).diagonal()[present]
     moments = _product.assemble(pressure, constant, ring=ring).tocsr()[present]
     return (mass - moments.T @ diags(1.0 / volumes) @ moments).tocsr()
+
+
+WARN_ABOVE = 0.45
+"""Cook's membrane with linear triangles at nu = .45: -13 %, -5 %, -2 % on 8, 16, 32 squares a side."""
+REFUSE_ABOVE = 0.499
+"""The same at nu = .499: -40 %, -29 %, -17 %; refinement no longer helps."""
+INCOMPRESSIBLE = 0.5
+"""No displacement element can hold its volume exactly."""
+
+REMEDY = {
+    "triangle": "taylor-hood or stabilized",
+    "tet": "taylor-hood or stabilized",
+    "quad": "b-bar or taylor-hood",
+    "hex": "b-bar or taylor-hood",
+}
+
+
+def locking_check(cell: str, order: int, formulation: str, poisson: float, *, place: str = "poisson") -> str | None:
+    """Return a warning for a Poisson ratio near the limit of the element, or None; refuse beyond the limit.
+
+    `formulation` is "displacement" or one of `FORMULATIONS`; `place` says where the ratio was given. Bars (line
+    cells) and plane stress have no volume constraint: do not ask for them.
+    """
+    if cell not in REMEDY:
+        return None
+    if formulation == "element":
+        return (
+            f"{place}: one volume constraint per {cell} (the papers' mode) locks: displacements stay far too small "
+            "on any mesh; use the constraints per node or per cell"
+        )
+    if formulation != "displacement":
+        return None
+    remedy = f'use formulation = "{REMEDY[cell].split()[0]}" (or {REMEDY[cell].split()[-1]})'
+    if poisson >= INCOMPRESSIBLE:
+        raise RheotwinError(f"{place}: {poisson:g} is incompressible, which needs a pressure space: {remedy}")
+    if order > 1:
+        return None
+    if poisson > REFUSE_ABOVE:
+        raise RheotwinError(f"{place}: {poisson:g} locks linear {cell} cells, their answer would be wrong: {remedy}")
+    if poisson > WARN_ABOVE:
+        return f"{place}: linear {cell} cells are too stiff at {poisson:g} (above {WARN_ABOVE:g}): {remedy}"
+    return None
+
+
+def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation: str) -> None:
+    """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
+    if problem.dimension == 1 or problem.plane == "stress":
+        return  # neither has a volume to keep
+    for place, law, _ in body.laws:
+        at_once = settled = INCOMPRESSIBLE
+        if not is_incompressible(law):
+            bulk, shear = law.channel("bulk"), law.channel("shear")
+            at_once = _poisson(bulk.instantaneous, shear.instantaneous)
+            settled = _poisson(bulk.equilibrium, shear.equilibrium)
+        warning = locking_check(body.cell, order, formulation, at_once, place=place)
+        if warning is None:
+            late = min(settled, REFUSE_ABOVE)  # shear that relaxes makes a body incompressible only little by little
+            warning = locking_check(body.cell, order, formulation, late, place=f"{place} in the long run")
+        if warning is not None:
+            warnings.warn(warning, stacklevel=2)
+
+
+def _poisson(bulk: float, shear: float) -> float:
+    """Return the Poisson ratio (3 K - 2 mu)/(2 (3 K + mu)); 0 where there is neither."""
+    return (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear)) if bulk or shear else 0.0
