@@ -1,10 +1,7 @@
 """Inf-sup constants on the unit square: bounded for the stable pairs, falling with h for the others (spec 5).
-
-    beta = min_p max_u  int p div(u) / (|p| |grad u|):   beta^2 is an eigenvalue of B H^-1 B^T p = beta^2 C p,
-
-H the matrix of int grad u : grad v on the free components. Vanishing values are pressures that no displacement feels
-(the constant of an enclosed body, checkerboards); the constant is the smallest of the others.
-"""
+beta = min_p max_u int p div(u) / (|p| |grad u|): beta^2 is an eigenvalue of B H^-1 B^T p = beta^2 C p,
+H the matrix of int grad u : grad v on the free components. Vanishing values are pressures that no displacement
+feels (the constant of an enclosed body, checkerboards); the constant is the smallest of the others."""
 
 from typing import Any
 
