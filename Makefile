@@ -48,7 +48,7 @@ check: quality wheel-check
 
 # What an installation could break: data files, entry points, verbs. All else has been tested above on the very same
 # files, which `check_installed.py` makes sure of.
-WHEEL_TESTS := tests/outside_plugin tests/validation/references tests/run/test_pytest_plugin.py tests/scene/test_shipped_scenes.py
+WHEEL_TESTS := tests/outside_plugin tests/validation/references tests/run/test_pytest_plugin.py tests/scene/test_scene.py
 
 # Style, types and the built package. Types are checked on an ordinary installation, because mypy silently
 # skips what an editable one hides from it; the script asserts how many files were looked at.

@@ -1,6 +1,7 @@
 """Wrong input to the finite-element solver: one sentence with place and remedy, its exit code, no traceback, no
-folder. What can be known before the first step is refused with exit code 2 and leaves nothing behind; a step that
-has no solution ends the run with exit code 3 and leaves a record that is valid up to there."""
+folder.
+What can be known before the first step is refused with exit code 2 and leaves nothing behind; a step that has no
+solution ends the run with exit code 3 and leaves a record that is valid up to there."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
-"""Pendulums on rigid links and supports of the truss by stabilisation, against equations of angles and each other. A
-square that hangs by four parallel rods of one length, one at each corner, moves without turning and without strain:
-it is a simple pendulum of its whole mass, whatever its material."""
+"""Pendulums on rigid links and supports of the truss by stabilisation, against equations of angles and each other.
+A square that hangs by four parallel rods of one length, one at each corner, moves without turning and without
+strain: it is a simple pendulum of its whole mass, whatever its material."""
 
 from typing import Any
 

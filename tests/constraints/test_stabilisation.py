@@ -100,8 +100,8 @@ def nothing_driven(points: Array) -> DrivenPoints:
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_multipliers_are_those_of_sparse_matrices(dimension: int) -> None:
-    """A body with two links, a volume per cell patch and three driven components, in motion; one node held. R'' + 2 om
-    R' + om^2 R = 0 of all of them by the compiled solver and by matrices."""
+    """A body with two links, a volume per cell patch and three driven components, in motion; one node held.
+    R'' + 2 om R' + om^2 R = 0 of all of them by the compiled solver and by matrices."""
     mesh = oriented((MeshTri if dimension == 2 else MeshTet)().refined(1))
     points, random, time, share = np.ascontiguousarray(mesh.p.T), np.random.default_rng(3), 0.4, 1e-6
     pairs = np.array([[0, len(points) - 1], [2, 5]])

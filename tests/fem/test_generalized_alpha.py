@@ -52,8 +52,8 @@ def after_release(law: Data, step: float, until: float, table: Data | None = Non
 
 
 def test_no_force_alternates_after_release() -> None:
-    """F-VP goes up again: a Maxwell body without inertia is free of stress once the bar has lost it (spec 8). The
-    midpoint rule balances the middle of steps, where this holds; at their ends it leaves a force of alternating
+    """F-VP goes up again: a Maxwell body without inertia is free of stress once the bar has lost it (spec 8).
+    The midpoint rule balances the middle of steps, where this holds; at their ends it leaves a force of alternating
     sign (1.2 N at h = 0.01)."""
     midpoint = np.array(after_release(VISCOPLASTIC, 0.02, 12.5, stepper="midpoint"))
     assert np.all(midpoint[1:] * midpoint[:-1] < 0.0) and 0.5 < np.abs(midpoint).max() < 10.0

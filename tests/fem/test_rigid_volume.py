@@ -23,8 +23,8 @@ def box(*, length: float = 1.0, mass: float = 1.0, time: float = 1.0, **more: An
 @pytest.mark.parametrize("stepper", ["midpoint", "quasi-static", *some_more("cayley", "generalized-alpha")])
 @pytest.mark.parametrize("formulation", ["taylor-hood", "stabilized", *some_more("mini", "node")])
 def test_a_block_in_a_trough_weighs_what_it_weighs(formulation: str, stepper: str) -> None:
-    """Nothing can move but the pressure, which carries the weight of 10 N at every step once waves have died out. A
-    pressure balanced at mid-step alternates between nothing and twice its value for ever."""
+    """Nothing can move but the pressure, which carries the weight of 10 N at every step once waves have died out.
+    A pressure balanced at mid-step alternates between nothing and twice its value for ever."""
     walls = {name: side(name, fix=["x"]) for name in ("left", "right")}
     data = box(supports=walls | {"floor": side("bottom", fix=["y"])}, gravity=[0.0, -1.0])
     simulation = start(data, step=0.01, stepper=stepper, formulation=formulation, incompressible=True)

@@ -1,9 +1,6 @@
 """A force from a package of its own: an elastic foundation that draws every particle to its place at rest.
-
-    f_i = -w^2 m_i (x_i - X_i),      E = sum w^2 m_i |x_i - X_i|^2/2
-
-A free body as a whole swings about its place with the angular frequency w, whatever else it does.
-"""
+f_i = -w^2 m_i (x_i - X_i), E = sum w^2 m_i |x_i - X_i|^2/2
+A free body as a whole swings about its place with the angular frequency w, whatever else it does."""
 
 from typing import Any, ClassVar
 

@@ -1,10 +1,7 @@
 """A law from a package of its own: relaxation by a power of time, as of gels, dough and silicone.
-
-    E(t) = E (t/1 s)^-a = E/Gamma(a) int s^a exp(-s t) d(ln s)
-
-The integral is taken by the trapezoidal rule with `arms` points from 1/longest to 1/shortest, evenly spaced in ln s:
-between these times it is a Prony series of few arms.
-"""
+E(t) = E (t/1 s)^-a = E/Gamma(a) int s^a exp(-s t) d(ln s)
+The integral is taken by the trapezoidal rule with `arms` points from 1/longest to 1/shortest, evenly spaced in ln
+s: between these times it is a Prony series of few arms."""
 
 from dataclasses import dataclass
 from math import gamma, log

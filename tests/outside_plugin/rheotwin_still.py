@@ -1,5 +1,5 @@
-"""The limit of infinite stiffness: a body that is held stays where it is, a free one falls without turning. The
-smallest solver that does something true; copy it to start one of your own."""
+"""The limit of infinite stiffness: a body that is held stays where it is, a free one falls without turning.
+The smallest solver that does something true; copy it to start one of your own."""
 
 from collections.abc import Mapping
 from fractions import Fraction

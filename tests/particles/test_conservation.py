@@ -1,5 +1,5 @@
-"""What the scheme keeps: momenta, energy, saved states; rotation and numbering change nothing. Of every law in plain
-bodies, of edges that yield, and of every shape-keeping force."""
+"""What the scheme keeps: momenta, energy, saved states; rotation and numbering change nothing.
+Of every law in plain bodies, of edges that yield, and of every shape-keeping force."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -36,8 +36,8 @@ def lattice(*cells: int, **law: Any) -> Problem:
 
 
 def test_one_voxel_breathes_as_in_closed_form() -> None:
-    """A free unit cube stretched by s: 12 edges s, 12 face diagonals sqrt 2 s, 8 halves sqrt 3/2 s, all straight. sum
-    m r^2 s'' = -(12 + 24) k s - 8 sqrt 3/2 f(sqrt 3/2 s): one oscillator, stepped here by the rule itself."""
+    """A free unit cube stretched by s: 12 edges s, 12 face diagonals sqrt 2 s, 8 halves sqrt 3/2 s, all straight.
+    sum m r^2 s'' = -(12 + 24) k s - 8 sqrt 3/2 f(sqrt 3/2 s): one oscillator, stepped here by the rule itself."""
     body = {"cell": "hex", "size": [1.0] * 3, "cells": [1] * 3, "density": None, "mass": 8.0, "mass_sharing": "equal"}
     problem = block(3, ON, laws={"stuff": ON, "soft": IN}, body=body)
     h, half = 0.01, np.sqrt(0.75)

@@ -127,10 +127,10 @@ def test_free_flight_keeps_momentum_undamped_ties_energy_and_damping_takes_it() 
     ("dimension", "cell"), [(2, "quad"), (3, "tet"), pytest.param(2, "triangle", marks=pytest.mark.exhaustive)]
 )
 def test_no_cracks_a_graded_body_stretches_as_a_whole(dimension: int, cell: str) -> None:
-    """Sides driven apart by an affine motion: the interior follows as the gap closes like 1/K. At rest a tie carries
-    what the edges around its particle do, K gap <= sum k max |dd| with K = stiffness sum k, so gap <= max
-    |dd|/stiffness. Springs of squares at nu = 1/4 are the continuum: there the affine field is the answer for stiff
-    ties (a truss of triangles is not isotropic, and shears)."""
+    """Sides driven apart by an affine motion: the interior follows as the gap closes like 1/K.
+    At rest a tie carries what the edges around its particle do, K gap <= sum k max |dd| with K = stiffness sum k,
+    so gap <= max |dd|/stiffness. Springs of squares at nu = 1/4 are the continuum: there the affine field is the
+    answer for stiff ties (a truss of triangles is not isotropic, and shears)."""
     size, count = [4.0, 2.0, 1.0][:dimension], [4, 2, 1][:dimension]
     stretch = 0.01
     motion = path([0.0, 1.0], [[0.0] * dimension, [4.0 * stretch] + [0.0] * (dimension - 1)])

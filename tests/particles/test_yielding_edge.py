@@ -186,8 +186,8 @@ def test_between_its_bounds_a_slider_changes_nothing_and_the_step_knows_a_stop(l
 
 
 def test_least_and_most_of_one_are_the_voigt_unit() -> None:
-    """The elastic preset: d = l - l0, f = k d + b d', whose difference quotient is the rate of the step before. The
-    Voigt law takes d at the same place and its rate from the same velocities, so both agree to rounding."""
+    """The elastic preset: d = l - l0, f = k d + b d', whose difference quotient is the rate of the step before.
+    The Voigt law takes d at the same place and its rate from the same velocities, so both agree to rounding."""
     laws = {"model": "voigt", "young": K, "poisson": 0.25, "viscosity": 1.0}, THREE | slider(1.0, 1.0, 1.0)
     voigt, stopped = (edge(law, 0.01, forces=pull(0.5)) for law in laws)
     for time in (0.1, 1.0, 20.0):  # modes decay with exp(-t): 2e-9 at the end
@@ -232,8 +232,8 @@ def test_stops_carry_the_rest_of_the_force_and_store() -> None:
 @both_laws
 @pytest.mark.parametrize("bounds", [(0.5, 0.3, 0.7), (0.5, 0.5, 0.5), (1.0, 1.0, 1.0)])
 def test_no_history_gains_energy(law: Law, bounds: tuple[float, ...]) -> None:
-    """Work of a moving grip never falls below what is stored: strokes far beyond both bounds. The error of the work is
-    of first order in the step, h/2 times the sum of |df dl|, checked to halve with it."""
+    """Work of a moving grip never falls below what is stored: strokes far beyond both bounds.
+    The error of the work is of first order in the step, h/2 times the sum of |df dl|, checked to halve with it."""
     grip = driven(np.linspace(0.0, 2.0, 5), [0.0, 1.4, -0.5, 1.1, -0.3])
     worst = []
     for step in (2e-3, 1e-3):

@@ -1,5 +1,5 @@
-"""Whatever word a solver offers, from a scene file to a record, a checkpoint and its continuation; else a refusal. The
-words are read from the solvers' options and capabilities, so that a new one is walked without being named here.
+"""Whatever word a solver offers, from a scene file to a record, a checkpoint and its continuation; else a refusal.
+The words are read from the solvers' options and capabilities, so that a new one is walked without being named here.
 `make test` takes every word of every solver, `make test-all` every pair of words of `fem` and the full product."""
 
 import re
@@ -239,9 +239,9 @@ class Walk:
             yield from self._completed(row | {name: word}, todo)
 
     def _conflict(self, row: Row, kind: str) -> Part:
-        """Return the words of a row that its refusal is about: those without which it would not be refused so. All
-        that can be left at its default is; of the defaults those count that another word could save, and then the
-        row's own word stays."""
+        """Return the words of a row that its refusal is about: those without which it would not be refused so.
+        All that can be left at its default is; of the defaults those count that another word could save, and then
+        the row's own word stays."""
         kept: set[str] = set()
         while True:
             least, before = dict(row), Row()

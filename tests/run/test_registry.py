@@ -44,7 +44,7 @@ def announce(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def put(**points: str) -> None:
         found = [EntryPoint(name=name, value=value, group=solvers.GROUP) for name, value in points.items()]
-        monkeypatch.setattr(registry, "entry_points", lambda *, group: [p for p in found if p.group == group])
+        monkeypatch.setattr(solvers, "entry_points", lambda *, group: [p for p in found if p.group == group])
 
     return put
 

@@ -83,8 +83,8 @@ def test_order_in_time(name: str, order: int, explicit: Any) -> None:
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_elastic_energy_of_the_scheme_never_drifts(dimension: int, explicit: Any) -> None:
-    """Central differences keep v'Mv/2 + u_n'Ku_{n+1}/2 (v between n and n+1) for ever; the true energy stays near. The
-    kept energy is v'(M - h^2 K/4)v/2 + mean'K mean/2 with the mean of u_n and u_{n+1}."""
+    """Central differences keep v'Mv/2 + u_n'Ku_{n+1}/2 (v between n and n+1) for ever; the true energy stays near.
+    The kept energy is v'(M - h^2 K/4)v/2 + mean'K mean/2 with the mean of u_n and u_{n+1}."""
     problem = block(ELASTIC, dimension)
     model, velocity = explicit(problem, share=0.9), wave(problem)
     state, mass = model.start(velocity=velocity), model.boundary.nodes.mass

@@ -28,8 +28,8 @@ def spring(deformation: Array) -> Array:
 
 @pytest.mark.parametrize("stretch", [0.4, 0.9, 1.0, 1.7])
 def test_stretch(stretch: float) -> None:
-    """F = diag(l, 1, 1): sigma_xx = K (l - 1) + 2/3 mu l^(-5/3) (l^2 - 1), sigma_yy with -1/3. F = diag(l, l^-1/2,
-    l^-1/2): no pressure, sigma_xx - sigma_yy = mu (l^2 - 1/l)."""
+    """F = diag(l, 1, 1): sigma_xx = K (l - 1) + 2/3 mu l^(-5/3) (l^2 - 1), sigma_yy with -1/3.
+    F = diag(l, l^-1/2, l^-1/2): no pressure, sigma_xx - sigma_yy = mu (l^2 - 1/l)."""
     pressure, deviator = K * (stretch - 1.0), MU * stretch ** (-5 / 3) * (stretch**2 - 1.0)
     expected = np.diag(pressure + deviator * np.array([2 / 3, -1 / 3, -1 / 3]))
     np.testing.assert_allclose(spring(np.diag([stretch, 1.0, 1.0])), expected, atol=1e-12 * K)

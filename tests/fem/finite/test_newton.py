@@ -36,8 +36,8 @@ def test_convergence_is_quadratic(name: str, inertia: bool, description: str) ->
 
 
 def test_convergence_is_quadratic_under_a_ball(description: str, begin: Any) -> None:
-    """A small ball goes deep: the turning of its normals is part of the tangent. Without that term residuals fall by a
-    constant factor, and a step takes tens of iterations."""
+    """A small ball goes deep: the turning of its normals is part of the tangent.
+    Without that term residuals fall by a constant factor, and a step takes tens of iterations."""
     motion = path([0.0, 1.0], [[0.0, 0.0], [0.0, -0.2]])
     ball = {"shape": "sphere", "center": [1.0, 1.2], "radius": 0.2, "motion": motion}
     data = box_scene(ELASTIC, size=[2.0, 1.0], cells=[20, 10], supports=FLOOR, tools={"ball": ball})

@@ -42,9 +42,9 @@ EXHAUSTIVE = pytest.mark.exhaustive
     ],
 )
 def test_pressed_by_a_third_of_its_height(name: str, inertia: bool, description: str, begin: Any) -> None:
-    """Down, up and away in 40 steps: no node inside the bar, no pull, and the forces are those of short steps. Without
-    inertia the elastic block does not depend on the steps taken; the viscous one does, in first order. With inertia
-    the block rings by a share of (stroke rate/wave speed)^2 of its energy, some per cent."""
+    """Down, up and away in 40 steps: no node inside the bar, no pull, and the forces are those of short steps.
+    Without inertia the elastic block does not depend on the steps taken; the viscous one does, in first order. With
+    inertia the block rings by a share of (stroke rate/wave speed)^2 of its energy, some per cent."""
     problem = problem_of(press_scene(EQUAL_RATIO[name], mass=30.0))
     simulation, bar = begin(problem, description, step=0.5, inertia=inertia), problem.tools[0]
     found = {}

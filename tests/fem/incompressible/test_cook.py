@@ -76,13 +76,9 @@ def test_soft_area_elements_cost_little(strength: float, loss: float) -> None:
     points, triangles = np.ascontiguousarray(mesh.p.T), mesh.t.T
     single = measure_constraints(patches("element", triangles, points), points).gradient(points)
     soft = soft_measure(patches("node", triangles, points), points, strength * cook.SHEAR).stiffness(single)
+    forces = cook.load(form.basis), cook.clamped(form.basis)
     found = [
-        cook.tip(
-            form.basis,
-            cook.incompressible_statics(form, cook.SHEAR, cook.load(form.basis), cook.clamped(form.basis), extra=extra)[
-                0
-            ],
-        )
+        cook.tip(form.basis, cook.incompressible_statics(form, cook.SHEAR, *forces, extra=extra)[0])
         for extra in (None, soft)
     ]
     assert 100.0 * (1.0 - found[1] / found[0]) == pytest.approx(loss, abs=0.05)

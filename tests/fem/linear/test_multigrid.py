@@ -20,8 +20,8 @@ def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) ->
 
 
 def test_iterations_hardly_grow_with_the_mesh_where_rotations_are_known(block: Any) -> None:
-    """On a mesh three times as fine conjugate gradients alone need three times as many (condition ~ 1/h^2). Aggregates
-    of 24 nodes coarsen so fast that a little growth stays; less than the root of three means that the
+    """On a mesh three times as fine conjugate gradients alone need three times as many (condition ~ 1/h^2).
+    Aggregates of 24 nodes coarsen so fast that a little growth stays; less than the root of three means that the
     preconditioned condition grows slower than 1/h. From 12 to 36 cells the count goes from 20 to 29."""
     coarse, fine = (solver(block(cells)).solve(np.ones(len(block(cells).free))).iterations for cells in (5, 15))
     assert coarse < fine < np.sqrt(3.0) * coarse and fine <= 30

@@ -62,9 +62,9 @@ def test_press_hold_release_and_press_again(name: str, mass: str) -> None:
 
 @pytest.mark.parametrize("mass", MASSES)
 def test_sudden_tool_is_an_inelastic_impact(mass: str) -> None:
-    """A free bar of 1 kg in two rigid-like halves flies at 1 m/s into a tool: energies add up, nothing bounces. The
-    end node (lumped: m = 0.25 kg) stops at once and loses m v^2/2; a consistent mass has the effective mass 1/(n'
-    M^-1 n) instead."""
+    """A free bar of 1 kg in two rigid-like halves flies at 1 m/s into a tool: energies add up, nothing bounces.
+    The end node (lumped: m = 0.25 kg) stops at once and loses m v^2/2; a consistent mass has the effective mass
+    1/(n' M^-1 n) instead."""
     tool = {"shape": "bar", "center": [2.0], "normal": [-1.0]}
     data = box_scene(EQUAL_RATIO["voigt"], cells=[2], mass=1.0, duration=0.02, tools={"t": tool})
     simulation = put(start(data, stepper="rk4", step=1e-4, mass=mass), v=[1.0, 1.0, 1.0])

@@ -71,8 +71,8 @@ def test_order_for_every_law(stepper: str, order: int, off: float, any_law: Data
 
 
 def test_maxwell_creep() -> None:
-    """T1: e = 1/E + t/c; with the stress rising over the first step, flow lags by half of it: t - h/2. Without inertia
-    the midpoint rule leaves an alternating rest of h/(4 tau E); (1, 2, 1)/4 takes it out."""
+    """T1: e = 1/E + t/c; with the stress rising over the first step, flow lags by half of it: t - h/2.
+    Without inertia the midpoint rule leaves an alternating rest of h/(4 tau E); (1, 2, 1)/4 takes it out."""
     h, times = 0.1, np.array([1.0, 5.0, 20.0])
     pull = {"pull": side("right", total=[2.0], times=[0.0, h], factor=[0.0, 1.0])}
     bar = box_scene(VISCOPLASTIC, size=[4.0], cells=[3], section=2.0, duration=20.0 + h, supports=HELD, forces=pull)

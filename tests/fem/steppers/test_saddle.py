@@ -136,8 +136,8 @@ def area(simulation: Simulation, problem: Problem) -> float:
 @pytest.mark.filterwarnings("ignore:solvers.fem.formulation")
 @pytest.mark.parametrize("kind", ["node", "cell"])
 def test_volume_is_kept(kind: str) -> None:
-    """Plates 10 % closer: a body of nu = 0.35 shrinks by percents, a constrained one keeps its area to 1e-4. Held
-    still, both plates carry the same force, which is larger than that of the compressible body."""
+    """Plates 10 % closer: a body of nu = 0.35 shrinks by percents, a constrained one keeps its area to 1e-4.
+    Held still, both plates carry the same force, which is larger than that of the compressible body."""
     problem = problem_of(squeezed())
     changes, forces = {}, {}
     for incompressible in (True, False):

@@ -97,8 +97,8 @@ def test_forces_are_the_slope_of_the_energy(cell: str, shear: str, size: float) 
 
 
 def test_triangles_are_never_stiffer_than_they_say() -> None:
-    """s^2 against the largest second derivative of shear and area energies by F, squeezed, sheared and inverted. The
-    sum of two singular directions, one of them negative, leaves out up to 1/32. Central differences in 1e-4 of
+    """s^2 against the largest second derivative of shear and area energies by F, squeezed, sheared and inverted.
+    The sum of two singular directions, one of them negative, leaves out up to 1/32. Central differences in 1e-4 of
     entries of size one; psi has its kink of second order at J0, which is left out."""
     generator, step = np.random.default_rng(8), 1e-4
 
@@ -168,8 +168,8 @@ OTHERS = [
 @pytest.mark.parametrize("name", ["maxwell", "three-element", *OTHERS])
 @pytest.mark.parametrize(("cell", "shear"), SIMPLICES)
 def test_stress_is_the_channel_form_at_small_strain(name: str, cell: str, shear: str) -> None:
-    """A ramp of strain, every law: K tr(rate) and 2 mu dev(rate) times the ramp responses; patch test T3 on top. x =
-    (1 + H t) X by hand, no inertia; second-order terms are as small against the stress as H = 1e-5 GRADIENT."""
+    """A ramp of strain, every law: K tr(rate) and 2 mu dev(rate) times the ramp responses; patch test T3 on top.
+    x = (1 + H t) X by hand, no inertia; second-order terms are as small against the stress as H = 1e-5 GRADIENT."""
     problem = free(cell, EQUAL_RATIO[name])
     dimension, channels = problem.dimension, law_channels(problem, problem.bodies[0].laws[0], ShearVolumeOptions())
     simulation, gradient = begin(problem, shear=shear), 1e-5 * GRADIENT[:dimension, :dimension]

@@ -62,9 +62,9 @@ def test_volumes_are_kept_through_the_press(kind: PatchKind, width: float) -> No
 
 
 def test_the_force_is_that_of_taylor_hood() -> None:
-    """Displacements live on the same points: quadratic ones on 16 x 6 squares, linear ones on 32 x 12. At a thousandth
-    of the height both are linear; the bar stops at once, which volumes have to survive. What volumes may be off
-    makes forces of single steps scatter, by 1 % of so small a force at the default tolerance."""
+    """Displacements live on the same points: quadratic ones on 16 x 6 squares, linear ones on 32 x 12.
+    At a thousandth of the height both are linear; the bar stops at once, which volumes have to survive. What
+    volumes may be off makes forces of single steps scatter, by 1 % of so small a force at the default tolerance."""
     mixed = {"formulation": "taylor-hood", "incompressible": True}
     reference = start(barred(0.03, hold=10.0), "fem", step=10.0, stepper="quasi-static", **mixed)
     pairs = barred(0.03, cells=(32, 12), hold=10.0)
@@ -121,8 +121,8 @@ def test_a_cube_keeps_its_volumes_under_a_press(pattern: str, kind: PatchKind) -
 
 
 def test_a_tumbling_cube_keeps_its_momenta_and_what_is_off_dies_out_critically() -> None:
-    """A cube of six tets without supports, spinning, stretched and breathing, 0.2 % too large. R'' + 2 om R' + om^2 R
-    = 0 with the Q of E8: in R and R' there is no trace of how the body tumbles."""
+    """A cube of six tets without supports, spinning, stretched and breathing, 0.2 % too large.
+    R'' + 2 om R' + om^2 R = 0 with the Q of E8: in R and R' there is no trace of how the body tumbles."""
     problem, om = block(3, cells=[1] * 3, pattern="six", supports={}, duration=4.0), 10.0
     simulation = begin(problem, step=0.002, incompressible="cell", constraint_frequency=om, volume_tolerance=1e-13)
     moves = np.array([[0.3, -0.8, 0.2], [0.5, 0.1, -0.4], [-0.6, 0.3, 0.2]])

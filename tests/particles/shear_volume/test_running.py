@@ -158,10 +158,10 @@ def test_an_elastic_block_keeps_its_energy(dimension: int) -> None:
     [(2, "neo-hooke", 0.0), (2, "cotangent", 0.0), (3, "neo-hooke", 0.0), (3, "neo-hooke", -1.0)],
 )
 def test_an_elastic_block_let_go_flat_or_inverted_keeps_its_energy(dimension: int, shear: str, height: float) -> None:
-    """Let go on its floor or through it: steps are divided all the way and nothing damps. The sway of order one in the
-    step is the undivided blocks' 5 % above, here by strains that are twenty times as large with steps that are
-    divided by as much. Velocities that are taken over as they are gain 10 to 90 %, stiffness that is underestimated
-    50 % in space and anything in the plane."""
+    """Let go on its floor or through it: steps are divided all the way and nothing damps.
+    The sway of order one in the step is the undivided blocks' 5 % above, here by strains that are twenty times as
+    large with steps that are divided by as much. Velocities that are taken over as they are gain 10 to 90 %,
+    stiffness that is underestimated 50 % in space and anything in the plane."""
     problem = block(dimension, ELASTIC, [4, 3, 2][:dimension], duration=6.0)
     simulation = begin(problem, shear=shear, recovery=0.0)
     turn(simulation, problem, height, 0.02, seed=0)

@@ -89,9 +89,9 @@ def top_speed(simulation: Any, apart: float = 1e-2) -> float:
     [(*kind, 1.0) for kind in KINDS] + [("triangle", "neo-hooke", -1.0), ("tet", "neo-hooke", -1.0)],
 )
 def test_creep_in_simple_shear(cell: str, shear: str, weight: float, rate: float, sign: float) -> None:
-    """W/c2(W) of a law named for shear, whose numbers are shear stresses; strains up to 6e-4. The Voigt unit has
-    settled: exp(-20). Its spring stores W^2/(2 k), and what remains when the motion stops is the root of m (1 +
-    c1/c2(m)) = W."""
+    """W/c2(W) of a law named for shear, whose numbers are shear stresses; strains up to 6e-4.
+    The Voigt unit has settled: exp(-20). Its spring stores W^2/(2 k), and what remains when the motion stops is the
+    root of m (1 + c1/c2(m)) = W."""
     simulation = begin(sheared(STIFFER, cell, sign * weight, laws=BESIDE), shear=shear, shear_law="soft")
     run_to(simulation, 20 * TAU)
     # errors of the square of strains, but for the weights om_i, which are those of the shape at rest
@@ -156,8 +156,8 @@ def test_volume_softens_alone(cell: str, shear: str, weight: float, rate: float)
 @pytest.mark.parametrize(("cell", "shear"), [*KINDS, *SEED])
 @pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_without_softening_it_is_the_linear_law(cell: str, shear: str, named: bool) -> None:
-    """c_min = c_max, strains of 10 %: both have errors of order one in the step, and so has their difference. Twice
-    the finer one less the coarser is what would be left at no step: an order smaller than either."""
+    """c_min = c_max, strains of 10 %: both have errors of order one in the step, and so has their difference.
+    Twice the finer one less the coarser is what would be left at no step: an order smaller than either."""
     plain = THREE | {"young": 12.0, "poisson": 0.35, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
     soft = plain | {"softening": {"viscosity": 6.0 * (1.0 - 1e-13), "from_stress": 0.01, "to_stress": 0.02}}
     options = {"shear_law": "law", "volume_law": "law"} if named else {}

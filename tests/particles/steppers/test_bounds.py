@@ -124,8 +124,9 @@ ADVISED.remove(("rk4", "quick maxwell"))
 def test_runs_diverge_where_the_advice_says(
     stepper: str, name: str, system: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Right to 5 % everywhere: a kick dies out or stays at 0.95 of the advised step and grows at 1.05 of it. Two
-    percent beyond its limit Euler's rule, lightly damped, takes 9,000 steps for that, the other rules some hundred."""
+    """Right to 5 % everywhere: a kick dies out or stays at 0.95 of the advised step and grows at 1.05 of it.
+    Two percent beyond its limit Euler's rule, lightly damped, takes 9,000 steps for that, the other rules some
+    hundred."""
     problem, rounds = unit_system(system, LAWS[name]), 60 if stepper == "euler" else 15
     advised = run(problem, stepper, 1e-3, monkeypatch).stable_step
     assert not grows(run(problem, stepper, 0.95 * advised, monkeypatch), rounds)

@@ -101,8 +101,8 @@ def test_order_on_the_chain(curve: str, constants: Any, stepper: str, order: int
 
 @pytest.mark.parametrize("kind", ["triangle", "quad"])
 def test_order_four_with_every_internal_variable(kind: str) -> None:
-    """Arms of edges and volume springs (triangles) or of half elements (quads), with pressures, large motions. Against
-    a run with a quarter of the smallest step, whose own error is 256 times smaller."""
+    """Arms of edges and volume springs (triangles) or of half elements (quads), with pressures, large motions.
+    Against a run with a quarter of the smallest step, whose own error is 256 times smaller."""
     problem = block(2, SOFT["three-element"] | {"poisson": 0.4}, cell=kind)
     extras = {"local_volume": True} if kind == "quad" else {"element_pressure": 3.0, "element_pressure_damping": 0.1}
     kicks = 0.5 * np.random.default_rng(3).standard_normal(problem.points.shape)
@@ -130,9 +130,10 @@ def momenta(simulation: TrussSimulation, masses: Array) -> tuple[Array, Array]:
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("stepper", STEPPERS)
 def test_free_body_keeps_momentum(stepper: str, dimension: int) -> None:
-    """To rounding: linear momentum always; angular momentum as the rule moves x with a mean velocity. Linearly
-    implicit Euler keeps x v = 0 within a step exactly. Runge's rule moves x with velocities at other times than its
-    forces, an error of fifth order a step: it falls by 2^4 when the step is halved. Euler's is of first order."""
+    """To rounding: linear momentum always; angular momentum as the rule moves x with a mean velocity.
+    Linearly implicit Euler keeps x v = 0 within a step exactly. Runge's rule moves x with velocities at other times
+    than its forces, an error of fifth order a step: it falls by 2^4 when the step is halved. Euler's is of first
+    order."""
     problem, turned = block(dimension, "three-element"), []
     kicks = SPEED * np.random.default_rng(0).standard_normal(problem.points.shape)
     for step in (0.004, 0.002):
@@ -222,8 +223,9 @@ def test_forces_balance_in_every_step(stepper: str) -> None:
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("law", ALL_LAWS)
 def test_the_implicit_rule_is_stable_at_any_step(factor: float, dimension: int, law: str) -> None:
-    """A kicked held body only loses energy, at steps up to 1e5 times the explicit bound. What rounding of positions
-    near 3 m leaves in a hundred springs of at most 50 N/m: 100 . 50/2 (4e-16)^2 < 1e-27 J."""
+    """A kicked held body only loses energy, at steps up to 1e5 times the explicit bound.
+    What rounding of positions near 3 m leaves in a hundred springs of at most 50 N/m: 100 . 50/2 (4e-16)^2 < 1e-27
+    J."""
     step = factor * start(block(dimension, law, supports=HELD)).stable_step
     problem = block(dimension, law, supports=HELD, duration=100.0 * step)
     simulation = start(problem, stepper="implicit", step=step)

@@ -101,11 +101,11 @@ MORE: dict[str, tuple[Breaks, str]] = {
         "fem.E8",
     ),
     "fem: histories of the Cayley rule": (
-        changed("rheotwin.fem.steppers.midpoint.cayley_step", lambda step: replace(step, gain=1.0001 * step.gain)),
+        changed("rheotwin.fem.steppers.schemes.cayley_step", lambda step: replace(step, gain=1.0001 * step.gain)),
         "fem.S2.cayley",
     ),
     "fem: change of volume at large strain": (
-        scaled("rheotwin.fem.finite.isochoric_law._volume_change", 1.0001),
+        scaled("rheotwin.fem.finite.measures._volume_change", 1.0001),
         "fem.S6.objective",
     ),
     "particles: stiffness tensor of edges": (scaled(f"{MATCH}.isotropic_stiffness", 1.001), "press-2d-truss"),
