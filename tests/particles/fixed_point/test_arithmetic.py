@@ -124,7 +124,7 @@ def test_constants_are_quantised_downwards() -> None:
     assert fx.quantise_constant(0.01, 16) == 655
 
 
-@pytest.mark.parametrize(("word", "fraction"), [(1, 0), (16, 16), (25, 8), (16, -1)])
+@pytest.mark.parametrize(("word", "fraction"), [(1, 0), (16, 16), (33, 8), (16, -1)])
 def test_formats_that_do_not_exist(word: int, fraction: int) -> None:
     with pytest.raises(ValueError, match=f"{word} bits with {fraction}"):
         Format(word, fraction)

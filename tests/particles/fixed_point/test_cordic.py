@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from rheotwin.particles.fixed_point.arithmetic import cordic_root, inverse_gain, isqrt, shifts
+from rheotwin.particles.fixed_point.arithmetic import Format, cordic_root, inverse_gain, isqrt, root_of, shifts
 
 LARGEST = 3 * 2**30
 
@@ -23,6 +25,22 @@ def squares() -> np.ndarray:
 @pytest.mark.parametrize(("bits", "iterations"), [(20, 12), (20, 16), (22, 16), (24, 12), (24, 16), (24, 24)])
 def test_never_more_than_one_unit_from_the_floor(squares: np.ndarray, bits: int, iterations: int) -> None:
     assert np.abs(cordic_root(squares, bits, iterations) - isqrt(squares)).max() == 1
+
+
+@pytest.mark.parametrize("word", [17, 20, 24, 28, 32])
+def test_roots_of_longer_words(word: int) -> None:
+    """The floor is exact up to three squares of the longest word, and the CORDIC root is a unit from it at most."""
+    rng = np.random.default_rng(word)
+    largest = 3 << (2 * word - 2)
+    roots = [int(n) for n in rng.integers(1, 1 << word, 2000) if n * n <= largest] + [math.isqrt(largest)]
+    wanted = [n * n + change for n in roots for change in (-1, 0, 1)] + [0, 1, 2, 3, largest]
+    squares = np.array(wanted, dtype=np.uint64).view(np.int64)
+    found = isqrt(squares)
+    assert found.tolist() == [math.isqrt(square) for square in wanted]
+    size = root_of(Format(word, 8))
+    assert np.abs(cordic_root(squares, *size) - found).max() == 1
+    anywhere = rng.integers(0, min(largest, 1 << 62), 20_000)
+    assert np.mean(cordic_root(anywhere, *size) == isqrt(anywhere)) > 0.98
 
 
 def test_fewer_bits_are_several_units_off(squares: np.ndarray) -> None:

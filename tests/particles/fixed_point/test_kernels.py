@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,18 @@ from rheotwin.particles.fixed_point.arithmetic import Format, isqrt, recip
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
 from rheotwin.particles.fixed_point.kernels import FastCircuit, advance, runs_fast, scalar_table
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Points, Units, circuit_constants
 from rheotwin.particles.fixed_point.words import COUNT, reciprocal, root
 
 SECONDS = Units(time=1.0)
 SHAPE = (5, 4, 6)
+FORMS = [Format(), Format(16, 11), Format(12, 6), Format(9, 0)]
+LONG_FORMS = [Format(16, 14), Format(17, 8), Format(24, 12), Format(31, 20), Format(32, 30)]
+CIRCUITS: dict[str, Callable[[Format], dict[str, Any]]] = {
+    "floor": lambda form: {},
+    "cordic": lambda form: {"sqrt": "cordic"},
+    "own points": lambda form: {"points": Points(form.word - 2, form.word + form.fraction, 3, -2)},
+}
 _slot = slots(COUNT)
 
 
@@ -41,8 +49,8 @@ def agree(one: CircuitBody, other: CircuitBody) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def constants_of(edges: int, points: int, own: bool, **options: Any) -> CircuitConstants:
-    spread, masses = np.linspace(0.4, 1.0, edges), np.linspace(1.0, 3.0, 3 * points).reshape(points, 3)
+def constants_of(edges: int, count: int, own: bool, **options: Any) -> CircuitConstants:
+    spread, masses = np.linspace(0.4, 1.0, edges), np.linspace(1.0, 3.0, 3 * count).reshape(count, 3)
     masses[::5] = np.inf
     law = EdgeLaw(15.0 * spread, 2.0, 7.0 * spread) if own else EdgeLaw(15.0, 2.0, 7.0)
     return circuit_constants(law, masses if own else 1.5, 0.01, SECONDS, **options)
@@ -51,14 +59,20 @@ def constants_of(edges: int, points: int, own: bool, **options: Any) -> CircuitC
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("rounding", [False, True])
 @pytest.mark.parametrize("structured", [False, True])
-@pytest.mark.parametrize("form", [Format(), Format(16, 11), Format(12, 6), Format(9, 0)], ids=str)
-def test_every_word_and_counter_agrees(form: Format, structured: bool, rounding: bool, own: bool) -> None:
+@pytest.mark.parametrize(
+    ("circuit", "form"),
+    [
+        *(("floor", form) for form in FORMS + LONG_FORMS),
+        *(("cordic", form) for form in (FORMS[2], *LONG_FORMS[1:])),
+        *(("own points", form) for form in (FORMS[0], *LONG_FORMS[1:])),
+    ],
+)
+def test_every_word_and_counter_agrees(circuit: str, form: Format, structured: bool, rounding: bool, own: bool) -> None:
     points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
     body = noisy(points, start, end, form, seed=form.word + 2 * rounding + own)
     options = {"tem_wmod": rounding, "euler_round": not rounding or own}
-    constants = constants_of(
-        len(start), len(points), own, form=form, tem_round=rounding, **options | {"tem_wmod": True}
-    )
+    options |= {"tem_wmod": True} | CIRCUITS[circuit](form)
+    constants = constants_of(len(start), len(points), own, form=form, tem_round=rounding, **options)
     fast, counters = FastCircuit(body, constants, points if structured else None), no_overflows()
     assert fast.lodging.structured == structured
     found = body.copy()
@@ -130,15 +144,12 @@ def test_edges_against_the_numbering_keep_their_direction() -> None:
     assert agree(found, body)
 
 
-@pytest.mark.parametrize(
-    "options", [{"sqrt": "cordic"}, {"overflow": "saturate"}, {"form": Format(18, 10)}, {"form": Format(16, 12)}]
-)
-def test_what_lanes_cannot_hold_goes_through_the_readable_form(options: dict[str, Any]) -> None:
+def test_saturation_goes_through_the_readable_form() -> None:
     points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
-    constants = constants_of(len(start), len(points), own=False, tem_wmod=True, **options)
+    constants = constants_of(len(start), len(points), own=False, tem_wmod=True, overflow="saturate")
     body = noisy(points, start, end, constants.form, seed=2)
     assert not runs_fast(constants)
-    with pytest.raises(ValueError, match="at most 16 bits"):
+    with pytest.raises(ValueError, match="sums that wrap"):
         FastCircuit(body, constants)
     found, counters, other = body.copy(), no_overflows(), no_overflows()
     advance(found, constants, 4, counters)
