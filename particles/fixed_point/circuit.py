@@ -98,7 +98,7 @@ def tem(
     length = cordic_root(square, *constants.root) if constants.sqrt == "cordic" else isqrt(square)
     inverse = recip(length, form, point.inverse)
     direction = wrap(cmul(inverse[..., None], point.inverse - point.direction, xr, rounding), form)  # 4
-    rate = fit(cmul(1, point.direction, (direction * vr).sum(axis=-1), rounding), "ld")  # 5
+    rate = fit(cmul(1, point.direction - point.rate, (direction * vr).sum(axis=-1), rounding), "ld")  # 5
     voigt_rate = fit(cmul(A.raw, A.w, lam, rounding) + cmul(B.raw, B.w, rate, rounding), "lvd")  # 6
     if constants.direct:
         force = fit(cmul(K.raw, K.w, lam, rounding) + cmul(C.raw, C.w, rate, rounding), "f")  # 7

@@ -41,9 +41,11 @@ def scalar_table(constants: CircuitConstants) -> Integers:
     found |= {f"half_{name}": half_unit(one.w, rounds.get(name, constants.euler_round)) for name, one in named.items()}
     found |= {
         "half_e": half_unit(point.inverse - point.direction, constants.tem_round),
+        "half_rate": half_unit(point.direction - point.rate, constants.tem_round),
         "half_product": half_unit(point.direction, constants.tem_round),
         "e_shift": point.inverse - point.direction,
         "direction": point.direction,
+        "rate_shift": point.direction - point.rate,
         "word": form.word,
         "unused_bits": 8 * np.dtype(kind.dtype).itemsize - form.word,
         "highest": form.highest,

@@ -105,13 +105,15 @@ class Constant:
 class Points:
     """Where signals have their point: bits after it of directions e and of 1/l = floor(2^inverse/l).
 
-    Words of lambda and of accelerations have `lam` and `acceleration` bits more after it than the format says.
+    Words of lambda, accelerations and rates ld and lvd have `lam`, `acceleration` and `rate` bits more after it than
+    the format says.
     """
 
     direction: int
     inverse: int
     lam: int = 0
     acceleration: int = 0
+    rate: int = 0
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ class CircuitConstants:
     @property
     def step_of_lam(self) -> Constant:
         """The step of lambda."""
-        return Constant(self.H.raw, self.H.w - self.point.lam)
+        return Constant(self.H.raw, self.H.w - self.point.lam + self.point.rate)
 
     @property
     def step_of_velocity(self) -> Constant:
@@ -188,7 +190,7 @@ def step_constant(step: float, how: StepPoint = "eq218", form: Format = Q16, poi
     """Quantise the step [units of time]: plain point, w_mod of (2.18), or one bit less, as the printed 0.0099793."""
     if not (isfinite(step) and step > 0.0):
         raise RheotwinError(f"the step of the circuit is {step:g} units of time; give a positive one")
-    most = None if points is None else _longest(form) - max(0, points.acceleration)
+    most = None if points is None else _longest(form) - max(0, points.acceleration, points.rate - points.lam)
     best = point_position(step, form, most)
     places = {"plain8": form.fraction, "printed": best - 1, "eq218": best}
     if how not in places:
@@ -265,14 +267,15 @@ def circuit_constants(
 
     # c2/(c1 + c2) where c2 may be infinite.
     share = 1.0 / (1.0 + c1 / np.where(c2 > 0.0, c2, 1.0)) * (c2 > 0.0) if points is not None else c2 / (c1 + c2)
-    finer, a_finer = (2.0**points.lam, 2.0**points.acceleration) if points is not None else (1.0, 1.0)
+    at = points or Points(form.fraction, 2 * form.fraction)
+    lam, rate = 2.0**at.lam, 2.0**at.rate
     smaller = "a smaller unit of time" + ("" if tem_wmod else ", or tem_wmod = true")
     return CircuitConstants(
-        A=placed("A = -k1/(c1+c2)", -k1 / (c1 + c2) / finer, tem_wmod, smaller),
+        A=placed("A = -k1/(c1+c2)", -k1 / (c1 + c2) * rate / lam, tem_wmod, smaller),
         B=placed("B = c2/(c1+c2)", share, tem_wmod, smaller),
         C2=placed("C2 = c2", c2, tem_wmod, smaller) if points is None else Constant(0, 0),
         H=step_constant(step / units.time, h_const, form, points),
-        Minv=placed("1/m", a_finer / weight, True, "a larger unit of mass"),
+        Minv=placed("1/m", 2.0**at.acceleration / weight, True, "a larger unit of mass"),
         form=form,
         tem_round=tem_round,
         euler_round=euler_round,
@@ -280,6 +283,6 @@ def circuit_constants(
         overflow=overflow,
         units=units,
         points=points,
-        K=None if points is None else placed("K = -k1 c2/(c1+c2)", -k1 * share / finer, tem_wmod, smaller),
-        C=None if points is None else placed("C = -c1 c2/(c1+c2)", -c1 * share, tem_wmod, smaller),
+        K=None if points is None else placed("K = -k1 c2/(c1+c2)", -k1 * share / lam, tem_wmod, smaller),
+        C=None if points is None else placed("C = -c1 c2/(c1+c2)", -c1 * share / rate, tem_wmod, smaller),
     )

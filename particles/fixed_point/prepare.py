@@ -23,9 +23,11 @@ from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.arithmetic import WIDEST, Format
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body
 from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel, build_model, choose_step
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units, circuit_constants
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points, Units, circuit_constants
 from rheotwin.particles.fixed_point.ranges import Ranges, analyse, remarks, suggest_units
 from rheotwin.problem import Problem
+
+PAPERS = Format()
 
 
 class FixedPointOptions(BaseModel):
@@ -40,8 +42,25 @@ class FixedPointOptions(BaseModel):
     match: Method = Field(
         default="element", description="springs from the law, as for `truss`; `edge`: the law's numbers are each edge's"
     )
-    word: int = Field(default=16, ge=8, le=WIDEST, description="bits of a word; the papers' circuit has 16")
-    fraction: int = Field(default=8, ge=2, le=WIDEST - 2, description="bits after the point; the papers' circuit has 8")
+    word: int | None = Field(
+        default=None, ge=8, le=WIDEST, description="bits of a word; the papers' 16 unless the program chooses"
+    )
+    fraction: int | None = Field(
+        default=None, ge=2, le=WIDEST - 2, description="bits after the point; the papers' 8 unless the program chooses"
+    )
+    points: tuple[int, int, int, int, int] | None = Field(
+        default=None,
+        description="bits after the point of directions and of 1/l, how many more of lambda, accelerations and rates; "
+        "forces are direct then; default: the papers' circuit, unless the program chooses",
+    )
+    tolerance: float = Field(
+        default=0.03,
+        gt=0.0,
+        description="error against double precision, over the mean displacement, that chosen words may have",
+    )
+    stop: bool = Field(
+        default=True, description="end the run where a word overflows, or before it where words lose the motion"
+    )
     time_unit: float | None = Field(
         default=None, gt=0.0, allow_inf_nan=False, description="one circuit unit of time [s], the papers' r"
     )
@@ -211,13 +230,13 @@ class Prepared:
 
 
 def make_format(options: FixedPointOptions) -> Format:
-    """Return the words asked for."""
-    if options.fraction > options.word - 2:
+    """Return the words asked for, or those of the papers."""
+    word, fraction = options.word or PAPERS.word, options.fraction or PAPERS.fraction
+    if fraction > word - 2:
         raise RheotwinError(
-            f"{OPTIONS}.fraction: {options.fraction} bits after the point leave no range in {options.word}; choose at "
-            f"most {options.word - 2}"
+            f"{OPTIONS}.fraction: {fraction} bits after the point leave no range in {word}; choose at most {word - 2}"
         )
-    return Format(options.word, options.fraction)
+    return Format(word, fraction)
 
 
 def choose_units(model: CircuitModel, options: FixedPointOptions, ranges: Ranges | None) -> Units:
@@ -256,6 +275,7 @@ def fill_memories(model: CircuitModel, options: FixedPointOptions, step: Fractio
         euler_round=options.euler_round,
         sqrt=options.sqrt,
         overflow=options.overflow,
+        points=None if options.points is None else Points(*options.points),
     )
     body = circuit_body(
         model.points, model.edges[:, 0], model.edges[:, 1], units=units, lengths=model.lengths, form=form
@@ -265,16 +285,30 @@ def fill_memories(model: CircuitModel, options: FixedPointOptions, step: Fractio
     return Prepared(model, options, step, ranges, constants, body, host)
 
 
-def prepare(problem: Problem, options: FixedPointOptions) -> Prepared:
-    """Make a problem ready for the circuit, with the analysis of its ranges unless it is switched off."""
-    relaxing = options.series_time * problem.scene.duration
+class Modelled(NamedTuple):
+    """A model before it is put into words; ranges are None without the analysis."""
+
+    model: CircuitModel
+    step: Fraction
+    ranges: Ranges | None
+
+
+def modelled(problem: Problem, options: FixedPointOptions) -> Modelled:
+    """Return model, step and ranges; with points of their own Voigt edges have no series dashpot."""
+    relaxing = options.series_time * problem.scene.duration if options.points is None else np.inf
     model = build_model(problem, match=options.match, relaxing=relaxing)
     step = choose_step(model, options.step, options.safety)
-    ranges = analyse(model, float(step)) if options.analyse else None
+    return Modelled(model, step, analyse(model, float(step)) if options.analyse else None)
+
+
+def prepare(problem: Problem, options: FixedPointOptions) -> Prepared:
+    """Make a problem ready for the circuit, with the analysis of its ranges unless it is switched off."""
+    model, step, ranges = modelled(problem, options)
     return fill_memories(model, options, step, ranges)
 
 
 def with_format(prepared: Prepared, **changes: object) -> Prepared:
-    """Return the same scene in other words or units; the ranges are known already."""
+    """Return the same scene in other words or units, with the papers' points; the ranges are known already."""
+    changes = {"points": None} | changes
     options = FixedPointOptions.model_validate(prepared.options.model_dump() | changes)
     return replace(fill_memories(prepared.model, options, prepared.step, prepared.ranges))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
 
+from rheotwin.errors import EXIT_DIVERGED
 from rheotwin.particles.fixed_point.errors import Account, OperationError, account, operation_errors
 from rheotwin.particles.fixed_point.model import CircuitModel
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
@@ -32,7 +33,7 @@ class Timing:
 
 def extras_of(constants: CircuitConstants) -> Extras:
     """Return the tables that constants take which are not the same everywhere."""
-    edge_tables = sum(not isinstance(part.raw, int) for part in (constants.A, constants.B, constants.C2))
+    edge_tables = sum(not isinstance(part.raw, int) for part in constants.of_tem)
     if isinstance(constants.Minv.raw, int):
         return Extras(edge_tables)
     inverse = np.asarray(constants.Minv.raw)
@@ -67,15 +68,16 @@ def words_data(prepared: Prepared) -> dict[str, Any]:
         "mass_unit_kg": units.mass,
         "step_s": float(prepared.step),
         "circuit_step_s": float(constants.H.value) * units.time,
+        "points": None if constants.points is None else list(astuple(constants.points)),
         "constants": {
             name: {"largest": float(np.abs(part.value).max()), "bits_after_point": part.w}
-            for name, part in ((name, getattr(constants, name)) for name in ("A", "B", "C2", "H", "Minv"))
+            for name, part in constants.named.items()
         },
         "remarks": prepared.remarks,
     }
     if ranges is not None:
         best = suggest_units(ranges, prepared.model, form, own_points=prepared.options.tem_wmod)
-        found["range_used"] = ranges.shares(units, form)
+        found["range_used"] = ranges.shares(units, form, constants.points)
         found["suggested_units"] = {"time_unit_s": best.time, "length_unit_m": best.length, "mass_unit_kg": best.mass}
     return found
 
@@ -139,6 +141,18 @@ def _words(words: About) -> str:
             f"suggested  time_unit = {best['time_unit_s']:g}, length_unit = {best['length_unit_m']:g}, "
             f"mass_unit = {best['mass_unit_kg']:g}"
         )
+    if words.get("points"):
+        direction, inverse, lam, acceleration, rate = words["points"]
+        lines.append(
+            f"points     directions {direction}, 1/l {inverse}; more than the others: extensions {lam}, accelerations "
+            f"{acceleration}, rates {rate}"
+        )
+    if words.get("announced_error") is not None:
+        lines.append(
+            f"announced  {100 * words['announced_error']:.3g} % of the mean displacement, against double precision"
+        )
+    if words.get("stops_at_s") is not None:
+        lines.append(f"stops      a run ends with exit code {EXIT_DIVERGED} at t = {words['stops_at_s']:.6g} s")
     return "\n".join(lines + [f"warning    {remark}" for remark in words["remarks"]])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,30 @@ from rheotwin.particles.fixed_point.prepare import (
     write_before,
     writes_every_step,
 )
+from rheotwin.schedule import time_of
+
+SIGNALS_OF = {
+    "ld": "the rate of an edge",
+    "lvd": "the rate of a Voigt part",
+    "f": "the force of an edge",
+    "F_sum": "the sum of forces on a point",
+    "x": "a position",
+    "v": "a velocity or acceleration",
+    "xr": "a difference of positions or velocities",
+    "lambda": "the extension of a Voigt part",
+}
+"""What OPERATORS make."""
+
+
+class Overflow(NamedTuple):
+    """The first step whose words overflow, its end [s], and the classes of operators that do."""
+
+    step: int
+    time: float
+    operators: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(f'{SIGNALS_OF[name]} ({name})' for name in self.operators)} at t = {self.time:.6g} s"
 
 
 class Stepping:
@@ -77,6 +101,26 @@ class Stepping:
         else:
             self._take(count)
         self.step_count += count
+
+    def take_safely(self, count: int) -> Overflow | None:
+        """Take `count` steps, or as many as there are before and with the first one whose words overflow."""
+        kept, before = self.save(), self.overflows.copy()
+        self.take(count)
+        if np.array_equal(self.overflows, before):
+            return None
+        # Halve what is between a state without and one with an overflow.
+        while count > 1:
+            self.restore(kept)
+            half = count // 2
+            self.take(half)
+            if np.array_equal(self.overflows, before):
+                kept, count = self.save(), count - half
+            else:
+                count = half
+        self.restore(kept)
+        self.take(1)
+        lost = [name for name, new, old in zip(OPERATORS, self.overflows, before, strict=True) if new > old]
+        return Overflow(self.step_count, time_of(self._prepared.step, self.step_count), tuple(lost))
 
     def _take(self, count: int) -> None:
         if self._fast is None:

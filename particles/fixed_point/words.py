@@ -51,13 +51,15 @@ TABLE = (
     *PRODUCTS,
     *(f"w_{name}" for name in PRODUCTS),
     *(f"half_{name}" for name in PRODUCTS),
-    *("half_e", "half_product", "e_shift", "direction", "word", "unused_bits", "highest", "numerator"),
+    *("half_e", "half_rate", "half_product", "e_shift", "rate_shift", "direction"),
+    *("word", "unused_bits", "highest", "numerator"),
 )
 """Scalars of the circuit as they lie in memory: constants, points, halves added before shifts, the format."""
 A, B, K, C, H, MINV, H_V, H_LAM = range(len(PRODUCTS))
 POINT, HALF = len(PRODUCTS), 2 * len(PRODUCTS)
 """Where the points of these constants and their halves follow."""
-HALF_E, HALF_PRODUCT, E_SHIFT, DIRECTION, WORD, UNUSED_BITS, HIGHEST, NUMERATOR = range(3 * len(PRODUCTS), len(TABLE))
+HALF_E, HALF_RATE, HALF_PRODUCT, E_SHIFT, RATE_SHIFT, DIRECTION = range(3 * len(PRODUCTS), 3 * len(PRODUCTS) + 6)
+WORD, UNUSED_BITS, HIGHEST, NUMERATOR = range(len(TABLE) - 4, len(TABLE))
 IS_EDGE, OWN = 0, 1
 """Rows of numbers: 1 in lanes that are edges, else 0; from `OWN` on A, B, K and C of every edge where they differ."""
 LD, LVD, F, F_SUM, X, V, XR, LAMBDA = range(len(OPERATORS))
@@ -205,16 +207,20 @@ def _products(rounding: bool) -> Any:
         return (exact + table[HALF_E] if rounding else exact) >> table[E_SHIFT]
 
     @formula
+    def rated(table: Any, exact: Any) -> Any:
+        return (exact + table[HALF_RATE] if rounding else exact) >> table[RATE_SHIFT]
+
+    @formula
     def shifted(table: Any, exact: Any) -> Any:
         return (exact + table[HALF_PRODUCT] if rounding else exact) >> table[DIRECTION]
 
-    return _scaled if rounding else floor, turned, shifted
+    return _scaled if rounding else floor, turned, rated, shifted
 
 
 @cache
 def _force(trusting: bool, kind: Kind) -> Any:
     """Return circuit 7: the force from lambda, its rate and the edge's."""
-    fit, (scaled, _, _), direct = _fit(trusting), _products(kind.rounding), kind.direct
+    fit, (scaled, *_), direct = _fit(trusting), _products(kind.rounding), kind.direct
 
     @formula
     def force(table: Any, counters: Any, constants: Any, lam: Any, rate: Any, voigt_rate: Any, seen: Any) -> Any:
@@ -230,7 +236,7 @@ def _force(trusting: bool, kind: Kind) -> Any:
 @cache
 def _circuits(trusting: bool, kind: Kind) -> Any:
     """Return circuits 1-9 from exact differences: forces on the end, lambda, and all results gathered."""
-    fit, (scaled, turned, shifted) = _fit(trusting), _products(kind.rounding)
+    fit, (scaled, turned, rated, shifted) = _fit(trusting), _products(kind.rounding)
     (length_of, inverse_of), force_of = _lengths(kind), _force(trusting, kind)
 
     @formula
@@ -243,7 +249,7 @@ def _circuits(trusting: bool, kind: Kind) -> Any:
         vz, seen = fit(table, counters, XR, vr[2], seen)
         inverse = inverse_of(table, length_of(_dot((x, y, z), (x, y, z))))
         e = turned(table, inverse * x), turned(table, inverse * y), turned(table, inverse * z)
-        rate, seen = fit(table, counters, LD, shifted(table, _dot(e, (vx, vy, vz))), seen)
+        rate, seen = fit(table, counters, LD, rated(table, _dot(e, (vx, vy, vz))), seen)
         arm, gain = scaled(table, A, constants[0], lam), scaled(table, B, constants[1], rate)
         voigt_rate, seen = fit(table, counters, LVD, arm + gain, seen)
         force, seen = force_of(table, counters, constants, lam, rate, voigt_rate, seen)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_DIVERGED, EXIT_OK
+from rheotwin.record import open_record
 from rheotwin.validation.checks.running import FLOOR, Data, box_scene
 from tests.conftest import Said, command, write_scene
 
@@ -51,6 +52,34 @@ def test_report_as_json_has_the_numbers_of_the_equations() -> None:
     assert "missing" in about["resources"]
 
 
+def test_words_that_overflow_are_told_before_the_run_and_end_it() -> None:
+    """From the file to the record: the circuit tells when, the run ends there with exit code 3 and keeps its frames."""
+    floor: Data = {"supports": FLOOR, "output": {"interval": 0.05}}
+    words = json.loads(circuit("--samples", "1", "--json", **floor).out)["words"]
+    units = {name: words[f"{name}_{unit}"] for name, unit in (("time_unit", "s"), ("length_unit", "m"))}
+    units["mass_unit"] = words["mass_unit_kg"] / 1.55
+    tight = [word for name, unit in units.items() for word in ("--set", f"fixed-point.{name}={unit}")]
+    about = json.loads(circuit("--samples", "1", "--json", *tight, **floor).out)
+    when, remarks = about["words"]["stops_at_s"], " ".join(about["words"]["remarks"])
+    assert 0.0 < when < 0.5 and about["words"]["announced_error"] is None
+    assert "words will overflow in" in remarks and "would do, with an error of" in remarks
+    path = write_scene(BLOCK | floor)
+    said = command("run", path, "--solver", "fixed-point", "--out", path.parent / "record", *tight)
+    assert said.code == EXIT_DIVERGED
+    assert f"at t = {when:.6g} s" in said.out + said.err and "would do" in said.out + said.err
+    record = open_record(path.parent / "record")
+    assert record.manifest.status == "diverged"
+    assert record.times[-1] < when <= record.times[-1] + 0.05 + 1e-9
+
+
+def test_chosen_words_and_their_error_are_in_the_report() -> None:
+    said = circuit("--samples", "1", "--set", "fixed-point.tolerance=0.0005", supports=FLOOR)
+    assert said.code == EXIT_OK
+    found = re.search(r"announced  (\S+) % of the mean displacement", said.out)
+    assert found is not None and float(found[1]) <= 0.05
+    assert "points     directions " in said.out and "stops " not in said.out
+
+
 def test_held_points_and_laws_that_differ_take_tables() -> None:
     """A mask of held components, and C2 of every edge: one RAM more over points and one over edges."""
     said = circuit("--samples", "1", "--json", "--set", "fixed-point.match=element", supports=FLOOR)
@@ -63,7 +92,7 @@ def test_held_points_and_laws_that_differ_take_tables() -> None:
         ("--block-rams 10", "which take 18 BlockRAMs where the chip has 10; take a mesh of about"),
         ("--modules 81", "81 modules cannot share 80 points; choose 1 to 80"),
         ("--clock 0", "a clock above 0 Hz"),
-        ("--set truss.step=1", "only options of the solver 'fixed-point'"),
+        ("--set truss.step=1", "this uses the solver 'fixed-point'"),
         ("--set fixed-point.words=1", r"did you mean 'word'\?"),
         ("--sweep a,b", "write lengths of words in bits"),
         ("--samples 0", "must be above 0"),

@@ -59,13 +59,13 @@ def execute(args: argparse.Namespace) -> int:
 
     machine = Machine(modules=args.modules, clock=args.clock)
     chip = XC2V6000 if args.block_rams == XC2V6000.block_rams else Device("the chip", 0, 0, args.block_rams, 0)
-    prepared = _prepared(args)
+    prepared, said = _prepared(args)
     planned = timing(prepared.model, prepared.constants, machine, args.partition, chip)
     about: dict[str, Any] = {
         "title": prepared.model.problem.scene.title,
         "points": len(prepared.model.points),
         "edges": len(prepared.model.edges),
-        "words": words_data(prepared),
+        "words": words_data(prepared) | said,
         "timing": planned.to_data(),
         "chip_block_rams": chip.block_rams,
         "resources": _resources(args, prepared),
@@ -98,13 +98,14 @@ def _words(text: str | None) -> list[int]:
         raise RheotwinError(f"--sweep {text}: write lengths of words in bits, for example 12,16,20") from None
 
 
-def _prepared(args: argparse.Namespace) -> Prepared:
-    """Load the scene and put it into words."""
+def _prepared(args: argparse.Namespace) -> tuple[Prepared, dict[str, Any]]:
+    """Load the scene and put it into words; and say what a run in them will come to."""
     settings = parse_settings(args.set)
     settings.only_for(SOLVER)
     from rheotwin.build import build_problem
     from rheotwin.particles.fixed_point import FixedPointSolver
-    from rheotwin.particles.fixed_point.prepare import FixedPointOptions, prepare
+    from rheotwin.particles.fixed_point.choice import choose, remedy
+    from rheotwin.particles.fixed_point.prepare import FixedPointOptions
     from rheotwin.run import solver_options
     from rheotwin.scene import load_scene
     from rheotwin.solver import check_capabilities, checked_options
@@ -114,7 +115,15 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     check_capabilities(solver, problem)
     options = checked_options(solver, solver_options(problem.scene, SOLVER, settings.options.get(SOLVER)))
     assert isinstance(options, FixedPointOptions)
-    return prepare(problem, options)
+    prepared, trial = choose(problem, options)
+    if trial is None:
+        return prepared, {}
+    fate = [*trial.remarks, remedy(problem, options)] if trial.remarks else []
+    return prepared, {
+        "announced_error": None if trial.overflow else trial.error,
+        "remarks": [*prepared.remarks, *fate],
+        "stops_at_s": 0.0 if trial.lost else trial.overflow.time if trial.overflow else None,
+    }
 
 
 def _resources(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:

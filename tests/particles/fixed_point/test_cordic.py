@@ -32,7 +32,7 @@ def test_roots_of_longer_words(word: int) -> None:
     """The floor is exact up to three squares of the longest word, and the CORDIC root is a unit from it at most."""
     rng = np.random.default_rng(word)
     largest = 3 << (2 * word - 2)
-    roots = [int(n) for n in rng.integers(1, 1 << word, 2000) if n * n <= largest] + [math.isqrt(largest)]
+    roots = [n for n in rng.integers(1, 1 << word, 2000).tolist() if n * n <= largest] + [math.isqrt(largest)]
     wanted = [n * n + change for n in roots for change in (-1, 0, 1)] + [0, 1, 2, 3, largest]
     squares = np.array(wanted, dtype=np.uint64).view(np.int64)
     found = isqrt(squares)

@@ -24,7 +24,7 @@ LONG_FORMS = [Format(16, 14), Format(17, 8), Format(24, 12), Format(31, 20), For
 CIRCUITS: dict[str, Callable[[Format], dict[str, Any]]] = {
     "floor": lambda form: {},
     "cordic": lambda form: {"sqrt": "cordic"},
-    "own points": lambda form: {"points": Points(form.word - 2, form.word + form.fraction, 3, -2)},
+    "own points": lambda form: {"points": Points(form.word - 2, form.word + form.fraction, 3, -2, 1)},
 }
 _slot = slots(COUNT)
 

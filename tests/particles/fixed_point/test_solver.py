@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rheotwin.errors import InputFaults, RheotwinError
+from rheotwin.errors import EXIT_DIVERGED, InputFaults, RheotwinError, Stopped
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.fixed_point import FixedPointSolver
 from rheotwin.particles.fixed_point.model import build_model, float_body, float_parts, run_reference
@@ -243,8 +244,13 @@ def test_tools_and_other_laws_are_refused(make_block: MakeBlock) -> None:
 
 
 def test_dead_band_and_range_are_told_before_the_run(make_block: MakeBlock, start: Start) -> None:
-    with pytest.warns(UserWarning, match=r"stand still and the fastest one has \S+ m/s: take a longer step"):
+    with pytest.raises(
+        Stopped, match=r"stand still and the fastest one has \S+ m/s: take a longer step.*would do"
+    ) as told:
         start(make_block(), length_unit=40.0)
+    assert told.value.exit_code == EXIT_DIVERGED
+    with pytest.warns(UserWarning, match="lose the motion, 107 % of the mean displacement are error"):
+        start(make_block(), length_unit=40.0, stop=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         units = start(make_block()).prepared.constants.units
@@ -252,12 +258,66 @@ def test_dead_band_and_range_are_told_before_the_run(make_block: MakeBlock, star
         start(make_block(), mass_unit=units.mass / 1.55)
 
 
-def test_overflow_is_told_once_and_stays_in_the_record(make_block: MakeBlock, start: Start) -> None:
+def test_overflow_ends_the_run_at_its_step(make_block: MakeBlock, start: Start) -> None:
+    """The first step with an overflow is named whatever the size of chunks, and what is named for it does."""
     units = start(make_block()).prepared.constants.units
-    chosen = {"time_unit": units.time, "length_unit": units.length, "mass_unit": units.mass / 1.55}
-    simulation = start(make_block(), analyse=False, **chosen)
+    chosen = {"time_unit": units.time, "length_unit": units.length, "mass_unit": units.mass / 1.55, "analyse": False}
+    plain = start(make_block(), **chosen, stop=False)
     with pytest.warns(UserWarning, match="words overflow by t = .* in .*F_sum") as told:
         for time in (0.5, 0.75, 1.0):
-            simulation.advance(time, 10**6)
+            plain.advance(time, 10**6)
     assert len(told) == 1
-    assert simulation.statistics()["overflows"]["F_sum"] > 0
+    assert plain.statistics()["overflows"]["F_sum"] > 0
+    first = start(make_block(), **chosen, stop=False)
+    while not any(first.statistics()["overflows"].values()):
+        first.advance(1.0, 1)
+    for chunk in (1, 3, 10**6):
+        simulation = start(make_block(), **chosen)
+        with pytest.raises(Stopped, match=r"16 bits, 8 after the point overflow in the sum of forces") as stopped:
+            while simulation.time < 1.0:
+                simulation.advance(1.0, chunk)
+        assert stopped.value.time == simulation.time == first.time
+    remedy = re.search(
+        r"word = (\d+), .*time_unit = (\S+), length_unit = (\S+), mass_unit = (\S+) would do", str(stopped.value)
+    )
+    assert remedy is not None
+    word, time, length, mass = (float(number) for number in remedy.groups())
+    cured = start(make_block(), word=int(word), time_unit=time, length_unit=length, mass_unit=mass)
+    cured.advance(1.0, 10**6)
+    assert cured.statistics()["announced_error"] < 0.03
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_chosen_words_are_as_close_as_announced(
+    law: str, make_block: MakeBlock, start: Start, moved_support: dict[str, Any]
+) -> None:
+    """What is announced is kept; a tolerance that the papers' words miss is met by points of their own in 16 bits."""
+    problem = make_block(law, **moved_support)
+    for tolerance, own in ((0.05, False), (0.002, True), (1e-5, True)):
+        simulation = start(problem, tolerance=tolerance)
+        said = simulation.statistics()
+        assert (said["word"] == 16) == (tolerance > 1e-4) and ("points" in said) == own
+        simulation.advance(1.0, 10**6)
+        model, ranges = simulation.prepared.model, simulation.prepared.ranges
+        assert ranges is not None
+        gap = np.linalg.norm(simulation.positions - model.centre - ranges.end.position, axis=1).mean()
+        travel = max(np.linalg.norm(x - model.points, axis=1).mean() for _, x in ranges.samples)
+        assert gap / travel <= said["announced_error"] * (1.0 + 1e-9) <= tolerance
+
+
+def test_words_that_nothing_can_choose_are_refused(make_block: MakeBlock, start: Start) -> None:
+    with pytest.raises(RheotwinError, match=r"no words of up to 16 bits follow the scene within 0.001 %.*leave `word`"):
+        start(make_block(), word=16, tolerance=1e-5)
+
+
+def test_checkpoint_names_the_points_it_needs(make_block: MakeBlock, start: Start) -> None:
+    chosen, problem = start(make_block(), tolerance=1e-3), make_block()
+    with pytest.raises(RheotwinError, match=r"word = 16 and fraction = 8, points = \[14, \d+, ") as told:
+        start(problem).restore(chosen.save())
+    assert "\n" not in str(told.value)
+    same = start(problem, **chosen.settled())
+    chosen.advance(0.5, 10**6)
+    same.restore(chosen.save())
+    for simulation in (chosen, same):
+        simulation.advance(1.0, 10**6)
+    assert np.array_equal(chosen.body.position, same.body.position)
