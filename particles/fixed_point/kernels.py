@@ -137,6 +137,10 @@ class FastCircuit:
 
     @cached_property
     def _program(self) -> Program:
+        return Program(self.stages, 1.0, Clock())
+
+    @cached_property
+    def stages(self) -> list[Stage]:
         """One step: sums of forces, edge by edge, then all points."""
         grid, rows = self.lodging.structured, (3, -1) if self.lodging.structured else (-1, ROW)
         x, v, force = (words.reshape(rows) for words in (*np.split(self.motion, 2), self._force))
@@ -144,12 +148,11 @@ class FastCircuit:
         add = in_runs(edge, 2, count, len(TABLE)) if grid else in_batches(edge, 2, len(TABLE), count)
         words = (self.lodging.edges, x, v, force, self._numbers, self._table, self._lam, self.counters)
         moved = (self.motion.reshape(2, -1), self._force.reshape(1, -1), self._minv.reshape(1, -1), self._table)
-        stages = [
+        return [
             Stage(begin_sums, (self.external, self._force)),
             Stage(add, words),
             Stage(move_words(count), (*moved, self.counters, self._own_mass)),
         ]
-        return Program(stages, 1.0, Clock())
 
     def advance(self, steps: int) -> None:
         """Take steps."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.arrays import Indices
+from rheotwin.kernels.blocks import STEP
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
 from rheotwin.particles.fixed_point.kernels import FastCircuit, runs_fast
@@ -33,6 +37,10 @@ SIGNALS_OF = {
     "lambda": "the extension of a Voigt part",
 }
 """What OPERATORS make."""
+
+
+WATCHED = 2
+"""Last steps of a call whose velocities are kept."""
 
 
 class Overflow(NamedTuple):
@@ -96,11 +104,24 @@ class Stepping:
         if self._busy:
             there = memories_of(self._body) if self._fast is None else _memories(self._fast)
             end = self.step_count + count
-            for number in range(self.step_count, end):
-                self._take_with_host(there, number, watch=number >= end - 2)
+            first = self.step_count
+            if self._fast is not None and count > WATCHED:
+                self._with_host.run(first, count - WATCHED)
+                self._copy_is_newer = True
+                first = end - WATCHED
+            for number in range(first, end):
+                self._take_with_host(there, number, watch=number >= end - WATCHED)
         else:
             self._take(count)
         self.step_count += count
+
+    @cached_property
+    def _with_host(self) -> Program:
+        """Whole steps with what the host writes before and after them."""
+        assert self._fast is not None
+        there, clock, host = _memories(self._fast), Clock(), self._prepared.host
+        before, after = (Stage(write, (host, there, clock.number, STEP)) for write in (write_before, write_after))
+        return Program([before, *self._fast.stages, after], float(self._prepared.step), clock)
 
     def take_safely(self, count: int) -> Overflow | None:
         """Take `count` steps, or as many as there are before and with the first one whose words overflow."""
@@ -132,14 +153,14 @@ class Stepping:
 
     def _take_with_host(self, there: Memories, number: int, *, watch: bool) -> None:
         h, host = float(self._prepared.step), self._prepared.host
-        write_before(host, there, number * h, h)
+        write_before(host, there, number, h)
         if watch:
             if self._fast is not None:
                 self._copy_is_newer = True
             self.watched[0] = self.watched[1]
             self.watched[1:] = self.body.velocity, self.forces
         self._take(1)
-        write_after(host, there, (number + 1) * h)
+        write_after(host, there, number, h)
 
     @property
     def forces(self) -> Indices:

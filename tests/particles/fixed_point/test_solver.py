@@ -126,6 +126,28 @@ def test_moving_supports_are_where_their_motion_is(
     assert np.abs(moved[problem.prescribed[0].nodes]).max() <= 0.5 * word * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("latency", [0.0, 0.1])
+def test_host_writes_once_a_period_what_is_as_old_as_its_latency(
+    latency: float, make_block: MakeBlock, start: Start, moved_support: dict[str, Any]
+) -> None:
+    """Held points go in straight lines from where their motion was a latency before one writing to the next."""
+    problem = make_block(**moved_support)
+    simulation = start(problem, step=0.025, host_period=0.2, host_latency=latency, tolerance=10.0, word=16)
+    places, item = [], problem.prescribed[1]
+    word = simulation.prepared.constants.units.length / 256
+    for number in range(1, 41):
+        simulation.advance(0.025 * number, 10**6)
+        places.append((simulation.positions - problem.points)[item.nodes, 0])
+    times = np.arange(6) * 0.2
+    known = [item.motion.at(max(0.0, time - latency))[0] for time in times]
+    expected = np.interp(0.025 * np.arange(1, 41), times, known)
+    away = np.abs(np.array(places) - expected[:, None])
+    assert away[7::8].max() <= 0.5 * word * (1 + 1e-9)
+    # In between a rounded speed, and a rounded place in each of its steps.
+    assert away.max() <= 5.0 * word
+    assert np.ptp(np.diff(np.array(places), axis=0)[7:14], axis=0).max() <= 1.1 * word
+
+
 @pytest.mark.parametrize("moves", [False, True])
 @pytest.mark.parametrize("sqrt", ["floor", "cordic"])
 def test_restart_continues_bit_for_bit(
