@@ -16,7 +16,7 @@ from rheotwin.particles.fixed_point.partition import BUBBLE, LATENCY, Partition,
 from rheotwin.particles.fixed_point.prepare import Prepared
 from rheotwin.particles.fixed_point.ranges import suggest_units
 from rheotwin.particles.fixed_point.stepping import Stepping
-from rheotwin.particles.fixed_point.timing import Device, Extras, Machine, Prediction, check_memory, predict
+from rheotwin.particles.fixed_point.timing import Device, Extras, Links, Machine, Prediction, check_memory, predict
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,19 @@ def extras_of(constants: CircuitConstants) -> Extras:
 
 
 def timing(
-    model: CircuitModel, constants: CircuitConstants, machine: Machine, kind: Partition, device: Device
+    model: CircuitModel,
+    constants: CircuitConstants,
+    machine: Machine,
+    kind: Partition,
+    device: Device,
+    links: Links | None = None,
 ) -> Timing:
-    """Predict the step of a body, split by `kind` over the machine's modules; refuse what does not fit the chip."""
+    """Predict the step of a body, split by `kind` over the machine's modules; refuse what does not fit the chip.
+
+    With `links` every module has a chip of its own.
+    """
     group = partition(model.problem.points, model.edges, machine.modules, kind)
-    prediction = predict(machine, model.edges, group, extras_of(constants))
+    prediction = predict(machine, model.edges, group, extras_of(constants), links)
     check_memory(prediction, device)
     bubbles = 0
     for number in range(machine.modules):
@@ -165,6 +173,11 @@ def _timing(timing: About, chip: int) -> str:
         lines.append(
             f"slowest    {timing['slowest_module_cycles']} a step, {1e3 * timing['slowest_module_step_s']:.4g} ms, "
             f"{timing['slowest_module_rate_hz']:,.0f} Hz; {timing['edges_between_modules']} edges between modules"
+        )
+    if "sent_cycles" in timing:
+        lines.append(
+            f"chips      one for each group, with lines to at most {max(timing['lines_of_chips'])} others; "
+            f"{timing['sent_cycles']} cycles of a step to send the borders"
         )
     lines.append(f"memory     {timing['block_rams']} of {chip} BlockRAMs, {timing['ram_bytes_per_s'] / 1e9:.2f} GB/s")
     if timing["empty_slots"]:

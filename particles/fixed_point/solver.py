@@ -22,6 +22,7 @@ from rheotwin.particles.fixed_point.model import OPTIONS
 from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared
 from rheotwin.particles.fixed_point.ranges import dead_band
 from rheotwin.particles.fixed_point.stepping import Stepping
+from rheotwin.particles.fixed_point.timing import Machine, cycles
 from rheotwin.particles.virial import edge_motion, edge_virial, nodal_strain, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
@@ -191,6 +192,7 @@ class FixedPointSimulation:
         """Return words, units and constants, how full the words get, and what was lost on the way."""
         prepared, constants = self._prepared, self._prepared.constants
         units, form, band = constants.units, constants.form, dead_band(constants)
+        machine = Machine()
         found: dict[str, Any] = {
             "edges": len(prepared.model.edges),
             "material_match": prepared.model.network.matches,
@@ -201,10 +203,12 @@ class FixedPointSimulation:
             "length_unit_m": units.length,
             "mass_unit_kg": units.mass,
             "circuit_step_s": float(constants.H.value) * units.time,
+            "circuit_cycles_per_step": cycles(machine, len(prepared.model.points), len(prepared.model.edges)),
             "dead_band_m_per_s": band.velocity,
             "share_in_dead_band": band.share(self._speeds(self.body.velocity)),
             "overflows": self._circuit.overflow_counts,
         }
+        found["circuit_seconds_per_step"] = found["circuit_cycles_per_step"] / machine.clock
         if prepared.ranges is not None:
             shares = prepared.ranges.shares(units, form, constants.points)
             found["range_used"] = {k: round(v, 4) for k, v in shares.items()}

@@ -80,6 +80,17 @@ def test_chosen_words_and_their_error_are_in_the_report() -> None:
     assert "points     directions " in said.out and "stops " not in said.out
 
 
+def test_chips_of_their_own_send_their_borders() -> None:
+    """80 points on 4 chips: 20 points a border, six words each, and 8 cycles on the way."""
+    said = circuit("--samples", "1", "--modules", "4", "--partition", "slabs", "--chips", "--json")
+    timing = json.loads(said.out)["timing"]
+    assert timing["lines_of_chips"] == [1, 2, 2, 1]
+    alone = json.loads(circuit("--samples", "1", "--modules", "4", "--json").out)["timing"]
+    sent = timing["slowest_module_step_s"] - alone["slowest_module_step_s"]
+    assert sent * 33e6 == pytest.approx(timing["sent_cycles"]) and timing["sent_cycles"] > 6 * 16
+    assert "with lines to at most 2 others" in circuit("--samples", "1", "--modules", "4", "--chips").out
+
+
 def test_held_points_and_laws_that_differ_take_tables() -> None:
     """A mask of held components, and C2 of every edge: one RAM more over points and one over edges."""
     said = circuit("--samples", "1", "--json", "--set", "fixed-point.match=element", supports=FLOOR)

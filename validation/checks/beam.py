@@ -142,7 +142,7 @@ def damped() -> Values:
 
 
 def in_words() -> Values:
-    """Return how the circuit's beam, in words it chose itself, differs from the same edges in double precision [%, %]."""
+    """Return how the circuit's beam, in words it chose itself, differs from the same edges in floating point [%, %]."""
     circuit, truss = (released(name, 0.0, CIRCUIT_RELAXATION) for name in ("fixed-point", "lattice"))
     return {
         "frequency": PERCENT * (circuit.frequency / truss.frequency - 1.0),

@@ -26,10 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clock", type=float, default=33.0e6, metavar="HZ", help="clock [Hz]; default: 33e6")
     parser.add_argument(
         "--partition",
-        choices=("slabs", "columns", "graph"),
+        choices=("slabs", "columns", "boxes", "graph"),
         default="slabs",
         help="how modules share the body; default: %(default)s",
     )
+    parser.add_argument("--chips", action="store_true", help="put every group on a chip of its own")
     parser.add_argument(
         "--block-rams", type=int, default=144, metavar="N", help="BlockRAMs of the chip; default: 144, an XC2V6000"
     )
@@ -55,12 +56,12 @@ def execute(args: argparse.Namespace) -> int:
     if args.samples < 1 or args.block_rams < 1 or not args.tolerance > 0.0:
         raise RheotwinError("--samples, --block-rams and --tolerance: must be above 0")
     from rheotwin.particles.fixed_point.report import error_account, errors_data, timing, words_data
-    from rheotwin.particles.fixed_point.timing import XC2V6000, Device, Machine
+    from rheotwin.particles.fixed_point.timing import XC2V6000, Device, Links, Machine
 
     machine = Machine(modules=args.modules, clock=args.clock)
     chip = XC2V6000 if args.block_rams == XC2V6000.block_rams else Device("the chip", 0, 0, args.block_rams, 0)
     prepared, said = _prepared(args)
-    planned = timing(prepared.model, prepared.constants, machine, args.partition, chip)
+    planned = timing(prepared.model, prepared.constants, machine, args.partition, chip, Links() if args.chips else None)
     about: dict[str, Any] = {
         "title": prepared.model.problem.scene.title,
         "points": len(prepared.model.points),
