@@ -22,7 +22,7 @@ from rheotwin.particles.fixed_point.model import OPTIONS
 from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared
 from rheotwin.particles.fixed_point.ranges import dead_band
 from rheotwin.particles.fixed_point.stepping import Stepping
-from rheotwin.particles.fixed_point.timing import Machine, cycles
+from rheotwin.particles.fixed_point.timing import Machine, cycles, depth_of
 from rheotwin.particles.virial import edge_motion, edge_virial, nodal_strain, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
@@ -192,7 +192,7 @@ class FixedPointSimulation:
         """Return words, units and constants, how full the words get, and what was lost on the way."""
         prepared, constants = self._prepared, self._prepared.constants
         units, form, band = constants.units, constants.form, dead_band(constants)
-        machine = Machine()
+        machine = Machine(edge_depth=depth_of(constants))
         found: dict[str, Any] = {
             "edges": len(prepared.model.edges),
             "material_match": prepared.model.network.matches,

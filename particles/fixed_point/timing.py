@@ -26,6 +26,8 @@ import numpy as np
 
 from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
+from rheotwin.particles.fixed_point.arithmetic import inverse_gain
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
 
 BLOCK_WORDS = 1024
 """Words of 16 bits in one BlockRAM."""
@@ -34,13 +36,34 @@ POINT_RAMS, EDGE_RAMS, BUFFER_RAMS = 15, 3, 3
 WORD_BITS, PORTS = 16, 2
 
 
+DEPTH = 90
+"""Stages of the papers' element module, d_te; ours needs 48 of them and waits in the others."""
+
+
+def needed_depth(constants: CircuitConstants) -> int:
+    """Return the least depth: root, reciprocal, and 14 stages of sums and products around them.
+
+    The CORDIC root takes stages to normalise, to begin, for the rotations, for digits of 1/K and the tree that adds
+    them, and to undo the normalisation; the reciprocal one for each digit and one for the limit.
+    """
+    root, (bits, iterations, _) = constants.form.word, constants.root
+    if constants.sqrt == "cordic":
+        root = iterations + 4 + (inverse_gain(bits, iterations).bit_count() - 1).bit_length()
+    return root + constants.point.inverse + 16
+
+
+def depth_of(constants: CircuitConstants) -> int:
+    """Return the depth of the papers, or the least one where that is more."""
+    return max(DEPTH, needed_depth(constants))
+
+
 @dataclass(frozen=True)
 class Machine:
     """The circuit as a machine: modules P_m, clock r_c [Hz], pipeline depths, controller cycles o per step."""
 
     modules: int = 1
     clock: float = 33.0e6
-    edge_depth: int = 90
+    edge_depth: int = DEPTH
     point_depth: int = 8
     overhead: int = 0
 

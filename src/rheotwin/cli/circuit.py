@@ -56,11 +56,12 @@ def execute(args: argparse.Namespace) -> int:
     if args.samples < 1 or args.block_rams < 1 or not args.tolerance > 0.0:
         raise RheotwinError("--samples, --block-rams and --tolerance: must be above 0")
     from rheotwin.particles.fixed_point.report import error_account, errors_data, timing, words_data
-    from rheotwin.particles.fixed_point.timing import XC2V6000, Device, Links, Machine
+    from rheotwin.particles.fixed_point.timing import XC2V6000, Device, Links, Machine, depth_of
 
-    machine = Machine(modules=args.modules, clock=args.clock)
+    Machine(modules=args.modules, clock=args.clock)  # refuses what cannot be before the work
     chip = XC2V6000 if args.block_rams == XC2V6000.block_rams else Device("the chip", 0, 0, args.block_rams, 0)
     prepared, said = _prepared(args)
+    machine = Machine(modules=args.modules, clock=args.clock, edge_depth=depth_of(prepared.constants))
     planned = timing(prepared.model, prepared.constants, machine, args.partition, chip, Links() if args.chips else None)
     about: dict[str, Any] = {
         "title": prepared.model.problem.scene.title,

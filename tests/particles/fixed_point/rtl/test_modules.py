@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point import circuit
-from rheotwin.particles.fixed_point.arithmetic import cmul, wrap
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.arithmetic import Format, cmul, wrap
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Points, Units, circuit_constants
 
 SHORT = 48
 
@@ -21,7 +21,8 @@ SHORT = 48
 def tem_answers(rtl: SimpleNamespace, module: Any, depth: int, vectors: dict[str, Any], constants: Any) -> Any:
     count = len(vectors["lam"])
     padded = {name: np.concatenate([part, np.zeros_like(part[:1]).repeat(depth, 0)]) for name, part in vectors.items()}
-    raw = {"a": constants.A.raw, "b": constants.B.raw, "c2": constants.C2.raw, "h": constants.H.raw, "valid": 1}
+    raw = {"a": constants.A.raw, "b": constants.B.raw, "c2": constants.of_tem[2].raw, "h": constants.H.raw, "valid": 1}
+    raw |= {"c": constants.of_tem[3].raw} if constants.direct else {}
     rows = rtl.bench.rows_of(module, count + depth, {**padded, **raw})
     answers = rtl.bench.named(module, rtl.bench.simulated(module, rows))
     return {name: part[depth:] for name, part in answers.items()}
@@ -47,8 +48,11 @@ def test_the_truss_element_module_gives_the_printed_vector(rtl: SimpleNamespace)
         (60, {"tem_round": True, "tem_wmod": True}),
         (SHORT, {"overflow": "saturate", "euler_round": False}),
         (56, {"sqrt": "cordic"}),
+        (66, {"form": Format(18, 9), "sqrt": "cordic", "tem_wmod": True}),
+        (60, {"points": Points(14, 28, 3, -2, 2), "tem_wmod": True, "tem_round": True}),
+        (72, {"form": Format(20, 10), "points": Points(18, 36, 5, 2, 1), "tem_wmod": True}),
     ],
-    ids=["floor", "rounded", "saturating", "cordic"],
+    ids=["floor", "rounded", "saturating", "cordic", "18 bits, cordic", "own points", "own points, 20 bits"],
 )
 def test_the_truss_element_module_on_corners(
     rtl: SimpleNamespace, edge_vectors: Callable[[int], dict[str, NDArray[Any]]], depth: int, options: dict[str, Any]

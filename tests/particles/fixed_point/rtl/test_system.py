@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rheotwin.errors import RheotwinError
-from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points
 from rheotwin.particles.fixed_point.partition import BUBBLE
 from rheotwin.particles.fixed_point.timing import Machine, block_rams, blocks, cycles
 
@@ -28,8 +28,9 @@ def in_simulator(rtl: SimpleNamespace) -> Callable[..., Any]:
         {"sqrt": "cordic", "tem_round": True},
         {"overflow": "saturate", "spacing": 60.0},
         {"spacing": 80.0},
+        {"points": Points(14, 24, 4, -2, 1), "tem_wmod": True, "edges_differ": True, "held": True},
     ],
-    ids=["plain", "constants in memories", "cordic and rounded", "saturating", "wrapping"],
+    ids=["plain", "constants in memories", "cordic and rounded", "saturating", "wrapping", "own points in memories"],
 )
 def test_two_steps_of_a_body_are_those_of_the_model(
     rtl: SimpleNamespace, make_body: Any, assert_same_run: Any, options: dict[str, Any]
