@@ -10,7 +10,7 @@ What is announced is what the run will do: words have no chance in them.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -118,6 +118,16 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(list(value)) if isinstance(value, tuple) else f"{value:g}"
+
+
+def in_papers_form(prepared: Prepared, problem: Problem) -> Prepared:
+    """Return a scene with the papers' points to choose formats from; its Voigt edges have a series dashpot again."""
+    if prepared.options.points is None:
+        return prepared
+    left_out = dict.fromkeys(("word", "fraction", "points", "time_unit", "length_unit", "mass_unit"))
+    options = prepared.options.model_copy(update=left_out | {"tem_round": False})
+    model, step, ranges = modelled(problem, options)
+    return replace(prepared, model=model, step=step, ranges=ranges, options=options)
 
 
 def remedy(problem: Problem, options: FixedPointOptions) -> str:

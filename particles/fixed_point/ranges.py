@@ -229,11 +229,17 @@ def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) ->
     worst = max(shares, key=lambda name: shares[name])
     if shares[worst] > 1.0:
         bits = int(np.ceil(np.log2(shares[worst])))
-        better = suggest_units(ranges, model, form, own_points=constants.A.w != form.fraction)
+        more = f"{worst} grows to {shares[worst]:.3g} times the range of {form}: {form.word + bits} bits with "
+        better = units
+        if constants.points is None:
+            better = suggest_units(ranges, model, form, own_points=constants.A.w != form.fraction)
         found.append(
-            f"{worst} grows to {shares[worst]:.3g} times the range of {form}: {form.word + bits} bits with "
-            f"{form.fraction} would do, or time_unit = {better.time:g}, length_unit = {better.length:g}, "
-            f"mass_unit = {better.mass:g}"
+            f"{more}{form.fraction} would do"
+            + (
+                f", or time_unit = {better.time:g}, length_unit = {better.length:g}, mass_unit = {better.mass:g}"
+                if better != units
+                else ""
+            )
         )
     band = dead_band(constants)
     peak = ranges.peaks["v"]

@@ -84,8 +84,9 @@ def words_data(prepared: Prepared) -> dict[str, Any]:
         "remarks": prepared.remarks,
     }
     if ranges is not None:
-        best = suggest_units(ranges, prepared.model, form, own_points=prepared.options.tem_wmod)
         found["range_used"] = ranges.shares(units, form, constants.points)
+    if ranges is not None and constants.points is None:
+        best = suggest_units(ranges, prepared.model, form, own_points=prepared.options.tem_wmod)
         found["suggested_units"] = {"time_unit_s": best.time, "length_unit_m": best.length, "mass_unit_kg": best.mass}
     return found
 
@@ -143,8 +144,9 @@ def _words(words: About) -> str:
     ]
     if "range_used" in words:
         used = ", ".join(f"{name} {100 * share:.3g}" for name, share in words["range_used"].items())
-        best = words["suggested_units"]
         lines.append(f"range used {used} %")
+    if "suggested_units" in words:
+        best = words["suggested_units"]
         lines.append(
             f"suggested  time_unit = {best['time_unit_s']:g}, length_unit = {best['length_unit_m']:g}, "
             f"mass_unit = {best['mass_unit_kg']:g}"

@@ -72,8 +72,12 @@ def test_words_that_overflow_are_told_before_the_run_and_end_it() -> None:
     assert record.times[-1] < when <= record.times[-1] + 0.05 + 1e-9
 
 
-def test_chosen_words_and_their_error_are_in_the_report() -> None:
-    said = circuit("--samples", "1", "--set", "fixed-point.tolerance=0.0005", supports=FLOOR)
+@pytest.mark.parametrize("law", [LAW, {"model": "voigt", "young": 12.0, "poisson": 0.25, "viscosity": 0.6}])
+def test_chosen_words_and_their_error_are_in_the_report(law: Data) -> None:
+    """A Voigt edge with points of its own has no series dashpot; a sweep over the papers' formats gives it one."""
+    tolerance = ["--set", "fixed-point.tolerance=0.0005", "--set", "fixed-point.match=element"]
+    said = circuit("--samples", "1", "--sweep", "18", *tolerance, supports=FLOOR, laws={"stuff": law})
+    assert re.search(r"18 bits, \d+ after the point: \S+; units", said.out) and "suggested" not in said.out
     assert said.code == EXIT_OK
     found = re.search(r"announced  (\S+) % of the mean displacement", said.out)
     assert found is not None and float(found[1]) <= 0.05

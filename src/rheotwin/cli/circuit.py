@@ -143,9 +143,10 @@ def _resources(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
 
 def _sweep(prepared: Prepared, words: list[int], tolerance: float) -> dict[str, Any]:
     """Try other words."""
+    from rheotwin.particles.fixed_point.choice import in_papers_form
     from rheotwin.particles.fixed_point.errors import shortest, sweep
 
-    rows = sweep(prepared, words)
+    rows = sweep(in_papers_form(prepared, prepared.model.problem), words)
     good = shortest(rows, tolerance)
     return {
         "rows": [row.to_data() for row in rows],
