@@ -16,7 +16,16 @@ from rheotwin.particles.fixed_point.partition import BUBBLE, LATENCY, Partition,
 from rheotwin.particles.fixed_point.prepare import Prepared
 from rheotwin.particles.fixed_point.ranges import suggest_units
 from rheotwin.particles.fixed_point.stepping import Stepping
-from rheotwin.particles.fixed_point.timing import Device, Extras, Links, Machine, Prediction, check_memory, predict
+from rheotwin.particles.fixed_point.timing import (
+    RAM_BITS,
+    Device,
+    Extras,
+    Links,
+    Machine,
+    Prediction,
+    check_memory,
+    predict,
+)
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,12 @@ class Timing:
 def extras_of(constants: CircuitConstants) -> Extras:
     """Return the tables that constants take which are not the same everywhere."""
     edge_tables = sum(not isinstance(part.raw, int) for part in constants.of_tem)
+    wide = -(-constants.form.word // RAM_BITS)
     if isinstance(constants.Minv.raw, int):
-        return Extras(edge_tables)
+        return Extras(edge_tables, wide=wide)
     inverse = np.asarray(constants.Minv.raw)
     held, free = inverse == 0, inverse[inverse != 0]
-    return Extras(edge_tables, int(held.any()) + int(len(np.unique(free)) > 1))
+    return Extras(edge_tables, wide=wide, point_tables=int(held.any()) + int(len(np.unique(free)) > 1))
 
 
 def timing(

@@ -33,7 +33,10 @@ BLOCK_WORDS = 1024
 """Words of 16 bits in one BlockRAM."""
 POINT_RAMS, EDGE_RAMS, BUFFER_RAMS = 15, 3, 3
 """RAMs over points (x, v, F_ext, sums at starts and ends; three lanes each), over edges (memory, two ends), buffers."""
+INDEX_RAMS = 2
 WORD_BITS, PORTS = 16, 2
+RAM_BITS = 18
+"""Bits of a BlockRAM's word with its parity bits."""
 
 
 DEPTH = 90
@@ -101,6 +104,8 @@ class Extras:
     edge_tables: int = 0
     point_tables: int = 0
     buffered: bool = False
+    wide: int = 1
+    """RAMs side by side that a word takes: they have 18 bits."""
 
     @property
     def over_points(self) -> int:
@@ -118,8 +123,9 @@ PLAIN = Extras()
 
 
 def block_rams(points: int, edges: int, extras: Extras = PLAIN) -> int:
-    """Return n_br of one group (2.15)."""
-    return extras.over_points * blocks(points) + extras.over_edges * blocks(edges)
+    """Return n_br of one group (2.15); indices stay as short as they are."""
+    numbers = extras.over_edges - INDEX_RAMS
+    return extras.wide * (extras.over_points * blocks(points) + numbers * blocks(edges)) + INDEX_RAMS * blocks(edges)
 
 
 def bandwidth(clock: float) -> float:
@@ -328,7 +334,7 @@ def check_memory(prediction: Prediction, device: Device = XC2V6000) -> None:
         holder = f"each of {len(points)} chips"
     if taken <= device.block_rams:
         return
-    per_point = extras.over_points + extras.over_edges * edges.sum() / points.sum()
+    per_point = extras.wide * (extras.over_points + extras.over_edges * edges.sum() / points.sum())
     raise RheotwinError(
         f"the body has {int(points.sum())} points and {int(edges.sum())} edge slots, which take "
         f"{taken} BlockRAMs where {holder} has {device.block_rams}; take a mesh of about "

@@ -223,3 +223,8 @@ def test_chips_that_no_lines_can_join_are_refused() -> None:
     star = np.array([[0, k] for k in range(1, 9)])
     with pytest.raises(RheotwinError, match="share edges, have no line, and no chip has lines to both"):
         exchange(star, np.arange(9))
+
+
+def test_words_of_more_than_a_ram_take_two() -> None:
+    """15 RAMs over points and one over edges twice, two of indices once."""
+    assert block_rams(1000, 1000, Extras(wide=2)) == 2 * (15 + 1) + 2
