@@ -17,9 +17,11 @@ import numpy as np
 
 from benchmarks.scene_cost import ROOT, scene_costs
 from benchmarks.side_by_side import Ratio, c_library, microseconds
+from rheotwin.particles.fixed_point.arithmetic import Format
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.kernels import FastCircuit, scalar_table
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.words import TABLE
 
 Array = Any
 SOURCE = Path(__file__).with_name("fixed_point_reference.c")
@@ -28,15 +30,23 @@ TARGET = {(9, 9, 9): 15.0, (15, 15, 16): 60.0}
 """Most microseconds of a step of the scene."""
 CIRCUIT = {(9, 9, 9): 138.0, (15, 15, 16): 92.0}
 STEPS = 200
+KNOWN_TO_C = ("A", "B", "K", "H", "Minv", "w_A", "w_B", "w_K", "w_H", "w_Minv")
+LONGER: dict[str, dict[str, Any]] = {
+    "17 bits": {"form": Format(17, 9)},
+    "32 bits": {"form": Format(32, 16)},
+    "32 bits, CORDIC": {"form": Format(32, 16), "sqrt": "cordic"},
+}
+"""Words that are held against those of 16 bits with the same root."""
 
 
-def pulled(shape: tuple[int, int, int]) -> tuple[Array, CircuitBody, CircuitConstants]:
+def pulled(shape: tuple[int, int, int], **options: Any) -> tuple[Array, CircuitBody, CircuitConstants]:
     """Return a grid pulled at two corners: points, body, constants of the papers' object."""
     points, units = grid_points(shape, SPACING[shape]), Units(time=1.0)
     forces = np.zeros_like(points)
     forces[-1], forces[0] = (6.0, 30.0, 6.0), (-30.0, -15.0, -30.0)
-    constants = circuit_constants(EdgeLaw(250.0, 20.0, 100.0), 1.0, 0.01, units, h_const="printed")
-    return points, circuit_body(points, *grid_edges(shape), units=units, forces=forces), constants
+    constants = circuit_constants(EdgeLaw(250.0, 20.0, 100.0), 1.0, 0.01, units, h_const="printed", **options)
+    body = circuit_body(points, *grid_edges(shape), units=units, forces=forces, form=constants.form)
+    return points, body, constants
 
 
 class InC:
@@ -47,8 +57,8 @@ class InC:
         lam, is_edge = (np.zeros(there.lanes, dtype=np.int16) for _ in range(2))
         self.x[there.words], self.v[there.words], external[there.words] = body.position, body.velocity, body.force
         lam[there.lane], is_edge[there.lane] = body.lam, -1
-        # The first ten of the scalars are what C knows.
-        scalars, table = scalar_table(constants), np.ascontiguousarray(there.edges)
+        scalars = scalar_table(constants)[[TABLE.index(name) for name in KNOWN_TO_C]]
+        table = np.ascontiguousarray(there.edges)
         masks = (is_edge,) if there.structured else ()
         arrays = (table, scalars, self.x, self.v, self.f, external, *masks, lam)
         self._kept = arrays
@@ -128,6 +138,20 @@ def _taking(circuit: Any) -> Callable[[], object]:
     return lambda: circuit.advance(STEPS)
 
 
+def longer_words() -> list[Ratio]:
+    """Measure words of more than 16 bits against those of 16."""
+    circuits = {}
+    for name, options in ({"16": {}, "16 CORDIC": {"sqrt": "cordic"}} | LONGER).items():
+        points, body, constants = pulled((9, 9, 9), **options)
+        circuits[name] = _taking(FastCircuit(body, constants, points))
+    spent = microseconds(circuits, STEPS)
+    base = {name: "16 CORDIC" if "CORDIC" in name else "16" for name in LONGER}
+    return [
+        Ratio(f"circuit 9x9x9, {name} / 16 bits", spent[name] / spent[base[name]], 3.0, f"{spent[name]:.1f} us")
+        for name in LONGER
+    ]
+
+
 def measure() -> list[Ratio]:
     """Measure everything."""
-    return [ratio for shape in TARGET for ratio in grid(shape)]
+    return [*(ratio for shape in TARGET for ratio in grid(shape)), *longer_words()]

@@ -209,6 +209,7 @@ def _cost(run: RunView, reference: RunView) -> RunCost:
         real_time_factor=_defined(metrics.real_time_factor(simulated, wall)),
         step_rate=_defined(metrics.step_rate(run.cost.steps, wall)),
         ratio=wall / theirs if wall and theirs else None,
+        circuit_time=run.cost.circuit_time,
     )
 
 

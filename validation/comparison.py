@@ -44,7 +44,10 @@ class ForceError:
 
 @dataclass(frozen=True)
 class RunCost:
-    """Wall time of the solver [s], steps, step [s], speeds [1] and [1/s], cost over the reference's [1]."""
+    """Wall time of the solver [s], steps, step [s], speeds [1] and [1/s], cost over the reference's [1].
+
+    `circuit_time` [s] is what the circuit takes whose words a run computes; its steps are weighed by that.
+    """
 
     wall_time: float | None
     steps: int | None
@@ -52,6 +55,12 @@ class RunCost:
     real_time_factor: float | None
     step_rate: float | None
     ratio: float | None
+    circuit_time: float | None = None
+
+    @property
+    def spent(self) -> float | None:
+        """What the run is weighed by [s]."""
+        return self.wall_time if self.circuit_time is None else self.circuit_time
 
 
 @dataclass(frozen=True)

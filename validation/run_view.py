@@ -96,11 +96,15 @@ def no_tools(frame: int) -> tuple[Surface, ...]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run cost: wall time of the solver [s], number of steps, step size [s]; None if not recorded."""
+    """What a run cost: wall time of the solver [s], number of steps, step size [s], time of its circuit [s].
+
+    None if not recorded.
+    """
 
     wall_time: float | None = None
     steps: int | None = None
     step_size: float | None = None
+    circuit_time: float | None = None
 
 
 @dataclass(frozen=True)
@@ -268,7 +272,9 @@ def _cost_of(manifest: Mapping[str, Any]) -> Cost:
     # Output is no part of a solver's cost: the stepping time counts where it was measured apart.
     wall = next((timings[part] for part in ("solve", "total") if part in timings), None)
     wall = sum(timings.values()) if wall is None and timings else wall
-    return Cost(wall_time=wall, steps=step.get("count"), step_size=step.get("size"))
+    steps, of_circuit = step.get("count"), _as_dict(manifest.get("statistics") or {}).get("circuit_seconds_per_step")
+    circuit = steps * of_circuit if steps is not None and of_circuit is not None else None
+    return Cost(wall_time=wall, steps=steps, step_size=step.get("size"), circuit_time=circuit)
 
 
 def _tools_of(record: Record) -> Callable[[int], tuple[Surface, ...]]:

@@ -119,7 +119,7 @@ def error_of(run: RunComparison) -> float | None:
 
 def front(runs: Iterable[RunComparison]) -> tuple[str, ...]:
     """Return the labels of the runs that no other one beats in error and cost together, cheapest first."""
-    weighed = [(run.cost.wall_time, error_of(run), run.label) for run in runs if not run.is_reference]
+    weighed = [(run.cost.spent, error_of(run), run.label) for run in runs if not run.is_reference]
     points = sorted((cost, error, label) for cost, error, label in weighed if cost and error is not None)
     found: list[str] = []
     best = np.inf

@@ -9,7 +9,8 @@ shift, then, hyperbolic vectoring,
     (x, y) <- (x - d y 2^-k, y - d x 2^-k),  d = sign y,  k = 1, 2, 3, 4, 4, 5, .., 13, 13, ..
 
 from (m + 1/4, m - 1/4) ends at x = K sqrt(m); 1/K is applied by shifts and additions of its binary digits. The floor of
-the root is the contract of the circuit; with 20 bits or more this is at most one unit in the last place from it.
+the root is the contract of the circuit; with 4 bits more than the word or more this is at most one unit in the last
+place from it. Words of up to 16 bits share one root; longer ones take 8 bits and a turn for every bit more.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import floor, frexp, prod, sqrt
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +28,8 @@ from rheotwin.arrays import Array, Flags, Indices
 
 Integers = NDArray[np.integer[Any]]
 Overflow = Literal["wrap", "saturate"]
-WIDEST = 24
-"""Longest word whose products of three, and their sums, are exact in 64 bits with room to spare."""
+WIDEST = 32
+"""Longest word whose squares of vectors are exact in 64 bits, without a sign."""
 Q = TypeVar("Q", float, Array)
 
 
@@ -130,18 +131,21 @@ def dot3(a: ArrayLike, b: ArrayLike, form: Format = Q16) -> Indices:
 
 
 def isqrt(square: ArrayLike) -> Indices:
-    """Return floor(sqrt(S)) for 0 <= S < 2^52.
+    """Return floor(sqrt(S)) for 0 <= S < 2^64, S from 2^63 on as the negative number of the same bits.
 
-    The double root is within half a unit of its last place, and squares below 2^52 are that exact: the root of n^2 - 1
-    stays below n, so no correction is needed.
+    The double root is off by one at most, which its square tells.
     """
-    return np.floor(np.sqrt(np.asarray(square, dtype=np.float64))).astype(np.int64)
+    whole = np.asarray(square, dtype=np.int64)
+    root = np.floor(np.sqrt(whole.view(np.uint64).astype(np.float64))).astype(np.int64)
+    with np.errstate(over="ignore"):
+        root = root - (root * root - whole > 0)
+        return np.asarray(root + ((root + 1) * (root + 1) - whole <= 0))
 
 
-def recip(length: ArrayLike, form: Format = Q16) -> Indices:
-    """Return floor(2^(2 fraction)/l), at most the highest number, which is also that of l = 0."""
+def recip(length: ArrayLike, form: Format = Q16, point: int | None = None) -> Indices:
+    """Return floor(2^point/l), at most the highest number, which is also that of l = 0; by default 2 fraction."""
     whole = np.asarray(length, dtype=np.int64)
-    quotient = np.minimum((1 << (2 * form.fraction)) // np.maximum(whole, 1), form.highest)
+    quotient = np.minimum((1 << (2 * form.fraction if point is None else point)) // np.maximum(whole, 1), form.highest)
     return np.asarray(np.where(whole > 0, quotient, form.highest))
 
 
@@ -150,21 +154,37 @@ def quantise_constant(c: float, w: int) -> int:
     return floor(c * 2.0**w)
 
 
-def point_position(c: float, form: Format = Q16) -> int:
+def point_position(c: float, form: Format = Q16, most: int | None = None) -> int:
     """Return w_mod = min(word, word - 2 - floor(log2|c|)) of (2.16)-(2.18): most digits that leave no overflow.
 
-    A result of `word` bits is cut from a product of twice that, hence w <= word; negative: |c| is beyond any point.
+    A result of `word` bits is cut from a product of twice that, hence w <= word, or `most` where its upper digits are
+    signs; negative: |c| is beyond any point.
     """
-    if c == 0.0:
-        return form.word
-    return min(form.word, form.word - 1 - frexp(abs(c))[1])
+    most = form.word if most is None else most
+    return most if c == 0.0 else min(most, form.word - 1 - frexp(abs(c))[1])
 
 
 BITS = 24
-"""Bits after the point inside; below 20 the root is off by several units."""
+"""Bits after the point inside, for words of 16; below 20 the root is off by several units."""
 ITERATIONS = 16
 SQUARE_BITS = 32
 """Width of S: sums of three squares of 16 bits."""
+LOW = 20
+"""Digits of x that are multiplied with 1/K by themselves: all of them would not fit into 64 bits."""
+
+
+class Root(NamedTuple):
+    """Size of a CORDIC root: bits after the point, turns, bits of S."""
+
+    bits: int = BITS
+    iterations: int = ITERATIONS
+    square_bits: int = SQUARE_BITS
+
+
+def root_of(form: Format) -> Root:
+    """Return the root for words of a format."""
+    more = max(0, form.word - SQUARE_BITS // 2)
+    return Root(BITS + more, ITERATIONS + more, SQUARE_BITS + 2 * more)
 
 
 def shifts(count: int) -> tuple[int, ...]:
@@ -187,19 +207,29 @@ def inverse_gain(bits: int, iterations: int) -> int:
     return round(2.0**bits / gain)
 
 
-def cordic_root(square: ArrayLike, bits: int = BITS, iterations: int = ITERATIONS) -> Indices:
-    """Return the root of 0 <= S < 2^32, within one unit of its floor for 20 bits or more."""
-    whole = np.asarray(square, dtype=np.int64)
-    # Half the shift: S 4^n is in [2^30, 2^32), so that m = S 4^n / 2^32 is in [1/4, 1).
-    half = (SQUARE_BITS - np.frexp(np.maximum(whole, 1).astype(np.float64))[1]) >> 1
-    m = (whole << (2 * half)) << bits >> SQUARE_BITS
+def cordic_root(
+    square: ArrayLike, bits: int = BITS, iterations: int = ITERATIONS, square_bits: int = SQUARE_BITS
+) -> Indices:
+    """Return the root of 0 <= S < 2^square_bits, within one unit of its floor for 4 bits more than half of that."""
+    whole = np.asarray(square, dtype=np.int64).view(np.uint64)
+    # Half the shift: S 4^n is in [2^(square - 2), 2^square), so that m = S 4^n / 2^square is in [1/4, 1).
+    half = (square_bits - _bit_lengths(whole)) >> 1
+    m = (whole << (2 * half).astype(np.uint64) >> np.uint64(square_bits - bits)).astype(np.int64)
     quarter = 1 << (bits - 2)
     x, y = m + quarter, m - quarter
     for k in shifts(iterations):
         step_x, step_y = y >> k, x >> k
         down = y >= 0
         x, y = np.where(down, x - step_x, x + step_x), np.where(down, y - step_y, y + step_y)
-    gain = inverse_gain(bits, iterations)
-    root = sum((x << digit for digit in range(gain.bit_length()) if gain >> digit & 1), start=np.zeros_like(x)) >> bits
-    # sqrt(S) = sqrt(m) 2^(16 - n)
-    return np.asarray(np.where(whole > 0, (root << (SQUARE_BITS // 2) >> bits) >> half, 0))
+    gain, low = inverse_gain(bits, iterations), min(LOW, bits)
+    upper = x >> low
+    root = (upper * gain + ((x - (upper << low)) * gain >> low)) >> (bits - low)
+    # sqrt(S) = sqrt(m) 2^(square/2 - n)
+    return np.asarray(np.where(whole > 0, root >> (bits - square_bits // 2) >> half, 0))
+
+
+def _bit_lengths(whole: NDArray[np.uint64]) -> Indices:
+    """Return the number of bits of numbers below 2^64, 1 for 0: frexp of halves, which doubles hold."""
+    upper, lower = whole >> np.uint64(32), whole & np.uint64(0xFFFFFFFF)
+    found = np.where(upper > 0, 32 + np.frexp(upper.astype(np.float64))[1], np.frexp(lower.astype(np.float64))[1])
+    return np.maximum(found, 1).astype(np.int64)

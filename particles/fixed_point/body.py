@@ -19,6 +19,8 @@ DIRECTIONS = np.array(
     [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [-1, 1, 0], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]]
 )
 """Classes of edges of a grid: three axes, then both diagonals of xy, xz and yz squares."""
+LONGEST_IN_32 = 24
+"""Longest word of which 128 forces have a sum of 32 bits."""
 SAME_PLACE = 1e-6
 """Share of the longest edge below which two coordinates count as the same."""
 
@@ -75,7 +77,7 @@ def circuit_body(
     voigt = rest if voigt_lengths is None else words("Voigt length of edge", voigt_lengths, units.length, first.shape)
     lam = voigt - rest
     _check_range("Voigt extension of edge", lam, form)
-    vector = places.shape
+    vector, sums = places.shape, np.int32 if form.word <= LONGEST_IN_32 else np.int64
     return CircuitBody(
         start=first,
         end=second,
@@ -84,8 +86,8 @@ def circuit_body(
         position=words("position of point", places, units.length, vector),
         velocity=words("velocity of point", velocities, units.velocity, vector),
         force=words("force on point", forces, units.force, vector),
-        sum_start=np.zeros(vector, dtype=np.int32),
-        sum_end=np.zeros(vector, dtype=np.int32),
+        sum_start=np.zeros(vector, dtype=sums),
+        sum_end=np.zeros(vector, dtype=sums),
     )
 
 

@@ -14,9 +14,7 @@ from rheotwin.arrays import Indices
 from rheotwin.particles.fixed_point.arithmetic import (
     cmul,
     cordic_root,
-    full_dot3,
     isqrt,
-    product,
     recip,
     saturate,
     wrap,
@@ -93,17 +91,20 @@ def tem(
     """Return circuits 1-9 for edges from points i to j; `lam` is lv - L, forces (..., 3) push the end along e."""
     fit, form, rounding = _Fit(constants, counters), constants.form, constants.tem_round
     x_i, v_i, x_j, v_j, lam = _wide(x_i, v_i, x_j, v_j, lam)
-    A, B, C2, H = constants.A, constants.B, constants.C2, constants.H
+    (A, B, K, C), H, point = constants.of_tem, constants.step_of_lam, constants.point
     xr = fit(x_j - x_i, "xr")  # 1
     vr = fit(v_j - v_i, "xr")  # 2
     square = (xr * xr).sum(axis=-1)  # 3
-    length = cordic_root(square) if constants.sqrt == "cordic" else isqrt(square)
-    inverse = recip(length, form)
-    direction = wrap(product(inverse[..., None], xr, form, rounding), form)  # 4
-    rate = fit(full_dot3(direction, vr, form, rounding), "ld")  # 5
+    length = cordic_root(square, *constants.root) if constants.sqrt == "cordic" else isqrt(square)
+    inverse = recip(length, form, point.inverse)
+    direction = wrap(cmul(inverse[..., None], point.inverse - point.direction, xr, rounding), form)  # 4
+    rate = fit(cmul(1, point.direction - point.rate, (direction * vr).sum(axis=-1), rounding), "ld")  # 5
     voigt_rate = fit(cmul(A.raw, A.w, lam, rounding) + cmul(B.raw, B.w, rate, rounding), "lvd")  # 6
-    force = fit(cmul(C2.raw, C2.w, fit(voigt_rate - rate, "f"), rounding), "f")  # 7
-    forces = fit(product(force[..., None], direction, form, rounding), "f")  # 8
+    if constants.direct:
+        force = fit(cmul(K.raw, K.w, lam, rounding) + cmul(C.raw, C.w, rate, rounding), "f")  # 7
+    else:
+        force = fit(cmul(K.raw, K.w, fit(voigt_rate - rate, "f"), rounding), "f")  # 7
+    forces = fit(cmul(force[..., None], point.direction, direction, rounding), "f")  # 8
     lam = fit(lam + cmul(H.raw, H.w, voigt_rate, constants.euler_round), "lambda")  # 9
     return Tem(xr, vr, square, length, inverse, direction, rate, voigt_rate, force, forces, lam)
 
@@ -120,10 +121,10 @@ def mpm(
     """Return one Euler step of points (..., 3): v' from the sums of forces, x' from the old velocity."""
     fit, rounding = _Fit(constants, counters), constants.euler_round
     x, v, external, sum_start, sum_end = _wide(x, v, external, sum_start, sum_end)
-    Minv, H = constants.Minv, constants.H
+    Minv, H, H_v = constants.Minv, constants.H, constants.step_of_velocity
     total = fit(external + sum_end - sum_start, "F_sum")
     acceleration = fit(cmul(Minv.raw, Minv.w, total, rounding), "v")
-    velocity = fit(v + cmul(H.raw, H.w, acceleration, rounding), "v")
+    velocity = fit(v + cmul(H_v.raw, H_v.w, acceleration, rounding), "v")
     position = fit(x + cmul(H.raw, H.w, v, rounding), "x")
     return Mpm(total, acceleration, velocity, position)
 
@@ -154,8 +155,8 @@ def add_edge_forces(
     body.lam[edges] = found.lam
     count = len(body.position)
     # Sums are kept in full and fit or wrap as one in the mass module, so they do not depend on the order of edges.
-    body.sum_start[:] += _summed(start, found.forces, count).astype(np.int32)
-    body.sum_end[:] += _summed(end, found.forces, count).astype(np.int32)
+    body.sum_start[:] += _summed(start, found.forces, count).astype(body.sum_start.dtype)
+    body.sum_end[:] += _summed(end, found.forces, count).astype(body.sum_end.dtype)
 
 
 def move_points(body: CircuitBody, constants: CircuitConstants, counters: Indices | None = None) -> None:

@@ -80,19 +80,20 @@ class _Law:
 
 
 def _law(found: Tem, lam: Array, model: CircuitModel, constants: CircuitConstants, step: float) -> _Law:
-    one, r = constants.form.one, constants.units.time
-    sum_c = model.c1 + model.c2
-    A, B, c2 = -model.k1 / sum_c * r, model.c2 / sum_c, model.c2 / constants.units.viscosity
+    point, r = constants.point, constants.units.time
+    finer, more, share = 2.0**point.lam, 2.0**point.rate, model.share
+    A = -model.k1 / (model.c1 + model.c2) * r * more / finer
+    K, C = -model.k1 * share / constants.units.stiffness / finer, -model.c1 * share / constants.units.viscosity / more
     length = np.sqrt(found.square.astype(float))
     direction = found.xr / np.maximum(length, 1e-300)[:, None]
-    rate = (direction * found.vr).sum(axis=1)
-    voigt_rate = A * lam + B * rate
-    force = c2 * (voigt_rate - rate)
-    moved = step / r * voigt_rate
+    rate = (direction * found.vr).sum(axis=1) * more
+    voigt_rate = A * lam + share * rate
+    force = K * lam + C * rate
+    moved = step / r * voigt_rate * finer / more
     return _Law(
         length,
-        one**2 / np.maximum(length, 1e-300),
-        direction * one,
+        2.0**point.inverse / np.maximum(length, 1e-300),
+        direction * 2.0**point.direction,
         rate,
         voigt_rate,
         force,
@@ -105,24 +106,26 @@ def operation_errors(
     body: CircuitBody, constants: CircuitConstants, model: CircuitModel, step: float
 ) -> list[OperationError]:
     """Return the errors of all rounding operations of one step of `step` [s] from a body as it is."""
-    one, start, end = constants.form.one, body.start, body.end
+    point, start, end = constants.point, body.start, body.end
+    one, cut = 2.0**point.direction, 2.0 ** (point.inverse - point.direction)
+    rated = 2.0 ** (point.direction - point.rate)
     x, v, lam = (np.asarray(words, dtype=np.int64) for words in (body.position, body.velocity, body.lam))
     found = tem(x[start], v[start], x[end], v[end], lam, constants)
     law = _law(found, lam.astype(float), model, constants, step)
-    A, B, C2, H, Minv = (
-        np.asarray(constant.value) for constant in (constants.A, constants.B, constants.C2, constants.H, constants.Minv)
-    )
+    A, B, K, C = (np.asarray(constant.value) for constant in constants.of_tem)
+    H, Minv = constants.H.value, constants.Minv.value
+    force = K * lam + C * found.rate if constants.direct else K * (found.voigt_rate - found.rate)
     square = np.sqrt(found.square.astype(float))
-    inverse = one**2 / np.maximum(found.length, 1).astype(float)
+    inverse = 2.0**point.inverse / np.maximum(found.length, 1).astype(float)
     result = [
         _error("TEM", "3", "square root", found.length, square, law.length),
         _error("TEM", "3", "reciprocal", found.inverse, inverse, law.inverse),
-        _error("TEM", "4", "direction e", found.direction, found.inverse[:, None] * found.xr / one, law.direction),
-        _error("TEM", "5", "rate ld", found.rate, (found.direction * found.vr).sum(axis=1) / one, law.rate),
+        _error("TEM", "4", "direction e", found.direction, found.inverse[:, None] * found.xr / cut, law.direction),
+        _error("TEM", "5", "rate ld", found.rate, (found.direction * found.vr).sum(axis=1) / rated, law.rate),
         _error("TEM", "6", "Voigt rate lvd", found.voigt_rate, A * lam + B * found.rate, law.voigt_rate),
-        _error("TEM", "7", "force f", found.force, C2 * (found.voigt_rate - found.rate), law.force),
+        _error("TEM", "7", "force f", found.force, force, law.force),
         _error("TEM", "8", "force f e", found.forces, found.force[:, None] * found.direction / one, law.forces),
-        _error("TEM", "9", "step of lv - L", found.lam - lam, H * found.voigt_rate, law.lam),
+        _error("TEM", "9", "step of lv - L", found.lam - lam, constants.step_of_lam.value * found.voigt_rate, law.lam),
     ]
     starts, ends, pull = np.zeros_like(x), np.zeros_like(x), np.zeros(x.shape)
     np.add.at(starts, start, found.forces)
@@ -132,11 +135,12 @@ def operation_errors(
     moved = mpm(x, v, body.force, starts, ends, constants)
     inverse_mass = constants.units.mass / model.mass
     exact_step = step / constants.units.time
-    a_law = inverse_mass * (body.force + pull)
+    exact_step_v, H_v = exact_step / 2.0**point.acceleration, constants.step_of_velocity.value
+    a_law = inverse_mass * (body.force + pull) * 2.0**point.acceleration
     return [
         *result,
         _error("MPM", "1", "acceleration", moved.acceleration, Minv * moved.total, a_law),
-        _error("MPM", "2", "step of v", moved.velocity - v, H * moved.acceleration, exact_step * a_law),
+        _error("MPM", "2", "step of v", moved.velocity - v, H_v * moved.acceleration, exact_step_v * a_law),
         _error("MPM", "3", "step of x", moved.position - x, H * v, exact_step * v),
     ]
 

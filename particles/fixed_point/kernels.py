@@ -1,7 +1,6 @@
 """The fast form of the circuit: whole steps in compiled loops, the words of `rheotwin.particles.fixed_point.circuit`.
 
-Grids run in vectors without indices, other bodies in batches of edges. What lanes of 32 bits cannot hold to the bit
-(`fits_lanes`), CORDIC roots and saturation go through the readable form.
+Grids run in vectors without indices, other bodies in batches of edges. Saturation goes through the readable form.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from rheotwin.particles.fixed_point.arithmetic import half_unit
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import no_overflows, step
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
-from rheotwin.particles.fixed_point.words import COUNT, TABLE, fits_lanes, move_words, word_edge
+from rheotwin.particles.fixed_point.words import TABLE, kind_of, move_words, word_edge
 
 LONGEST_RUN = 1 << 20
 """Points in a block of runs: memory of a circuit is small, so blocks bring nothing."""
@@ -32,19 +31,27 @@ LONGEST_RUN = 1 << 20
 
 def scalar_table(constants: CircuitConstants) -> Integers:
     """Return the scalars of the circuit in the order of TABLE; constants that differ are zero there."""
-    form, named = constants.form, {name: getattr(constants, name) for name in ("A", "B", "C2", "H", "Minv")}
-    rounds = dict.fromkeys(("A", "B", "C2"), constants.tem_round) | dict.fromkeys(("H", "Minv"), constants.euler_round)
+    form, point, kind = constants.form, constants.point, kind_of(constants)
+    A, B, K, C = constants.of_tem
+    named = {"A": A, "B": B, "K": K, "C": C, "H": constants.H, "Minv": constants.Minv}
+    named |= {"H_v": constants.step_of_velocity, "H_lam": constants.step_of_lam}
+    rounds = dict.fromkeys("ABKC", constants.tem_round)
     found = {name: one.raw if isinstance(one.raw, int) else 0 for name, one in named.items()}
     found |= {f"w_{name}": one.w for name, one in named.items()}
-    found |= {f"half_{name}": half_unit(one.w, rounds[name]) for name, one in named.items()}
+    found |= {f"half_{name}": half_unit(one.w, rounds.get(name, constants.euler_round)) for name, one in named.items()}
     found |= {
-        "half_product": half_unit(form.fraction, constants.tem_round),
-        "fraction": form.fraction,
-        "unused_bits": 32 - form.word,
+        "half_e": half_unit(point.inverse - point.direction, constants.tem_round),
+        "half_rate": half_unit(point.direction - point.rate, constants.tem_round),
+        "half_product": half_unit(point.direction, constants.tem_round),
+        "e_shift": point.inverse - point.direction,
+        "direction": point.direction,
+        "rate_shift": point.direction - point.rate,
+        "word": form.word,
+        "unused_bits": 8 * np.dtype(kind.dtype).itemsize - form.word,
         "highest": form.highest,
-        "numerator": form.one**2,
+        "numerator": 1 << point.inverse,
     }
-    return np.array([found[name] for name in TABLE], dtype=np.int32)
+    return np.array([found[name] for name in TABLE], dtype=kind.dtype)
 
 
 @compiled
@@ -97,18 +104,18 @@ class FastCircuit:
 
     def __init__(self, body: CircuitBody, constants: CircuitConstants, points: ArrayLike | None = None) -> None:
         if not runs_fast(constants):
-            raise ValueError("the fast circuit has words of at most 16 bits, floor roots and sums that wrap")
+            raise ValueError("the fast circuit has sums that wrap")
         self.lodging = there = lodge(body, points)
         self.counters = no_overflows()
-        parts = (constants.A, constants.B, constants.C2)
+        self._kind = kind = kind_of(constants)
+        parts = constants.of_tem
         self._own = any(not isinstance(part.raw, int) for part in parts)
         rows = [np.broadcast_to(part.raw, body.start.shape) for part in parts if self._own]
-        self._rounds = bool(constants.tem_round)
-        self._numbers = spread(np.stack([np.ones_like(body.start), *rows]), there.lane, there.lanes, np.int32)
-        self._lam = aligned((1, there.lanes), np.int32)
-        self.motion, self._force, self.external = (aligned(n * there.size, np.int32) for n in (2, 1, 1))
+        self._numbers = spread(np.stack([np.ones_like(body.start), *rows]), there.lane, there.lanes, kind.dtype)
+        self._lam = aligned((1, there.lanes), kind.dtype)
+        self.motion, self._force, self.external = (aligned(n * there.size, kind.dtype) for n in (2, 1, 1))
         self._own_mass = int(not isinstance(constants.Minv.raw, int))
-        self._minv = aligned(there.size if self._own_mass else COUNT, np.int32)
+        self._minv = aligned(there.size if self._own_mass else kind.count, kind.dtype)
         self._minv[there.words if self._own_mass else slice(None)] = constants.Minv.raw
         self._table = scalar_table(constants)
         self.load(body)
@@ -130,19 +137,22 @@ class FastCircuit:
 
     @cached_property
     def _program(self) -> Program:
+        return Program(self.stages, 1.0, Clock())
+
+    @cached_property
+    def stages(self) -> list[Stage]:
         """One step: sums of forces, edge by edge, then all points."""
         grid, rows = self.lodging.structured, (3, -1) if self.lodging.structured else (-1, ROW)
         x, v, force = (words.reshape(rows) for words in (*np.split(self.motion, 2), self._force))
-        edge = word_edge(self._own, self._rounds, grid)
-        add = in_runs(edge, 2, COUNT, len(TABLE)) if grid else in_batches(edge, 2, len(TABLE), COUNT)
+        edge, count = word_edge(self._own, self._kind, grid), self._kind.count
+        add = in_runs(edge, 2, count, len(TABLE)) if grid else in_batches(edge, 2, len(TABLE), count)
         words = (self.lodging.edges, x, v, force, self._numbers, self._table, self._lam, self.counters)
         moved = (self.motion.reshape(2, -1), self._force.reshape(1, -1), self._minv.reshape(1, -1), self._table)
-        stages = [
+        return [
             Stage(begin_sums, (self.external, self._force)),
             Stage(add, words),
-            Stage(move_words, (*moved, self.counters, self._own_mass)),
+            Stage(move_words(count), (*moved, self.counters, self._own_mass)),
         ]
-        return Program(stages, 1.0, Clock())
 
     def advance(self, steps: int) -> None:
         """Take steps."""
@@ -151,7 +161,7 @@ class FastCircuit:
 
 def runs_fast(constants: CircuitConstants) -> bool:
     """Tell whether the kernels give these constants' words to the bit; if not, `circuit.step` does."""
-    return fits_lanes(constants.form) and constants.sqrt == "floor" and constants.overflow == "wrap"
+    return constants.overflow == "wrap"
 
 
 def advance(

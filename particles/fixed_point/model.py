@@ -8,6 +8,8 @@ Its float form is what the circuit would do with words without end (spec fpga-fi
 every slope at the start of the step,
 
     ld = e.(v_j - v_i)    lvd = A lam + B ld    f = c2 (lvd - ld)    lam += h lvd    x += h v    v += h a
+
+Without a series dashpot, c2 infinite, f = K lam + C ld with K = -k1 B and C = -c1 B, which is the same else.
 """
 
 from __future__ import annotations
@@ -67,6 +69,11 @@ class CircuitModel:
     bound: StepBound = field(repr=False)
 
     @property
+    def share(self) -> Array:
+        """B = c2/(c1 + c2), where c2 may be infinite."""
+        return np.asarray(1.0 / (1.0 + self.c1 / self.c2))
+
+    @property
     def law(self) -> EdgeLaw:
         """Constants of the edges [N/m, N s/m]: numbers where all edges share them, else one per slot."""
         return EdgeLaw(*(_common(values) for values in (self.k1, self.c1, self.c2)))
@@ -84,6 +91,8 @@ class CircuitModel:
 
 def _common(values: Array) -> Array:
     """Return one number where all agree, else the values."""
+    if np.isinf(values).all():
+        return np.asarray(np.inf)
     if np.isinf(values).any() or np.ptp(values) > SAME * np.abs(values).max():
         return values
     return np.asarray(values.flat[0])
@@ -92,7 +101,8 @@ def _common(values: Array) -> Array:
 def three_elements(constants: Constants, relaxing: float) -> tuple[Array, Array, Array]:
     """Return k1 [N/m], c1 and c2 [N s/m] of edges whose network has at most one arm beside a dashpot or a spring.
 
-    A Voigt edge has no series dashpot: it gets one whose flow relaxes the spring in `relaxing` [s].
+    A Voigt edge has no series dashpot: it gets one whose flow relaxes the spring in `relaxing` [s], which may be
+    infinite.
     """
     stiffness, eta = constants.stiffness, constants.viscosity
     strong = constants.arm_stiffness > 0.0
@@ -104,8 +114,8 @@ def three_elements(constants: Constants, relaxing: float) -> tuple[Array, Array,
     g = constants.arm_stiffness.sum(axis=0)
     tau = 1.0 / np.where(strong, constants.arm_rate, 0.0).sum(axis=0, where=strong, initial=1e-300)
     arm = g > 0.0
-    c2 = np.where(arm, eta + g * tau, stiffness * relaxing)
-    c1 = np.where(arm, eta * c2 / np.where(arm, c2 - eta, 1.0), eta)
+    c2 = np.where(arm, eta + g * tau, stiffness * relaxing if np.isfinite(relaxing) else np.inf)
+    c1 = np.where(arm, eta * c2 / np.where(arm, c2 - eta, 1.0), eta) if arm.any() else eta
     k1 = np.where(arm, (c1 + c2) / tau, stiffness)
     return k1, c1, c2
 
@@ -162,8 +172,8 @@ def choose_step(model: CircuitModel, step: float | None, safety: float) -> Fract
     return step_dividing(model.problem.tick, wanted)
 
 
-SIGNALS = ("x", "length", "v", "ld", "lvd", "lambda", "f", "F", "F_ext", "a")
-"""What the reference keeps the largest absolute value of; x, v and the rest lane by lane, forces F as sums."""
+SIGNALS = ("x", "length", "v", "ld", "lvd", "lambda", "f", "F", "F_ext", "a", "inverse")
+"""What the reference keeps the largest absolute value of; x, v and the rest lane by lane, forces F as sums, 1/l."""
 
 
 class FloatBody(NamedTuple):
@@ -176,7 +186,10 @@ class FloatBody(NamedTuple):
 
 
 class FloatParts(NamedTuple):
-    """Constants of the float form in SI units: edges (M, 2), A [1/s], B, c2 [N s/m] (M,), 1/m (N, 3), weight [N]."""
+    """Constants of the float form in SI units: edges (M, 2), A [1/s], B, c2 [N s/m] (M,), 1/m (N, 3), weight [N].
+
+    Where c2 is infinite, K [N/m] and C [N s/m] (M,) give the force.
+    """
 
     edges: Indices
     A: Array
@@ -187,21 +200,25 @@ class FloatParts(NamedTuple):
     weight: Array
     held: Held
     loads: Loads
+    K: Array = np.zeros(0)
+    C: Array = np.zeros(0)
 
 
 def float_parts(model: CircuitModel) -> FloatParts:
     """Return the constants of the float form."""
-    sum_c = model.c1 + model.c2
+    share, direct = model.share, bool(np.isinf(model.c2).any())
     return FloatParts(
         edges=model.edges,
-        A=-model.k1 / sum_c,
-        B=model.c2 / sum_c,
+        A=-model.k1 / (model.c1 + model.c2),
+        B=share,
         c2=model.c2,
         inverse_mass=1.0 / model.mass,
         rest=model.points,
         weight=model.weight,
         held=model.held,
         loads=model.loads,
+        K=-model.k1 * share if direct else np.zeros(0),
+        C=-model.c1 * share if direct else np.zeros(0),
     )
 
 
@@ -221,7 +238,7 @@ def _add_edges(parts: FloatParts, body: FloatBody, force: Array, h: float) -> No
         length = np.sqrt(dx * dx + dy * dy + dz * dz)
         rate = (dx * ux + dy * uy + dz * uz) / length
         voigt_rate = parts.A[e] * lam[e] + parts.B[e] * rate
-        f = parts.c2[e] * (voigt_rate - rate)
+        f = parts.K[e] * lam[e] + parts.C[e] * rate if parts.K.size else parts.c2[e] * (voigt_rate - rate)
         pull = f / length
         force[j, 0] += pull * dx
         force[j, 1] += pull * dy
@@ -235,6 +252,7 @@ def _add_edges(parts: FloatParts, body: FloatBody, force: Array, h: float) -> No
         peaks[4] = max(peaks[4], abs(voigt_rate))
         peaks[5] = max(peaks[5], abs(lam[e]))
         peaks[6] = max(peaks[6], abs(f))
+        peaks[10] = max(peaks[10], 1.0 / length)
 
 
 @compiled

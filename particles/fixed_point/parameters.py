@@ -16,11 +16,12 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.arithmetic import (
     Q16,
-    SQUARE_BITS,
     Format,
     Overflow,
+    Root,
     point_position,
     quantise_constant,
+    root_of,
 )
 
 StepPoint = Literal["plain8", "printed", "eq218"]
@@ -101,11 +102,27 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Points:
+    """Where signals have their point: bits after it of directions e and of 1/l = floor(2^inverse/l).
+
+    Words of lambda, accelerations and rates ld and lvd have `lam`, `acceleration` and `rate` bits more after it than
+    the format says.
+    """
+
+    direction: int
+    inverse: int
+    lam: int = 0
+    acceleration: int = 0
+    rate: int = 0
+
+
+@dataclass(frozen=True)
 class CircuitConstants:
     """Everything the circuit multiplies with and how it rounds.
 
     A, B, C2: one number or (n_e,); Minv: one number or (n_m, 3), 0 holds a component. `tem_round` rounds the products
-    of circuits 4 to 8, `euler_round` circuit 9 and the mass module.
+    of circuits 4 to 8, `euler_round` circuit 9 and the mass module. With K and C the force is K lambda + C ld, which
+    equals c2 (lvd - ld) and loses no digits in a difference; without `points` all signals have the format's.
     """
 
     A: Constant
@@ -119,26 +136,77 @@ class CircuitConstants:
     sqrt: SquareRoot = "floor"
     overflow: Overflow = "wrap"
     units: Units = Units()
+    points: Points | None = None
+    K: Constant | None = None
+    C: Constant | None = None
+
+    @property
+    def point(self) -> Points:
+        """Where signals have their point."""
+        return self.points or Points(self.form.fraction, 2 * self.form.fraction)
+
+    @property
+    def direct(self) -> bool:
+        """Whether the force is K lambda + C ld."""
+        return self.K is not None
+
+    @property
+    def of_tem(self) -> tuple[Constant, Constant, Constant, Constant]:
+        """A, B and those of the force: K and C, or c2 and nothing."""
+        return self.A, self.B, self.K or self.C2, self.C or Constant(0, 0)
+
+    @property
+    def named(self) -> dict[str, Constant]:
+        """All constants by name."""
+        force = {"C2": self.C2} if self.K is None or self.C is None else {"K": self.K, "C": self.C}
+        return {"A": self.A, "B": self.B, **force, "H": self.H, "Minv": self.Minv}
+
+    @property
+    def step_of_lam(self) -> Constant:
+        """The step of lambda."""
+        return Constant(self.H.raw, self.H.w - self.point.lam + self.point.rate)
+
+    @property
+    def step_of_velocity(self) -> Constant:
+        """The step of velocities."""
+        return Constant(self.H.raw, self.H.w + self.point.acceleration)
+
+    @property
+    def root(self) -> Root:
+        """Size of the CORDIC root."""
+        return root_of(self.form)
+
+    def lam_metres(self, raw: ArrayLike) -> Array:
+        """Return what words of lambda stand for [m]."""
+        return np.asarray(self.form.value(raw) * self.units.length / 2.0**self.point.lam)
 
     def of_edges(self, edges: Any) -> CircuitConstants:
         """Return the constants of some edges, an index or mask of those there are."""
-        return replace(self, A=self.A.of(edges), B=self.B.of(edges), C2=self.C2.of(edges))
+        K, C = (part.of(edges) if part is not None else None for part in (self.K, self.C))
+        return replace(self, A=self.A.of(edges), B=self.B.of(edges), C2=self.C2.of(edges), K=K, C=C)
 
 
-def step_constant(step: float, how: StepPoint = "eq218", form: Format = Q16) -> Constant:
+def step_constant(step: float, how: StepPoint = "eq218", form: Format = Q16, points: Points | None = None) -> Constant:
     """Quantise the step [units of time]: plain point, w_mod of (2.18), or one bit less, as the printed 0.0099793."""
     if not (isfinite(step) and step > 0.0):
         raise RheotwinError(f"the step of the circuit is {step:g} units of time; give a positive one")
-    points = {"plain8": form.fraction, "printed": point_position(step, form) - 1, "eq218": point_position(step, form)}
-    if how not in points:
-        raise RheotwinError(f"h_const '{how}' is unknown; choose one of {', '.join(points)}")
-    constant = _fitting("H (time step)", np.asarray(step), points[how], form, "a smaller step, or a larger time unit")
+    most = None if points is None else _longest(form) - max(0, points.acceleration, points.rate - points.lam)
+    best = point_position(step, form, most)
+    places = {"plain8": form.fraction, "printed": best - 1, "eq218": best}
+    if how not in places:
+        raise RheotwinError(f"h_const '{how}' is unknown; choose one of {', '.join(places)}")
+    constant = _fitting("H (time step)", np.asarray(step), places[how], form, "a smaller step, or a larger time unit")
     if constant.raw == 0:
         raise RheotwinError(
-            f"the time step of {step:.4g} units of time rounds to zero with {points[how]} bits after the point: "
+            f"the time step of {step:.4g} units of time rounds to zero with {places[how]} bits after the point: "
             f"it needs {1 - frexp(step)[1]}; use a longer step, a smaller unit of time or h_const = 'eq218'"
         )
     return constant
+
+
+def _longest(form: Format) -> int:
+    """Return the most bits after the point that leave a sign before a product of two words."""
+    return 2 * form.word - 2
 
 
 def _fitting(name: str, values: Array, w: int, form: Format, remedy: str) -> Constant:
@@ -171,19 +239,18 @@ def circuit_constants(
     euler_round: bool = True,
     sqrt: SquareRoot = "floor",
     overflow: Overflow = "wrap",
+    points: Points | None = None,
 ) -> CircuitConstants:
     """Scale and quantise a law [SI], masses [kg] (one, or (n_m, 3); infinite holds) and the step [s].
 
-    `tem_wmod` gives A, B and C2 their best point instead of that of the format (2.16-2.18).
+    `tem_wmod` gives A, B and C2 their best point instead of that of the format (2.16-2.18). With `points` every signal
+    and constant has its own, the force is direct, and c2 may be infinite: a Voigt edge.
     """
     units = units or Units()
-    if sqrt == "cordic" and form.word > SQUARE_BITS // 2:
-        raise RheotwinError(
-            f"the CORDIC root takes squares of words of {SQUARE_BITS // 2} bits, not of {form.word}; "
-            "use sqrt = 'floor' or a shorter word"
-        )
     scaled = law.scaled(units)
     k1, c1, c2 = (np.asarray(part, dtype=np.float64) for part in (scaled.k1, scaled.c1, scaled.c2))
+    if points is None and np.isinf(c2).any():
+        raise RheotwinError("a Voigt edge has no series dashpot: the circuit needs points of its own for it")
     if np.any(~(c1 + c2 > 0.0)) or np.any(c2 < 0.0) or np.any(k1 < 0.0) or np.any(c1 < 0.0):
         raise RheotwinError(
             "the circuit's edges need k1, c1, c2 >= 0 and c1 + c2 > 0: it divides by the sum of the viscosities; "
@@ -195,19 +262,27 @@ def circuit_constants(
 
     def placed(name: str, values: Array, optimal: bool, remedy: str) -> Constant:
         largest = float(np.abs(values).max(initial=0.0))
-        return _fitting(name, values, point_position(largest, form) if optimal else form.fraction, form, remedy)
+        most = None if points is None else _longest(form)
+        return _fitting(name, values, point_position(largest, form, most) if optimal else form.fraction, form, remedy)
 
+    # c2/(c1 + c2) where c2 may be infinite.
+    share = 1.0 / (1.0 + c1 / np.where(c2 > 0.0, c2, 1.0)) * (c2 > 0.0) if points is not None else c2 / (c1 + c2)
+    at = points or Points(form.fraction, 2 * form.fraction)
+    lam, rate = 2.0**at.lam, 2.0**at.rate
     smaller = "a smaller unit of time" + ("" if tem_wmod else ", or tem_wmod = true")
     return CircuitConstants(
-        A=placed("A = -k1/(c1+c2)", -k1 / (c1 + c2), tem_wmod, smaller),
-        B=placed("B = c2/(c1+c2)", c2 / (c1 + c2), tem_wmod, smaller),
-        C2=placed("C2 = c2", c2, tem_wmod, smaller),
-        H=step_constant(step / units.time, h_const, form),
-        Minv=placed("1/m", 1.0 / weight, True, "a larger unit of mass"),
+        A=placed("A = -k1/(c1+c2)", -k1 / (c1 + c2) * rate / lam, tem_wmod, smaller),
+        B=placed("B = c2/(c1+c2)", share, tem_wmod, smaller),
+        C2=placed("C2 = c2", c2, tem_wmod, smaller) if points is None else Constant(0, 0),
+        H=step_constant(step / units.time, h_const, form, points),
+        Minv=placed("1/m", 2.0**at.acceleration / weight, True, "a larger unit of mass"),
         form=form,
         tem_round=tem_round,
         euler_round=euler_round,
         sqrt=sqrt,
         overflow=overflow,
         units=units,
+        points=points,
+        K=None if points is None else placed("K = -k1 c2/(c1+c2)", -k1 * share / lam, tem_wmod, smaller),
+        C=None if points is None else placed("C = -c1 c2/(c1+c2)", -c1 * share / rate, tem_wmod, smaller),
     )

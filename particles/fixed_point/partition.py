@@ -21,7 +21,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 
-Partition = Literal["slabs", "columns", "graph"]
+Partition = Literal["slabs", "columns", "boxes", "graph"]
 
 SHIFT = 1e-3
 """Shift of the Laplacian towards the eigenvalues looked for, per mean degree: keeps the factorised matrix regular."""
@@ -49,6 +49,18 @@ def columns(points: Array, parts: int) -> Indices:
     for part in range(second):
         inside = outer == part
         group[inside] = part * first + slabs(points[inside], first, int(next_long))
+    return group
+
+
+def boxes(points: Array, parts: int) -> Indices:
+    """Cut a body into boxes, 2 x 2 x 2 for eight parts: columns, cut along the axis that is left."""
+    layers = max(number for number in range(1, round(parts ** (1.0 / 3.0)) + 1) if parts % number == 0)
+    inside = columns(points, parts // layers)
+    last = int(np.argsort(-np.ptp(points, axis=0), kind="stable")[2])
+    group = np.empty(len(points), dtype=np.int64)
+    for part in range(parts // layers):
+        own = inside == part
+        group[own] = part * layers + slabs(points[own], layers, last)
     return group
 
 
@@ -103,7 +115,9 @@ def partition(points: Array, edges: Indices, parts: int, kind: Partition = "slab
         return np.zeros(len(points), dtype=np.int64)
     if kind == "graph":
         return graph_parts(edges, len(points), parts)
-    if kind == "columns" and points.shape[1] > 1:
+    if kind == "boxes" and points.shape[1] > 2:
+        return boxes(points, parts)
+    if kind in ("columns", "boxes") and points.shape[1] > 1:
         return columns(points, parts)
     return slabs(points, parts, int(np.argmax(np.ptp(points, axis=0))))
 

@@ -1,8 +1,8 @@
 """From a problem and options to words in memories: step, units, constants, body, host, and what is to be said before.
 
 The host is the computer beside the circuit, which itself knows one constant force per point. Gravity and constant loads
-are written once; loads over time and motions of supports once a step, as the papers' host does through the second port
-of its RAMs. A held component has 1/m = 0 in the mass module, so it keeps the velocity it was given.
+are written once; loads over time and motions of supports once a step or once a period, through the second port of the
+RAMs. A held component has 1/m = 0 in the mass module, so it keeps the velocity it was given until the next writing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.arithmetic import WIDEST, Format
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body
 from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel, build_model, choose_step
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units, circuit_constants
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points, Units, circuit_constants
 from rheotwin.particles.fixed_point.ranges import Ranges, analyse, remarks, suggest_units
 from rheotwin.particles.steps import Held, Loads, apply_loads
 from rheotwin.problem import Problem
+
+PAPERS = Format()
 
 
 class FixedPointOptions(BaseModel):
@@ -40,8 +42,25 @@ class FixedPointOptions(BaseModel):
     match: Method = Field(
         default="element", description="springs from the law, as for `truss`; `edge`: the law's numbers are each edge's"
     )
-    word: int = Field(default=16, ge=8, le=WIDEST, description="bits of a word; the papers' circuit has 16")
-    fraction: int = Field(default=8, ge=2, le=WIDEST - 2, description="bits after the point; the papers' circuit has 8")
+    word: int | None = Field(
+        default=None, ge=8, le=WIDEST, description="bits of a word; the papers' 16 unless the program chooses"
+    )
+    fraction: int | None = Field(
+        default=None, ge=2, le=WIDEST - 2, description="bits after the point; the papers' 8 unless the program chooses"
+    )
+    points: tuple[int, int, int, int, int] | None = Field(
+        default=None,
+        description="bits after the point of directions and of 1/l, how many more of lambda, accelerations and rates; "
+        "forces are direct then; default: the papers' circuit, unless the program chooses",
+    )
+    tolerance: float = Field(
+        default=0.03,
+        gt=0.0,
+        description="error against double precision, over the mean displacement, that chosen words may have",
+    )
+    stop: bool = Field(
+        default=True, description="end the run where a word overflows, or before it where words lose the motion"
+    )
     time_unit: float | None = Field(
         default=None, gt=0.0, allow_inf_nan=False, description="one circuit unit of time [s], the papers' r"
     )
@@ -68,6 +87,13 @@ class FixedPointOptions(BaseModel):
     overflow: Literal["wrap", "saturate"] = Field(
         default="wrap", description="what a word does that overflows; `saturate` makes sums depend on their order"
     )
+    host_period: float | None = Field(
+        default=None,
+        gt=0.0,
+        description="time [s] between two writings of the host: positions of held points, loads; default: every step; "
+        "the papers' host writes local points every 0.001 s and a surface every 0.033 s",
+    )
+    host_latency: float = Field(default=0.0, ge=0.0, allow_inf_nan=False, description="age [s] of what the host writes")
     series_time: float = Field(
         default=10.0,
         gt=0.0,
@@ -79,7 +105,7 @@ class FixedPointOptions(BaseModel):
 class Host(NamedTuple):
     """What is written and in which units: rest (N, 3) [m], weight (N, 3) [N], raw words per metre, m/s and newton.
 
-    Words beyond `highest` are held there and counted in `clipped`.
+    Words beyond `highest` are held there and counted in `clipped`. What is written is `latency` [s] old.
     """
 
     held: Held
@@ -90,13 +116,16 @@ class Host(NamedTuple):
     words_per_speed: float
     words_per_newton: float
     highest: int
+    every: int
+    """Steps between two writings."""
+    latency: float
     external: Array
     left: Array
     clipped: Indices
 
 
-def make_host(model: CircuitModel, units: Units, form: Format) -> Host:
-    """Return the host of a problem in circuit units."""
+def make_host(model: CircuitModel, units: Units, form: Format, every: int = 1, latency: float = 0.0) -> Host:
+    """Return the host of a problem in circuit units, which writes every so many steps."""
     return Host(
         held=model.held,
         loads=model.loads,
@@ -106,6 +135,8 @@ def make_host(model: CircuitModel, units: Units, form: Format) -> Host:
         words_per_speed=form.one / units.velocity,
         words_per_newton=form.one / units.force,
         highest=form.highest,
+        every=every,
+        latency=latency,
         external=np.empty_like(model.points),
         left=np.empty(3),
         clipped=np.zeros(1, dtype=np.int64),
@@ -146,8 +177,11 @@ def memories_of(body: CircuitBody) -> Memories:
 
 
 @compiled
-def write_before(host: Host, there: Memories, time: float, h: float) -> None:
-    """Write the forces at `time` [s] and the velocities that take held components to where they belong after `h`."""
+def write_before(host: Host, there: Memories, number: int, h: float) -> None:
+    """Write forces before step `number` of `h` [s], and velocities that take held components to their next place."""
+    if number % host.every:
+        return
+    time, span = number * h - host.latency, host.every * h
     for node in range(host.external.shape[0]):
         for c in range(3):
             host.external[node, c] = host.weight[node, c]
@@ -161,14 +195,17 @@ def write_before(host: Host, there: Memories, time: float, h: float) -> None:
         if held.motion[k] != current:
             current = held.motion[k]
             table_value(held.tables, current, time, host.left)
-            table_value(held.tables, current, time + h, target)
+            table_value(held.tables, current, time + span, target)
         # From the motion itself: a difference of words would be as coarse as one of them over a step.
-        there.velocity[there.places[node, c]] = _word((target[c] - host.left[c]) / h * host.words_per_speed, host)
+        there.velocity[there.places[node, c]] = _word((target[c] - host.left[c]) / span * host.words_per_speed, host)
 
 
 @compiled
-def write_after(host: Host, there: Memories, time: float) -> None:
-    """Put held components where their motion is at `time` [s], to the word."""
+def write_after(host: Host, there: Memories, number: int, h: float) -> None:
+    """Put held components where their motion is after step `number` of `h` [s], to the word."""
+    if (number + 1) % host.every:
+        return
+    time = (number + 1) * h - host.latency
     held, target, current = host.held, host.held.tables.current, -1
     for k in range(held.node.shape[0]):
         node, c = held.node[k], held.component[k]
@@ -182,7 +219,7 @@ def write_after(host: Host, there: Memories, time: float) -> None:
 def write_first(host: Host, body: CircuitBody, h: float) -> None:
     """Write what holds for the first step, and refuse what does not fit."""
     host.clipped[0] = 0
-    write_before(host, memories_of(body), 0.0, h)
+    write_before(host, memories_of(body), 0, h)
     body.velocity[:] = 0
     if host.clipped[0]:
         raise RheotwinError(
@@ -211,13 +248,13 @@ class Prepared:
 
 
 def make_format(options: FixedPointOptions) -> Format:
-    """Return the words asked for."""
-    if options.fraction > options.word - 2:
+    """Return the words asked for, or those of the papers."""
+    word, fraction = options.word or PAPERS.word, options.fraction or PAPERS.fraction
+    if fraction > word - 2:
         raise RheotwinError(
-            f"{OPTIONS}.fraction: {options.fraction} bits after the point leave no range in {options.word}; choose at "
-            f"most {options.word - 2}"
+            f"{OPTIONS}.fraction: {fraction} bits after the point leave no range in {word}; choose at most {word - 2}"
         )
-    return Format(options.word, options.fraction)
+    return Format(word, fraction)
 
 
 def choose_units(model: CircuitModel, options: FixedPointOptions, ranges: Ranges | None) -> Units:
@@ -256,25 +293,41 @@ def fill_memories(model: CircuitModel, options: FixedPointOptions, step: Fractio
         euler_round=options.euler_round,
         sqrt=options.sqrt,
         overflow=options.overflow,
+        points=None if options.points is None else Points(*options.points),
     )
     body = circuit_body(
         model.points, model.edges[:, 0], model.edges[:, 1], units=units, lengths=model.lengths, form=form
     )
-    host = make_host(model, units, form)
+    every = max(1, round((options.host_period or 0.0) / float(step)))
+    host = make_host(model, units, form, every, options.host_latency)
     write_first(host, body, float(step))
     return Prepared(model, options, step, ranges, constants, body, host)
 
 
-def prepare(problem: Problem, options: FixedPointOptions) -> Prepared:
-    """Make a problem ready for the circuit, with the analysis of its ranges unless it is switched off."""
-    relaxing = options.series_time * problem.scene.duration
+class Modelled(NamedTuple):
+    """A model before it is put into words; ranges are None without the analysis."""
+
+    model: CircuitModel
+    step: Fraction
+    ranges: Ranges | None
+
+
+def modelled(problem: Problem, options: FixedPointOptions) -> Modelled:
+    """Return model, step and ranges; with points of their own Voigt edges have no series dashpot."""
+    relaxing = options.series_time * problem.scene.duration if options.points is None else np.inf
     model = build_model(problem, match=options.match, relaxing=relaxing)
     step = choose_step(model, options.step, options.safety)
-    ranges = analyse(model, float(step)) if options.analyse else None
+    return Modelled(model, step, analyse(model, float(step)) if options.analyse else None)
+
+
+def prepare(problem: Problem, options: FixedPointOptions) -> Prepared:
+    """Make a problem ready for the circuit, with the analysis of its ranges unless it is switched off."""
+    model, step, ranges = modelled(problem, options)
     return fill_memories(model, options, step, ranges)
 
 
 def with_format(prepared: Prepared, **changes: object) -> Prepared:
-    """Return the same scene in other words or units; the ranges are known already."""
+    """Return the same scene in other words or units, with the papers' points; the ranges are known already."""
+    changes = {"points": None} | changes
     options = FixedPointOptions.model_validate(prepared.options.model_dump() | changes)
     return replace(fill_memories(prepared.model, options, prepared.step, prepared.ranges))

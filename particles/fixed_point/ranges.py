@@ -1,4 +1,4 @@
-"""Range analysis: how large every signal of a scene grows, and the units in which its words hold them best.
+"""Range analysis: how large every signal of a scene grows, and the units and points in which its words hold them best.
 
 The float form of the circuit runs the scene and keeps the peaks. With R = 2^(word-1-fraction) and a margin, a unit of
 length s, time r and mass M must keep
@@ -9,12 +9,17 @@ and every unit as small as that allows wastes nothing, except that
 
     inverse   1/l has `fraction` bits: edges longer than 2^fraction/SHORT units lose more than SHORT^-1 of e
     step      h/r keeps at least STEP_BITS bits: the time unit is at most h 2^(word - STEP_BITS)
+
+Where signals have points of their own (`own_points`) neither of the two holds: s, r and M let positions, velocities and
+forces fill their words; lambda, rates and accelerations are shifted until they do; directions have all bits but two,
+and 2^n/l those that the shortest edge leaves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import floor, log10
+from itertools import pairwise
+from math import floor, log2, log10
 
 import numpy as np
 
@@ -30,12 +35,15 @@ from rheotwin.particles.fixed_point.model import (
     float_parts,
     run_reference,
 )
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points, Units
 
 MARGIN = 0.8
 """Share of the range that the peaks of the float form may take: the circuit's own errors come on top."""
 SHORT = 16
+SHORT_WORD, LONGEST_DIRECTION = 16, 30
 STEP_BITS = 7
+SAMPLES = 20
+"""Times at which the float form is remembered."""
 LARGEST_RUN = 3_000_000_000
 """Edges times steps that a range analysis may take (about half a minute)."""
 OF_UNITS = {
@@ -61,16 +69,23 @@ class Ranges:
     steps: int
     end: FloatBody = field(repr=False)
     """State of the float form at the end."""
+    samples: tuple[tuple[int, Array], ...] = field(default=(), repr=False)
+    """Steps and the positions (N, 3) [m] there."""
 
     def in_units(self, units: Units) -> dict[str, float]:
         """Return the peaks in circuit units."""
         found = {name: self.peaks[name] / getattr(units, unit) for name, unit in OF_UNITS.items()}
         return found | {"a": self.peaks["a"] * units.time / units.velocity}
 
-    def shares(self, units: Units, form: Format) -> dict[str, float]:
+    def shares(self, units: Units, form: Format, points: Points | None = None) -> dict[str, float]:
         """Return how much of the range of its word every signal takes; above 1 it overflows."""
         limit = (form.highest + 1) / form.one
-        return {name: peak / limit for name, peak in self.in_units(units).items()}
+        finer = (
+            {}
+            if points is None
+            else {"lambda": points.lam, "a": points.acceleration} | dict.fromkeys(("ld", "lvd"), points.rate)
+        )
+        return {name: peak * 2.0 ** finer.get(name, 0) / limit for name, peak in self.in_units(units).items()}
 
 
 def analyse(model: CircuitModel, step: float) -> Ranges:
@@ -81,8 +96,11 @@ def analyse(model: CircuitModel, step: float) -> Ranges:
             f"{OPTIONS}: a range analysis of {steps} steps of {len(model.edges)} edges would take too long; give "
             "`time_unit`, `length_unit` and `mass_unit` and set `analyse = false`"
         )
-    body = float_body(model)
-    run_reference(float_parts(model), body, 0, steps, step)
+    body, parts, samples = float_body(model), float_parts(model), []
+    stops = np.unique(np.linspace(0, steps, min(SAMPLES, steps) + 1).round().astype(int))
+    for first, last in pairwise(stops.tolist()):
+        run_reference(parts, body, first, last - first, step)
+        samples.append((last, body.position.copy()))
     peaks = dict(zip(SIGNALS, body.peaks.tolist(), strict=True))
     lost = next((name for name, peak in peaks.items() if not np.isfinite(peak)), None)
     if lost is not None:
@@ -90,7 +108,7 @@ def analyse(model: CircuitModel, step: float) -> Ranges:
             f"{OPTIONS}: the scene diverges in double precision already ({lost} has no bound); reduce the step of "
             f"{step:.4g} s or the loads"
         )
-    return Ranges(peaks, step, steps, body)
+    return Ranges(peaks, step, steps, body, tuple(samples))
 
 
 def rounded_up(value: float) -> float:
@@ -154,6 +172,29 @@ def suggest_units(
     return Units(time=r, length=s, mass=M)
 
 
+def own_points(ranges: Ranges, form: Format) -> tuple[Units, Points]:
+    """Return units and points with which every class of signal fills its words."""
+    peaks = {name: max(peak, 1e-300) for name, peak in ranges.peaks.items()}
+    room = MARGIN * (form.highest + 1) / form.one
+    s = rounded_up(max(peaks["x"], peaks["length"]) / room)
+    r = rounded_down(room * s / max(peaks["v"], peaks["ld"], peaks["lvd"]))
+    M = rounded_up(max(peaks["F"], peaks["f"], peaks["F_ext"]) * r**2 / (room * s))
+    bits, widest = form.word - 2, 30 if form.word <= SHORT_WORD else 62
+
+    def spare(peak: float) -> int:
+        return floor(log2(room / peak))
+
+    shortest = MARGIN * form.one / (s * peaks["inverse"])
+    points = Points(
+        direction=min(bits, LONGEST_DIRECTION),
+        inverse=int(np.clip(form.word - 1 + floor(log2(shortest)), bits, widest)),
+        lam=int(np.clip(spare(peaks["lambda"] / s), 0, bits)),
+        acceleration=int(np.clip(spare(peaks["a"] * r**2 / s), -bits, bits)),
+        rate=int(np.clip(spare(max(peaks["ld"], peaks["lvd"]) * r / s), 0, bits)),
+    )
+    return Units(time=r, length=s, mass=M), points
+
+
 @dataclass(frozen=True)
 class DeadBand:
     """What the step constant rounds away: a point slower than `velocity` [m/s] stands still.
@@ -184,15 +225,21 @@ def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) ->
     """Say in sentences what of a scene the words cannot hold or cannot see; nothing where all is well."""
     units, form = constants.units, constants.form
     found = []
-    shares = ranges.shares(units, form)
+    shares = ranges.shares(units, form, constants.points)
     worst = max(shares, key=lambda name: shares[name])
     if shares[worst] > 1.0:
         bits = int(np.ceil(np.log2(shares[worst])))
-        better = suggest_units(ranges, model, form, own_points=constants.A.w != form.fraction)
+        more = f"{worst} grows to {shares[worst]:.3g} times the range of {form}: {form.word + bits} bits with "
+        better = units
+        if constants.points is None:
+            better = suggest_units(ranges, model, form, own_points=constants.A.w != form.fraction)
         found.append(
-            f"{worst} grows to {shares[worst]:.3g} times the range of {form}: {form.word + bits} bits with "
-            f"{form.fraction} would do, or time_unit = {better.time:g}, length_unit = {better.length:g}, "
-            f"mass_unit = {better.mass:g}"
+            f"{more}{form.fraction} would do"
+            + (
+                f", or time_unit = {better.time:g}, length_unit = {better.length:g}, mass_unit = {better.mass:g}"
+                if better != units
+                else ""
+            )
         )
     band = dead_band(constants)
     peak = ranges.peaks["v"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
 
+from rheotwin.errors import EXIT_DIVERGED
 from rheotwin.particles.fixed_point.errors import Account, OperationError, account, operation_errors
 from rheotwin.particles.fixed_point.model import CircuitModel
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
@@ -15,7 +16,16 @@ from rheotwin.particles.fixed_point.partition import BUBBLE, LATENCY, Partition,
 from rheotwin.particles.fixed_point.prepare import Prepared
 from rheotwin.particles.fixed_point.ranges import suggest_units
 from rheotwin.particles.fixed_point.stepping import Stepping
-from rheotwin.particles.fixed_point.timing import Device, Extras, Machine, Prediction, check_memory, predict
+from rheotwin.particles.fixed_point.timing import (
+    RAM_BITS,
+    Device,
+    Extras,
+    Links,
+    Machine,
+    Prediction,
+    check_memory,
+    predict,
+)
 
 
 @dataclass(frozen=True)
@@ -32,20 +42,29 @@ class Timing:
 
 def extras_of(constants: CircuitConstants) -> Extras:
     """Return the tables that constants take which are not the same everywhere."""
-    edge_tables = sum(not isinstance(part.raw, int) for part in (constants.A, constants.B, constants.C2))
+    edge_tables = sum(not isinstance(part.raw, int) for part in constants.of_tem)
+    wide = -(-constants.form.word // RAM_BITS)
     if isinstance(constants.Minv.raw, int):
-        return Extras(edge_tables)
+        return Extras(edge_tables, wide=wide)
     inverse = np.asarray(constants.Minv.raw)
     held, free = inverse == 0, inverse[inverse != 0]
-    return Extras(edge_tables, int(held.any()) + int(len(np.unique(free)) > 1))
+    return Extras(edge_tables, wide=wide, point_tables=int(held.any()) + int(len(np.unique(free)) > 1))
 
 
 def timing(
-    model: CircuitModel, constants: CircuitConstants, machine: Machine, kind: Partition, device: Device
+    model: CircuitModel,
+    constants: CircuitConstants,
+    machine: Machine,
+    kind: Partition,
+    device: Device,
+    links: Links | None = None,
 ) -> Timing:
-    """Predict the step of a body, split by `kind` over the machine's modules; refuse what does not fit the chip."""
+    """Predict the step of a body, split by `kind` over the machine's modules; refuse what does not fit the chip.
+
+    With `links` every module has a chip of its own.
+    """
     group = partition(model.problem.points, model.edges, machine.modules, kind)
-    prediction = predict(machine, model.edges, group, extras_of(constants))
+    prediction = predict(machine, model.edges, group, extras_of(constants), links)
     check_memory(prediction, device)
     bubbles = 0
     for number in range(machine.modules):
@@ -67,15 +86,17 @@ def words_data(prepared: Prepared) -> dict[str, Any]:
         "mass_unit_kg": units.mass,
         "step_s": float(prepared.step),
         "circuit_step_s": float(constants.H.value) * units.time,
+        "points": None if constants.points is None else list(astuple(constants.points)),
         "constants": {
             name: {"largest": float(np.abs(part.value).max()), "bits_after_point": part.w}
-            for name, part in ((name, getattr(constants, name)) for name in ("A", "B", "C2", "H", "Minv"))
+            for name, part in constants.named.items()
         },
         "remarks": prepared.remarks,
     }
     if ranges is not None:
+        found["range_used"] = ranges.shares(units, form, constants.points)
+    if ranges is not None and constants.points is None:
         best = suggest_units(ranges, prepared.model, form, own_points=prepared.options.tem_wmod)
-        found["range_used"] = ranges.shares(units, form)
         found["suggested_units"] = {"time_unit_s": best.time, "length_unit_m": best.length, "mass_unit_kg": best.mass}
     return found
 
@@ -133,12 +154,25 @@ def _words(words: About) -> str:
     ]
     if "range_used" in words:
         used = ", ".join(f"{name} {100 * share:.3g}" for name, share in words["range_used"].items())
-        best = words["suggested_units"]
         lines.append(f"range used {used} %")
+    if "suggested_units" in words:
+        best = words["suggested_units"]
         lines.append(
             f"suggested  time_unit = {best['time_unit_s']:g}, length_unit = {best['length_unit_m']:g}, "
             f"mass_unit = {best['mass_unit_kg']:g}"
         )
+    if words.get("points"):
+        direction, inverse, lam, acceleration, rate = words["points"]
+        lines.append(
+            f"points     directions {direction}, 1/l {inverse}; more than the others: extensions {lam}, accelerations "
+            f"{acceleration}, rates {rate}"
+        )
+    if words.get("announced_error") is not None:
+        lines.append(
+            f"announced  {100 * words['announced_error']:.3g} % of the mean displacement, against double precision"
+        )
+    if words.get("stops_at_s") is not None:
+        lines.append(f"stops      a run ends with exit code {EXIT_DIVERGED} at t = {words['stops_at_s']:.6g} s")
     return "\n".join(lines + [f"warning    {remark}" for remark in words["remarks"]])
 
 
@@ -151,6 +185,11 @@ def _timing(timing: About, chip: int) -> str:
         lines.append(
             f"slowest    {timing['slowest_module_cycles']} a step, {1e3 * timing['slowest_module_step_s']:.4g} ms, "
             f"{timing['slowest_module_rate_hz']:,.0f} Hz; {timing['edges_between_modules']} edges between modules"
+        )
+    if "sent_cycles" in timing:
+        lines.append(
+            f"chips      one for each group, with lines to at most {max(timing['lines_of_chips'])} others; "
+            f"{timing['sent_cycles']} cycles of a step to send the borders"
         )
     lines.append(f"memory     {timing['block_rams']} of {chip} BlockRAMs, {timing['ram_bytes_per_s'] / 1e9:.2f} GB/s")
     if timing["empty_slots"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import astuple
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,14 +13,16 @@ from pydantic import BaseModel
 from scipy.sparse import diags
 
 from rheotwin.arrays import Array
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import RheotwinError, Stopped
 from rheotwin.particles.base import support_forces
 from rheotwin.particles.fixed_point.body import CircuitBody
+from rheotwin.particles.fixed_point.choice import choose, remedy, settled
 from rheotwin.particles.fixed_point.circuit import Tem, tem
 from rheotwin.particles.fixed_point.model import OPTIONS
-from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared, prepare
+from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared
 from rheotwin.particles.fixed_point.ranges import dead_band
 from rheotwin.particles.fixed_point.stepping import Stepping
+from rheotwin.particles.fixed_point.timing import Machine, cycles, depth_of
 from rheotwin.particles.virial import edge_motion, edge_virial, nodal_strain, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
@@ -35,8 +38,12 @@ class FixedPointSimulation:
 
     def __init__(self, problem: Problem, options: FixedPointOptions) -> None:
         self._problem = problem
-        self._prepared = prepared = prepare(problem, options)
-        for remark in prepared.remarks:
+        self._options = options
+        self._prepared, self._trial = prepared, trial = choose(problem, options)
+        said = [*prepared.remarks, *([] if trial is None else trial.remarks)]
+        if trial is not None and trial.lost and options.stop:
+            raise Stopped(f"{OPTIONS}: {'; '.join(said)}; {remedy(problem, options)}", time=0.0)
+        for remark in said:
             warnings.warn(f"{OPTIONS}: {remark}", stacklevel=2)
         self._circuit = Stepping(prepared)
         self._warned = False
@@ -72,10 +79,9 @@ class FixedPointSimulation:
         """Largest stable step [s] of the float form."""
         return self._prepared.model.bound.step
 
-    def settled(self) -> dict[str, float]:
-        """Return the options that the analysis of ranges chose."""
-        units = self._prepared.constants.units
-        return {"time_unit": units.time, "length_unit": units.length, "mass_unit": units.mass}
+    def settled(self) -> dict[str, Any]:
+        """Return the options that the analysis of ranges chose; it knows nothing of what a later phase begins with."""
+        return settled(self._prepared) | {"analyse": False}
 
     def _metres(self, words: Any) -> Array:
         form, units = self._prepared.constants.form, self._prepared.constants.units
@@ -99,11 +105,16 @@ class FixedPointSimulation:
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
         wanted = round(until / self.step_size) - self.step_count
-        self._circuit.take(max(0, min(wanted, max_steps)))
+        count, form = max(0, min(wanted, max_steps)), self._prepared.constants.form
+        if self._options.stop:
+            if (overflow := self._circuit.take_safely(count)) is not None:
+                said = f"{OPTIONS}: words of {form} overflow in {overflow}"
+                raise Stopped(f"{said}; {remedy(self._problem, self._options)}", time=overflow.time)
+            return
+        self._circuit.take(count)
         lost = {name: count for name, count in self._circuit.overflow_counts.items() if count}
         if lost and not self._warned:
             self._warned = True
-            form = self._prepared.constants.form
             warnings.warn(
                 f"{OPTIONS}: words overflow by t = {self.time:.4g} s in {', '.join(lost)}; {form.word + 1} bits with "
                 f"{form.fraction} after the point, or larger units, may do (`rheotwin circuit` tells)",
@@ -121,7 +132,7 @@ class FixedPointSimulation:
         model, constants = self._prepared.model, self._prepared.constants
         found = self._edges()
         tension = -constants.form.value(found.force) * constants.units.force
-        dashpot = model.c1 * model.c2 / (model.c1 + model.c2) * self._speeds(found.rate)
+        dashpot = model.c1 * model.share * self._speeds(found.rate) / 2.0**constants.point.rate
         relaxes = model.network.edge_constants.arm_stiffness[:, model.order].sum(axis=0) > 0.0
         memory, total = (np.zeros(len(model.network.edges)) for _ in range(2))
         memory[model.order], total[model.order] = np.where(relaxes, tension - dashpot, 0.0), tension
@@ -174,13 +185,14 @@ class FixedPointSimulation:
         """Return kinetic and stored energy [J]: m v^2/2 and k1 (lv - L)^2/2."""
         speed = self._speeds(self.body.velocity)
         kinetic = 0.5 * np.sum(self._problem.masses[:, None] * speed**2)
-        stored = 0.5 * np.sum(self._prepared.model.k1 * self._metres(self.body.lam) ** 2)
+        stored = 0.5 * np.sum(self._prepared.model.k1 * self._prepared.constants.lam_metres(self.body.lam) ** 2)
         return {"kinetic": float(kinetic), "stored": float(stored)}
 
     def statistics(self) -> dict[str, Any]:
         """Return words, units and constants, how full the words get, and what was lost on the way."""
         prepared, constants = self._prepared, self._prepared.constants
         units, form, band = constants.units, constants.form, dead_band(constants)
+        machine = Machine(edge_depth=depth_of(constants))
         found: dict[str, Any] = {
             "edges": len(prepared.model.edges),
             "material_match": prepared.model.network.matches,
@@ -191,33 +203,42 @@ class FixedPointSimulation:
             "length_unit_m": units.length,
             "mass_unit_kg": units.mass,
             "circuit_step_s": float(constants.H.value) * units.time,
+            "circuit_cycles_per_step": cycles(machine, len(prepared.model.points), len(prepared.model.edges)),
             "dead_band_m_per_s": band.velocity,
             "share_in_dead_band": band.share(self._speeds(self.body.velocity)),
             "overflows": self._circuit.overflow_counts,
         }
+        found["circuit_seconds_per_step"] = found["circuit_cycles_per_step"] / machine.clock
         if prepared.ranges is not None:
-            found["range_used"] = {k: round(v, 4) for k, v in prepared.ranges.shares(units, form).items()}
+            shares = prepared.ranges.shares(units, form, constants.points)
+            found["range_used"] = {k: round(v, 4) for k, v in shares.items()}
             found["remarks"] = prepared.remarks
+        if constants.points is not None:
+            found["points"] = list(astuple(constants.points))
+        if self._trial is not None:
+            found["announced_error"] = self._trial.error
         return found
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
-        units, form = self._prepared.constants.units, self._prepared.constants.form
-        return self._circuit.save() | {
-            UNITS: np.array([units.time, units.length, units.mass, form.word, form.fraction]),
-            "step_size": np.array(self.step_size),
-        }
+        return self._circuit.save() | {UNITS: self._scales(), "step_size": np.array(self.step_size)}
+
+    def _scales(self) -> Array:
+        """Return units, format and points."""
+        chosen = settled(self._prepared)
+        units = [chosen[name] for name in ("time_unit", "length_unit", "mass_unit", "word", "fraction")]
+        return np.array([*units, *(chosen["points"] or ())])
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over a saved state; words mean nothing in other units."""
         check_same_step(state, self.step_size)
-        units, form = self._prepared.constants.units, self._prepared.constants.form
-        own = np.array([units.time, units.length, units.mass, form.word, form.fraction])
-        if not np.array_equal(state[UNITS], own):
+        if not np.array_equal(state[UNITS], self._scales()):
             time, length, mass = (f"{value:g}" for value in state[UNITS][:3])
+            points = f", points = {state[UNITS][5:].astype(int).tolist()}" if len(state[UNITS]) > 5 else ""
             raise RheotwinError(
                 f"checkpoint: its words are in other units; resume with time_unit = {time}, length_unit = {length}, "
-                f"mass_unit = {mass}, word = {state[UNITS][3]:.0f} and fraction = {state[UNITS][4]:.0f} of {OPTIONS}"
+                f"mass_unit = {mass}, word = {state[UNITS][3]:.0f} and fraction = {state[UNITS][4]:.0f}{points} of "
+                f"{OPTIONS}"
             )
         self._circuit.restore(state)
 

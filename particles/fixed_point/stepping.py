@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.arrays import Indices
+from rheotwin.kernels.blocks import STEP
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import Stage
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
 from rheotwin.particles.fixed_point.kernels import FastCircuit, runs_fast
@@ -20,6 +24,34 @@ from rheotwin.particles.fixed_point.prepare import (
     write_before,
     writes_every_step,
 )
+from rheotwin.schedule import time_of
+
+SIGNALS_OF = {
+    "ld": "the rate of an edge",
+    "lvd": "the rate of a Voigt part",
+    "f": "the force of an edge",
+    "F_sum": "the sum of forces on a point",
+    "x": "a position",
+    "v": "a velocity or acceleration",
+    "xr": "a difference of positions or velocities",
+    "lambda": "the extension of a Voigt part",
+}
+"""What OPERATORS make."""
+
+
+WATCHED = 2
+"""Last steps of a call whose velocities are kept."""
+
+
+class Overflow(NamedTuple):
+    """The first step whose words overflow, its end [s], and the classes of operators that do."""
+
+    step: int
+    time: float
+    operators: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(f'{SIGNALS_OF[name]} ({name})' for name in self.operators)} at t = {self.time:.6g} s"
 
 
 class Stepping:
@@ -72,11 +104,44 @@ class Stepping:
         if self._busy:
             there = memories_of(self._body) if self._fast is None else _memories(self._fast)
             end = self.step_count + count
-            for number in range(self.step_count, end):
-                self._take_with_host(there, number, watch=number >= end - 2)
+            first = self.step_count
+            if self._fast is not None and count > WATCHED:
+                self._with_host.run(first, count - WATCHED)
+                self._copy_is_newer = True
+                first = end - WATCHED
+            for number in range(first, end):
+                self._take_with_host(there, number, watch=number >= end - WATCHED)
         else:
             self._take(count)
         self.step_count += count
+
+    @cached_property
+    def _with_host(self) -> Program:
+        """Whole steps with what the host writes before and after them."""
+        assert self._fast is not None
+        there, clock, host = _memories(self._fast), Clock(), self._prepared.host
+        before, after = (Stage(write, (host, there, clock.number, STEP)) for write in (write_before, write_after))
+        return Program([before, *self._fast.stages, after], float(self._prepared.step), clock)
+
+    def take_safely(self, count: int) -> Overflow | None:
+        """Take `count` steps, or as many as there are before and with the first one whose words overflow."""
+        kept, before = self.save(), self.overflows.copy()
+        self.take(count)
+        if np.array_equal(self.overflows, before):
+            return None
+        # Halve what is between a state without and one with an overflow.
+        while count > 1:
+            self.restore(kept)
+            half = count // 2
+            self.take(half)
+            if np.array_equal(self.overflows, before):
+                kept, count = self.save(), count - half
+            else:
+                count = half
+        self.restore(kept)
+        self.take(1)
+        lost = [name for name, new, old in zip(OPERATORS, self.overflows, before, strict=True) if new > old]
+        return Overflow(self.step_count, time_of(self._prepared.step, self.step_count), tuple(lost))
 
     def _take(self, count: int) -> None:
         if self._fast is None:
@@ -88,14 +153,14 @@ class Stepping:
 
     def _take_with_host(self, there: Memories, number: int, *, watch: bool) -> None:
         h, host = float(self._prepared.step), self._prepared.host
-        write_before(host, there, number * h, h)
+        write_before(host, there, number, h)
         if watch:
             if self._fast is not None:
                 self._copy_is_newer = True
             self.watched[0] = self.watched[1]
             self.watched[1:] = self.body.velocity, self.forces
         self._take(1)
-        write_after(host, there, (number + 1) * h)
+        write_after(host, there, number, h)
 
     @property
     def forces(self) -> Indices:

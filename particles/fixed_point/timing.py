@@ -5,6 +5,14 @@ With n_es edges inside groups, n_et edges between groups (each is worked on once
     c_te = (n_es + 2 n_et)/P_m + d_te        c_mm = n_m/P_m + d_mm        t_s = (c_te + c_mm + o)/r_c
     n_br = 15 n_mr + 3 n_er,   n_mr = ceil(n_m/1024),   n_er = ceil(n_e/1024)
 
+Over several chips (section 2.4 of the source) every group has a chip of its own, and lines to six others at most. After
+its mass phase a chip sends positions and velocities of the points at its borders, six words each; edges over corners of
+boxes go through a neighbour, in two rounds more. With n_b points over the busiest line of a round, b words a cycle,
+
+    c_tr = sum over rounds of ceil(6 n_b / b) + d_tr
+
+is added to the cycles of the slowest chip. None of these numbers grows with the number of chips.
+
 `cycles` is that, literally, which takes perfect balance for granted; `slowest_cycles` is what the fullest module of
 a real partition needs. The overhead o of the controller is 0 in the source.
 """
@@ -18,12 +26,38 @@ import numpy as np
 
 from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
+from rheotwin.particles.fixed_point.arithmetic import inverse_gain
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
 
 BLOCK_WORDS = 1024
 """Words of 16 bits in one BlockRAM."""
 POINT_RAMS, EDGE_RAMS, BUFFER_RAMS = 15, 3, 3
 """RAMs over points (x, v, F_ext, sums at starts and ends; three lanes each), over edges (memory, two ends), buffers."""
+INDEX_RAMS = 2
 WORD_BITS, PORTS = 16, 2
+RAM_BITS = 18
+"""Bits of a BlockRAM's word with its parity bits."""
+
+
+DEPTH = 90
+"""Stages of the papers' element module, d_te; ours needs 48 of them and waits in the others."""
+
+
+def needed_depth(constants: CircuitConstants) -> int:
+    """Return the least depth: root, reciprocal, and 14 stages of sums and products around them.
+
+    The CORDIC root takes stages to normalise, to begin, for the rotations, for digits of 1/K and the tree that adds
+    them, and to undo the normalisation; the reciprocal one for each digit and one for the limit.
+    """
+    root, (bits, iterations, _) = constants.form.word, constants.root
+    if constants.sqrt == "cordic":
+        root = iterations + 4 + (inverse_gain(bits, iterations).bit_count() - 1).bit_length()
+    return root + constants.point.inverse + 16
+
+
+def depth_of(constants: CircuitConstants) -> int:
+    """Return the depth of the papers, or the least one where that is more."""
+    return max(DEPTH, needed_depth(constants))
 
 
 @dataclass(frozen=True)
@@ -32,7 +66,7 @@ class Machine:
 
     modules: int = 1
     clock: float = 33.0e6
-    edge_depth: int = 90
+    edge_depth: int = DEPTH
     point_depth: int = 8
     overhead: int = 0
 
@@ -70,6 +104,8 @@ class Extras:
     edge_tables: int = 0
     point_tables: int = 0
     buffered: bool = False
+    wide: int = 1
+    """RAMs side by side that a word takes: they have 18 bits."""
 
     @property
     def over_points(self) -> int:
@@ -87,13 +123,75 @@ PLAIN = Extras()
 
 
 def block_rams(points: int, edges: int, extras: Extras = PLAIN) -> int:
-    """Return n_br of one group (2.15)."""
-    return extras.over_points * blocks(points) + extras.over_edges * blocks(edges)
+    """Return n_br of one group (2.15); indices stay as short as they are."""
+    numbers = extras.over_edges - INDEX_RAMS
+    return extras.wide * (extras.over_points * blocks(points) + numbers * blocks(edges)) + INDEX_RAMS * blocks(edges)
 
 
 def bandwidth(clock: float) -> float:
     """Return the bytes per second [B/s] that the 15 RAMs of one group move through both ports."""
     return POINT_RAMS * PORTS * WORD_BITS / 8 * clock
+
+
+MOST_NEIGHBOURS, WORDS_OF_A_POINT = 6, 6
+"""Lines that a chip has, and words that go over one for a point: position and velocity."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Lines between chips: words a cycle over each, and cycles until the first has arrived, d_tr."""
+
+    words: int = 1
+    depth: int = 8
+
+    def __post_init__(self) -> None:
+        if self.words < 1 or self.depth < 0:
+            raise RheotwinError(f"lines between chips take at least one word a cycle, not {self.words}")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What chips send each other: lines of every chip, and the most points over one line in each round."""
+
+    lines: Indices
+    rounds: tuple[int, ...]
+
+
+def exchange(edges: Indices, group: Indices) -> Exchange:
+    """Lay lines between groups and send border points; `edges` (M, 2), `group` (N,).
+
+    A point goes to each group that it has an edge to: directly where the border is among the widest six, else through
+    a chip that has lines to both, in two rounds more.
+    """
+    ends, count = group[edges], int(group.max()) + 1
+    apart = ends[:, 0] != ends[:, 1]
+    both = np.concatenate([edges[apart], edges[apart, ::-1]])
+    sent = np.unique(np.column_stack([group[both[:, 0]], group[both[:, 1]], both[:, 0]]), axis=0)
+    points = np.zeros((count, count), dtype=np.int64)
+    np.add.at(points, (sent[:, 0], sent[:, 1]), 1)
+    widths = np.triu(points + points.T)
+    line = np.zeros((count, count), dtype=bool)
+    for a, b in sorted(np.argwhere(widths > 0).tolist(), key=lambda pair: -int(widths[tuple(pair)])):
+        if max(line[a].sum(), line[b].sum()) < MOST_NEIGHBOURS:
+            line[a, b] = line[b, a] = True
+    there, onward = np.zeros_like(points), np.zeros_like(points)
+    for a, b in np.argwhere((points > 0) & ~line).tolist():
+        through = np.flatnonzero(line[a] & line[b])
+        if not len(through):
+            raise RheotwinError(
+                f"chips {a} and {b} share edges, have no line, and no chip has lines to both: a chip has "
+                f"{MOST_NEIGHBOURS}; take the partition `slabs` or `boxes`"
+            )
+        by = through[np.argmin(there[a, through])]
+        there[a, by] += points[a, b]
+        onward[by, b] += points[a, b]
+    rounds = (int((points * line).max(initial=0)), int(there.max(initial=0)), int(onward.max(initial=0)))
+    return Exchange(line.sum(axis=1), tuple(number for number in rounds if number))
+
+
+def exchange_cycles(sent: Exchange, links: Links) -> int:
+    """Return the cycles of c_tr: all lines of a round work at once."""
+    return sum(-(-WORDS_OF_A_POINT * points // links.words) + links.depth for points in sent.rounds)
 
 
 @dataclass(frozen=True)
@@ -159,6 +257,14 @@ class Prediction:
     block_rams: int
     """Of all groups; an edge between two groups is stored in both."""
     extras: Extras
+    sent: Exchange | None = None
+    """What chips send each other, where every group has its own."""
+    links: Links = Links()
+
+    @property
+    def sent_cycles(self) -> int:
+        """c_tr, zero on one chip."""
+        return 0 if self.sent is None else exchange_cycles(self.sent, self.links)
 
     @property
     def seconds(self) -> float:
@@ -167,12 +273,15 @@ class Prediction:
 
     @property
     def slowest_seconds(self) -> float:
-        """Step time [s] with the slowest module."""
-        return self.slowest_cycles / self.machine.clock
+        """Step time [s] with the slowest module, and with what chips send each other."""
+        return (self.slowest_cycles + self.sent_cycles) / self.machine.clock
 
     def to_data(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
+        chips = (
+            {} if self.sent is None else {"lines_of_chips": self.sent.lines.tolist(), "sent_cycles": self.sent_cycles}
+        )
+        return chips | {
             "modules": self.machine.modules,
             "clock_hz": self.machine.clock,
             "cycles": self.cycles,
@@ -189,8 +298,13 @@ class Prediction:
         }
 
 
-def predict(machine: Machine, edges: Indices, group: Indices, extras: Extras = PLAIN) -> Prediction:
-    """Predict the step of a body with `edges` (M, 2) whose points belong to the modules `group` (N,)."""
+def predict(
+    machine: Machine, edges: Indices, group: Indices, extras: Extras = PLAIN, links: Links | None = None
+) -> Prediction:
+    """Predict the step of a body with `edges` (M, 2) whose points belong to the modules `group` (N,).
+
+    With `links` every module has a chip of its own.
+    """
     plan = schedule(edges, group)
     if len(plan.points) != machine.modules:
         raise RheotwinError(f"the partition has {len(plan.points)} groups for {machine.modules} modules; give as many")
@@ -201,6 +315,8 @@ def predict(machine: Machine, edges: Indices, group: Indices, extras: Extras = P
         slowest_cycles=slowest_cycles(machine, plan),
         block_rams=sum(block_rams(int(n), int(m), extras) for n, m in zip(plan.points, plan.slots, strict=True)),
         extras=extras,
+        sent=None if links is None else exchange(edges, group),
+        links=links or Links(),
     )
 
 
@@ -212,11 +328,15 @@ def check_memory(prediction: Prediction, device: Device = XC2V6000) -> None:
             f"a group has {int(points.max())} points and indices of {WORD_BITS} bits reach {1 << WORD_BITS}: take at "
             f"least {-(-int(points.sum()) // (1 << WORD_BITS))} modules"
         )
-    if prediction.block_rams <= device.block_rams:
+    taken, holder = prediction.block_rams, device.name
+    if prediction.sent is not None:
+        taken = max(block_rams(int(n), int(m), extras) for n, m in zip(points, edges, strict=True))
+        holder = f"each of {len(points)} chips"
+    if taken <= device.block_rams:
         return
-    per_point = extras.over_points + extras.over_edges * edges.sum() / points.sum()
+    per_point = extras.wide * (extras.over_points + extras.over_edges * edges.sum() / points.sum())
     raise RheotwinError(
         f"the body has {int(points.sum())} points and {int(edges.sum())} edge slots, which take "
-        f"{prediction.block_rams} BlockRAMs where {device.name} has {device.block_rams}; take a mesh of about "
+        f"{taken} BlockRAMs where {holder} has {device.block_rams}; take a mesh of about "
         f"{int(BLOCK_WORDS * device.block_rams / per_point)} points, or a larger chip"
     )

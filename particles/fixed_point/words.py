@@ -1,53 +1,103 @@
-"""The circuit's operators as formulas of vectors of words in 32-bit lanes, and an edge and a point made of them.
+"""The circuit's operators as formulas of vectors of words in lanes of 32 or 64 bits, and an edge and a point of them.
 
-Compilers widen products of short integers to 64 bits; here every product stays in its lane. For words of up to 16 bits
-with up to 11 after the point (`fits_lanes`) that is exact, overflows included:
+Compilers widen products of short integers to 64 bits; here every product stays in its lane. For words of up to 16
+bits, directions with up to 14 after the point and a floor root (`fits_lanes`) 32 bits are exact, overflows included:
 
-* |e| <= 2^fraction, since |xr| <= floor(sqrt S) for every component, so |inv xr|, |e . vr| and |f e| stay below 2^31;
+* |e| <= 2^direction, since |xr| <= floor(sqrt S) for every component, so |inv xr|, |e . vr| and |f e| stay below 2^31;
 * the root: S and n^2 round to single precision within 2^-24, their roots within 2^-25, less than half the distance of
   n from the number below, so r = trunc(sqrt(float S)) is n for S = n^2; rounding is monotone, so n^2 <= S < (n+1)^2
   gives n or n + 1, and r -= (r^2 > S) is the floor;
-* the reciprocal: 2^(2 fraction)/l misses a whole number n by 1/l or more, a share 1/(l n) > 2^-24 of n, so the rounded
-  quotient does not reach n.
+* the reciprocal: the quotient is below 2^15 and single precision within 2^-24 of it, so it is never short of a whole
+  number and reaches the next one at most, which q -= (q l > 2^point) tells.
 
-Few results leave the range, so a step of 16 edges or points is done trusting that none does: results are gathered, with
-2^(word-1) added, and bits above the word's then say that one has. Only then it is done again, wrapped and counted.
+All other words, up to 32 bits, and CORDIC roots go in 64 bits: roots in double precision are off by one at most, either
+way; products of three that add up have |e| <= 2^30 as one factor.
+
+Few results leave the range, so a step of 16 or 8 edges or points is done trusting that none does: results are gathered,
+with 2^(word-1) added, and bits above the word's then say that one has. Only then it is done again, wrapped and counted.
 """
 
 from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.layouts import apart, exchange, kept_constants
-from rheotwin.kernels.vectors import any_of, count_of, formula, load, select, single_of, slots, store, words_of
-from rheotwin.particles.fixed_point.arithmetic import Format
+from rheotwin.kernels.vectors import (
+    any_of,
+    count_of,
+    double_of,
+    formula,
+    leading_zeros,
+    load,
+    long_words_of,
+    select,
+    single_of,
+    slots,
+    store,
+    words_of,
+)
+from rheotwin.particles.fixed_point.arithmetic import LOW, Root, inverse_gain, shifts
 from rheotwin.particles.fixed_point.circuit import OPERATORS
+from rheotwin.particles.fixed_point.parameters import CircuitConstants
 
-COUNT = 16
-"""Words in a vector of 512 bits."""
+PRODUCTS = ("A", "B", "K", "C", "H", "Minv", "H_v", "H_lam")
+"""What is multiplied with: K and C are the force's, or K is c2; H, H_v and H_lam the step of x, v and lambda."""
 TABLE = (
-    *("A", "B", "C2", "H", "Minv"),
-    *("w_A", "w_B", "w_C2", "w_H", "w_Minv"),
-    *("half_A", "half_B", "half_C2", "half_H", "half_Minv", "half_product"),
-    *("fraction", "unused_bits", "highest", "numerator"),
+    *PRODUCTS,
+    *(f"w_{name}" for name in PRODUCTS),
+    *(f"half_{name}" for name in PRODUCTS),
+    *("half_e", "half_rate", "half_product", "e_shift", "rate_shift", "direction"),
+    *("word", "unused_bits", "highest", "numerator"),
 )
 """Scalars of the circuit as they lie in memory: constants, points, halves added before shifts, the format."""
-A, B, C2, H, MINV = range(5)
-POINT, HALF = 5, 10
+A, B, K, C, H, MINV, H_V, H_LAM = range(len(PRODUCTS))
+POINT, HALF = len(PRODUCTS), 2 * len(PRODUCTS)
 """Where the points of these constants and their halves follow."""
-HALF_PRODUCT, FRACTION, UNUSED_BITS, HIGHEST, NUMERATOR = range(15, 20)
+HALF_E, HALF_RATE, HALF_PRODUCT, E_SHIFT, RATE_SHIFT, DIRECTION = range(3 * len(PRODUCTS), 3 * len(PRODUCTS) + 6)
+WORD, UNUSED_BITS, HIGHEST, NUMERATOR = range(len(TABLE) - 4, len(TABLE))
 IS_EDGE, OWN = 0, 1
-"""Rows of numbers: 1 in lanes that are edges, else 0; from `OWN` on A, B and C2 of every edge where they differ."""
+"""Rows of numbers: 1 in lanes that are edges, else 0; from `OWN` on A, B, K and C of every edge where they differ."""
 LD, LVD, F, F_SUM, X, V, XR, LAMBDA = range(len(OPERATORS))
 """Classes of operators, as in `OPERATORS`."""
+COUNT = 16
+"""Words of 32 bits in a vector of 512."""
+SHORT_WORD, SHORT_DIRECTION = 16, 14
 
 
-def fits_lanes(form: Format) -> bool:
-    """Tell whether 32-bit lanes and single-precision roots are exact for a format."""
-    return form.word <= 16 and form.fraction <= 11
+class Kind(NamedTuple):
+    """Which formulas a circuit takes: lanes of 64 bits, products that round, forces from lambda and rate, root."""
+
+    wide: bool = False
+    rounding: bool = False
+    direct: bool = False
+    root: Root | None = None
+
+    @property
+    def count(self) -> int:
+        """Words in a vector of 512 bits."""
+        return COUNT // 2 if self.wide else COUNT
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the words in memory."""
+        return np.int64 if self.wide else np.int32
+
+
+def kind_of(constants: CircuitConstants) -> Kind:
+    """Return the formulas of some constants."""
+    root = constants.root if constants.sqrt == "cordic" else None
+    return Kind(not fits_lanes(constants), constants.tem_round, constants.direct, root)
+
+
+def fits_lanes(constants: CircuitConstants) -> bool:
+    """Tell whether 32-bit lanes and single-precision roots are exact."""
+    short = constants.form.word <= SHORT_WORD and constants.point.direction <= SHORT_DIRECTION
+    return short and constants.point.inverse <= 30 and constants.sqrt == "floor"
 
 
 @cache
@@ -69,7 +119,7 @@ def _fit(trusting: bool) -> Any:
 @formula
 def _leaves(table: Any, seen: Any) -> bool:
     """Tell whether some of the gathered results was out of range."""
-    return any_of((seen >> (32 - table[UNUSED_BITS])) != 0)
+    return any_of((seen >> table[WORD]) != 0)
 
 
 @formula
@@ -91,30 +141,103 @@ def root(square: Any) -> Any:
 
 
 @formula
+def long_root(square: Any) -> Any:
+    """Return floor(sqrt(S)) of unsigned S below 2^64."""
+    near = long_words_of(math.sqrt(double_of(square)))
+    below = near - select(near * near - square > 0, 0 * near + 1, 0)
+    return below + select((below + 1) * (below + 1) - square > 0, 0 * below, 1)
+
+
+@formula
 def reciprocal(table: Any, length: Any) -> Any:
-    """Return min(floor(2^(2 fraction)/l), highest)."""
-    return words_of(min(table[NUMERATOR] / single_of(length), table[HIGHEST]))
+    """Return min(floor(2^point/l), highest)."""
+    near = words_of(min(table[NUMERATOR] / single_of(length), table[HIGHEST]))
+    return near - select(near * length > table[NUMERATOR], 0 * near + 1, 0)
+
+
+@formula
+def long_reciprocal(table: Any, length: Any) -> Any:
+    """Return the same in 64 bits: double precision is within one of a quotient below 2^31."""
+    near = long_words_of(min(table[NUMERATOR] / double_of(length), table[HIGHEST]))
+    return near - select(near * length > table[NUMERATOR], 0 * near + 1, 0)
+
+
+@cache
+def shifted_root(size: Root) -> Any:
+    """Return the root of `arithmetic.cordic_root` in 64 bits."""
+    bits, iterations, square_bits = size
+    gain, quarter, turns = inverse_gain(bits, iterations), 1 << (bits - 2), shifts(iterations)
+    mask, rest, back = (1 << bits) - 1, square_bits - bits, bits - square_bits // 2
+
+    @formula
+    def shifted(square: Any) -> Any:
+        zeros = leading_zeros(square)
+        half = ((zeros - (64 - square_bits)) - select(zeros > 63, 0 * zeros + 1, 0)) >> 1
+        m = ((square << (half + half)) >> rest) & mask
+        x, y = m + quarter, m - quarter
+        for k in turns:
+            step_x, step_y = y >> k, x >> k
+            down = y >= 0
+            x, y = select(down, x - step_x, x + step_x), select(down, y - step_y, y + step_y)
+        upper = x >> LOW
+        root = (upper * gain + (((x - (upper << LOW)) * gain) >> LOW)) >> (bits - LOW)
+        return select(zeros > 63, 0 * root, (root >> back) >> half)
+
+    return shifted
+
+
+@cache
+def _lengths(kind: Kind) -> Any:
+    """Return the functions that give l and 1/l."""
+    if not kind.wide:
+        return root, reciprocal
+    return long_root if kind.root is None else shifted_root(kind.root), long_reciprocal
 
 
 @cache
 def _products(rounding: bool) -> Any:
-    """Return products with constants and of words, a b / 2^fraction: the nearest, or their floors."""
+    """Return products with constants, with 1/l and with directions: the nearest, or their floors."""
 
     @formula
     def floor(table: Any, constant: int, raw: Any, value: Any) -> Any:
         return (raw * value) >> table[POINT + constant]
 
     @formula
-    def shifted(table: Any, exact: Any) -> Any:
-        return (exact + table[HALF_PRODUCT] if rounding else exact) >> table[FRACTION]
+    def turned(table: Any, exact: Any) -> Any:
+        return (exact + table[HALF_E] if rounding else exact) >> table[E_SHIFT]
 
-    return _scaled if rounding else floor, shifted
+    @formula
+    def rated(table: Any, exact: Any) -> Any:
+        return (exact + table[HALF_RATE] if rounding else exact) >> table[RATE_SHIFT]
+
+    @formula
+    def shifted(table: Any, exact: Any) -> Any:
+        return (exact + table[HALF_PRODUCT] if rounding else exact) >> table[DIRECTION]
+
+    return _scaled if rounding else floor, turned, rated, shifted
 
 
 @cache
-def _circuits(trusting: bool, rounding: bool) -> Any:
+def _force(trusting: bool, kind: Kind) -> Any:
+    """Return circuit 7: the force from lambda, its rate and the edge's."""
+    fit, (scaled, *_), direct = _fit(trusting), _products(kind.rounding), kind.direct
+
+    @formula
+    def force(table: Any, counters: Any, constants: Any, lam: Any, rate: Any, voigt_rate: Any, seen: Any) -> Any:
+        if direct:
+            spring, dashpot = scaled(table, K, constants[2], lam), scaled(table, C, constants[3], rate)
+            return fit(table, counters, F, spring + dashpot, seen)
+        slip, seen = fit(table, counters, F, voigt_rate - rate, seen)
+        return fit(table, counters, F, scaled(table, K, constants[2], slip), seen)
+
+    return force
+
+
+@cache
+def _circuits(trusting: bool, kind: Kind) -> Any:
     """Return circuits 1-9 from exact differences: forces on the end, lambda, and all results gathered."""
-    fit, (scaled, shifted) = _fit(trusting), _products(rounding)
+    fit, (scaled, turned, rated, shifted) = _fit(trusting), _products(kind.rounding)
+    (length_of, inverse_of), force_of = _lengths(kind), _force(trusting, kind)
 
     @formula
     def circuits(table: Any, counters: Any, constants: Any, xr: Any, vr: Any, lam: Any) -> Any:
@@ -124,30 +247,29 @@ def _circuits(trusting: bool, rounding: bool) -> Any:
         vx, seen = fit(table, counters, XR, vr[0], seen)
         vy, seen = fit(table, counters, XR, vr[1], seen)
         vz, seen = fit(table, counters, XR, vr[2], seen)
-        inverse = reciprocal(table, root(_dot((x, y, z), (x, y, z))))
-        e = shifted(table, inverse * x), shifted(table, inverse * y), shifted(table, inverse * z)
-        rate, seen = fit(table, counters, LD, shifted(table, _dot(e, (vx, vy, vz))), seen)
+        inverse = inverse_of(table, length_of(_dot((x, y, z), (x, y, z))))
+        e = turned(table, inverse * x), turned(table, inverse * y), turned(table, inverse * z)
+        rate, seen = fit(table, counters, LD, rated(table, _dot(e, (vx, vy, vz))), seen)
         arm, gain = scaled(table, A, constants[0], lam), scaled(table, B, constants[1], rate)
         voigt_rate, seen = fit(table, counters, LVD, arm + gain, seen)
-        slip, seen = fit(table, counters, F, voigt_rate - rate, seen)
-        force, seen = fit(table, counters, F, scaled(table, C2, constants[2], slip), seen)
+        force, seen = force_of(table, counters, constants, lam, rate, voigt_rate, seen)
         fx, seen = fit(table, counters, F, shifted(table, force * e[0]), seen)
         fy, seen = fit(table, counters, F, shifted(table, force * e[1]), seen)
         fz, seen = fit(table, counters, F, shifted(table, force * e[2]), seen)
-        new, seen = fit(table, counters, LAMBDA, lam + _scaled(table, H, table[H], voigt_rate), seen)
+        new, seen = fit(table, counters, LAMBDA, lam + _scaled(table, H_LAM, table[H], voigt_rate), seen)
         return fx, fy, fz, new, seen
 
     return circuits
 
 
 @cache
-def word_edge(own: bool, rounding: bool, masked: bool) -> Any:
+def word_edge(own: bool, kind: Kind, masked: bool) -> Any:
     """Return an edge for `rheotwin.kernels.layouts`: lambda is its state, the last argument counts overflows.
 
-    `own`: A, B and C2 differ; `masked`: lanes without an edge have ends that lie apart. Differences of zero leave
+    `own`: A, B, K and C differ; `masked`: lanes without an edge have ends that lie apart. Differences of zero leave
     lambda at zero and give no force.
     """
-    trusting, wrapping = _circuits(True, rounding), _circuits(False, rounding)
+    trusting, wrapping = _circuits(True, kind), _circuits(False, kind)
 
     @formula
     def word_edge(
@@ -159,9 +281,10 @@ def word_edge(own: bool, rounding: bool, masked: bool) -> Any:
             xr = select(is_edge, xr[0], 0), select(is_edge, xr[1], 0), select(is_edge, xr[2], 0)
             vr = select(is_edge, vr[0], 0), select(is_edge, vr[1], 0), select(is_edge, vr[2], 0)
         if own:
-            constants = load(numbers, OWN + A, at), load(numbers, OWN + B, at), load(numbers, OWN + C2, at)
+            first, second = load(numbers, OWN + A, at), load(numbers, OWN + B, at)
+            constants = first, second, load(numbers, OWN + K, at), load(numbers, OWN + C, at)
         else:
-            constants = table[A], table[B], table[C2]
+            constants = table[A], table[B], table[K], table[C]
         fx, fy, fz, new, seen = trusting(table, counters, constants, xr, vr, lam)
         if _leaves(table, seen):
             fx, fy, fz, new, seen = wrapping(table, counters, constants, xr, vr, lam)
@@ -180,28 +303,32 @@ def _mass(trusting: bool) -> Any:
     def mass(table: Any, counters: Any, minv: Any, x: Any, v: Any, total: Any) -> Any:
         force, seen = fit(table, counters, F_SUM, total, 0 * total)
         acceleration, seen = fit(table, counters, V, _scaled(table, MINV, minv, force), seen)
-        velocity, seen = fit(table, counters, V, v + _scaled(table, H, table[H], acceleration), seen)
+        velocity, seen = fit(table, counters, V, v + _scaled(table, H_V, table[H], acceleration), seen)
         position, seen = fit(table, counters, X, x + _scaled(table, H, table[H], v), seen)
         return position, velocity, seen
 
     return mass
 
 
-_slot, _kept, _trusting, _wrapping = slots(COUNT), kept_constants(len(TABLE)), _mass(True), _mass(False)
+@cache
+def move_words(count: int) -> Any:
+    """Return the mass module over all points, `count` words at a time."""
+    slot, kept, trusting, wrapping = slots(count), kept_constants(len(TABLE)), _mass(True), _mass(False)
 
+    @compiled
+    def move(motion: Any, force: Any, minv: Any, table: Any, counters: Any, own: int) -> None:
+        """Move all points by the sums of forces (1, n): `motion` (2, n) are words of x and v.
 
-@compiled
-def move_words(motion: Any, force: Any, minv: Any, table: Any, counters: Any, own: int) -> None:
-    """Move all points by the sums of forces (1, n): `motion` (2, n) are words of x and v.
+        1/m is word k of `minv` (1, n) where `own` is 1, and the first words serve all where it is 0.
+        """
+        own_table = kept(table)
+        for k in range(0, force.shape[1], count):
+            at, inverse = slot(k), load(minv, 0, slot(own * k))
+            x, v, total = load(motion, 0, at), load(motion, 1, at), load(force, 0, at)
+            position, velocity, seen = trusting(own_table, counters, inverse, x, v, total)
+            if _leaves(own_table, seen):
+                position, velocity, seen = wrapping(own_table, counters, inverse, x, v, total)
+            store(motion, 0, at, position)
+            store(motion, 1, at, velocity)
 
-    1/m is word k of `minv` (1, n) where `own` is 1, and the first 16 words serve all where it is 0.
-    """
-    own_table = _kept(table)
-    for k in range(0, force.shape[1], COUNT):
-        at, inverse = _slot(k), load(minv, 0, _slot(own * k))
-        x, v, total = load(motion, 0, at), load(motion, 1, at), load(force, 0, at)
-        position, velocity, seen = _trusting(own_table, counters, inverse, x, v, total)
-        if _leaves(own_table, seen):
-            position, velocity, seen = _wrapping(own_table, counters, inverse, x, v, total)
-        store(motion, 0, at, position)
-        store(motion, 1, at, velocity)
+    return move

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_DIVERGED, EXIT_OK
+from rheotwin.record import open_record
 from rheotwin.validation.checks.running import FLOOR, Data, box_scene
 from tests.conftest import Said, command, write_scene
 
@@ -46,6 +47,49 @@ def test_report_in_words_and_numbers() -> None:
     # A mask of held components, and C2 of every edge: one RAM more over points and one over edges.
     said = circuit("--samples", "1", "--json", "--set", "fixed-point.match=element", supports=FLOOR)
     assert json.loads(said.out)["timing"]["block_rams"] == 16 + 4
+
+
+def test_words_that_overflow_are_told_before_the_run_and_end_it() -> None:
+    """From the file to the record: the circuit tells when, the run ends there with exit code 3 and keeps its frames."""
+    floor: Data = {"supports": FLOOR, "output": {"interval": 0.05}}
+    words = json.loads(circuit("--samples", "1", "--json", **floor).out)["words"]
+    units = {name: words[f"{name}_{unit}"] for name, unit in (("time_unit", "s"), ("length_unit", "m"))}
+    units["mass_unit"] = words["mass_unit_kg"] / 1.55
+    tight = [word for name, unit in units.items() for word in ("--set", f"fixed-point.{name}={unit}")]
+    about = json.loads(circuit("--samples", "1", "--json", *tight, **floor).out)
+    when, remarks = about["words"]["stops_at_s"], " ".join(about["words"]["remarks"])
+    assert 0.0 < when < 0.5 and about["words"]["announced_error"] is None
+    assert "words will overflow in" in remarks and "would do, with an error of" in remarks
+    path = write_scene(BLOCK | floor)
+    said = command("run", path, "--solver", "fixed-point", "--out", path.parent / "record", *tight)
+    assert said.code == EXIT_DIVERGED
+    assert f"at t = {when:.6g} s" in said.out + said.err and "would do" in said.out + said.err
+    record = open_record(path.parent / "record")
+    assert record.manifest.status == "diverged"
+    assert record.times[-1] < when <= record.times[-1] + 0.05 + 1e-9
+
+
+@pytest.mark.parametrize("law", [LAW, {"model": "voigt", "young": 12.0, "poisson": 0.25, "viscosity": 0.6}])
+def test_chosen_words_and_their_error_are_in_the_report(law: Data) -> None:
+    """A Voigt edge with points of its own has no series dashpot; a sweep over the papers' formats gives it one."""
+    tolerance = ["--set", "fixed-point.tolerance=0.0005", "--set", "fixed-point.match=element"]
+    said = circuit("--samples", "1", "--sweep", "18", *tolerance, supports=FLOOR, laws={"stuff": law})
+    assert re.search(r"18 bits, \d+ after the point: \S+; units", said.out) and "suggested" not in said.out
+    assert said.code == EXIT_OK
+    found = re.search(r"announced  (\S+) % of the mean displacement", said.out)
+    assert found is not None and float(found[1]) <= 0.05
+    assert "points     directions " in said.out and "stops " not in said.out
+
+
+def test_chips_of_their_own_send_their_borders() -> None:
+    """80 points on 4 chips: 20 points a border, six words each, and 8 cycles on the way."""
+    said = circuit("--samples", "1", "--modules", "4", "--partition", "slabs", "--chips", "--json")
+    timing = json.loads(said.out)["timing"]
+    assert timing["lines_of_chips"] == [1, 2, 2, 1]
+    alone = json.loads(circuit("--samples", "1", "--modules", "4", "--json").out)["timing"]
+    sent = timing["slowest_module_step_s"] - alone["slowest_module_step_s"]
+    assert sent * 33e6 == pytest.approx(timing["sent_cycles"]) and timing["sent_cycles"] > 6 * 16
+    assert "with lines to at most 2 others" in circuit("--samples", "1", "--modules", "4", "--chips").out
 
 
 @pytest.mark.parametrize(

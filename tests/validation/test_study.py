@@ -156,6 +156,17 @@ def test_limits_errors_orders_and_front_of_a_study(study: list[RunView]) -> None
     assert case.front == ("fem@1",)
 
 
+def test_a_run_of_the_circuit_is_weighed_by_its_cycles(study: list[RunView]) -> None:
+    """Minutes of computing words are a tenth of a second on the chip."""
+    circuit = replace(study[3], cost=Cost(wall_time=50.0, steps=10, step_size=0.1, circuit_time=0.1))
+    comparison = compare(labelled([study[0], study[2], circuit]), reference="fem@4")
+    case = comparison.cases[0]
+    assert case.front == ("truss@1", "fem@1") or case.front == ("truss", "fem@1")
+    (pareto,) = (plot for plot in study_plots(case, comparison.labels) if plot.name == "elastic-pareto")
+    assert "in 0.1 s" in pareto.alt and "of a circuit: cycles over clock" in pareto.alt
+    assert "50 s, circuit 0.1 s" in markdown_summary(comparison)
+
+
 def test_plots_and_the_summary_of_a_study(study: list[RunView]) -> None:
     views = labelled(study)
     comparison = compare(views)

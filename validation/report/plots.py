@@ -233,13 +233,14 @@ def study_plots(case: CaseComparison, labels: Sequence[str]) -> tuple[Plot, ...]
 
 
 def _pareto(case: CaseComparison, styles: dict[str, LineStyle]) -> tuple[Plot, ...]:
-    weighed = [(run, run.cost.wall_time, error_of(run)) for run in case.runs if not run.is_reference]
+    weighed = [(run, run.cost.spent, error_of(run)) for run in case.runs if not run.is_reference]
     points = [(run, cost, max(error, LEAST_ERROR)) for run, cost, error in weighed if cost and error is not None]
     if len(points) < 2:
         return ()
     spoken = "; ".join(f"{run.shown}: {100 * error:.3g} % in {cost:.3g} s" for run, cost, error in points)
     caption = f"{case.case}: accuracy against cost"
-    alt = f"{caption}, error against {case.shown(case.reference)} over wall time. {spoken}."
+    clock = "wall time" + " (of a circuit: cycles over clock)" * any(run.cost.circuit_time for run, *_ in points)
+    alt = f"{caption}, error against {case.shown(case.reference)} over {clock}. {spoken}."
     alt += f" Not beaten: {', '.join(map(case.shown, case.front))}."
     with chart(f"{case.case}-pareto", caption, alt, size=(4.4, 3.8)) as draft:
         axes = draft.figure.subplots()
@@ -255,7 +256,7 @@ def _pareto(case: CaseComparison, styles: dict[str, LineStyle]) -> tuple[Plot, .
         for run, cost, error in points:
             _point(axes, run, cost, error, case.reference_uncertainty, styles)
         draft.figure.legend(loc="outside upper left", ncols=legend_columns(list(map(case.shown, solvers))))
-        axes.set(xscale="log", yscale="log", xlabel="wall time of the solver [s]", ylabel=_error_label(case))
+        axes.set(xscale="log", yscale="log", xlabel=f"{clock} of the solver [s]", ylabel=_error_label(case))
         axes.margins(0.18)
         for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
             within_a_decade = ends[1] < 15.0 * ends[0]

@@ -130,13 +130,13 @@ def _table(case: CaseComparison) -> Iterator[str]:
 
 def _cells(run: RunComparison, unbeaten: bool) -> tuple[str, ...]:
     name = f"{run.shown} (reference)" if run.is_reference else f"**{run.shown}**" if unbeaten else run.shown
-    wall, ratio = run.cost.wall_time, run.cost.ratio
+    wall, ratio, circuit = run.cost.wall_time, run.cost.ratio, run.cost.circuit_time
     return (
         _plain(name),
         percent(error_of(run)),
         percent(None if run.displacement is None else run.displacement.largest),
         percent(run.residual.at_node),
-        "-" if wall is None else f"{wall:.3g} s",
+        ("-" if wall is None else f"{wall:.3g} s") + (f", circuit {circuit:.3g} s" if circuit is not None else ""),
         "-" if ratio is None else f"{ratio:.3g}",
     )
 

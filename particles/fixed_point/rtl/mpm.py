@@ -12,7 +12,7 @@ from operator import mul
 from amaranth.hdl import Module, Signal, Value, signed
 from amaranth.lib.wiring import Component, In, Out
 
-from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Constant
 from rheotwin.particles.fixed_point.rtl.accumulator import sum_bits
 from rheotwin.particles.fixed_point.rtl.pipeline import Pipeline, Staged, rounded_shift
 
@@ -55,8 +55,11 @@ class Mpm(Component):
         def hold(staged: Staged) -> Staged:
             return pipe.register(lambda value: value, staged)
 
-        def euler(old: Value, exact: Value) -> Value:
-            return old + rounded_shift(exact, constants.H.w, constants.euler_round)
+        def euler(old: Value, exact: Value, step: Constant = constants.H) -> Value:
+            return old + rounded_shift(exact, step.w, constants.euler_round)
+
+        def faster(old: Value, exact: Value) -> Value:
+            return euler(old, exact, constants.step_of_velocity)
 
         for lane in range(3):
             x, v, external, minv, start, end = (
@@ -69,7 +72,7 @@ class Mpm(Component):
             acceleration = pipe.fitted(
                 "v", lambda exact: rounded_shift(exact, constants.Minv.w, constants.euler_round), push
             )
-            v_new = pipe.fitted("v", euler, v, hold(pipe.register(mul, H, acceleration)))
+            v_new = pipe.fitted("v", faster, v, hold(pipe.register(mul, H, acceleration)))
             x_new = pipe.fitted("x", euler, x, hold(pipe.register(mul, H, v)))
             module.d.comb += [self.v_new[lane].eq(v_new.value), self.x_new[lane].eq(pipe.at(x_new, DEPTH))]
         module.d.comb += self.valid_out.eq(pipe.at(valid, DEPTH))

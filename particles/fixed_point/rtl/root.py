@@ -7,11 +7,8 @@ from operator import add
 
 from amaranth.hdl import Cat, Const, Mux, Value, signed
 
-from rheotwin.particles.fixed_point.arithmetic import BITS, ITERATIONS, SQUARE_BITS, Format, inverse_gain, shifts
+from rheotwin.particles.fixed_point.arithmetic import Root, inverse_gain, shifts
 from rheotwin.particles.fixed_point.rtl.pipeline import Pipeline, Staged
-
-CORDIC_STAGES = ITERATIONS + 4 + (inverse_gain(BITS, ITERATIONS).bit_count() - 1).bit_length()
-"""To normalise, to begin, the rotations, digits of 1/K and the tree that adds them, to undo the normalisation."""
 
 
 def floor_root(pipe: Pipeline, square: Staged, digits: int) -> Staged:
@@ -33,14 +30,9 @@ def floor_root(pipe: Pipeline, square: Staged, digits: int) -> Staged:
     return pipe.register(lambda *state: digit(*state)[1][:digits], remainder, root, left)
 
 
-def reciprocal_stages(form: Format) -> int:
-    """Return one stage for each digit of 2^(2 fraction), and one for the limit."""
-    return 2 * form.fraction + 2
-
-
-def reciprocal(pipe: Pipeline, length: Staged) -> Staged:
-    """Return min(floor(2^(2 fraction) / l), highest) by restoring division; l = 0 gives ones, so the highest."""
-    fraction, highest = pipe.form.fraction, pipe.form.highest
+def reciprocal(pipe: Pipeline, length: Staged, point: int) -> Staged:
+    """Return min(floor(2^point / l), highest) by restoring division; l = 0 gives ones, so the highest."""
+    highest = pipe.form.highest
 
     def digit(remainder: Value, quotient: Value, divisor: Value, bit: int = 0) -> tuple[Value, ...]:
         larger = Cat(Const(bit, 1), remainder)
@@ -52,47 +44,47 @@ def reciprocal(pipe: Pipeline, length: Staged) -> Staged:
         return remainder, quotient
 
     remainder, quotient = pipe.registers(first, length)
-    for _ in range(2 * fraction):
+    for _ in range(point):
         remainder, quotient = pipe.registers(digit, remainder, quotient, length)
     word = pipe.form.word - 1
     return pipe.register(lambda q: Mux(q > highest, Const(highest, word), q[:word]), quotient)
 
 
-def cordic_root(pipe: Pipeline, square: Staged) -> Staged:
+def cordic_root(pipe: Pipeline, square: Staged, size: Root = Root()) -> Staged:  # noqa: B008
     """Return the root of S as `fixed_point.arithmetic` has it: no multiplier, one shift per stage."""
-    half, m = pipe.registers(_normalised, square)
-    quarter = 1 << (BITS - 2)
+    bits, iterations, square_bits = size
+    half, m = pipe.registers(lambda square: _normalised(square, size), square)
+    quarter = 1 << (bits - 2)
     # x stays below 2 and |y| below x, at one sign and one whole bit.
-    width = BITS + 2
+    width = bits + 2
     x, y = pipe.registers(lambda m: (_signed(m + quarter, width), _signed(m - quarter, width)), m)
-    for k in shifts(ITERATIONS):
+    for k in shifts(iterations):
         x, y = pipe.registers(lambda x, y, k=k: _rotated(x, y, k, width), x, y)
-    gain = inverse_gain(BITS, ITERATIONS)
+    gain = inverse_gain(bits, iterations)
     terms = [
         pipe.register(lambda x, digit=digit: x << digit, x) for digit in range(gain.bit_length()) if gain >> digit & 1
     ]
     while len(terms) > 1:
         terms = [pipe.register(lambda *pair: reduce(add, pair), *terms[i : i + 2]) for i in range(0, len(terms), 2)]
-    shift = BITS - SQUARE_BITS // 2
+    shift = bits - square_bits // 2
 
     def denormalised(product: Value, half: Value, square: Value) -> Value:
-        root = (product >> (BITS + shift))[: SQUARE_BITS // 2 + 1]
-        return Mux(square.any(), (root >> half)[: SQUARE_BITS // 2], 0)
+        root = (product >> (bits + shift))[: square_bits // 2 + 1]
+        return Mux(square.any(), (root >> half)[: square_bits // 2], 0)
 
     return pipe.register(denormalised, terms[0], half, square)
 
 
-def _normalised(square: Value) -> tuple[Value, ...]:
-    """Return half the even shift that brings S to [2^30, 2^32), and the upper bits of S after it."""
-    if len(square) > SQUARE_BITS:
-        raise ValueError("the CORDIC root takes squares of 32 bits: words of 16")
-    full = Cat(square, Const(0, SQUARE_BITS - len(square)))
-    pairs = SQUARE_BITS // 2
-    half, shifted = Value.cast(Const(pairs - 1, 4)), full << 2 * (pairs - 1)
+def _normalised(square: Value, size: Root) -> tuple[Value, ...]:
+    """Return half the even shift that brings S to the upper quarters of its bits, and the upper bits of S after it."""
+    bits, _, square_bits = size
+    full = Cat(square, Const(0, square_bits - len(square)))
+    pairs = square_bits // 2
+    half, shifted = Value.cast(Const(pairs - 1, (pairs - 1).bit_length())), full << 2 * (pairs - 1)
     for n in reversed(range(pairs - 1)):
-        found = full[SQUARE_BITS - 2 * n - 2 : SQUARE_BITS - 2 * n].any()
+        found = full[square_bits - 2 * n - 2 : square_bits - 2 * n].any()
         half, shifted = Mux(found, n, half), Mux(found, full << 2 * n, shifted)
-    return half, shifted[SQUARE_BITS - BITS : SQUARE_BITS]
+    return half, shifted[square_bits - bits : square_bits]
 
 
 def _signed(value: Value, width: int) -> Value:

@@ -21,6 +21,7 @@ from rheotwin.particles.fixed_point.rtl.system import BUBBLE_BIT, OPERATORS, POI
 
 Images = list[tuple[int, Indices]]
 MOST_POINTS = 1 << BUBBLE_BIT
+LONGEST = 30
 MOST_CYCLES = 1 << 31
 """The circuit counts further, but an hour of simulation is enough."""
 
@@ -52,9 +53,11 @@ class Circuit:
         body: CircuitBody,
         constants: CircuitConstants,
         *,
-        depth: int = tem.DEPTH,
+        depth: int | None = None,
         order: Indices | None = None,
     ) -> None:
+        if constants.form.word > LONGEST:
+            raise RheotwinError(f"a simulated circuit has words of at most {LONGEST} bits, as its sums are 2 longer")
         ends = np.stack([body.start, body.end], axis=-1).astype(np.int64)
         if not 0 < len(body.position) <= MOST_POINTS or len(ends) == 0:
             raise RheotwinError(
@@ -144,7 +147,8 @@ class Circuit:
             (codes["lam"], self._body.lam[edge].astype(np.int64)),
             (codes["H"], np.asarray(constants.H.raw, dtype=np.int64).reshape(1)),
         ]
-        parts = {"A": constants.A, "B": constants.B, "C2": constants.C2}
+        names = ("A", "B", "C2", "C") if constants.direct else ("A", "B", "C2")
+        parts = dict(zip(names, constants.of_tem, strict=False))
         differ = any(np.ndim(part.raw) > 0 for part in parts.values())
         for name, part in parts.items():
             raw = np.broadcast_to(np.asarray(part.raw, dtype=np.int64), len(self._ends) if differ else 1)

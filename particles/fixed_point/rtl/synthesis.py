@@ -142,6 +142,6 @@ def _heading(name: str, constants: CircuitConstants) -> str:
     if name == "circuit":
         lines += ["Host codes (select) of memories and constants; of vectors this is lane 0, lanes 1 and 2 follow:"]
         lines += [f"  {code:2d} {memory}" for memory, code in sorted(host_map().items(), key=lambda item: item[1])]
-        shifts = ", ".join(f"{part} {getattr(constants, part).w}" for part in ("A", "B", "C2", "H", "Minv"))
+        shifts = ", ".join(f"{name} {part.w}" for name, part in constants.named.items())
         lines += [f"Bits after the point of the constants: {shifts}."]
     return "".join(f"// {line}\n" for line in lines)

@@ -17,6 +17,7 @@ from rheotwin.particles.fixed_point.parameters import CircuitConstants
 from rheotwin.particles.fixed_point.rtl import mpm, tem
 from rheotwin.particles.fixed_point.rtl.accumulator import Accumulator, Ram, sum_bits
 from rheotwin.particles.fixed_point.rtl.controller import Controller, Mode
+from rheotwin.particles.fixed_point.timing import depth_of
 
 INDEX_BITS = 16
 BUBBLE_BIT = 15
@@ -27,9 +28,9 @@ OPERATORS = (*tem.OPERATORS, *mpm.OPERATORS)
 
 
 def host_map() -> dict[str, int]:
-    """Return the host's code of each memory (of lane 0 for vectors, the others follow) and constant."""
+    """Return the host's code of each memory (of lane 0 for vectors, the others follow) and constant; C2 may be K."""
     vectors = {name: 3 * number for number, name in enumerate((*POINT_VECTORS, "Minv"))}
-    numbers = {name: 18 + number for number, name in enumerate((*EDGE_NUMBERS, "A", "B", "C2", "H"))}
+    numbers = {name: 18 + number for number, name in enumerate((*EDGE_NUMBERS, "A", "B", "C2", "H", "C"))}
     return {**vectors, **numbers}
 
 
@@ -47,10 +48,11 @@ class System(Component):
         points: int,
         edges: int,
         *,
-        depth: int = tem.DEPTH,
+        depth: int | None = None,
     ) -> None:
-        self._constants, self._points, self._edges, self._depth = constants, points, edges, depth
-        self._edges_differ = any(np.ndim(one.raw) > 0 for one in (constants.A, constants.B, constants.C2))
+        self._constants, self._points, self._edges = constants, points, edges
+        self._depth = depth_of(constants) if depth is None else depth
+        self._edges_differ = any(np.ndim(one.raw) > 0 for one in constants.of_tem)
         self._points_differ = np.ndim(constants.Minv.raw) > 0
         words = max(points, edges)
         width = max(constants.form.word, INDEX_BITS)
@@ -150,7 +152,8 @@ class System(Component):
                 lam.written.eq(edge.lam_new),
             ]
         module.d.comb += [edge.lam.eq(lam.data_a), edge.valid.eq(later(valid))]
-        for name, port in (("A", edge.a), ("B", edge.b), ("C2", edge.c2)):
+        laws = [("A", edge.a), ("B", edge.b), ("C2", edge.c2), *([("C", edge.c)] if constants.direct else [])]
+        for name, port in laws:
             module.d.comb += port.eq(number(name, self._edges_differ, self._edges, codes[name], edge_address))
 
         # Points: state of both ends of an edge, or of one point.

@@ -1,6 +1,7 @@
 """Truss element module: circuits 1-9 of spec fpga-fixed-point.md section 4, one edge per cycle, 16 multipliers.
 
-Numbers in the comments are the circuits'. Same words as `rheotwin.particles.fixed_point.circuit.tem`.
+Numbers in the comments are the circuits'. Same words as `rheotwin.particles.fixed_point.circuit.tem`. Direct forces
+take a 17th multiplier: `c2` is K then, and `c` is C.
 """
 
 from __future__ import annotations
@@ -14,31 +15,18 @@ from amaranth.lib.wiring import Component, In, Out
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
 from rheotwin.particles.fixed_point.rtl.pipeline import Pipeline, Staged, rounded_shift, wrapped
-from rheotwin.particles.fixed_point.rtl.root import (
-    CORDIC_STAGES,
-    cordic_root,
-    floor_root,
-    reciprocal,
-    reciprocal_stages,
-)
+from rheotwin.particles.fixed_point.rtl.root import cordic_root, floor_root, reciprocal
+from rheotwin.particles.fixed_point.timing import DEPTH, needed_depth
 
-DEPTH = 90
-"""Stages of the papers' circuit, d_te; ours needs 48 of them and waits in the others."""
 OPERATORS = ("ld", "lvd", "f", "xr", "lambda")
 LANES = range(3)
-
-
-def needed_depth(constants: CircuitConstants) -> int:
-    """Return the least depth: root, reciprocal, and 14 stages of sums and products around them."""
-    root = CORDIC_STAGES if constants.sqrt == "cordic" else constants.form.word
-    return root + reciprocal_stages(constants.form) + 14
 
 
 class Tem(Component):
     """Forces on the ends of an edge and its new lambda, `depth` cycles after positions, velocities and lambda.
 
-    `constants` gives points, roundings and root; the raw constants A, B, C2 and H are inputs. They hold still, unless
-    `edges_differ`: then A, B and C2 come with each edge.
+    `constants` gives points, roundings and root; the raw constants A, B, C2 (or K and C) and H are inputs. They hold
+    still, unless `edges_differ`: then all but H come with each edge.
     """
 
     def __init__(self, constants: CircuitConstants, *, depth: int = DEPTH, edges_differ: bool = False) -> None:
@@ -49,7 +37,8 @@ class Tem(Component):
         self._constants, self._depth, self._edges_differ = constants, depth, edges_differ
         word = signed(constants.form.word)
         vectors = {name: In(word).array(3) for name in ("xi", "vi", "xj", "vj")}
-        numbers = {name: In(word) for name in ("lam", "a", "b", "c2", "h")}
+        force = ("c2", "c") if constants.direct else ("c2",)
+        numbers = {name: In(word) for name in ("lam", "a", "b", *force, "h")}
         super().__init__(
             {
                 **vectors,
@@ -66,7 +55,8 @@ class Tem(Component):
     def elaborate(self, platform: object) -> Module:
         """Build the module."""
         module, constants, depth = Module(), self._constants, self._depth
-        form = constants.form
+        form, point, step = constants.form, constants.point, constants.step_of_lam
+        A_w, B_w, K_w, C_w = (part.w for part in constants.of_tem)
         pipe = Pipeline(module, form, constants.overflow)
         A, B, C2 = (Staged(port, 0 if self._edges_differ else None) for port in (self.a, self.b, self.c2))
         H, lam, valid = Staged(self.h, None), Staged(self.lam, 0), Staged(self.valid, 0)
@@ -83,31 +73,35 @@ class Tem(Component):
             lambda x, y, z: (x + y + z)[: 2 * form.word], *(pipe.register(mul, lane, lane) for lane in xr)
         )
         cordic = constants.sqrt == "cordic"
-        length = cordic_root(pipe, square) if cordic else floor_root(pipe, square, form.word)
-        inverse = reciprocal(pipe, length)
+        length = cordic_root(pipe, square, constants.root) if cordic else floor_root(pipe, square, form.word)
+        inverse = reciprocal(pipe, length, point.inverse)
+        turn = point.inverse - point.direction
         direction = [  # 4
-            pipe.register(
-                lambda exact: wrapped(tem_shift(exact, form.fraction), form), pipe.register(mul, inverse, lane)
-            )
+            pipe.register(lambda exact: wrapped(tem_shift(exact, turn), form), pipe.register(mul, inverse, lane))
             for lane in xr
         ]
         shares = [pipe.register(mul, e, v) for e, v in zip(direction, vr, strict=True)]
-        rate = pipe.fitted("ld", lambda x, y, z: tem_shift(x + y + z, form.fraction), *shares)  # 5
+        rate = pipe.fitted("ld", lambda x, y, z: tem_shift(x + y + z, point.direction - point.rate), *shares)  # 5
         voigt_rate = pipe.fitted(  # 6
             "lvd",
-            lambda spring, dashpot: tem_shift(spring, constants.A.w) + tem_shift(dashpot, constants.B.w),
+            lambda spring, dashpot: tem_shift(spring, A_w) + tem_shift(dashpot, B_w),
             pipe.register(mul, A, lam),
             pipe.register(mul, B, rate),
         )
-        slip = pipe.fitted("f", sub, voigt_rate, rate)
-        force = pipe.fitted("f", lambda exact: tem_shift(exact, constants.C2.w), pipe.register(mul, C2, slip))  # 7
+        if constants.direct:  # 7
+            C = Staged(self.c, 0 if self._edges_differ else None)
+            parts = pipe.register(mul, C2, lam), pipe.register(mul, C, rate)
+            force = pipe.fitted("f", lambda spring, slide: tem_shift(spring, K_w) + tem_shift(slide, C_w), *parts)
+        else:
+            slip = pipe.fitted("f", sub, voigt_rate, rate)
+            force = pipe.fitted("f", lambda exact: tem_shift(exact, K_w), pipe.register(mul, C2, slip))
         forces = [  # 8
-            pipe.fitted("f", lambda exact: tem_shift(exact, form.fraction), pipe.register(mul, force, e))
+            pipe.fitted("f", lambda exact: tem_shift(exact, point.direction), pipe.register(mul, force, e))
             for e in direction
         ]
         lam_new = pipe.fitted(  # 9
             "lambda",
-            lambda old, exact: old + rounded_shift(exact, constants.H.w, constants.euler_round),
+            lambda old, exact: old + rounded_shift(exact, step.w, constants.euler_round),
             lam,
             pipe.register(mul, H, voigt_rate),
         )

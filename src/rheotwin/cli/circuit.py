@@ -26,10 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clock", type=float, default=33.0e6, metavar="HZ", help="clock [Hz]; default: 33e6")
     parser.add_argument(
         "--partition",
-        choices=("slabs", "columns", "graph"),
+        choices=("slabs", "columns", "boxes", "graph"),
         default="slabs",
         help="how modules share the body; default: %(default)s",
     )
+    parser.add_argument("--chips", action="store_true", help="put every group on a chip of its own")
     parser.add_argument(
         "--block-rams", type=int, default=144, metavar="N", help="BlockRAMs of the chip; default: 144, an XC2V6000"
     )
@@ -55,17 +56,18 @@ def execute(args: argparse.Namespace) -> int:
     if args.samples < 1 or args.block_rams < 1 or not args.tolerance > 0.0:
         raise RheotwinError("--samples, --block-rams and --tolerance: must be above 0")
     from rheotwin.particles.fixed_point.report import error_account, errors_data, timing, words_data
-    from rheotwin.particles.fixed_point.timing import XC2V6000, Device, Machine
+    from rheotwin.particles.fixed_point.timing import XC2V6000, Device, Links, Machine, depth_of
 
-    machine = Machine(modules=args.modules, clock=args.clock)
+    Machine(modules=args.modules, clock=args.clock)  # refuses what cannot be before the work
     chip = XC2V6000 if args.block_rams == XC2V6000.block_rams else Device("the chip", 0, 0, args.block_rams, 0)
-    prepared = _prepared(args)
-    planned = timing(prepared.model, prepared.constants, machine, args.partition, chip)
+    prepared, said = _prepared(args)
+    machine = Machine(modules=args.modules, clock=args.clock, edge_depth=depth_of(prepared.constants))
+    planned = timing(prepared.model, prepared.constants, machine, args.partition, chip, Links() if args.chips else None)
     about: dict[str, Any] = {
         "title": prepared.model.problem.scene.title,
         "points": len(prepared.model.points),
         "edges": len(prepared.model.edges),
-        "words": words_data(prepared),
+        "words": words_data(prepared) | said,
         "timing": planned.to_data(),
         "chip_block_rams": chip.block_rams,
         "resources": _resources(args, prepared),
@@ -98,13 +100,14 @@ def _words(text: str | None) -> list[int]:
         raise RheotwinError(f"--sweep {text}: write lengths of words in bits, for example 12,16,20") from None
 
 
-def _prepared(args: argparse.Namespace) -> Prepared:
-    """Load the scene and put it into words."""
+def _prepared(args: argparse.Namespace) -> tuple[Prepared, dict[str, Any]]:
+    """Load the scene and put it into words; and say what a run in them will come to."""
     settings = parse_settings(args.set)
     settings.only_for(SOLVER)
     from rheotwin.build import build_problem
     from rheotwin.particles.fixed_point import FixedPointSolver
-    from rheotwin.particles.fixed_point.prepare import FixedPointOptions, prepare
+    from rheotwin.particles.fixed_point.choice import choose, remedy
+    from rheotwin.particles.fixed_point.prepare import FixedPointOptions
     from rheotwin.run import solver_options
     from rheotwin.scene import load_scene
     from rheotwin.solver import check_capabilities, checked_options
@@ -114,7 +117,15 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     check_capabilities(solver, problem)
     options = checked_options(solver, solver_options(problem.scene, SOLVER, settings.options.get(SOLVER)))
     assert isinstance(options, FixedPointOptions)
-    return prepare(problem, options)
+    prepared, trial = choose(problem, options)
+    if trial is None:
+        return prepared, {}
+    fate = [*trial.remarks, remedy(problem, options)] if trial.remarks else []
+    return prepared, {
+        "announced_error": None if trial.overflow else trial.error,
+        "remarks": [*prepared.remarks, *fate],
+        "stops_at_s": 0.0 if trial.lost else trial.overflow.time if trial.overflow else None,
+    }
 
 
 def _resources(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
@@ -132,9 +143,10 @@ def _resources(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
 
 def _sweep(prepared: Prepared, words: list[int], tolerance: float) -> dict[str, Any]:
     """Try other words."""
+    from rheotwin.particles.fixed_point.choice import in_papers_form
     from rheotwin.particles.fixed_point.errors import shortest, sweep
 
-    rows = sweep(prepared, words)
+    rows = sweep(in_papers_form(prepared, prepared.model.problem), words)
     good = shortest(rows, tolerance)
     return {
         "rows": [row.to_data() for row in rows],

@@ -5,8 +5,8 @@ after the other; `store` puts it back. A row of a flat array, a constant that al
 What compiled functions do with vectors is written as for numbers: + - * /, comparisons, `min`, `max`, `abs`,
 `math.sqrt`, `math.exp`, `math.copysign`; numbers beside vectors are the same in every lane. Instead of a branch,
 `select(condition, yes, no)` chooses lane by lane, and `any_of(condition)` tells whether it holds in some lane.
-Products and sums may be fused, nothing else. Vectors of 32-bit whole numbers have + - *, comparisons, `min`, `max`,
-`<<`, `>>` and `|` too; they wrap.
+Products and sums may be fused, nothing else. Vectors of 32-bit and 64-bit whole numbers have + - *, comparisons, `min`,
+`max`, `<<`, `>>`, `|` and `&` too; they wrap.
 
     slot = slots(8)
 
@@ -177,7 +177,12 @@ for _operator, _name in ((operator.add, "add"), (operator.sub, "sub"), (operator
     _define(_operator, 2, _arithmetic(f"f{_name}", _name))
 _define(operator.truediv, 2, _arithmetic("fdiv", "none"))
 _define(operator.neg, 1, _arithmetic("fneg", "neg"))
-for _operator, _name in ((operator.lshift, "shl"), (operator.rshift, "ashr"), (operator.or_, "or_")):
+for _operator, _name in (
+    (operator.lshift, "shl"),
+    (operator.rshift, "ashr"),
+    (operator.or_, "or_"),
+    (operator.and_, "and_"),
+):
     _define(_operator, 2, _arithmetic("none", _name))
 for _operator, _name in (
     (operator.lt, "<"),
@@ -301,8 +306,27 @@ count_of: Any = intrinsic(_count)
 """`count_of(condition)`: in how many lanes a condition holds."""
 single_of: Any = _converted(_types.float32, "uitofp")
 """`single_of(words)`: unsigned whole numbers rounded to single precision."""
+double_of: Any = _converted(_types.float64, "uitofp")
+"""`double_of(words)`: unsigned whole numbers rounded to double precision."""
 words_of: Any = _converted(_types.int32, "fptosi")
 """`words_of(numbers)`: the whole numbers of 32 bits towards zero."""
+long_words_of: Any = _converted(_types.int64, "fptosi")
+"""`long_words_of(numbers)`: the whole numbers of 64 bits towards zero."""
+
+
+def _zeros(typing: Any, words: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits, kind = words.scalar.bitwidth, lanes_of(context, builder, words).vector
+        function = _tools.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind, _BIT]), f"llvm.ctlz.v{words.count}i{bits}"
+        )
+        return builder.call(function, [arguments[0], ir.Constant(_BIT, 0)])
+
+    return words(words), generate
+
+
+leading_zeros: Any = intrinsic(_zeros)
+"""`leading_zeros(words)`: zero bits above the highest one."""
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any, at: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 from math import floor, isqrt
@@ -112,7 +113,7 @@ def test_constants_are_quantised_downwards() -> None:
     assert [fx.quantise_constant(0.01, w) for w in (8, 15, 16)] == [2, 327, 655]
 
 
-@pytest.mark.parametrize(("word", "fraction"), [(1, 0), (16, 16), (25, 8), (16, -1)])
+@pytest.mark.parametrize(("word", "fraction"), [(1, 0), (16, 16), (33, 8), (16, -1)])
 def test_formats_that_do_not_exist(word: int, fraction: int) -> None:
     with pytest.raises(ValueError, match=f"{word} bits with {fraction}"):
         Format(word, fraction)
@@ -152,3 +153,19 @@ def test_shifts_repeat_so_that_vectoring_converges() -> None:
 def test_gain_of_all_iterations() -> None:
     # K of shifts 1, 2, 3, 4, 4, 5, .. is 0.8281593609602.
     assert fx.inverse_gain(24, 30) / 2**24 == pytest.approx(1.0 / 0.8281593609602, abs=2.0**-24)
+
+
+@pytest.mark.parametrize("word", [17, 20, 24, 28, 32])
+def test_roots_of_longer_words(word: int) -> None:
+    """The floor is exact up to three squares of the longest word, and the CORDIC root is a unit from it at most."""
+    rng = np.random.default_rng(word)
+    largest = 3 << (2 * word - 2)
+    roots = [n for n in rng.integers(1, 1 << word, 2000).tolist() if n * n <= largest] + [math.isqrt(largest)]
+    wanted = [n * n + change for n in roots for change in (-1, 0, 1)] + [0, 1, 2, 3, largest]
+    squares = np.array(wanted, dtype=np.uint64).view(np.int64)
+    found = fx.isqrt(squares)
+    assert found.tolist() == [math.isqrt(square) for square in wanted]
+    size = fx.root_of(Format(word, 8))
+    assert np.abs(fx.cordic_root(squares, *size) - found).max() == 1
+    anywhere = rng.integers(0, min(largest, 1 << 62), 20_000)
+    assert np.mean(fx.cordic_root(anywhere, *size) == fx.isqrt(anywhere)) > 0.98

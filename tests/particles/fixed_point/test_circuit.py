@@ -6,6 +6,7 @@ Spec fpga-fixed-point.md sections 4 and 6.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -24,7 +25,7 @@ from rheotwin.particles.fixed_point.circuit import OPERATORS, add_edge_forces, m
 from rheotwin.particles.fixed_point.experiments import OBJECT_STEPS, OBJECT_WIDTH, STEP, Object, pulled_object
 from rheotwin.particles.fixed_point.kernels import FastCircuit, advance, runs_fast, scalar_table
 from rheotwin.particles.fixed_point.model import SIGNALS, FloatBody, FloatParts, run_reference
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Points, Units, circuit_constants
 from rheotwin.particles.fixed_point.partition import hazards
 from rheotwin.particles.fixed_point.words import COUNT, reciprocal, root
 from rheotwin.particles.steps import Held, Loads
@@ -195,6 +196,15 @@ def constants_of(edges: int, points: int, own: bool, **options: Any) -> CircuitC
     return circuit_constants(law, masses if own else 1.5, 0.01, SECONDS, **options)
 
 
+FORMS = [Format(), Format(16, 11), Format(12, 6), Format(9, 0)]
+LONG_FORMS = [Format(16, 14), Format(17, 8), Format(24, 12), Format(31, 20), Format(32, 30)]
+CIRCUITS: dict[str, Callable[[Format], dict[str, Any]]] = {
+    "floor": lambda form: {},
+    "cordic": lambda form: {"sqrt": "cordic"},
+    "own points": lambda form: {"points": Points(form.word - 2, form.word + form.fraction, 3, -2, 1)},
+}
+
+
 def box(seed: int, own: bool = False, turned: bool = False, **options: Any) -> tuple[Array, CircuitBody, Any]:
     """Return points, a noisy body and constants of a box; `turned` edges go against the numbering, half of them."""
     points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
@@ -219,9 +229,26 @@ def compare(body: CircuitBody, constants: CircuitConstants, steps: int, points: 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("rounding", [False, True])
 @pytest.mark.parametrize("structured", [False, True])
-@pytest.mark.parametrize("form", [Format(), Format(16, 11), Format(12, 6), Format(9, 0)], ids=str)
-def test_every_word_and_counter_agrees(form: Format, structured: bool, rounding: bool, own: bool) -> None:
+@pytest.mark.parametrize(
+    ("circuit", "form"),
+    [
+        *(("floor", form) for form in FORMS[:2] + LONG_FORMS[2:4]),
+        ("cordic", LONG_FORMS[3]),
+        ("own points", LONG_FORMS[2]),
+        *(
+            pytest.param(name, form, marks=pytest.mark.exhaustive)
+            for name, forms in (
+                ("floor", FORMS[2:] + LONG_FORMS),
+                ("cordic", LONG_FORMS),
+                ("own points", FORMS[:1] + LONG_FORMS[1:]),
+            )
+            for form in forms
+        ),
+    ],
+)
+def test_every_word_and_counter_agrees(circuit: str, form: Format, structured: bool, rounding: bool, own: bool) -> None:
     options = {"form": form, "tem_wmod": True, "tem_round": rounding, "euler_round": not rounding or own}
+    options |= CIRCUITS[circuit](form)
     points, body, constants = box(form.word + 2 * rounding + own, own, **options)
     fast, counters = FastCircuit(body, constants, points if structured else None), no_overflows()
     assert fast.lodging.structured == structured
@@ -270,13 +297,10 @@ def test_edges_against_the_numbering_keep_their_direction() -> None:
     compare(body, constants, 3, points)
 
 
-@pytest.mark.parametrize(
-    "options", [{"sqrt": "cordic"}, {"overflow": "saturate"}, {"form": Format(18, 10)}, {"form": Format(16, 12)}]
-)
-def test_what_lanes_cannot_hold_goes_through_the_readable_form(options: dict[str, Any]) -> None:
-    _, body, constants = box(2, tem_wmod=True, **options)
+def test_saturation_goes_through_the_readable_form() -> None:
+    _, body, constants = box(2, tem_wmod=True, overflow="saturate")
     assert not runs_fast(constants)
-    with pytest.raises(ValueError, match="at most 16 bits"):
+    with pytest.raises(ValueError, match="sums that wrap"):
         FastCircuit(body, constants)
     compare(body, constants, 4)
 

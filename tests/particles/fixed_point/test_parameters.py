@@ -71,7 +71,7 @@ def test_constants_that_differ_share_a_point_and_infinite_masses_hold() -> None:
         ({"law": EdgeLaw(250.0, 0.0, 0.0)}, r"a pure spring has no such form"),
         ({"mass": 0.0}, r"masses .* must be positive"),
         ({"law": EdgeLaw(np.nan, 20.0, 100.0)}, r"A = -k1/\(c1\+c2\) of the circuit is not finite"),
-        ({"sqrt": "cordic", "form": Format(18, 8)}, r"CORDIC root takes squares of words of 16 bits, not of 18"),
+        ({"law": EdgeLaw(250.0, 20.0, np.inf)}, r"Voigt edge has no series dashpot: .* points of its own"),
     ],
 )
 def test_what_does_not_fit_is_named_with_the_format_that_would_do(changed: dict[str, Any], sentence: str) -> None:

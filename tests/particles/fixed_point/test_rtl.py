@@ -21,9 +21,16 @@ from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point import circuit
 from rheotwin.particles.fixed_point import rtl as package
-from rheotwin.particles.fixed_point.arithmetic import cmul, wrap
+from rheotwin.particles.fixed_point.arithmetic import Format, cmul, wrap
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, Constant, EdgeLaw, Units, circuit_constants
+from rheotwin.particles.fixed_point.parameters import (
+    CircuitConstants,
+    Constant,
+    EdgeLaw,
+    Points,
+    Units,
+    circuit_constants,
+)
 from rheotwin.particles.fixed_point.partition import BUBBLE
 from rheotwin.particles.fixed_point.timing import Machine, block_rams, blocks, cycles
 
@@ -64,7 +71,8 @@ def edge_vectors(count: int) -> dict[str, Indices]:
 def edge_rows(module: Any, vectors: dict[str, Any], constants: CircuitConstants, depth: int = 90) -> Any:
     """Return rows that feed one edge a cycle, then let the last one come out."""
     padded = {name: np.concatenate([part, np.zeros_like(part[:1]).repeat(depth, 0)]) for name, part in vectors.items()}
-    raw = {"a": constants.A.raw, "b": constants.B.raw, "c2": constants.C2.raw, "h": constants.H.raw, "valid": 1}
+    raw = {"a": constants.A.raw, "b": constants.B.raw, "c2": constants.of_tem[2].raw, "h": constants.H.raw, "valid": 1}
+    raw |= {"c": constants.of_tem[3].raw} if constants.direct else {}
     return rtl.bench.rows_of(module, len(padded["lam"]), {**padded, **raw})
 
 
@@ -132,8 +140,11 @@ def test_the_truss_element_module_gives_the_printed_vector() -> None:
         (60, {"tem_round": True, "tem_wmod": True}),
         (SHORT, {"overflow": "saturate", "euler_round": False}),
         (56, {"sqrt": "cordic"}),
+        (66, {"form": Format(18, 9), "sqrt": "cordic", "tem_wmod": True}),
+        (60, {"points": Points(14, 28, 3, -2, 2), "tem_wmod": True, "tem_round": True}),
+        (72, {"form": Format(20, 10), "points": Points(18, 36, 5, 2, 1), "tem_wmod": True}),
     ],
-    ids=["floor", "rounded", "saturating", "cordic"],
+    ids=["floor", "rounded", "saturating", "cordic", "18 bits, cordic", "own points", "own points, 20 bits"],
 )
 def test_the_truss_element_module_on_corners(depth: int, options: dict[str, Any]) -> None:
     constants, vectors = constants_of(**options), edge_vectors(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from rheotwin.build import build_problem
-from rheotwin.errors import InputFaults, RheotwinError
+from rheotwin.errors import EXIT_DIVERGED, InputFaults, RheotwinError, Stopped
 from rheotwin.particles.fixed_point import FixedPointSolver
 from rheotwin.particles.fixed_point.arithmetic import Format, cmul
 from rheotwin.particles.fixed_point.errors import (
@@ -255,20 +256,18 @@ def test_tools_and_other_laws_are_refused() -> None:
 
 
 def test_dead_band_and_range_are_told_before_the_run() -> None:
-    with pytest.warns(UserWarning, match=r"stand still and the fastest one has \S+ m/s: take a longer step"):
+    with pytest.raises(
+        Stopped, match=r"stand still and the fastest one has \S+ m/s: take a longer step.*would do"
+    ) as end:
         start(block(), length_unit=40.0)
+    assert end.value.exit_code == EXIT_DIVERGED
+    with pytest.warns(UserWarning, match="lose the motion, 107 % of the mean displacement are error"):
+        start(block(), length_unit=40.0, stop=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         units = start(block()).prepared.constants.units
     with pytest.warns(UserWarning, match=r"F grows to 1\.\d+ times the range of 16 bits, 8 after the point: 17 bits"):
         start(block(), mass_unit=units.mass / 1.55)
-    chosen = {"time_unit": units.time, "length_unit": units.length, "mass_unit": units.mass / 1.55}
-    simulation = start(block(), analyse=False, **chosen)
-    with pytest.warns(UserWarning, match="words overflow by t = .* in .*F_sum") as told:
-        for time in (0.5, 0.75, 1.0):
-            run_to(simulation, time)
-    assert len(told) == 1
-    assert simulation.statistics()["overflows"]["F_sum"] > 0
 
 
 def test_error_of_the_papers_object_over_time() -> None:
@@ -386,3 +385,86 @@ def test_format_that_does_not_fit_says_why_and_a_sweep_needs_the_ranges() -> Non
     with pytest.raises(RheotwinError, match="a sweep needs the run in double precision"):
         sweep(made, (16,))
     assert made.remarks == []
+
+
+@pytest.mark.parametrize("latency", [0.0, 0.1])
+def test_host_writes_once_a_period_what_is_as_old_as_its_latency(latency: float) -> None:
+    """Held points go in straight lines from where their motion was a latency before one writing to the next."""
+    problem = block(**MOVING)
+    simulation = start(problem, step=0.025, host_period=0.2, host_latency=latency, tolerance=10.0, word=16)
+    places, item = [], problem.prescribed[1]
+    word = simulation.prepared.constants.units.length / 256
+    for number in range(1, 41):
+        simulation.advance(0.025 * number, 10**6)
+        places.append((simulation.positions - problem.points)[item.nodes, 0])
+    times = np.arange(6) * 0.2
+    known = [item.motion.at(max(0.0, time - latency))[0] for time in times]
+    expected = np.interp(0.025 * np.arange(1, 41), times, known)
+    away = np.abs(np.array(places) - expected[:, None])
+    assert away[7::8].max() <= 0.5 * word * (1 + 1e-9)
+    # In between a rounded speed, and a rounded place in each of its steps.
+    assert away.max() <= 5.0 * word
+    assert np.ptp(np.diff(np.array(places), axis=0)[7:14], axis=0).max() <= 1.1 * word
+
+
+def test_overflow_ends_the_run_at_its_step() -> None:
+    """The first step with an overflow is named whatever the size of chunks, and what is named for it does."""
+    units = start(block()).prepared.constants.units
+    chosen = {"time_unit": units.time, "length_unit": units.length, "mass_unit": units.mass / 1.55, "analyse": False}
+    plain = start(block(), **chosen, stop=False)
+    with pytest.warns(UserWarning, match="words overflow by t = .* in .*F_sum") as told:
+        for time in (0.5, 0.75, 1.0):
+            plain.advance(time, 10**6)
+    assert len(told) == 1
+    assert plain.statistics()["overflows"]["F_sum"] > 0
+    first = start(block(), **chosen, stop=False)
+    while not any(first.statistics()["overflows"].values()):
+        first.advance(1.0, 1)
+    for chunk in (1, 3, 10**6):
+        simulation = start(block(), **chosen)
+        with pytest.raises(Stopped, match=r"16 bits, 8 after the point overflow in the sum of forces") as stopped:
+            while simulation.time < 1.0:
+                simulation.advance(1.0, chunk)
+        assert stopped.value.time == simulation.time == first.time
+    remedy = re.search(
+        r"word = (\d+), .*time_unit = (\S+), length_unit = (\S+), mass_unit = (\S+) would do", str(stopped.value)
+    )
+    assert remedy is not None
+    word, time, length, mass = (float(number) for number in remedy.groups())
+    cured = start(block(), word=int(word), time_unit=time, length_unit=length, mass_unit=mass)
+    cured.advance(1.0, 10**6)
+    assert cured.statistics()["announced_error"] < 0.03
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_chosen_words_are_as_close_as_announced(law: str) -> None:
+    """What is announced is kept; a tolerance that the papers' words miss is met by points of their own in 16 bits."""
+    problem = block(law, **MOVING)
+    for tolerance, own in ((0.05, False), (0.002, True), (1e-5, True)):
+        simulation = start(problem, tolerance=tolerance)
+        said = simulation.statistics()
+        assert (said["word"] == 16) == (tolerance > 1e-4) and ("points" in said) == own
+        simulation.advance(1.0, 10**6)
+        model, ranges = simulation.prepared.model, simulation.prepared.ranges
+        assert ranges is not None
+        gap = np.linalg.norm(simulation.positions - model.centre - ranges.end.position, axis=1).mean()
+        travel = max(np.linalg.norm(x - model.points, axis=1).mean() for _, x in ranges.samples)
+        assert gap / travel <= said["announced_error"] * (1.0 + 1e-9) <= tolerance
+
+
+def test_words_that_nothing_can_choose_are_refused() -> None:
+    with pytest.raises(RheotwinError, match=r"no words of up to 16 bits follow the scene within 0.001 %.*leave `word`"):
+        start(block(), word=16, tolerance=1e-5)
+
+
+def test_checkpoint_names_the_points_it_needs() -> None:
+    chosen, problem = start(block(), tolerance=1e-3), block()
+    with pytest.raises(RheotwinError, match=r"word = 16 and fraction = 8, points = \[14, \d+, ") as told:
+        start(problem).restore(chosen.save())
+    assert "\n" not in str(told.value)
+    same = start(problem, **chosen.settled())
+    chosen.advance(0.5, 10**6)
+    same.restore(chosen.save())
+    for simulation in (chosen, same):
+        simulation.advance(1.0, 10**6)
+    assert np.array_equal(chosen.body.position, same.body.position)

@@ -21,10 +21,13 @@ from rheotwin.particles.fixed_point.timing import (
     XC2V6000,
     Device,
     Extras,
+    Links,
     Machine,
     block_rams,
     check_memory,
     cycles,
+    exchange,
+    exchange_cycles,
     predict,
     schedule,
 )
@@ -131,3 +134,39 @@ SMALL, ONE_GROUP = edges_of((3, 3, 3)), np.zeros(27, np.int64)
 def test_what_does_not_fit_is_refused(act: Callable[[], object], words: str) -> None:
     with pytest.raises(RheotwinError, match=words):
         act()
+
+
+def test_two_chips_send_the_points_of_their_common_plane() -> None:
+    """A plane of 15 x 15 points each way, six words each, one a cycle over one line."""
+    edges, group = edges_of(LARGE), groups_of(LARGE, 2, "slabs")
+    found = exchange(edges, group)
+    assert (found.lines.tolist(), found.rounds) == ([1, 1], (225,))
+    assert exchange_cycles(found, Links(words=2, depth=5)) == 3 * 225 + 5
+
+
+@pytest.mark.parametrize("parts", [8, 27, 64])
+def test_boxes_have_six_neighbours_at_most_and_time_does_not_grow(parts: int) -> None:
+    """5 x 5 x 5 points a chip, whatever their number (section 2.4); edges over corners go through a neighbour."""
+    side = 5 * round(parts ** (1.0 / 3.0))
+    shape = (side, side, side)
+    edges, group = edges_of(shape), groups_of(shape, parts, "boxes")
+    found = predict(Machine(modules=parts), edges, group, links=Links())
+    assert found.sent is not None and set(found.plan.points) == {125}
+    assert found.sent.lines.max() == 6
+    # 25 points over a face; eight chips have lines to spare for their corners, others send these in two rounds more.
+    assert found.sent.rounds[0] == 25 and len(found.sent.rounds) == (1 if parts == 8 else 3)
+    assert max(found.sent.rounds[1:], default=0) < 10
+    assert found.sent_cycles == sum(6 * points + 8 for points in found.sent.rounds)
+    assert found.slowest_cycles + found.sent_cycles < 1500
+    check_memory(found, Device("a small chip", 0, 0, 18, 0))
+
+
+def test_chips_that_no_lines_can_join_are_refused() -> None:
+    star = np.array([[0, k] for k in range(1, 9)])
+    with pytest.raises(RheotwinError, match="share edges, have no line, and no chip has lines to both"):
+        exchange(star, np.arange(9))
+
+
+def test_words_of_more_than_a_ram_take_two() -> None:
+    """15 RAMs over points and one over edges twice, two of indices once."""
+    assert block_rams(1000, 1000, Extras(wide=2)) == 2 * (15 + 1) + 2

@@ -16,7 +16,9 @@ from rheotwin.validation.experiments import datasets
 DATA = {"cube": "truth-cube", "beam": "clamped-beam-mocap", "ecoflex": "ecoflex-compression"}
 QUICK = ("cube-data", "cube-small-strain-bonded", "beam-data", "beam-published-fem", "beam-fitted-fem")
 LONGER = ("beam-damping", "ecoflex-data", "ecoflex-fem", "ecoflex-friction", "beam-fitted-lattice")
+LONGER += ("beam-words", "beam-published-fixed-point", "beam-fitted-fixed-point")
 HOLD = {"beam-fitted-fem": ["frequency, load52"], "beam-published-fem": ["frequency ratio"]}
+HOLD |= {"beam-words": ["frequency", "rest"]}
 """Rows that must hold without a finding: the ratio of frequencies and the fitted beam's loaded frequency."""
 
 

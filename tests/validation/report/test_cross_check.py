@@ -23,7 +23,13 @@ def pair(make_run: Callable[..., RunView]) -> Pair:
     """Return finite elements, and particles whose force differs by `at_zero` + slope s + curvature s^2 and noise."""
 
     def build(
-        at_zero: float = 0.0, noise: float = 0.0, blow: float = 0.0, cells: tuple[int, int] = (8, 3), **options: Any
+        at_zero: float = 0.0,
+        noise: float = 0.0,
+        blow: float = 0.0,
+        cells: tuple[int, int] = (8, 3),
+        solvers: tuple[str, str] = ("fem", "shear-volume"),
+        finite: dict[str, Any] | None = None,
+        **options: Any,
     ) -> list[RunView]:
         times = np.linspace(0.0, 30.0, 601)
         depth = np.interp(times, [0.0, 2.0, 10.0, 20.0], [-2.5, 0.0, 10.0, 0.0])  # touches after 2 s
@@ -32,10 +38,10 @@ def pair(make_run: Callable[..., RunView]) -> Pair:
         ratio += noise * np.random.default_rng(1).standard_normal(len(times))
         ratio += blow * (strain < 0.099 * strain.max())
         runs = []
-        for solver, size, cut in (("fem", 1.0, (8, 3)), ("shear-volume", ratio, cells)):
+        for solver, size, cut in zip(solvers, (1.0, ratio), ((8, 3), cells), strict=True):
             run = make_run(solver, "elastic", cells=cut)
             probes = {"tool.bar.force_y": force * size, "tool.bar.displacement_y": -depth}
-            known = {"step": 0.005, **({} if solver == "fem" else options)}
+            known = {"step": 0.005, **((finite or {}) if solver == solvers[0] else options)}
             manifest = {**run.manifest, "solver": {"name": solver, "options": known}}
             runs.append(dataclasses.replace(run, probe_times=times, probes=probes, manifest=manifest))
         return runs
@@ -79,6 +85,14 @@ def test_differences_without_strain_noise_and_the_first_touch(pair: Pair) -> Non
 )
 def test_models_that_promise_nothing_are_not_checked(other: dict[str, Any], pair: Pair) -> None:
     assert compare(pair(**other)).cases[0].cross_checks == ()
+
+
+def test_edges_in_words_are_held_against_those_in_floating_point(pair: Pair) -> None:
+    solvers, same = ("truss", "fixed-point"), {"volume_term": False, "match": "stiffness"}
+    check = only_check(pair(solvers=solvers, finite=same, match="stiffness", at_zero=0.03))
+    assert (check.particles, check.finite, check.holds) == ("fixed-point", "truss", False)
+    for other in ({"volume_term": True, "match": "stiffness"}, {"volume_term": False, "match": "element"}):
+        assert compare(pair(solvers=solvers, finite=other, match="stiffness")).cases[0].cross_checks == ()
 
 
 def test_the_report_has_the_section_where_there_are_both(pair: Pair, tmp_path: Path) -> None:
