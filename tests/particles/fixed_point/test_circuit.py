@@ -189,8 +189,8 @@ def noisy(points: np.ndarray, start: np.ndarray, end: np.ndarray, form: Format, 
     return body
 
 
-def constants_of(edges: int, points: int, own: bool, **options: Any) -> CircuitConstants:
-    spread, masses = np.linspace(0.4, 1.0, edges), np.linspace(1.0, 3.0, 3 * points).reshape(points, 3)
+def constants_of(edges: int, count: int, own: bool, **options: Any) -> CircuitConstants:
+    spread, masses = np.linspace(0.4, 1.0, edges), np.linspace(1.0, 3.0, 3 * count).reshape(count, 3)
     masses[::5] = np.inf
     law = EdgeLaw(15.0 * spread, 2.0, 7.0 * spread) if own else EdgeLaw(15.0, 2.0, 7.0)
     return circuit_constants(law, masses if own else 1.5, 0.01, SECONDS, **options)
