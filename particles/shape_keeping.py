@@ -210,10 +210,10 @@ class ShapeKeeping:
         if len(self.halves.cells):
             total += self._half_virials(state)[1] / volumes[:, None]
         cells = self.element_pressure
-        if len(cells.rest):
+        if cells is not None:
             pull = element_tension(cells, state.positions, state.velocities)
             total += isotropic(pull, problem.dimension) / problem.thickness
-        if len(self.global_pressure.rest):
+        if self.global_pressure is not None:
             found = pressures(self.global_pressure, state.positions, state.velocities) / problem.thickness
             counts = [body.mesh.t.shape[1] for body in problem.bodies]
             total[:, : problem.dimension] -= np.repeat(found, counts)[:, None]

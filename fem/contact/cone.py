@@ -103,7 +103,7 @@ def room_to_solve(contacts: int, k: int, count: Indices) -> Problem:
     n = contacts * k
     vectors, marks = np.zeros((3, n)), np.zeros((5, n), np.int64)
     rest = np.zeros((COPIES, n)), np.zeros((3, n), np.int64), np.zeros((n, n + 1)), np.zeros(COURSE)
-    return Problem(count, np.zeros((n, n)), *vectors, np.zeros((contacts, NUMBERS)), *marks, *rest)
+    return Problem._make((count, np.zeros((n, n)), *vectors, np.zeros((contacts, NUMBERS)), *marks, *rest))
 
 
 def cone_stages(p: Problem, k: int, enough: float, instant: Instant | None) -> list[Stage]:
@@ -160,7 +160,7 @@ def _find_gaps(n: int, w: Array, free: Array, force: Array, gap: Array) -> None:
 @compiled(inside=True, vectors=True)
 def _change(n: int, w: Array, force: Array, gap: Array, c: int, new: float) -> float:
     """Give one component of the forces its new size; return by how much it changes."""
-    change = new - force[c]
+    change: float = new - force[c]
     if change != 0.0:
         force[c] = new
         for b in range(n):

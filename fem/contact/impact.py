@@ -94,7 +94,7 @@ class Impact:
             struck.reshape(-1, d)[step.near] = self._velocity[:, :d]
         elif self._columns is not None:
             struck[self._columns.order] += self._out
-        history = Past(*(array.copy() for array in self._after))._replace(feature=feature)
+        history = Past._make(array.copy() for array in self._after)._replace(feature=feature)
         return struck, history, self._pushes()
 
     def _pushes(self) -> Pushes:

@@ -97,7 +97,7 @@ class Memory:
 
     def copy(self) -> Memory:
         """Return an independent copy."""
-        history = Past(*(array.copy() for array in self.history))
+        history = Past._make(array.copy() for array in self.history)
         return replace(self, history=history, pose=self.pose.copy(), rate=self.rate.copy(), second=self.second.copy())
 
     def save(self) -> dict[str, Array]:
@@ -115,8 +115,8 @@ class Memory:
             return np.array(saved[name])
 
         pushes, history = ([read(f"{prefix}{name}") for name in kind._fields] for prefix, kind in KINDS)
-        others = (read(f"{PREFIX}{name}") for name in ("pose", "rate", "second"))
-        return cls(Pushes(*pushes), Past(*history), *others, stored=float(saved[f"{PREFIX}stored"]))
+        pose, rate, second = (read(f"{PREFIX}{name}") for name in ("pose", "rate", "second"))
+        return cls(Pushes(*pushes), Past(*history), pose, rate, second, stored=float(saved[f"{PREFIX}stored"]))
 
 
 KINDS: tuple[tuple[str, Any], ...] = ((PREFIX, Pushes), (PAST, Past))

@@ -115,7 +115,7 @@ class FastCircuit:
         self._lam = aligned((1, there.lanes), kind.dtype)
         self.motion, self._force, self.external = (aligned(n * there.size, kind.dtype) for n in (2, 1, 1))
         self._own_mass = int(not isinstance(constants.Minv.raw, int))
-        self._minv = aligned(there.size if self._own_mass else kind.count, kind.dtype)
+        self._minv = aligned(there.size if self._own_mass else kind.lanes, kind.dtype)
         self._minv[there.words if self._own_mass else slice(None)] = constants.Minv.raw
         self._table = scalar_table(constants)
         self.load(body)
@@ -144,7 +144,7 @@ class FastCircuit:
         """One step: sums of forces, edge by edge, then all points."""
         grid, rows = self.lodging.structured, (3, -1) if self.lodging.structured else (-1, ROW)
         x, v, force = (words.reshape(rows) for words in (*np.split(self.motion, 2), self._force))
-        edge, count = word_edge(self._own, self._kind, grid), self._kind.count
+        edge, count = word_edge(self._own, self._kind, grid), self._kind.lanes
         add = in_runs(edge, 2, count, len(TABLE)) if grid else in_batches(edge, 2, len(TABLE), count)
         words = (self.lodging.edges, x, v, force, self._numbers, self._table, self._lam, self.counters)
         moved = (self.motion.reshape(2, -1), self._force.reshape(1, -1), self._minv.reshape(1, -1), self._table)

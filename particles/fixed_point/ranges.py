@@ -244,11 +244,11 @@ def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) ->
     band = dead_band(constants)
     peak = ranges.peaks["v"]
     if 0.0 < peak < 4.0 * band.velocity:
-        more = int(np.ceil(np.log2(8.0 * band.velocity / peak)))
+        bits = int(np.ceil(np.log2(8.0 * band.velocity / peak)))
         found.append(
             f"points slower than {band.velocity:.3g} m/s stand still and the fastest one has {peak:.3g} m/s: take a "
-            f"longer step, a length_unit {2**more} times smaller, or {form.word + more} bits with "
-            f"{form.fraction + more}"
+            f"longer step, a length_unit {2**bits} times smaller, or {form.word + bits} bits with "
+            f"{form.fraction + bits}"
         )
     if 0.0 < ranges.peaks["a"] < 4.0 * band.acceleration:
         found.append(

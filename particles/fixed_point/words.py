@@ -78,7 +78,7 @@ class Kind(NamedTuple):
     root: Root | None = None
 
     @property
-    def count(self) -> int:
+    def lanes(self) -> int:
         """Words in a vector of 512 bits."""
         return COUNT // 2 if self.wide else COUNT
 

@@ -53,9 +53,9 @@ def plan(scene: Scene) -> list[Stop]:
     stops: list[tuple[float, set[str]]] = []
     for time, kind in sorted(due):
         if not stops or time - stops[-1][0] > SAME_TIME * duration:
-            stops.append((round(time, 12), set()))
+            stops.append((time, set()))
         stops[-1][1].add(kind)
-    return [Stop(time, "frame" in kinds, "probe" in kinds, "checkpoint" in kinds) for time, kinds in stops]
+    return [Stop(round(time, 12), "frame" in kinds, "probe" in kinds, "checkpoint" in kinds) for time, kinds in stops]
 
 
 def common_tick(times: list[float], duration: float) -> Fraction:

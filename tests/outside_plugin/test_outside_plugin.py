@@ -145,7 +145,7 @@ def test_broken_plug_ins_asked_for_and_names_of_built_in_solvers() -> None:
     about: dict[str, Any] = json.loads(listed.stdout)
     assert (listed.returncode, list(about)) == (0, NAMES) and "finite elements" in about["fem"]["description"]
     warning = "solver plug-in 'fem' (rheotwin_still:StillSolver) has the name of a built-in solver: ignored"
-    assert listed.stderr == f"warning: {warning}\n"
+    assert f"warning: {warning}\n" in listed.stderr
 
 
 PULLED: Data = {"right": side("right", motion=path([0.0, 0.1], [[0.0, 0.0], [0.01, 0.0]]))}

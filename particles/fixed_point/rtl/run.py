@@ -11,10 +11,10 @@ import numpy as np
 
 from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
+from rheotwin.particles.fixed_point import timing
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.parameters import CircuitConstants
 from rheotwin.particles.fixed_point.partition import BUBBLE, hazard_free_order, hazards
-from rheotwin.particles.fixed_point.rtl import tem
 from rheotwin.particles.fixed_point.rtl.accumulator import LATENCY
 from rheotwin.particles.fixed_point.rtl.bench import CompiledBench, Rows, named, rows_of
 from rheotwin.particles.fixed_point.rtl.system import BUBBLE_BIT, OPERATORS, POINT_VECTORS, System, host_map
@@ -168,7 +168,7 @@ def simulate(
     constants: CircuitConstants,
     steps: int,
     *,
-    depth: int = tem.DEPTH,
+    depth: int = timing.DEPTH,
     run: Callable[[Circuit, Rows], Rows] | None = None,
 ) -> CircuitRun:
     """Step a body by the circuit, cycle by cycle, compiled unless `run` does it otherwise; the body stays as it was.

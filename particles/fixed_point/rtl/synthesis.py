@@ -15,8 +15,9 @@ from typing import Any
 from amaranth.lib.wiring import Component
 
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.particles.fixed_point import timing
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Units, circuit_constants
-from rheotwin.particles.fixed_point.rtl import require_tools, run_yosys, tem
+from rheotwin.particles.fixed_point.rtl import require_tools, run_yosys
 from rheotwin.particles.fixed_point.rtl.bench import TOP, to_rtlil, write_verilog
 from rheotwin.particles.fixed_point.rtl.pipeline import ConstantProduct
 from rheotwin.particles.fixed_point.rtl.system import System, host_map
@@ -75,7 +76,7 @@ def resources(
     *,
     points: int = 1024,
     edges: int = 1024,
-    depth: int = tem.DEPTH,
+    depth: int = timing.DEPTH,
 ) -> Resources:
     """Synthesise the whole circuit for a chip family and count; about half a minute."""
     require_tools()
@@ -113,7 +114,7 @@ def export_verilog(
     *,
     points: int = 1024,
     edges: int = 1024,
-    depth: int = tem.DEPTH,
+    depth: int = timing.DEPTH,
 ) -> tuple[Path, ...]:
     """Write `circuit.v` (all modules below `circuit`) and `fx_cmul.v` into a folder; both are whole or not there.
 
