@@ -142,7 +142,7 @@ def test_records_that_cannot_be_resumed() -> None:
     cut_off(RECORD)
     said = command("run", "--resume", "run")
     assert (said.code, "no checkpoint to resume from" in said.sentence) == (EXIT_BAD_INPUT, True)
-    assert run_into("--overwrite").code == EXIT_OK
+    assert run_into(RECORD, None, "--overwrite").code == EXIT_OK
     path = open_record(RECORD).checkpoint_path
     assert path is not None
     state = load_checkpoint(path)
