@@ -14,7 +14,7 @@ from rich.text import Text
 from rheotwin.validation.checks.check import Check
 from rheotwin.validation.checks.outcome import Result, Row, Verification
 
-PLAIN_WIDTH = 140
+PLAIN_WIDTH = 180
 """Columns where the output is no terminal."""
 COLOURS = {"holds": "green", "finding": "yellow", "falls short": "red", "could not run": "red", "not yet": "yellow"}
 
@@ -47,7 +47,7 @@ def print_list(checks: Iterable[Check], *, as_json: bool) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("id", "also", "name", "title", "solvers", "kind", "quick"):
-        table.add_column(name, no_wrap=name != "title")
+        table.add_column(name, no_wrap=name not in ("title", "also"))
     for check in chosen:
         note = check.title + (f" (not yet: {check.waits_for})" if check.waits_for else "")
         also = " ".join(dict.fromkeys(word for word in (check.short, *check.covers) if word))
