@@ -33,7 +33,9 @@ class Package:
     kernels: Path
 
     def begin(self, script: str) -> subprocess.Popen[str]:
-        there = os.environ | {"PYTHONPATH": str(self.home), cache.PLACE: str(self.kernels)}
+        # Python itself takes sources of one size, edited within a second, for the same
+        fresh = {"PYTHONDONTWRITEBYTECODE": "1"}
+        there = os.environ | fresh | {"PYTHONPATH": str(self.home), cache.PLACE: str(self.kernels)}
         return subprocess.Popen([sys.executable, "-c", script], env=there, text=True, stdout=subprocess.PIPE)
 
     def run(self, script: str) -> list[float]:
