@@ -88,7 +88,9 @@ def test_a_function_is_compiled_as_it_says_whoever_calls_first(tmp_path: Path, m
         caller(0.0, 1.0, 1.0)
 
 
-def test_a_function_is_compiled_once_for_all_whole_numbers() -> None:
+def test_a_function_is_compiled_once_for_all_whole_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.PLACE, str(tmp_path))  # nothing of an earlier run is found there
+
     @compiled(inside=True)
     def entry(x: np.ndarray, k: int) -> float:
         return float(x[k])
