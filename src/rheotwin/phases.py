@@ -46,16 +46,19 @@ class Phases:
         self._borders = borders(problem)
         self._found: dict[str, Array] = {}
         """Displacement (n, components) [m] at which supports that begin later found their nodes."""
-        settled: dict[str, float] = getattr(solver.start(self._at(0.0), options), "settled", dict)()
-        self._options = options = options.model_copy(update=settled)
-        steps = [solver.start(self._at(time), options).step_size for time in (0.0, *self._borders)]
+        first = solver.start(self._at(0.0), options)
+        settled: dict[str, float] = getattr(first, "settled", dict)()
+        chosen = options.model_copy(update=settled)
+        steps = [first.step_size, *(solver.start(self._at(time), chosen).step_size for time in self._borders)]
         if min(steps) != max(steps):
             if "step" not in type(options).model_fields:
                 raise RheotwinError(
                     f"solver '{solver.name}': its step depends on the supports, and it has no option `step`"
                 )
-            self._options = options.model_copy(update={"step": min(steps)})
-        self._now, self._end = solver.start(self._at(0.0), self._options), self._borders[0]
+            chosen = chosen.model_copy(update={"step": min(steps)})
+        same = not settled and chosen == options
+        self._options, self._end = chosen, self._borders[0]
+        self._now = first if same else solver.start(self._at(0.0), chosen)
 
     def _at(self, time: float) -> Problem:
         """Return the problem of the phase that begins at `time` [s]."""
@@ -67,8 +70,7 @@ class Phases:
         if item.name not in self._found:
             yield item
             return
-        motion, shift = item.motion, np.zeros(self._problem.dimension)
-        begin = motion.at(item.begin)
+        motion, begin = item.motion, item.motion.at(item.begin)
         for number, (node, place) in enumerate(zip(item.nodes, self._found[item.name], strict=True)):
             shift = np.zeros(self._problem.dimension)
             shift[list(item.components)] = place
