@@ -29,6 +29,7 @@ from rheotwin.validation.cross_check import cross_checks
 from rheotwin.validation.metrics.meshes import Values, at_nodes_of, pairing_obstacle
 from rheotwin.validation.report import sentences
 from rheotwin.validation.run_view import RunView, bodies_with_volume, force_sources, vector
+from rheotwin.validation.verdict import judged
 
 EXPECTED_ORDER = ("elastic", "rheological", "viscoplastic")
 """Residual after release, smallest first: elastic returns, viscoplastic stays, rheological in between."""
@@ -98,12 +99,15 @@ def _compare_case(case: str, runs: Sequence[RunView], reference: RunView) -> Cas
     described = dict(_scene(reference).get("cases") or {}).get(case) or {}
     compared = tuple(_compare_run(run, reference) for run in runs)
     settlings = study.settlings(runs)
+    judgement = judged(runs, reference)
     return CaseComparison(
         case=case,
         description=str(dict(described).get("description") or ""),
         reference=reference.label,
         runs=compared,
         settlings=settlings,
+        verdicts=judgement.rows,
+        advice=judgement.advice,
         reference_uncertainty=_reference_uncertainty(settlings, reference.solver),
         front=study.front(compared),
         cross_checks=cross_checks(runs),

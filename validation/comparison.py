@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,7 +13,7 @@ from rheotwin.validation.metrics import Residual
 from rheotwin.validation.metrics.fits import Convergence
 from rheotwin.validation.run_view import shown_name
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the layout of comparison.json."""
 
 
@@ -118,6 +118,36 @@ class RunComparison:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of an uncertainty: half its 95 % interval as a share of the reference [1]; None says `why` not."""
+
+    source: Literal["mesh and step", "reference", "material", "data"]
+    value: float | None
+    why: str = ""
+
+
+Words = Literal["agrees within U", "differs", "cannot be told"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run, the finest of its solver, is worth: error E and its uncertainty U [1], defined in `verdict`.
+
+    `rest` is what differs beside a factor [1], `cost` that of the run over the reference's [1].
+    """
+
+    label: str
+    quantity: str
+    error: float | None
+    rest: float | None
+    uncertainty: float | None
+    parts: tuple[Part, ...]
+    cost: float | None
+    words: Words
+    reason: str
+
+
+@dataclass(frozen=True)
 class Settling:
     """How one number of one solver settles as its mesh is refined."""
 
@@ -150,8 +180,9 @@ class CrossCheck:
 class CaseComparison:
     """All runs of one case; the reference is one of them.
 
-    `reference_uncertainty` is that of its peak force, from its own meshes, as part of it [1]. `front` names the runs
-    that no other beats in error and cost together, cheapest first.
+    `verdicts` has a row per solver, `advice` says which run to take. `reference_uncertainty` is that of its peak force,
+    from its own meshes, as part of it [1]. `front` names the runs that no other beats in error and cost together,
+    cheapest first.
     """
 
     case: str
@@ -159,6 +190,8 @@ class CaseComparison:
     reference: str
     runs: tuple[RunComparison, ...]
     settlings: tuple[Settling, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    advice: str = ""
     reference_uncertainty: float | None = None
     front: tuple[str, ...] = ()
     cross_checks: tuple[CrossCheck, ...] = ()
@@ -197,7 +230,8 @@ class Ordering:
 class Comparison:
     """Several runs of one scene, case by case.
 
-    `plots` and `records` name the files and the record folders that belong to it, relative to its folder.
+    `plots` and `records` name the files and the record folders that belong to it, relative to its folder; `reason` says
+    why the program chose this reference.
     """
 
     title: str
@@ -210,6 +244,7 @@ class Comparison:
     schema_version: int = SCHEMA_VERSION
     plots: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
+    reason: str = ""
 
     def to_json(self) -> str:
         """Return the comparison as indented JSON; what is undefined is null."""

@@ -63,10 +63,10 @@ def record_part(solver: str, refinement: int | None) -> str:
     return solver if refinement is None else f"{solver}-x{refinement}"
 
 
-def mesh_label(request: RunRequest) -> str:
-    """Return solver and mesh as shown to the user: fem@2."""
+def mesh_label(request: RunRequest, method: str) -> str:
+    """Return method and mesh as shown to the user: fem@2."""
     refinement = request.scene.refinement
-    return request.solver if refinement == 1 else f"{request.solver}@{refinement}"
+    return method if refinement == 1 else f"{method}@{refinement}"
 
 
 def refined_options(

@@ -120,16 +120,62 @@ def stress_error(stress: ArrayLike, reference: ArrayLike, weights: ArrayLike) ->
     return field_error(np.asarray(stress) * root, np.asarray(reference) * root, weights)
 
 
+@dataclass(frozen=True)
+class Match:
+    """How a course f matches a reference r: f = (1 + `error`) r + what is left, `rest` its size over that of r [1].
+
+    error^2 + rest^2 is the square of the relative L2 error.
+    """
+
+    error: float
+    rest: float
+
+
+def curve_match(
+    times: ArrayLike, force: ArrayLike, ref_times: ArrayLike, reference: ArrayLike, *, noisy: bool = False
+) -> Match:
+    """Return error = int f.r dt / int r.r dt - 1 of forces (F, components) [N], read as in `force_curve_error`.
+
+    Of a `noisy` reference the power of the noise would count as force, so then error = int f.f dt / int f.r dt - 1.
+    """
+    common, mine, theirs = _on_common_times(times, force, ref_times, reference)
+    if not noisy:
+        return _matched(common, mine, theirs)
+    found = _matched(common, theirs, mine)  # of the data on the model, which has no noise
+    return Match(-found.error / (1.0 + found.error), found.rest)
+
+
+def field_match(times: Array, field: Array, reference: Array, weights: Array) -> Match:
+    """Return the match of fields (F, N, components) on common times, nodes weighted by their volume."""
+    root = np.sqrt(weights)[None, :, None]
+    return _matched(times, (field * root).reshape(len(times), -1), (reference * root).reshape(len(times), -1))
+
+
+def _matched(times: Array, mine: Array, theirs: Array) -> Match:
+    size = scale(float(time_mean(times, np.sum(theirs**2, axis=1))))
+    error = float(time_mean(times, np.sum(mine * theirs, axis=1))) / size - 1.0
+    left = float(time_mean(times, np.sum(np.square(mine - (1.0 + error) * theirs), axis=1))) / size
+    return Match(error, float(np.sqrt(left)))
+
+
 def force_curve_error(times: ArrayLike, force: ArrayLike, ref_times: ArrayLike, reference: ArrayLike) -> float:
     """Return sqrt(integral |f - f_ref|^2 dt / integral |f_ref|^2 dt) [1], forces (F, components) [N].
 
     Both curves are read on the reference's times within the common span, by linear interpolation.
     """
+    common, mine, theirs = _on_common_times(times, force, ref_times, reference)
+    size = time_mean(common, np.sum(np.square(theirs), axis=1))
+    gap = time_mean(common, np.sum(np.square(mine - theirs), axis=1))
+    return float(np.sqrt(gap) / scale(float(np.sqrt(size))))
+
+
+def _on_common_times(
+    times: ArrayLike, force: ArrayLike, ref_times: ArrayLike, reference: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """Return the reference's times in the common span and both curves there, as (F, components)."""
     common = common_times(times, ref_times)
     mine, theirs = at_times(times, force, common), at_times(ref_times, reference, common)
-    size = np.sum(np.square(theirs).reshape(len(common), -1), axis=1)
-    gap = np.sum(np.square(mine - theirs).reshape(len(common), -1), axis=1)
-    return float(np.sqrt(time_mean(common, gap)) / scale(float(np.sqrt(time_mean(common, size)))))
+    return common, mine.reshape(len(common), -1), theirs.reshape(len(common), -1)
 
 
 def held_force(times: ArrayLike, force: ArrayLike, *, window: float = RESIDUAL_WINDOW) -> float:

@@ -13,6 +13,7 @@ from rheotwin.validation.comparison import (
     ForceError,
     RunComparison,
     Settling,
+    Verdict,
 )
 from rheotwin.validation.study import error_of
 
@@ -109,16 +110,54 @@ def _short(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
+def error_with_interval(verdict: Verdict) -> str:
+    """Return "+12 % ± 3.1 %", or why there is no error or no interval."""
+    if verdict.error is None:
+        return "-"
+    sign = "+" if verdict.error > 0.0 else "-" if verdict.error < 0.0 else ""
+    bound = "not estimated" if verdict.uncertainty is None else percent(verdict.uncertainty)
+    return f"{sign}{percent(abs(verdict.error))} ± {bound}"
+
+
+VERDICT_COLUMNS = ("case", "solver", "error E ± U", "cost / reference", "verdict")
+
+
+def verdict_rows(cases: Sequence[CaseComparison]) -> Iterator[tuple[str, ...]]:
+    """Return the cells of the verdicts of all cases; what keeps one from being told stands in the notes."""
+    for case in cases:
+        for verdict in case.verdicts:
+            cost = "-" if verdict.cost is None else f"{verdict.cost:.3g}"
+            told = verdict.reason and verdict.words != "cannot be told"
+            words = f"{verdict.words} ({verdict.reason})" if told else verdict.words
+            yield case.case, case.shown(verdict.label), error_with_interval(verdict), cost, words
+
+
+def verdict_notes(cases: Sequence[CaseComparison]) -> list[str]:
+    """Return the advice of each case, and once each what to do about verdicts that cannot be told."""
+    advice = [f"{case.case}: {case.advice}" if len(cases) > 1 else case.advice for case in cases if case.advice]
+    untold = (verdict for case in cases for verdict in case.verdicts if verdict.words == "cannot be told")
+    reasons = dict.fromkeys(reason for verdict in untold for reason in verdict.reason.split("; "))
+    return advice + ([f"Cannot be told: {'; '.join(reasons)}."] if reasons else [])
+
+
+def verdict_lines(cases: Sequence[CaseComparison]) -> list[str]:
+    """Return the verdicts of all cases as a Markdown table, and the notes."""
+    rows = ("| " + " | ".join(map(_plain, row)) + " |" for row in verdict_rows(cases))
+    head = ["| " + " | ".join(VERDICT_COLUMNS) + " |", "|---" * len(VERDICT_COLUMNS) + "|"]
+    return [*head, *rows, "", *(f"- {_plain(line)}" for line in verdict_notes(cases))]
+
+
 def markdown_summary(comparison: Comparison) -> str:
-    """Return a heading, what the laws promise, a table per case and how numbers settle."""
-    lines = [f"## {_plain(comparison.title)}", ""]
+    """Return the verdicts in some ten lines, as for a comment beside a change, and all numbers folded below."""
+    lines = [f"## {_plain(comparison.title)}", "", *verdict_lines(comparison.cases), ""]
+    lines += ["<details><summary>All runs, and how numbers settle over meshes</summary>", ""]
     lines += [f"- {_plain(ordering.sentence)}" for ordering in comparison.orderings]
     for case in comparison.cases:
         lines += ["", f"### {_plain(case.case)}", "", *_table(case), ""]
         lines += [f"- {_plain(settling_sentence(item, case.shown(item.solver)))}" for item in case.settlings]
         lines += [f"- {_plain(cross_check_sentence(check))}" for check in case.cross_checks]
         lines += [f"- {_plain(note)}" for run in case.runs for note in run.notes]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, "", "</details>"]).rstrip() + "\n"
 
 
 def _table(case: CaseComparison) -> Iterator[str]:

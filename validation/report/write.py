@@ -42,12 +42,13 @@ def compare_records(
     overwrite: bool = False,
     names: Mapping[Path, str] | None = None,
     references: Verification | None = None,
+    reason: str = "",
 ) -> Path:
     """Compare the records in `folders`, write the comparison to `out` and return the path of its page.
 
     `names` tells methods apart that use one solver, with other options or in scenes with other cells: their records go
-    by these names instead of the solver's, also in `reference`. `references` is a validation, whose numbers
-    the page then shows, too.
+    by these names instead of the solver's, also in `reference`, which `reason` gives a ground for. `references` is a
+    validation, whose numbers the page then shows, too.
     """
     from rheotwin.record import open_record
 
@@ -56,7 +57,7 @@ def compare_records(
     found = {folder: view_of(open_record(folder)) for folder in folders}
     found |= {folder: found[folder].of_method(name) for folder, name in (names or {}).items()}
     views = with_limits(labelled(list(found.values())), reference)
-    comparison = dataclasses.replace(compare(views, reference=reference), records=records)
+    comparison = dataclasses.replace(compare(views, reference=reference), records=records, reason=reason)
     return write_comparison(out, comparison, views, overwrite=overwrite, references=references)
 
 

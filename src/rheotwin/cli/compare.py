@@ -5,46 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
+from rheotwin.cli.runs import REFERENCE, OwnReference, Plan, Task, run_all
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
-from rheotwin.refinements import (
-    Refinements,
-    check_reference,
-    mesh_label,
-    parse_refinements,
-    record_part,
-    refined_options,
-)
+from rheotwin.refinements import check_reference, parse_refinements
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from rheotwin.loop import Outcome
-    from rheotwin.problem import Problem
-    from rheotwin.record import Manifest
-    from rheotwin.run import RunRequest
     from rheotwin.scene import Scene
+    from rheotwin.validation import Comparison
 
 NAME = "compare"
 HELP = "run a scene with several solvers and write a comparison (JSON, plots, HTML report)"
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run of the comparison, and what it takes: a new run, the rest of one, or nothing (a record to keep)."""
-
-    request: RunRequest
-    action: Literal["run", "resume", "keep"]
-
-    @property
-    def label(self) -> str:
-        """Case, solver and refinement, as shown to the user."""
-        return " ".join(part for part in (self.request.case, mesh_label(self.request)) if part)
+PLAIN_WIDTH = 160
+"""Columns of the verdicts where the output is no terminal."""
+AUTO = "auto"
+"""Word for the reference that the program chooses."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         help="solver the others are measured against, its finest mesh, or SOLVER@N, or SOLVER@limit for what its "
-        "meshes tend to; default: the first solver",
+        "meshes tend to; auto: finite elements, of large strain and finer until they can judge; "
+        "default: auto where fem is compared without --refine, else the first solver",
     )
     parser.add_argument("--cases", help="comma-separated cases; default: all cases of the scene")
     parser.add_argument("--output", type=Path, help="folder of the comparison; default: runs/compare-SCENE")
@@ -85,37 +66,77 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run every case with every solver, then compare the records."""
+    from rheotwin.record import open_record
     from rheotwin.scene import load_scene
-    from rheotwin.validation import compare_records
+    from rheotwin.validation import compare_records, load_comparison, view_of
     from rheotwin.validation.checks.outcome import load_validation
+    from rheotwin.validation.report.write import NUMBERS
 
     settings = parse_settings(args.set)
     scene = load_scene(args.scene, settings.scene)
     solvers = _names(args.solvers, "--solvers", "solver", "fem,truss")
     meshes = parse_refinements(args.refine, solvers)
-    reference = args.reference or solvers[0]
-    check_reference(reference, meshes)
     cases = _cases(scene, args.cases)
     settings.only_for(*solvers)
+    chosen = args.reference or (AUTO if REFERENCE in solvers and not args.refine else solvers[0])
+    auto = chosen == AUTO
+    reference = chosen if not auto else REFERENCE if REFERENCE in solvers else solvers[0]
+    check_reference(reference, meshes)
     references = None if args.references is None else load_validation(args.references)
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
+    plan = Plan(scene, cases, settings.options, output, overwrite=args.overwrite, go_on=args.go_on, quiet=args.quiet)
     # All are checked before the first one runs, so that a fault in the last solver costs no time.
-    requests = _requests(scene, meshes, cases, settings.options, output, overwrite=args.overwrite)
-    tasks = [_task(request, go_on=args.go_on) for request in requests]
-    folders = [request.folder for request in requests]
+    tasks = plan.tasks(meshes)
     finished: list[str] = []
     try:
-        early = _run_all(tasks, finished, quiet=args.quiet)
-        report = compare_records(folders, output, reference=reference, references=references, overwrite=args.overwrite)
+        early = run_all(tasks, finished, quiet=args.quiet)
+        folders = [task.request.folder for task in tasks]
+        names: dict[Path, str] = {}
+        reason = ""
+        if auto and not early:
+            search = OwnReference(plan, reference, [view_of(open_record(folder)) for folder in folders])
+            reference = search.find()
+            folders, names, reason = [*folders, *search.folders], search.names, "; ".join(search.said)
+        report = compare_records(
+            folders,
+            output,
+            reference=reference,
+            references=references,
+            overwrite=args.overwrite,
+            names=names,
+            reason=reason,
+        )
     except (KeyboardInterrupt, RheotwinError):
         print(_how_to_go_on(finished, tasks), file=sys.stderr)
         raise
     if args.json:
         print(json.dumps({"report": str(report), "records": [str(folder) for folder in folders]}, indent=2))
     else:
+        _print_verdicts(load_comparison(report.parent / NUMBERS))
         print(f"report: {report}")
     return EXIT_FALLS_SHORT if early else EXIT_OK
+
+
+def _print_verdicts(comparison: Comparison) -> None:
+    """Print a row per case and solver, then what to take."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from rheotwin.validation.report.sentences import VERDICT_COLUMNS, verdict_notes, verdict_rows
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in VERDICT_COLUMNS:
+        table.add_column(name, overflow="fold")
+    for row in verdict_rows(comparison.cases):
+        table.add_row(*row)
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+    console.print(table)
+    for line in verdict_notes(comparison.cases):
+        console.print(line, soft_wrap=True)
+    if comparison.reason:
+        console.print(f"reference: {comparison.reason}.", soft_wrap=True)
 
 
 def _names(text: str, flag: str, thing: str, example: str) -> list[str]:
@@ -143,113 +164,6 @@ def _check_output(output: Path, *, overwrite: bool, go_on: bool) -> None:
             f"{output}: it holds the runs of a comparison without its report; go on with --continue, "
             "start over with --overwrite, or choose another folder"
         )
-
-
-def _requests(
-    scene: Scene,
-    meshes: Refinements,
-    cases: list[str | None],
-    settings: dict[str, dict[str, Any]],
-    output: Path,
-    *,
-    overwrite: bool,
-) -> list[RunRequest]:
-    """Return one request per case, solver and mesh, with records in OUTPUT/runs."""
-    from rheotwin.run import RunRequest
-
-    return [
-        RunRequest(
-            scene=scene if refinement is None else scene.refined(refinement),
-            solver=solver,
-            folder=output / "runs" / "-".join(part for part in (case, record_part(solver, refinement)) if part),
-            case=case,
-            options=refined_options(scene, solver, settings.get(solver), refinement),
-            overwrite=overwrite,
-        )
-        for case in cases
-        for solver, refinements in meshes.items()
-        for refinement in refinements
-    ]
-
-
-def _task(request: RunRequest, *, go_on: bool) -> Task:
-    """Check a request; when going on, see whether its record is there already, whole or in part."""
-    from rheotwin.record import check_output_folder, load_manifest, open_record
-    from rheotwin.record.folder import looks_like_record
-    from rheotwin.run import check_request
-
-    if not (go_on and looks_like_record(request.folder)):
-        check_request(request)
-        return Task(request, "run")
-    replacing = replace(request, overwrite=True)
-    problem, _, options = check_request(replacing)
-    manifest = load_manifest(request.folder)
-    if not _is_same_run(manifest, request, problem, options):
-        check_output_folder(request.folder, overwrite=request.overwrite)
-        return Task(request, "run")
-    if manifest.status in ("complete", "diverged"):  # a run that diverged would diverge again
-        return Task(request, "keep")
-    begun = manifest.status != "failed" and open_record(request.folder).checkpoint_path is not None
-    return Task(replacing, "resume" if begun else "run")
-
-
-def _is_same_run(manifest: Manifest, request: RunRequest, problem: Problem, options: BaseModel) -> bool:
-    """Return whether a record is of this version, scene, case, solver and options."""
-    from rheotwin import __version__
-    from rheotwin.run import scene_as_run
-    from rheotwin.scene import scene_from_data
-
-    recorded = scene_from_data(manifest.scene, base=request.folder)
-    return (
-        manifest.rheotwin_version == __version__
-        and (manifest.case, manifest.solver.name) == (problem.scene.case, request.solver)
-        and manifest.solver.options == options.model_dump(mode="json")
-        and scene_as_run(recorded) == scene_as_run(problem.scene)
-    )
-
-
-def _run_all(tasks: list[Task], finished: list[str], *, quiet: bool) -> bool:
-    """Carry out all tasks, noting those finished; return whether any run ended early."""
-    early = False
-    for task in tasks:
-        if task.action == "keep":
-            early |= _kept(task, quiet)
-        else:
-            outcome = _carry_out(task, quiet)
-            early |= outcome.status != "complete"
-            if outcome.status == "interrupted":
-                raise KeyboardInterrupt
-        finished.append(task.label)
-    return early
-
-
-def _kept(task: Task, quiet: bool) -> bool:
-    """Say that a record is kept; return whether its run had ended early."""
-    from rheotwin.record import load_manifest
-
-    manifest = load_manifest(task.request.folder)
-    if not quiet:
-        print(f"{task.label}: kept, {manifest.status}", file=sys.stderr)
-    if manifest.message:
-        print(f"{task.label}: {manifest.message}", file=sys.stderr)
-    return manifest.status != "complete"
-
-
-def _carry_out(task: Task, quiet: bool) -> Outcome:
-    from rheotwin.observers import Progress, told_of_compiling
-    from rheotwin.run import resume_run, run_scene
-
-    watchers = [] if quiet else [Progress(task.label)]
-    with nullcontext() if quiet else told_of_compiling():
-        if task.action == "resume":
-            outcome = resume_run(task.request.folder, observers=watchers)
-        else:
-            outcome = run_scene(task.request, observers=watchers)
-    if not quiet:
-        print(f"{task.label}: {outcome.status}, {outcome.steps} steps in {outcome.loop_seconds:.2f} s", file=sys.stderr)
-    if outcome.message:
-        print(f"{task.label}: {outcome.message}", file=sys.stderr)
-    return outcome
 
 
 def _how_to_go_on(finished: list[str], tasks: list[Task]) -> str:

@@ -50,7 +50,14 @@ def _check_spring(law: SpringModuli, *, may_vanish: bool) -> None:
         raise PydanticCustomError("stiffness", "needs a stiffness greater than 0")
 
 
-class ElasticSpec(SpringModuli):
+class UncertainLaw(SceneModel):
+    """What every law may say of how well it is known."""
+
+    uncertainty: Annotated[Number, Field(ge=0.0, lt=1.0)] | None = None
+    """Half the 95 % interval of all its moduli and viscosities together, as a share of them; verdicts read it."""
+
+
+class ElasticSpec(SpringModuli, UncertainLaw):
     """A spring: stress follows strain."""
 
     model: Literal["elastic"]
@@ -68,7 +75,7 @@ class ElasticSpec(SpringModuli):
         return Elastic(make_moduli(self, None))
 
 
-class _SpringAndDashpot(SpringModuli):
+class _SpringAndDashpot(SpringModuli, UncertainLaw):
     """A spring and one dashpot; how they are connected is up to the law."""
 
     viscous_poisson: PoissonRatio | None = None
@@ -237,7 +244,7 @@ def _unit_moduli(law: GeneralizedVoigtSpec | GeneralizedMaxwellSpec) -> tuple[tu
     return springs, dashpots
 
 
-class GeneralizedVoigtSpec(SceneModel):
+class GeneralizedVoigtSpec(UncertainLaw):
     """Voigt units in a row; a unit without spring is a free dashpot, one without dashpot a free spring."""
 
     model: Literal["generalized-voigt"]
@@ -264,7 +271,7 @@ class GeneralizedVoigtSpec(SceneModel):
         return GeneralizedVoigt(*_unit_moduli(self))
 
 
-class GeneralizedMaxwellSpec(SceneModel):
+class GeneralizedMaxwellSpec(UncertainLaw):
     """Maxwell arms side by side, optionally with a spring and a dashpot beside them (Prony series)."""
 
     model: Literal["generalized-maxwell"]
@@ -305,7 +312,7 @@ class GeneralizedMaxwellSpec(SceneModel):
         return GeneralizedMaxwell(springs, dashpots, equilibrium=equilibrium, dashpot=beside)
 
 
-class TabulatedSpec(SceneModel):
+class TabulatedSpec(UncertainLaw):
     """A spring that follows a table of stress over strain, with a dashpot beside it (truss only)."""
 
     model: Literal["tabulated"]

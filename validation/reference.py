@@ -1,0 +1,78 @@
+"""The reference chosen by the program: large strain where the strain asks for it, meshes until U is small enough.
+
+Finite elements are the reference where they are among the solvers. Their small-strain form serves up to a gradient of
+displacements of `verdict.LARGE`; beyond, total Lagrangian elements do. The meshes are divided until the reference's own
+uncertainty is a third of the smallest difference it judges, as long as the next one is affordable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rheotwin.refinements import LIMIT
+from rheotwin.validation.run_view import RunView
+from rheotwin.validation.study import labelled
+from rheotwin.validation.verdict import LARGE, judged, of_reference, small_strain_gradient
+
+LARGE_STRAIN = "fem-large"
+"""Method of a reference that the program runs beside small-strain finite elements."""
+ENOUGH = 1.0 / 3.0
+"""Share of the smallest difference that the reference's uncertainty may have."""
+MESHES = (1, 2, 4)
+"""Divisions of the scene's cells, one after the other."""
+AFFORDABLE = 60.0
+"""Time [s] that the next mesh may take, judged by the last."""
+DEARER = {1: 4.0, 2: 8.0, 3: 16.0}
+"""Cost of a mesh with cells of half the size and steps of half the length over that of the last."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How good the reference is with the meshes it has: its label and whether it will do, and why, in words."""
+
+    label: str
+    enough: bool
+    reason: str
+
+
+def wants_large_strain(views: Sequence[RunView], solver: str) -> float | None:
+    """Return what a tenth of the body strains by [1] where small strain is no reference; None where it serves."""
+    most = max((small_strain_gradient(view) for view in views if view.solver == solver), default=0.0)
+    return most if most > LARGE else None
+
+
+def next_mesh(views: Sequence[RunView], method: str) -> tuple[int | None, str]:
+    """Return the division of the next mesh that the method can afford, or None and why not."""
+    family = [view for view in views if view.solver == method]
+    finest = max(view.refinement for view in family)
+    following = next((parts for parts in MESHES if parts > finest), None)
+    if following is None:
+        return None, f"{MESHES[-1]} is the finest division the program takes by itself"
+    spent = sum(view.cost.wall_time or 0.0 for view in family if view.refinement == finest)
+    predicted = spent * DEARER[family[0].dimension]
+    if predicted > AFFORDABLE:
+        return None, f"the next mesh would take about {predicted:.0f} s: ask for it with --refine {method}=.."
+    return following, ""
+
+
+def standing(views: Sequence[RunView], method: str) -> Standing:
+    """Say how good the meshes of a method are as a reference for all other runs, in every case."""
+    views = labelled(views)
+    limit = f"{method}@{LIMIT}"
+    several = len({view.refinement for view in views if view.solver == method}) > 1
+    found: list[tuple[float, float]] = []
+    converging = several
+    for case in dict.fromkeys(view.case for view in views):
+        runs = [view for view in views if view.case == case]
+        finest = max((run for run in runs if run.solver == method), key=lambda run: run.refinement)
+        part, steady = of_reference(runs, finest)
+        errors = [abs(row.error) for row in judged(runs, finest).rows if row.error is not None]
+        converging &= steady
+        if part.value is None:
+            return Standing(finest.label if not several else method, enough=False, reason=part.why)
+        found.append((part.value, min(errors, default=1.0)))
+    uncertainty, least = max(found, key=lambda pair: pair[0] / max(pair[1], 1e-12))
+    enough = uncertainty <= ENOUGH * least
+    words = f"its uncertainty of {100.0 * uncertainty:.2g} % is {'' if enough else 'not '}below a third of the "
+    return Standing(limit if converging else method, enough, f"{words}smallest difference, {100.0 * least:.2g} %")
