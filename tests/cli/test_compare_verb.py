@@ -94,7 +94,7 @@ def written() -> dict[str, int]:
 
 @pytest.mark.usefixtures("no_pictures")
 def test_an_interrupted_comparison_says_how_to_go_on_and_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["compare", scene_file(CASES), "--output", "cmp"]
+    words = ["compare", scene_file(CASES), "--output", "cmp", "--reference", "fem"]
     said = interrupted(monkeypatch, "springy truss", *words)
     assert said.code == EXIT_INTERRUPTED
     assert "1 of 4 runs are finished (springy fem); give the same command with --continue" in said.err
@@ -119,7 +119,7 @@ def test_an_interrupted_comparison_says_how_to_go_on_and_does(monkeypatch: pytes
 
 @pytest.mark.usefixtures("no_pictures")
 def test_going_on_does_not_keep_records_of_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("compare", scene_file(), "--output", "cmp")
+    words = ("compare", scene_file(), "--output", "cmp", "--reference", "fem")
     interrupted(monkeypatch, "truss", *words)
     first = written()
     assert status("cmp/runs/fem") == "complete"
@@ -135,7 +135,7 @@ def test_going_on_does_not_keep_records_of_another_run(monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("no_pictures")
 def test_an_overwrite_leaves_no_stale_records_and_no_foreign_file_behind() -> None:
-    words = ("compare", scene_file(CASES), "--output", "cmp", "--quiet", "--solvers", "fem")
+    words = ("compare", scene_file(CASES), "--output", "cmp", "--quiet", "--solvers", "fem", "--reference", "fem")
     assert command(*words).code == EXIT_OK
     Path("cmp/plots/photo.png").write_text("photo")
     command("run", "press.toml", "--output", "cmp/runs/mine", "--quiet")
@@ -166,3 +166,26 @@ def test_a_refinement_study_runs_every_mesh_and_weighs_them() -> None:
     assert (case["reference"], case["runs"][-1]["label"]) == ("fem@limit", "fem@limit")
     assert {item["solver"] for item in case["settlings"]} == {"fem"} and case["front"]
     assert "fem@limit (reference)" in (output / "summary.md").read_text()
+
+
+@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize(("depth", "method"), [(1e-4, "fem"), (0.03, "fem-large")])
+def test_the_program_chooses_a_reference_that_can_judge(depth: float, method: str) -> None:
+    """Small strain where it serves, large strain where the body strains too much; finer meshes until it can judge."""
+    pressed = {"tools.bar.motion.displacement": [[0.0, 0.0], [0.0, -depth], [0.0, 0.0]]}
+    said = command("compare", scene_file(pressed), "--output", "cmp", "--quiet")
+    assert said.code == EXIT_OK, said.err
+    numbers = json.loads(Path("cmp/comparison.json").read_text())
+    (case,) = numbers["cases"]
+    assert case["reference"].partition("@")[0] == method and {f"{method}-x2", "truss-x2"} <= set(written())
+    manifest = open_record(Path(f"cmp/runs/{method}-x2")).manifest
+    expected = "small" if method == "fem" else "total-lagrangian"
+    assert manifest.solver.options["kinematics"] == expected, "the options are in the record"
+    row = next(row for row in case["verdicts"] if row["label"].startswith("truss"))
+    assert row["uncertainty"] > 0.0 and row["words"] in ("differs", "agrees within U", "cannot be told")
+    assert ("large strain judge" in numbers["reason"]) == (method == "fem-large")
+    assert "error E ± U" in said.out and any(words in said.out for words in ("For 5 %", "No run is known to be"))
+    # going on keeps what the program chose to run
+    before = written()
+    said = command("compare", "press.toml", "--output", "cmp", "--continue", "--overwrite")
+    assert said.code == EXIT_OK and written() == before, said.err

@@ -119,6 +119,11 @@ def error_with_interval(verdict: Verdict) -> str:
     return f"{sign}{percent(abs(verdict.error))} ± {bound}"
 
 
+def verdict_words(verdict: Verdict) -> str:
+    """Return "differs (too large)", "cannot be told (one mesh of truss: ..)"."""
+    return verdict.words + (f" ({verdict.reason})" if verdict.reason else "")
+
+
 VERDICT_COLUMNS = ("case", "solver", "error E ± U", "cost / reference", "verdict")
 
 
@@ -127,8 +132,7 @@ def verdict_rows(cases: Sequence[CaseComparison]) -> Iterator[tuple[str, ...]]:
     for case in cases:
         for verdict in case.verdicts:
             cost = "-" if verdict.cost is None else f"{verdict.cost:.3g}"
-            told = verdict.reason and verdict.words != "cannot be told"
-            words = f"{verdict.words} ({verdict.reason})" if told else verdict.words
+            words = verdict.words if verdict.words == "cannot be told" else verdict_words(verdict)
             yield case.case, case.shown(verdict.label), error_with_interval(verdict), cost, words
 
 

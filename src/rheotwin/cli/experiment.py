@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--overwrite", action="store_true", help="replace an earlier record in the folder")
     hold = tasks.add_parser("compare", help="say how far a run is from an experiment")
     hold.add_argument("folder", metavar="DIR", type=Path, help="folder of an experiment record")
-    hold.add_argument("run", metavar="RUN", type=Path, help="record folder of a run of the same body")
+    hold.add_argument(
+        "runs",
+        metavar="RUN",
+        type=Path,
+        nargs="+",
+        help="record folders of runs of the same body; those of one solver on several meshes give its uncertainty",
+    )
     hold.add_argument("--tool", metavar="NAME", help="whose force is compared; default: the first")
     for task in (check, make, hold):
         task.add_argument("--json", action="store_true", help="print as JSON")
@@ -87,10 +94,23 @@ def _compare(args: argparse.Namespace) -> dict[str, Any]:
     from rheotwin.record import open_record
     from rheotwin.validation.experiments.agreement import agreement
     from rheotwin.validation.experiments.reader import read_experiment
+    from rheotwin.validation.report.sentences import error_with_interval, verdict_words
     from rheotwin.validation.run_view import view_of
+    from rheotwin.validation.study import labelled
+    from rheotwin.validation.verdict import against_experiment
 
     record = read_experiment(args.folder)
-    return _errors(agreement(view_of(open_record(args.run)), record, tool=args.tool))
+    views = labelled([view_of(open_record(run)) for run in args.runs])
+    errors = [_errors(agreement(view, record, tool=args.tool)) for view in views]
+    judgement = against_experiment(views, record, args.tool)
+    if judgement is None:
+        said: dict[str, Any] = {}
+    elif args.json:
+        said = {"verdicts": [asdict(row) for row in judgement.rows], "advice": judgement.advice}
+    else:
+        rows = (f"{row.label} {error_with_interval(row)}, {verdict_words(row)}" for row in judgement.rows)
+        said = {"verdicts": list(rows), "advice": judgement.advice}
+    return (errors[0] if len(errors) == 1 else {"runs": errors}) | said
 
 
 def _times(text: str | None) -> list[float]:
