@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def against_experiment(runs: Sequence[RunView], record: ExperimentRecord, tool: 
     return _judged(list(runs), quantity, [Part("material", interval or None, why), _noise(record)], None)
 
 
-def _laws(run: RunView) -> list[dict[str, object]]:
+def _laws(run: RunView) -> list[dict[str, Any]]:
     return [dict(law) for law in dict(dict(run.manifest.get("scene") or {}).get("laws") or {}).values()]
 
 
