@@ -19,7 +19,7 @@ from rheotwin.problem import Problem
 from rheotwin.validation.checks.check import Check, Values, check
 from rheotwin.validation.checks.running import Data, path, problem_of, scene_of, seen, side, start, with_data
 from rheotwin.validation.experiments import datasets as data
-from rheotwin.validation.metrics import force_curve_error
+from rheotwin.validation.metrics import area_metric, force_curve_error
 
 AREA = float(np.pi) * data.ECOFLEX_DIAMETER**2 / 4.0
 FULL, THIRD = 0.020, 0.009
@@ -99,9 +99,19 @@ def _measured(phantom: str, test: str) -> tuple[Array, Array]:
     return -record.path.values[:, 2], -record.force.values[:, 2]
 
 
+def _at_third(phantom: str) -> Array:
+    """Return the forces of the tests at 30 % compression (3,) [N]."""
+    return np.array([np.interp(THIRD, *_measured(phantom, test)) for test in data.ECOFLEX_TESTS])
+
+
+def _area(force: float, forces: Array) -> float:
+    return PERCENT * area_metric(force, forces, float(forces.mean())).total
+
+
 def against(name: str) -> Values:
     """Return, per phantom, the force at 30 % [N] and the error of the force curve [%] up to the model's depth.
 
+    The area [%] is that between the force at 30 % and the three tests', over their mean.
     For finite elements also the residual S [kPa] of the nominal stress up to the end, root mean square over the tests,
     which the authors state for their own fit of the same law.
     """
@@ -110,7 +120,9 @@ def against(name: str) -> Values:
     even = np.linspace(0.0, depth, 200)
     for phantom in data.ECOFLEX_PHANTOMS:
         curves = [_measured(phantom, test) for test in data.ECOFLEX_TESTS]
-        found[f"force at 30 %, {phantom}"] = float(predicted(name, phantom, np.array([THIRD]))[0])
+        force = float(predicted(name, phantom, np.array([THIRD]))[0])
+        found[f"force at 30 %, {phantom}"] = force
+        found[f"area at 30 %, {phantom}"] = _area(force, _at_third(phantom))
         mean = np.mean([np.interp(even, way, force) for way, force in curves], axis=0)
         error = force_curve_error(even, predicted(name, phantom, even), even, mean)
         found[f"force curve, {phantom}"] = PERCENT * error
@@ -121,12 +133,17 @@ def against(name: str) -> Values:
 
 
 def as_measured() -> Values:
-    """Return means over the tests: force at 30 % [N]; and the largest error of one test's curve from the mean [%]."""
+    """Return means over the tests: force at 30 % [N]; and the largest error of one test's curve from the mean [%].
+
+    The area [%] is the largest one between the force of one test and all three, over their mean.
+    """
     found: dict[str, float] = {}
     even = np.linspace(0.0, FULL, 200)
     for phantom in data.ECOFLEX_PHANTOMS:
         curves = [_measured(phantom, test) for test in data.ECOFLEX_TESTS]
-        found[f"force at 30 %, {phantom}"] = float(np.mean([np.interp(THIRD, way, force) for way, force in curves]))
+        forces = _at_third(phantom)
+        found[f"force at 30 %, {phantom}"] = float(forces.mean())
+        found[f"area at 30 %, {phantom}"] = max(_area(force, forces) for force in forces)
         each = [np.interp(even, way, force) for way, force in curves]
         errors = [force_curve_error(even, curve, even, np.mean(each, axis=0)) for curve in each]
         found[f"force curve, {phantom}"] = PERCENT * max(errors)
