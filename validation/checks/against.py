@@ -32,8 +32,8 @@ MEANING = (
 class Against:
     """What a measurement says of a computed value: numbers in the unit of the quantity, None where nobody knows them.
 
-    `said` is E with its U (relative to the measured value, unless that is a share itself or E a distance), `parts` is
-    what U is made of.
+    `said` is E with its U as "-3.9 ± 0.052 %" of the measured value, in points where that is a percentage itself, in
+    its unit where E is a distance; `parts` is what U is made of, in the same unit.
     """
 
     word: Words
@@ -52,16 +52,20 @@ def against(item: Quantity, value: float, mesh: float | None = None) -> Against:
     size = abs(item.reference)
     data = size if distance else item.tolerance * (size if item.bound == "relative" else 1.0)
     total = hypot(data, mesh or 0.0) if data > 0.0 else None
-    unit = f" {item.unit}" if item.unit else ""
+    factor, unit = _shown(item, distance)
+
+    def said(number: float) -> str:
+        return f"{factor * number:.2g} {unit}".strip()
+
+    parts = f"data {said(data)}" if data > 0.0 else "data without noise figures"
     return Against(
         _word(error, total, None if distance else WIDE * size),
         error,
         total,
         data if data > 0.0 else None,
         mesh,
-        _said(error, total, item, distance),
-        (f"data {data:.2g}{unit}" if data > 0.0 else "data without noise figures")
-        + (", mesh not estimated: one mesh" if mesh is None else f", mesh {mesh:.2g}{unit}"),
+        f"{factor * error:{'' if distance else '+'}.3g} ± {'?' if total is None else said(total)}",
+        parts + ", mesh " + ("not estimated: one mesh" if mesh is None else said(mesh)),
     )
 
 
@@ -79,11 +83,8 @@ def _word(error: float, uncertainty: float | None, wide: float | None) -> Words:
     return "cannot be told" if wide is not None and uncertainty > wide else "agrees within U"
 
 
-def _said(error: float, uncertainty: float | None, item: Quantity, distance: bool) -> str:
-    """Return E and U as "-3.89 % ± 0.052 %", in points where the quantity is a percentage itself."""
-    factor, unit = 1.0, "points" if item.unit == "%" and not distance else item.unit
-    if not distance and item.reference and item.unit != "%":
-        factor, unit = PERCENT / abs(item.reference), "%"
-    sign = "" if distance else "+"
-    spread = "U unknown" if uncertainty is None else f"± {factor * uncertainty:.2g}"
-    return " ".join(f"{factor * error:{sign}.3g} {spread} {unit}".split())
+def _shown(item: Quantity, distance: bool) -> tuple[float, str]:
+    """Return by what E and U are multiplied to be shown, and their unit then: shares of the value where that can be."""
+    if distance or not item.reference:
+        return 1.0, item.unit
+    return (1.0, "points") if item.unit == "%" else (PERCENT / abs(item.reference), "%")

@@ -33,8 +33,8 @@ from rheotwin.validation.experiments.datasets import CUBE, CUBE_EDGE, CUBE_YOUNG
 from rheotwin.validation.experiments.record import ExperimentRecord, Frame
 from rheotwin.validation.metrics import transfer
 
-CELLS, DEEPEST, STEPS = 8, 0.019, 20
-"""Cells along an edge, largest way of the plate [m], states computed up to there."""
+MESHES, DEEPEST, STEPS = (4, 6, 8), 0.019, 20
+"""Cells along an edge (the finest mesh counts), largest way of the plate [m], states computed up to there."""
 MILLI, PERCENT = 1e3, 100.0
 
 
@@ -47,26 +47,23 @@ class Model:
     poisson: float
     cell: str = "hex"
     options: Data = field(default_factory=dict)
-    meshes: tuple[int, ...] = (CELLS,)
-    """Cells along an edge; of more than one mesh, how uncertain the finest is."""
 
 
-MESHES = (4, 6, CELLS)
 SMALL: Data = {"formulation": "b-bar", "stepper": "quasi-static", "step": 1.0}
 LARGE: Data = {"kinematics": "total-lagrangian", "stepper": "quasi-static", "step": 1.0}
 # springs need inertia; a second for a millimetre is slow against waves that cross the cube in 20 ms
 PARTICLES: Data = {"stepper": "implicit", "step": 0.05}
 VOLUME: Data = {"incompressible": "cell"}
 MODELS = {
-    "small strain, bonded": Model("fem", True, 0.499, options=SMALL, meshes=MESHES),
-    "small strain, slipping": Model("fem", False, 0.499, options=SMALL, meshes=MESHES),
+    "small strain, bonded": Model("fem", True, 0.499, options=SMALL),
+    "small strain, slipping": Model("fem", False, 0.499, options=SMALL),
     # linear elements without pressures lock above 0.45
     "large strain, bonded": Model("fem", True, 0.45, options=LARGE),
     "large strain, slipping": Model("fem", False, 0.45, options=LARGE),
     "truss, bonded": Model("truss", True, 0.45, "tet", PARTICLES),
     "truss, slipping": Model("truss", False, 0.45, "tet", PARTICLES),
-    "shear-volume, bonded": Model("shear-volume", True, 0.5, "tet", VOLUME, MESHES),
-    "shear-volume, slipping": Model("shear-volume", False, 0.5, "tet", VOLUME, MESHES),
+    "shear-volume, bonded": Model("shear-volume", True, 0.5, "tet", VOLUME),
+    "shear-volume, slipping": Model("shear-volume", False, 0.5, "tet", VOLUME),
 }
 
 
@@ -128,7 +125,7 @@ def _record() -> ExperimentRecord:
 
 def beads(name: str) -> Measurement:
     """Return bead errors [mm] and widening of layers [%] of one model, on the finest of its meshes."""
-    return refined(partial(_beads, MODELS[name]), MODELS[name].meshes)
+    return refined(partial(_beads, MODELS[name]), MESHES)
 
 
 def _beads(model: Model, cells: int) -> Values:

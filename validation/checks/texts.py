@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -33,11 +33,10 @@ def print_table(verification: Verification) -> None:
     checks = [result for result in verification.results if not result.measured]
     measured = [result for result in verification.results if result.measured]
     if checks or not measured:
-        console.print(_table(checks, ("reference", "computed", "error", "order", "ok"), _cells))
+        console.print(_table(checks))
     if measured:
-        console.print(f"Models against measurements. {MEANING}")
-        heads = ("measured", "computed", "E ± U", "verdict", "since the baseline", "U is made of")
-        console.print(_table(measured, heads, _measured_cells))
+        console.print(f"\nModels against measurements. {MEANING}\n", soft_wrap=True)
+        console.print(_measured_table(measured))
     for line in verification.remarks:
         console.print(line, soft_wrap=True)
     for item in verification.coverage:
@@ -68,8 +67,8 @@ def number(value: float | None, digits: int = 8) -> str:
 
 
 def reference_text(row: Row) -> str:
-    """Return the reference of a row with its bound: "743.77561 N", "<= 1e-08"."""
-    sign = {"at most": "<= ", "at least": ">= "}.get(row.bound, "")
+    """Return the reference of a row with its bound: "743.77561 N", "<= 1e-08"; of a distance to data their scatter."""
+    sign = {"at most": "<= " if row.against is None else "scatter ", "at least": ">= "}.get(row.bound, "")
     return sign + number(row.reference) + (f" {row.unit}" if row.unit else "")
 
 
@@ -97,27 +96,44 @@ def _about(check: Check) -> dict[str, Any]:
     return about | {"quantities": [quantity.name for quantity in check.quantities]}
 
 
-def _table(results: Iterable[Result], heads: Sequence[str], cells: Callable[[Row], tuple[str | Text, ...]]) -> Table:
+def _table(results: Iterable[Result]) -> Table:
     """Return a row per quantity under the title of its check."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("id", no_wrap=True)
     table.add_column("quantity", overflow="fold")
-    for name in heads:
-        right = name in ("reference", "measured", "computed", "error", "E ± U", "order")
-        table.add_column(name, justify="right" if right else "left", no_wrap=name != "U is made of")
+    for name in ("reference", "computed", "error", "order"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("ok", no_wrap=True)
     for result in results:
-        blank = [""] * (len(heads) - 1)
-        end = Text(result.status, COLOURS[result.status])
-        table.add_row(Text(result.reference, "bold"), Text(result.title, "bold"), *blank, end)
-        for row in result.rows:
-            table.add_row("", f"  {row.quantity}", *cells(row))
+        for cells in _lines(result):
+            table.add_row(*cells)
     return table
 
 
-def _cells(row: Row) -> tuple[str | Text, ...]:
-    mark = {True: Text("ok", "green"), False: Text("NO", "bold red"), None: Text("-", "dim")}[row.holds]
-    order = "-" if row.order is None else f"{row.order:.2f}"
-    return reference_text(row), number(row.computed), error_text(row), order, mark
+def _lines(result: Result) -> Iterable[tuple[str | Text, ...]]:
+    """Yield the title of a check and its rows."""
+    colour = COLOURS[result.status]
+    yield (Text(result.reference, "bold"), Text(result.title, "bold"), "", "", "", "", Text(result.status, colour))
+    for row in result.rows:
+        mark = {True: Text("ok", "green"), False: Text("NO", "bold red"), None: Text("-", "dim")}[row.holds]
+        order = "-" if row.order is None else f"{row.order:.2f}"
+        yield ("", f"  {row.quantity}", reference_text(row), number(row.computed), error_text(row), order, mark)
+
+
+def _measured_table(results: Iterable[Result]) -> Table:
+    """Return a row per measured quantity under the title of its check: both statements, and what the first is of."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in MEASURED_HEADS:
+        right = name in ("measured", "computed", "E ± U")
+        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for result in results:
+        table.add_row(Text(f"{result.reference}: {result.title}, {result.said}", "bold"))
+        for row in result.rows:
+            table.add_row(f"  {row.quantity}", *_measured_cells(row))
+    return table
+
+
+MEASURED_HEADS = ("quantity", "measured", "computed", "E ± U", "verdict", "baseline", "U is made of")
 
 
 def _measured_cells(row: Row) -> tuple[str | Text, ...]:
@@ -218,7 +234,7 @@ def _measured_lines(results: Iterable[Result]) -> list[str]:
     rows = [(result, row) for result in results for row in result.rows if row.against is not None]
     if not rows:
         return []
-    head = ["id", "quantity", "measured", "computed", "E ± U", "verdict", "since the baseline", "U is made of"]
+    head = ("id", *MEASURED_HEADS)
     lines = ["", "### Models against measurements", "", MEANING, "", "<details><summary>all quantities</summary>", ""]
     lines += ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for result, row in rows:

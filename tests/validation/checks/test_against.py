@@ -33,14 +33,14 @@ def model(**values: float) -> Check:
 @pytest.mark.parametrize(
     ("quantity", "value", "mesh", "word", "said", "parts"),
     [
-        ("near", 103.0, None, "agrees within U", "+3 ± 5 %", "data 5 N, mesh not estimated: one mesh"),
-        ("near", 94.0, None, "differs", "-6 ± 5 %", "data 5 N, mesh not estimated: one mesh"),
-        ("near", 94.0, 12.0, "agrees within U", "-6 ± 13 %", "data 5 N, mesh 12 N"),
-        ("near", 94.0, 25.0, "cannot be told", "-6 ± 25 %", "data 5 N, mesh 25 N"),
-        ("near", 60.0, 25.0, "differs", "-40 ± 25 %", "data 5 N, mesh 25 N"),
-        ("near", math.nan, None, "cannot be told", "+nan ± 5 %", "data 5 N, mesh not estimated: one mesh"),
-        ("off", 18.5, None, "differs", "-1.5 ± 1 points", "data 1 %, mesh not estimated: one mesh"),
-        ("wide", 10.1, None, "cannot be told", "+1 ± 40 %", "data 4 mm, mesh not estimated: one mesh"),
+        ("near", 103.0, None, "agrees within U", "+3 ± 5 %", "data 5 %, mesh not estimated: one mesh"),
+        ("near", 94.0, None, "differs", "-6 ± 5 %", "data 5 %, mesh not estimated: one mesh"),
+        ("near", 94.0, 12.0, "agrees within U", "-6 ± 13 %", "data 5 %, mesh 12 %"),
+        ("near", 94.0, 25.0, "cannot be told", "-6 ± 25 %", "data 5 %, mesh 25 %"),
+        ("near", 60.0, 25.0, "differs", "-40 ± 25 %", "data 5 %, mesh 25 %"),
+        ("near", math.nan, None, "cannot be told", "+nan ± 5 %", "data 5 %, mesh not estimated: one mesh"),
+        ("off", 18.5, None, "differs", "-1.5 ± 1 points", "data 1 points, mesh not estimated: one mesh"),
+        ("wide", 10.1, None, "cannot be told", "+1 ± 40 %", "data 40 %, mesh not estimated: one mesh"),
         ("beads", 0.25, None, "agrees within U", "0.25 ± 0.3 mm", "data 0.3 mm, mesh not estimated: one mesh"),
         ("beads", 0.45, 0.4, "agrees within U", "0.45 ± 0.5 mm", "data 0.3 mm, mesh 0.4 mm"),
     ],
@@ -53,8 +53,8 @@ def test_verdicts(quantity: str, value: float, mesh: float | None, word: str, sa
 def test_data_without_noise_figures_tell_nothing() -> None:
     bare, share = Quantity("F", 100.0, unit="N"), Quantity("F", -50.0, 0.1, "relative", "N")
     found = against(bare, 100.0, 1.0)
-    assert (found.word, found.said, found.uncertainty) == ("cannot be told", "+0 U unknown %", None)
-    assert found.parts == "data without noise figures, mesh 1 N"
+    assert (found.word, found.said, found.uncertainty) == ("cannot be told", "+0 ± ?", None)
+    assert found.parts == "data without noise figures, mesh 1 %"
     assert against(share, -54.0).data == pytest.approx(5.0) and against(share, -54.0).said == "-8 ± 10 %"
 
 
@@ -88,7 +88,9 @@ def test_every_text_has_both_statements_and_holds_is_said_of_none(command, monke
     monkeypatch.setattr("rheotwin.validation.checks.registry.all_checks", lambda *folders: (model(),))
     code, out, _ = command("--output", tmp_path / "v")
     assert code == 0 and "hold" not in out
-    assert "off 20 % 24 +4 ± 1 points differs unchanged data 1 %, mesh not estimated: one mesh" in " ".join(out.split())
+    assert "off 20 % 24 +4 ± 1 points differs unchanged data 1 points, mesh not estimated: one mesh" in " ".join(
+        out.split()
+    )
     row = json.loads((tmp_path / "v" / "validate.json").read_text())["checks"][0]["rows"][0]
     assert (row["holds"], row["baseline"], row["against"]["word"]) == (None, "unchanged", "agrees within U")
     assert row["against"]["uncertainty"] == pytest.approx(34.0**0.5) and row["against"]["mesh"] == 3.0
@@ -96,7 +98,7 @@ def test_every_text_has_both_statements_and_holds_is_said_of_none(command, monke
     text = (tmp_path / "v" / "summary.md").read_text()
     assert "hold" not in text and "| `measured.x` | off | 20 % | 24 | +4 ± 1 points | differs | unchanged |" in text
     case = ElementTree.parse(tmp_path / "v" / "junit.xml").getroot().find("testsuite/testcase/system-out")
-    assert case is not None and "off: differs (+4 ± 1 points; data 1 %, " in str(case.text)
+    assert case is not None and "off: differs (+4 ± 1 points; data 1 points, " in str(case.text)
     assert "one mesh), unchanged since the baseline" in str(case.text)
     page = (tmp_path / "v" / "report.html").read_text().split("</style>")[1]
     assert "holds" not in page and "a model, unchanged, 2 of 4 agree with the measurement" in page
