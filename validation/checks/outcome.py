@@ -276,8 +276,12 @@ def _against_data(found: Found, measurement: Measurement) -> End:
 
 
 def _reasons(items: Iterable[Quantity]) -> str:
-    """Say why quantities differ, as far as it is known."""
-    return "; ".join(f"{item.name}: {item.finding.meaning}" for item in items if item.finding and item.finding.meaning)
+    """Say why quantities differ, as far as it is known: "F, G: it slips; H: it bulges"."""
+    reasons: dict[str, list[str]] = {}
+    for item in items:
+        if item.finding and item.finding.meaning:
+            reasons.setdefault(item.finding.meaning, []).append(item.name)
+    return "; ".join(f"{', '.join(names)}: {meaning}" for meaning, names in reasons.items())
 
 
 def not_measured(check: Check, status: Status, message: str, seconds: float = 0.0) -> Result:

@@ -36,7 +36,9 @@ def print_table(verification: Verification) -> None:
         console.print(_table(checks))
     if measured:
         console.print(f"\nModels against measurements. {MEANING}\n", soft_wrap=True)
-        console.print(_measured_table(measured))
+    for place, result in enumerate(measured):
+        console.print(Text(f"{result.reference}: {result.title}, {result.said}", "bold"), soft_wrap=True)
+        console.print(_measured_table(result, heading=place == 0))
     for line in verification.remarks:
         console.print(line, soft_wrap=True)
     for item in verification.coverage:
@@ -120,20 +122,21 @@ def _lines(result: Result) -> Iterable[tuple[str | Text, ...]]:
         yield ("", f"  {row.quantity}", reference_text(row), number(row.computed), error_text(row), order, mark)
 
 
-def _measured_table(results: Iterable[Result]) -> Table:
-    """Return a row per measured quantity under the title of its check: both statements, and what the first is of."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in MEASURED_HEADS:
+def _measured_table(result: Result, heading: bool) -> Table:
+    """Return a row per measured quantity: both statements, and what the first is made of."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=heading)
+    for name, width in MEASURED_HEADS.items():
         right = name in ("measured", "computed", "E ± U")
-        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for result in results:
-        table.add_row(Text(f"{result.reference}: {result.title}, {result.said}", "bold"))
-        for row in result.rows:
-            table.add_row(f"  {row.quantity}", *_measured_cells(row))
+        table.add_column(name, justify="right" if right else "left", min_width=width, overflow="fold")
+    for row in result.rows:
+        table.add_row(f"  {row.quantity}", *_measured_cells(row))
     return table
 
 
-MEASURED_HEADS = ("quantity", "measured", "computed", "E ± U", "verdict", "baseline", "U is made of")
+MEASURED_HEADS = {
+    "quantity": 31, "measured": 18, "computed": 9, "E ± U": 23, "verdict": 15, "baseline": 9, "U is made of": 0
+}  # fmt: skip
+"""Columns of models against measurements, with widths that let the tables of all checks line up."""
 
 
 def _measured_cells(row: Row) -> tuple[str | Text, ...]:

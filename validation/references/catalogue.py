@@ -151,6 +151,8 @@ HERE = Path(__file__).parent
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 ORDER = ("fem", "truss", "shape", "slave", "identification", "calibration", "circuit", "parts", "measured", "speed")
 """Specifications in the order of tables; others follow by name."""
+ABOVE = "as above"
+"""What `tried` says where it is the last one said in the same entry."""
 
 
 class _Finding(BaseModel):
@@ -252,6 +254,9 @@ def _entry(raw: _Entry, where: str) -> Entry:
     for item in raw.quantities:
         if (item.name is None) == (item.names is None):
             raise RheotwinError(f"{where}: a quantity needs either `name` or `names`")
+        if item.finding and item.finding.tried == ABOVE:
+            said = next((q.finding.meaning for q in reversed(quantities) if q.finding and q.finding.meaning), "")
+            item = item.model_copy(update={"finding": item.finding.model_copy(update={"tried": said})})
         quantities += [_quantity(item, name, raw, where) for name in item.names or [str(item.name)]]
     names = [quantity.name for quantity in quantities]
     twice = next((name for name in names if names.count(name) > 1), None)
