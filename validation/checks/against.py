@@ -20,6 +20,8 @@ Baseline = Literal["unchanged", "moved"]
 
 WIDE = 0.25
 """Share of the measured value above which U is too wide for agreement to tell anything [1]."""
+NOTHING = 1e-6
+"""Share of the data's uncertainty below which that of a mesh is shown as 0 [1]."""
 PERCENT = 100.0
 MEANING = (
     "E is computed less measured, of the measured value; of a percentage in points; of a distance to the data the "
@@ -55,7 +57,7 @@ def against(item: Quantity, value: float, mesh: float | None = None) -> Against:
     factor, unit = _shown(item, distance)
 
     def said(number: float) -> str:
-        return f"{factor * number:.2g} {unit}".strip()
+        return f"{factor * number if number > NOTHING * data else 0.0:.2g} {unit}".strip()
 
     parts = f"data {said(data)}" if data > 0.0 else "data without noise figures"
     return Against(

@@ -6,7 +6,6 @@ damping the relaxation time of a Voigt law), from the beam under its own weight;
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.check import Check, Compute, Measurement, Values, check
+from rheotwin.validation.checks.check import Check, Compute, Values, check
 from rheotwin.validation.checks.running import (
     Data,
     box_scene,
@@ -32,6 +31,8 @@ from rheotwin.validation.metrics import RingDown, ring_down
 SETTLED = 0.15
 """After release [s]: higher modes have died out in the measured paths."""
 DURATION, SAMPLES = 0.8, 80
+MESHES = (2, 3, 4)
+"""Cells across the height, a quarter of those along; the coarser ones say how uncertain the last is."""
 CIRCUIT_RELAXATION = 0.001
 """Of the circuit's beam [s]: damps by 2.4 %, half of what was measured, and lowers the frequency by 0.03 %."""
 MILLI, PERCENT = 1e3, 100.0
@@ -47,8 +48,6 @@ class Model:
     options: Data = field(default_factory=dict)
     relaxation: float = 0.0
     """Viscosity over modulus [s]: explicit Euler needs some."""
-    meshes: tuple[int, ...] = (2, 3, 4)
-    """Cells across the height, a quarter of those along; coarser meshes say how uncertain the finest is."""
 
 
 MODELS = {
@@ -56,7 +55,7 @@ MODELS = {
     "truss": Model("truss", "tet", 0.45),
     "shear-volume": Model("shear-volume", "tet", 0.45),
     "lattice": Model("truss", "hex", 0.25),
-    "fixed-point": Model("fixed-point", "hex", 0.25, relaxation=CIRCUIT_RELAXATION, meshes=(4,)),
+    "fixed-point": Model("fixed-point", "hex", 0.25, relaxation=CIRCUIT_RELAXATION),
 }
 
 
@@ -146,13 +145,15 @@ def fitted(name: str, across: int = 4) -> Values:
     }
 
 
-def damped() -> Values:
+def damped(across: int = 4) -> Values:
     """Return the damping of the loaded beam [%] by a Voigt law fitted to that of the beam alone, zeta = omega tau/2."""
     seen = as_measured()
-    relaxation = 2.0 * seen["damping, gravity"] / PERCENT / (2.0 * np.pi * released("fem", 0.0).frequency)
+    relaxation = (
+        2.0 * seen["damping, gravity"] / PERCENT / (2.0 * np.pi * released("fem", 0.0, across=across).frequency)
+    )
     return {
-        "damping, gravity": PERCENT * released("fem", 0.0, relaxation).damping,
-        "damping, load52": PERCENT * released("fem", data.BEAM_LOAD, relaxation).damping,
+        "damping, gravity": PERCENT * released("fem", 0.0, relaxation, across).damping,
+        "damping, load52": PERCENT * released("fem", data.BEAM_LOAD, relaxation, across).damping,
     }
 
 
@@ -165,10 +166,6 @@ def in_words() -> Values:
     }
 
 
-def _on_meshes(compute: Callable[[str, int], Values], name: str) -> Measurement:
-    return refined(partial(compute, name), MODELS[name].meshes)
-
-
 def _check(identity: str, compute: Compute, name: str, **more: Any) -> Check:
     return check(f"measured.beam{identity}", with_data(data.BEAM, compute), name=f"beam-{name}", **more)
 
@@ -177,11 +174,16 @@ CHECKS = {
     "measured": (
         _check("", as_measured, "data", quick=True, solvers=()),
         *(
-            _check(f"/{kind}-{name}", partial(_on_meshes, compute, name), f"{kind}-{name}", solvers=(model.solver,))
+            _check(
+                f"/{kind}-{name}",
+                partial(refined, partial(compute, name), MESHES),
+                f"{kind}-{name}",
+                solvers=(model.solver,),
+            )
             for kind, compute in (("published", as_published), ("fitted", fitted))
             for name, model in MODELS.items()
         ),
-        _check("/damping", damped, "damping"),
+        _check("/damping", partial(refined, damped, MESHES), "damping"),
         _check("/words", in_words, "words", solvers=("fixed-point", "truss")),
     )
 }

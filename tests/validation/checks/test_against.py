@@ -37,6 +37,7 @@ def model(**values: float) -> Check:
         ("near", 94.0, None, "differs", "-6 ± 5 %", "data 5 %, mesh not estimated: one mesh"),
         ("near", 94.0, 12.0, "agrees within U", "-6 ± 13 %", "data 5 %, mesh 12 %"),
         ("near", 94.0, 25.0, "cannot be told", "-6 ± 25 %", "data 5 %, mesh 25 %"),
+        ("near", 103.0, 1e-13, "agrees within U", "+3 ± 5 %", "data 5 %, mesh 0 %"),
         ("near", 60.0, 25.0, "differs", "-40 ± 25 %", "data 5 %, mesh 25 %"),
         ("near", math.nan, None, "cannot be told", "+nan ± 5 %", "data 5 %, mesh not estimated: one mesh"),
         ("off", 18.5, None, "differs", "-1.5 ± 1 points", "data 1 points, mesh not estimated: one mesh"),
