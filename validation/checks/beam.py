@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Indices
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.check import Check, Compute, Values, check
 from rheotwin.validation.checks.running import (
@@ -91,11 +91,11 @@ def released(name: str, load: float, relaxation: float = 0.0, across: int = 4) -
     return ring_down(times, displacements(simulation, problem, times)[:, tip, 2].mean(axis=1), creep=False)
 
 
-def _middle_of_tip(problem: Problem) -> Array:
+def _middle_of_tip(problem: Problem) -> Indices:
     """Return the node in the middle of the tip, or the four around it."""
     middle = [data.BEAM_LENGTH, data.BEAM_WIDTH / 2, data.BEAM_HEIGHT / 2]
     apart = np.linalg.norm(problem.points - middle, axis=1)
-    return np.flatnonzero(apart < apart.min() + 1e-9)
+    return np.asarray(np.flatnonzero(apart < apart.min() + 1e-9), dtype=np.int64)
 
 
 @cache
