@@ -31,11 +31,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a check has computed beside its values: the orders observed, lines of plots."""
+    """What a check has computed beside its values: the orders observed, lines of plots, uncertainties by refinement."""
 
     values: Values
     orders: Mapping[str, float] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
+    uncertainties: Mapping[str, float] = field(default_factory=dict)
 
 
 Compute = Callable[[], Measurement | Values]

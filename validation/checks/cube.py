@@ -6,7 +6,6 @@ measured. All 343 positions follow, up to a rigid motion, whatever Young's modul
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import combinations_with_replacement
@@ -16,7 +15,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.record.grid import GridTopology
-from rheotwin.validation.checks.check import Check, Values, check
+from rheotwin.validation.checks.check import Check, Compute, Measurement, Values, check
 from rheotwin.validation.checks.running import (
     Data,
     aligned,
@@ -24,6 +23,7 @@ from rheotwin.validation.checks.running import (
     displacements,
     path,
     problem_of,
+    refined,
     rms,
     side,
     start,
@@ -33,8 +33,8 @@ from rheotwin.validation.experiments.datasets import CUBE, CUBE_EDGE, CUBE_YOUNG
 from rheotwin.validation.experiments.record import ExperimentRecord, Frame
 from rheotwin.validation.metrics import transfer
 
-CELLS, DEEPEST, STEPS = 8, 0.019, 20
-"""Cells along an edge, largest way of the plate [m], states computed up to there."""
+MESHES, DEEPEST, STEPS = (4, 6, 8), 0.019, 20
+"""Cells along an edge (the finest mesh counts), largest way of the plate [m], states computed up to there."""
 MILLI, PERCENT = 1e3, 100.0
 
 
@@ -53,6 +53,7 @@ SMALL: Data = {"formulation": "b-bar", "stepper": "quasi-static", "step": 1.0}
 LARGE: Data = {"kinematics": "total-lagrangian", "stepper": "quasi-static", "step": 1.0}
 # springs need inertia; a second for a millimetre is slow against waves that cross the cube in 20 ms
 PARTICLES: Data = {"stepper": "implicit", "step": 0.05}
+VOLUME: Data = {"incompressible": "cell"}
 MODELS = {
     "small strain, bonded": Model("fem", True, 0.499, options=SMALL),
     "small strain, slipping": Model("fem", False, 0.499, options=SMALL),
@@ -61,27 +62,29 @@ MODELS = {
     "large strain, slipping": Model("fem", False, 0.45, options=LARGE),
     "truss, bonded": Model("truss", True, 0.45, "tet", PARTICLES),
     "truss, slipping": Model("truss", False, 0.45, "tet", PARTICLES),
+    "shear-volume, bonded": Model("shear-volume", True, 0.5, "tet", VOLUME),
+    "shear-volume, slipping": Model("shear-volume", False, 0.5, "tet", VOLUME),
 }
 
 
-def cube_scene(model: Model) -> Data:
+def cube_scene(model: Model, cells: int) -> Data:
     """Return the scene of the cube about its middle, upper face bonded, lower one driven up, one state a second."""
     law = {"model": "elastic", "young": CUBE_YOUNG, "poisson": model.poisson}
     motion = path((0.0, STEPS), [[0.0] * 3, [0.0, 0.0, DEEPEST]])
     held = ["x", "y", "z"] if model.bonded else ["z"]
     supports = {"ceiling": side("top"), "plate": side("bottom", motion=motion, fix=held)}
     more: Data = {"origin": [-CUBE_EDGE / 2] * 3, "cell": model.cell, "density": 980.0, "supports": supports}
-    return box_scene(law, size=[CUBE_EDGE] * 3, cells=[CELLS] * 3, duration=float(STEPS), **more)
+    return box_scene(law, size=[CUBE_EDGE] * 3, cells=[cells] * 3, duration=float(STEPS), **more)
 
 
-def bead_paths(model: Model, beads: Array) -> Array:
+def bead_paths(model: Model, cells: int, beads: Array) -> Array:
     """Return the places (STEPS + 1, M, 3) [m] of beads at rest at `beads` (M, 3) [m], as the plate moves on."""
-    problem = problem_of(cube_scene(model))
+    problem = problem_of(cube_scene(model, cells))
     simulation = start(problem, model.solver, **model.options)
     moved = displacements(simulation, problem, range(1, STEPS + 1))
     body = problem.bodies[0]
-    cells = np.asarray(body.mesh.t.T, dtype=np.int64)
-    topology = GridTopology(cells, body.cell, np.zeros(len(cells), dtype=np.int64), len(problem.points))  # type: ignore[arg-type]
+    corners = np.asarray(body.mesh.t.T, dtype=np.int64)
+    topology = GridTopology(corners, body.cell, np.zeros(len(corners), dtype=np.int64), len(problem.points))  # type: ignore[arg-type]
     carried = transfer(problem.points, topology.vtk_cells(), topology.cell_kind, beads)
     return np.asarray(np.concatenate([beads[None], beads + carried(moved)]))
 
@@ -120,12 +123,16 @@ def _record() -> ExperimentRecord:
     return read_truth_cube()
 
 
-def beads(name: str) -> Values:
-    """Return bead errors [mm] and widening of the middle layer [%] of one model."""
+def beads(name: str) -> Measurement:
+    """Return bead errors [mm] and widening of layers [%] of one model, on the finest of its meshes."""
+    return refined(partial(_beads, MODELS[name]), MESHES)
+
+
+def _beads(model: Model, cells: int) -> Values:
     record = _record()
     rest = record.frames[0].rest
     assert rest is not None
-    paths = bead_paths(MODELS[name], rest)
+    paths = bead_paths(model, cells, rest)
     found = {}
     for number, frame in enumerate(record.frames, start=1):
         places = predicted(paths, frame)
@@ -147,7 +154,7 @@ def as_measured() -> Values:
     return found
 
 
-def _check(identity: str, compute: Callable[[], Values], name: str, **more: Any) -> Check:
+def _check(identity: str, compute: Compute, name: str, **more: Any) -> Check:
     return check(f"measured.cube{identity}", with_data(CUBE, compute), name=f"cube-{name}", **more)
 
 

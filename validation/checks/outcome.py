@@ -10,13 +10,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
 from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 from rheotwin.record.atomic import write_text
+from rheotwin.validation.checks.against import MEANING, Against, Baseline, against, since
 from rheotwin.validation.checks.check import Check, Curve, Measurement
 from rheotwin.validation.references import Catalogue, Entry, Specification, catalogue
 from rheotwin.validation.references.catalogue import Quantity
@@ -87,12 +88,16 @@ def _missing(entry: Entry, names: set[str]) -> int:
 
 NUMBERS = "validate.json"
 """File of the results in the folder of a validation."""
-Status = Literal["holds", "finding", "falls short", "could not run", "not yet"]
+Status = Literal["holds", "finding", "unchanged", "falls short", "could not run", "not yet"]
+"""Of a model against a measurement: `unchanged`, or `falls short` when something moved; its rows have the verdicts."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity held against its reference; computed value and error are None where there is none."""
+    """One quantity held against its reference; computed value and error are None where there is none.
+
+    That of a model against a measurement has a verdict (`against`) and its `baseline` in place of `holds`.
+    """
 
     quantity: str
     unit: str
@@ -103,12 +108,15 @@ class Row:
     error: float | None = None
     order: float | None = None
     holds: bool | None = None
+    against: Against | None = None
+    baseline: Baseline | None = None
 
 
 @dataclass(frozen=True)
 class Result:
     """One check: its rows, how it ended and how long it took [s]."""
 
+    meaning: ClassVar[str] = MEANING
     reference: str
     name: str
     title: str
@@ -127,6 +135,18 @@ class Result:
         """Name of the specification its reference is from."""
         return self.reference.partition(".")[0]
 
+    @property
+    def measured(self) -> bool:
+        """Whether it holds a model against a measurement."""
+        return self.kind == "experiment"
+
+    @property
+    def said(self) -> str:
+        """How it ended: "holds", "unchanged, 1 of 4 agree with the measurement"."""
+        words = [row.against.word for row in self.rows if row.against is not None]
+        agree = f", {words.count('agrees within U')} of {len(words)} agree with the measurement"
+        return self.status + (agree if words else "")
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -142,22 +162,41 @@ class Verification:
 
     @property
     def exit_code(self) -> int:
-        """0 if all hold (findings and what is not yet possible aside), 1 if one falls short, 2 if one could not run."""
+        """0 if none has moved or falls short (known differences do not), 1 if one does, 2 if one could not run."""
         if self.count("could not run"):
             return EXIT_BAD_INPUT
         return EXIT_FALLS_SHORT if self.count("falls short") else EXIT_OK
 
     @property
     def sentence(self) -> str:
-        """Say in one line how many checks hold."""
+        """Say in one line how many checks hold, and how many measured quantities agree, which is something else."""
         short, broken, waiting = (self.count(status) for status in ("falls short", "could not run", "not yet"))
-        parts = [f"{self.count('holds')} of {len(self.results)} checks hold"]
+        total = len(self.results) - self.count("unchanged")
+        parts = [f"{self.count('holds')} of {total} checks hold"] if total else []
         found = self.count("finding")
         parts += [f"{found} {'differs' if found == 1 else 'differ'} from print as known"] if found else []
         parts += [f"{short} {'falls' if short == 1 else 'fall'} short"] if short else []
         parts += [f"{broken} could not run"] if broken else []
         parts += [f"{waiting} {'is' if waiting == 1 else 'are'} not yet possible"] if waiting else []
-        return ", ".join(parts)
+        measured = self.measured_sentence
+        return "; ".join([", ".join(parts)] * bool(parts) + [measured] * bool(measured))
+
+    @property
+    def measured_sentence(self) -> str:
+        """Say "of 9 measured quantities 2 agree with the measurement, 7 differ (all unchanged since the baseline)"."""
+        rows = [row for result in self.results for row in result.rows if row.against is not None]
+        if not rows:
+            return ""
+        words = [row.against.word for row in rows if row.against is not None]
+        agree, untold = words.count("agrees within U"), words.count("cannot be told")
+        differ, moved = words.count("differs"), sum(row.baseline == "moved" for row in rows)
+        return (
+            f"of {len(rows)} measured {'quantity' if len(rows) == 1 else 'quantities'} "
+            f"{agree} {'agrees' if agree == 1 else 'agree'} with the measurement, "
+            f"{differ} {'differs' if differ == 1 else 'differ'}"
+            + (f", {untold} cannot be told" if untold else "")
+            + (f" ({moved} moved since the baseline)" if moved else " (all unchanged since the baseline)")
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -165,7 +204,8 @@ class Verification:
         reasons: dict[tuple[str, str], list[str]] = {}
         for result in self.results:
             if result.message:
-                reasons.setdefault((result.status, result.message), []).append(f"{result.reference} {result.name}")
+                word = "differs from the measurement" if result.status == "unchanged" else result.status
+                reasons.setdefault((word, result.message), []).append(f"{result.reference} {result.name}")
         return tuple(f"{status}: {', '.join(names)}: {message}" for (status, message), names in reasons.items())
 
     def to_data(self) -> dict[str, Any]:
@@ -181,20 +221,67 @@ class Verification:
 
 def assessed(check: Check, measurement: Measurement, seconds: float) -> Result:
     """Hold a measurement against the quantities of its check."""
-    rows, missed = [], []
     for item in check.quantities:
         if item.name not in measurement.values:
             raise RheotwinError(
                 f"{check.reference}: the check computes no {item.name!r}; name it as the catalogue does"
             )
-        value = float(measurement.values[item.name])
-        error = item.error(value) if item.bound in ("absolute", "relative") else None
-        rows.append(_row(item, value, error, measurement.orders.get(item.name), item.holds(value)))
-        missed += [] if item.holds(value) else [item]
-    known = [item for item in missed if item.is_finding(float(measurement.values[item.name]))]
-    status: Status = "holds" if not missed else "finding" if missed == known else "falls short"
-    message = "; ".join(f"{item.name}: {item.finding.meaning}" for item in known if item.finding is not None)
-    return _result(check, status, tuple(rows), message=message, seconds=seconds, curves=measurement.curves)
+    found = [(item, float(measurement.values[item.name])) for item in check.quantities]
+    end = _against_data if check.kind == "experiment" else _against_numbers
+    status, message, rows = end(found, measurement)
+    return _result(check, status, rows, message=message, seconds=seconds, curves=measurement.curves)
+
+
+Found = list[tuple[Quantity, float]]
+"""Quantities with the values computed."""
+End = tuple[Status, str, tuple[Row, ...]]
+
+
+def _against_numbers(found: Found, measurement: Measurement) -> End:
+    rows = tuple(
+        _row(
+            item,
+            value,
+            item.error(value) if item.bound in ("absolute", "relative") else None,
+            measurement.orders.get(item.name),
+            item.holds(value),
+        )
+        for item, value in found
+    )
+    missed = [(item, value) for item, value in found if not item.holds(value)]
+    known = [item for item, value in missed if item.is_finding(value)]
+    status: Status = "holds" if not missed else "finding" if len(missed) == len(known) else "falls short"
+    return status, _reasons(known), rows
+
+
+def _against_data(found: Found, measurement: Measurement) -> End:
+    rows = tuple(
+        _row(
+            item,
+            value,
+            against=against(item, value, measurement.uncertainties.get(item.name)),
+            baseline=since(item, value),
+        )
+        for item, value in found
+    )
+    moved = [
+        f"{item.name}: {value:.6g}, at the baseline {item.finding.value:.6g} ± {item.finding.tolerance:.2g}"
+        for (item, value), row in zip(found, rows, strict=True)
+        if row.baseline == "moved" and item.finding
+    ]
+    if moved:
+        return "falls short", "; ".join(moved), rows
+    apart = (item for (item, _), row in zip(found, rows, strict=True) if row.against and row.against.word == "differs")
+    return "unchanged", _reasons(apart), rows
+
+
+def _reasons(items: Iterable[Quantity]) -> str:
+    """Say why quantities differ, as far as it is known: "F, G: it slips; H: it bulges"."""
+    reasons: dict[str, list[str]] = {}
+    for item in items:
+        if item.finding and item.finding.meaning:
+            reasons.setdefault(item.finding.meaning, []).append(item.name)
+    return "; ".join(f"{', '.join(names)}: {meaning}" for meaning, names in reasons.items())
 
 
 def not_measured(check: Check, status: Status, message: str, seconds: float = 0.0) -> Result:
@@ -207,8 +294,8 @@ def _result(check: Check, status: Status, rows: tuple[Row, ...], **more: Any) ->
     return Result(check.reference, check.name, check.title, status, rows, **about | more)
 
 
-def _row(item: Quantity, *found: Any) -> Row:
-    return Row(item.name, item.unit, item.bound, item.reference, item.tolerance, *found)
+def _row(item: Quantity, *found: Any, **more: Any) -> Row:
+    return Row(item.name, item.unit, item.bound, item.reference, item.tolerance, *found, **more)
 
 
 def load_validation(folder: Path) -> Verification:

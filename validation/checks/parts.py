@@ -49,6 +49,7 @@ from rheotwin.validation.checks.running import (
 )
 from rheotwin.validation.metrics import (
     angular_momentum,
+    area_metric,
     energy_defect,
     force_curve_error,
     held_force,
@@ -161,6 +162,7 @@ def metrics() -> Values:
         "stress, a shear of a tenth": float(stress_error(sheared, pull, [1.0])[0]),
         "force, a tenth too large": force_curve_error(times, 1.1 * ramp, times, ramp),
         "force, held": held_force(times, np.where(times[:, None] <= 3.0, ramp, [1.5, 0.0])),
+        "area, two values against three": area_metric([0.0, 10.0], [1.0, 2.0, 3.0], 2.0).total,
         "energy, a tenth lost": energy_defect({"external": times, "stored": 0.5 * times, "dissipated": 0.4 * times}),
     }
 

@@ -23,6 +23,7 @@ from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options, find_solver
 from rheotwin.validation.checks.check import Compute, Measurement, Unavailable, Values
 from rheotwin.validation.experiments.datasets import missing
+from rheotwin.validation.metrics.fits import convergence
 
 Data = dict[str, Any]
 Found = TypeVar("Found")
@@ -215,6 +216,14 @@ def last_order(sizes: Sequence[float], errors: Sequence[float]) -> float:
 def orders(sizes: Sequence[float], errors: Sequence[float]) -> list[float]:
     """Return the slopes of log(error) over log(size) between neighbours."""
     return [last_order(*pair) for pair in zip(pairwise(sizes), pairwise(errors), strict=True)]
+
+
+def refined(compute: Callable[[int], Values], refinements: Sequence[int]) -> Measurement:
+    """Return the values of the last of these meshes, and how uncertain each is by the others (`fits.convergence`)."""
+    found = [compute(refinement) for refinement in refinements]
+    settled = {name: convergence(refinements, [values[name] for values in found]) for name in found[-1]}
+    known = {name: item.uncertainty for name, item in settled.items() if item.uncertainty is not None}
+    return Measurement(found[-1], uncertainties=known)
 
 
 def aligned(points: Array, target: Array) -> Array:

@@ -11,27 +11,34 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rheotwin.validation.checks.against import MEANING
 from rheotwin.validation.checks.check import Check
 from rheotwin.validation.checks.outcome import Result, Row, Verification
 
 PLAIN_WIDTH = 180
 """Columns where the output is no terminal."""
-COLOURS = {"holds": "green", "finding": "yellow", "falls short": "red", "could not run": "red", "not yet": "yellow"}
+COLOURS = {
+    "holds": "green",
+    "unchanged": "green",
+    "finding": "yellow",
+    "falls short": "red",
+    "could not run": "red",
+    "not yet": "yellow",
+}
 
 
 def print_table(verification: Verification) -> None:
-    """Print a row per quantity under the title of its check, then the sentence."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("id", no_wrap=True)
-    table.add_column("quantity", overflow="fold")
-    for name in ("reference", "computed", "error", "order"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("ok", no_wrap=True)
-    for result in verification.results:
-        for cells in _lines(result):
-            table.add_row(*cells)
+    """Print a row per quantity under the title of its check, models against measurements apart, then the sentence."""
     console = _console()
-    console.print(table)
+    checks = [result for result in verification.results if not result.measured]
+    measured = [result for result in verification.results if result.measured]
+    if checks or not measured:
+        console.print(_table(checks))
+    if measured:
+        console.print(f"\nModels against measurements. {MEANING}\n", soft_wrap=True)
+    for place, result in enumerate(measured):
+        console.print(Text(f"{result.reference}: {result.title}, {result.said}", "bold"), soft_wrap=True)
+        console.print(_measured_table(result, heading=place == 0))
     for line in verification.remarks:
         console.print(line, soft_wrap=True)
     for item in verification.coverage:
@@ -62,8 +69,8 @@ def number(value: float | None, digits: int = 8) -> str:
 
 
 def reference_text(row: Row) -> str:
-    """Return the reference of a row with its bound: "743.77561 N", "<= 1e-08"."""
-    sign = {"at most": "<= ", "at least": ">= "}.get(row.bound, "")
+    """Return the reference of a row with its bound: "743.77561 N", "<= 1e-08"; of a distance to data their scatter."""
+    sign = {"at most": "<= " if row.against is None else "scatter ", "at least": ">= "}.get(row.bound, "")
     return sign + number(row.reference) + (f" {row.unit}" if row.unit else "")
 
 
@@ -72,6 +79,12 @@ def error_text(row: Row) -> str:
     if row.error is None:
         return "-"
     return number(row.error, 2) + (" rel" if row.bound == "relative" else "")
+
+
+def verdict_text(row: Row) -> str:
+    """Return both statements of a measured quantity: "differs (-3.89 ± 0.052 %), unchanged since the baseline"."""
+    assert row.against is not None
+    return f"{row.against.word} ({row.against.said}; {row.against.parts}), {row.baseline} since the baseline"
 
 
 def _console() -> Console:
@@ -85,6 +98,20 @@ def _about(check: Check) -> dict[str, Any]:
     return about | {"quantities": [quantity.name for quantity in check.quantities]}
 
 
+def _table(results: Iterable[Result]) -> Table:
+    """Return a row per quantity under the title of its check."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("id", no_wrap=True)
+    table.add_column("quantity", overflow="fold")
+    for name in ("reference", "computed", "error", "order"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("ok", no_wrap=True)
+    for result in results:
+        for cells in _lines(result):
+            table.add_row(*cells)
+    return table
+
+
 def _lines(result: Result) -> Iterable[tuple[str | Text, ...]]:
     """Yield the title of a check and its rows."""
     colour = COLOURS[result.status]
@@ -93,6 +120,31 @@ def _lines(result: Result) -> Iterable[tuple[str | Text, ...]]:
         mark = {True: Text("ok", "green"), False: Text("NO", "bold red"), None: Text("-", "dim")}[row.holds]
         order = "-" if row.order is None else f"{row.order:.2f}"
         yield ("", f"  {row.quantity}", reference_text(row), number(row.computed), error_text(row), order, mark)
+
+
+def _measured_table(result: Result, heading: bool) -> Table:
+    """Return a row per measured quantity: both statements, and what the first is made of."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=heading)
+    for name, width in MEASURED_HEADS.items():
+        right = name in ("measured", "computed", "E ± U")
+        table.add_column(name, justify="right" if right else "left", min_width=width, overflow="fold")
+    for row in result.rows:
+        table.add_row(f"  {row.quantity}", *_measured_cells(row))
+    return table
+
+
+MEASURED_HEADS = {
+    "quantity": 31, "measured": 18, "computed": 9, "E ± U": 23, "verdict": 15, "baseline": 9, "U is made of": 0
+}  # fmt: skip
+"""Columns of models against measurements, with widths that let the tables of all checks line up."""
+
+
+def _measured_cells(row: Row) -> tuple[str | Text, ...]:
+    if row.against is None:
+        return reference_text(row), "-", "-", "-", "-", "-"
+    word = Text(row.against.word, {"agrees within U": "green", "differs": "yellow"}.get(row.against.word, ""))
+    baseline = Text(str(row.baseline), "bold red" if row.baseline == "moved" else "")
+    return reference_text(row), number(row.computed, 5), row.against.said, word, baseline, row.against.parts
 
 
 OUTCOMES = {"falls short": "failure", "could not run": "error", "not yet": "skipped"}
@@ -131,6 +183,9 @@ def _case(suite: ElementTree.Element, result: Result) -> None:
         ElementTree.SubElement(case, OUTCOMES[result.status], message=_plain(result.message or said))
     elif result.status == "finding":
         ElementTree.SubElement(case, "system-out").text = _plain(f"{said}. {result.message}")
+    if result.measured:
+        verdicts = "; ".join(f"{row.quantity}: {verdict_text(row)}" for row in result.rows if row.against)
+        ElementTree.SubElement(case, "system-out").text = _plain(f"{verdicts}. {result.message}".strip(". "))
 
 
 def _plain(text: str) -> str:
@@ -138,7 +193,7 @@ def _plain(text: str) -> str:
     return "".join(letter if letter >= " " else " " for letter in text)
 
 
-VERDICTS = {0: "holds", 1: "**falls short**", 2: "**could not run**"}
+VERDICTS = {0: "passed", 1: "**falls short**", 2: "**could not run**"}
 
 
 def summary(verification: Verification) -> str:
@@ -165,12 +220,30 @@ def summary(verification: Verification) -> str:
                 "|---|---|---|---|---|",
             ]
             lines += [_row(result, row) for result, row in rows]
+    moved = [result for result in verification.results if result.measured and result.status == "falls short"]
+    if moved:
+        said = [f"- `{result.reference}` {_cell(result.message)}" for result in moved]
+        lines += ["", "### Moved since the baseline", "", *said]
+    lines += _measured_lines([result for result in verification.results if result.measured])
     broken = [result for result in verification.results if result.status == "could not run"]
     if broken:
         lines += ["", "### Could not run", "", *(f"- `{r.reference}` {r.name}: {_cell(r.message)}" for r in broken)]
     if verification.coverage:
         lines += ["", "### Coverage", "", *(f"- {_cell(item.sentence)}" for item in verification.coverage)]
     return "\n".join(lines) + "\n"
+
+
+def _measured_lines(results: Iterable[Result]) -> list[str]:
+    rows = [(result, row) for result in results for row in result.rows if row.against is not None]
+    if not rows:
+        return []
+    head = ("id", *MEASURED_HEADS)
+    lines = ["", "### Models against measurements", "", MEANING, "", "<details><summary>all quantities</summary>", ""]
+    lines += ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for result, row in rows:
+        cells = (f"`{result.reference}`", row.quantity, *map(str, _measured_cells(row)))
+        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    return [*lines, "", "</details>"]
 
 
 def _row(result: Result, row: Row) -> str:

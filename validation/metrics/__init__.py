@@ -1,7 +1,8 @@
 """Every number a comparison states, each defined once: pure functions on arrays, SI units.
 
 Here: errors of curves and fields over time, what remains after release, what is conserved, what a run costs. `meshes`
-takes values from one mesh to another and measures distances to a surface, `fits` finds limits, orders, frequencies.
+takes values from one mesh to another and measures distances to a surface, `fits` finds limits, orders, frequencies,
+`scatter` compares distributions.
 An undefined value (a relative error against an all-zero reference, a rate without a wall time) is nan.
 """
 
@@ -26,6 +27,7 @@ from rheotwin.validation.metrics.meshes import shape_difference as shape_differe
 from rheotwin.validation.metrics.meshes import surface_distance as surface_distance
 from rheotwin.validation.metrics.meshes import surface_of as surface_of
 from rheotwin.validation.metrics.meshes import transfer as transfer
+from rheotwin.validation.metrics.scatter import area_metric as area_metric
 
 RESIDUAL_WINDOW = 0.1
 """Part of a record, at its end, over which what remains after release is averaged [1]."""

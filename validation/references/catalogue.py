@@ -25,7 +25,7 @@ Bound = Literal["absolute", "relative", "at most", "at least"]
 
 @dataclass(frozen=True)
 class Finding:
-    """A published number that is not reproduced: what is found instead, how firmly, and what it may mean."""
+    """What is found instead of a published or measured number, how firmly, and why, where that differs from it."""
 
     value: float
     tolerance: float
@@ -66,9 +66,10 @@ class Quantity:
         return self.error(value) <= self.tolerance
 
 
-Kind = Literal["exact", "limit", "qualitative", "historical", "measured"]
+Kind = Literal["exact", "limit", "qualitative", "historical", "measured", "experiment"]
 """exact: a closed form or exact count; limit: approached by refinement or in time; qualitative: an order or a trend;
-historical: what a machine or study of the past gave, shown and never judged; measured: found by a run of a model."""
+historical: what a machine or study of the past gave, shown and never judged; measured: found by a run of a model, or
+in data; experiment: a model against what was measured on a body, its `finding` is the baseline (`checks.against`)."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -150,13 +151,15 @@ HERE = Path(__file__).parent
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 ORDER = ("fem", "truss", "shape", "slave", "identification", "calibration", "circuit", "parts", "measured", "speed")
 """Specifications in the order of tables; others follow by name."""
+ABOVE = "as above"
+"""What `tried` says where it is the last one said in the same entry."""
 
 
 class _Finding(BaseModel):
     model_config = STRICT
     value: float
     tolerance: float
-    tried: str
+    tried: str = ""
 
 
 class _Quantity(BaseModel):
@@ -251,6 +254,9 @@ def _entry(raw: _Entry, where: str) -> Entry:
     for item in raw.quantities:
         if (item.name is None) == (item.names is None):
             raise RheotwinError(f"{where}: a quantity needs either `name` or `names`")
+        if item.finding and item.finding.tried == ABOVE:
+            said = next((q.finding.meaning for q in reversed(quantities) if q.finding and q.finding.meaning), "")
+            item = item.model_copy(update={"finding": item.finding.model_copy(update={"tried": said})})
         quantities += [_quantity(item, name, raw, where) for name in item.names or [str(item.name)]]
     names = [quantity.name for quantity in quantities]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -268,15 +274,15 @@ def _quantity(item: _Quantity, name: str, entry: _Entry, where: str) -> Quantity
     near = bound in ("absolute", "relative")
     tolerance = item.tolerance if item.tolerance is not None else entry.tolerance if near else 0.0
     if tolerance is None:
-        if entry.kind != "historical":
+        if entry.kind not in ("historical", "experiment"):
             raise RheotwinError(f"{where}: {name!r} has no tolerance; give one, 0 for an exact count")
         tolerance = 0.0
-    known = item.finding
-    return Quantity(
-        name,
-        item.value,
-        tolerance,
-        bound,
-        item.unit if item.unit is not None else entry.unit,
-        None if known is None else Finding(known.value, known.tolerance, known.tried),
-    )
+    known, unit = item.finding, item.unit if item.unit is not None else entry.unit
+    finding = None if known is None else Finding(known.value, known.tolerance, known.tried)
+    quantity = Quantity(name, item.value, tolerance, bound, unit, finding)
+    experiment = entry.kind == "experiment"
+    if finding is None and experiment:
+        raise RheotwinError(f"{where}: {name!r} has no baseline; give what the model gives as its `finding`")
+    if finding and not finding.meaning and not (experiment and quantity.holds(finding.value)):
+        raise RheotwinError(f"{where}: the finding of {name!r} does not say why it differs; say so in `tried`")
+    return quantity

@@ -62,6 +62,7 @@ quantities = [
   { name = "F(10)", value = 780.0, tolerance = 1e-3 },
 ]
 """
+FOUND = "743.0, finding = { value = 743.0, tolerance = 1.0 }"
 HISTORICAL = """
 [[reference]]
 id = "fem.S11"
@@ -107,6 +108,8 @@ def test_an_entry_hands_its_defaults_on_may_have_names_and_a_digest(tmp_path: Pa
         ('source = "10 R7"\n', "", "fem.R7.source: field required"),
         ('"fem.R7"', '"R7"', "R7.id: string should match pattern"),
         ("title", "title = ", "could not be read as TOML"),
+        ('"exact"', '"experiment"', "fem.R7: 'F(5)' has no baseline; give what the model gives as its `finding`"),
+        ("743.0", FOUND, "fem.R7: the finding of 'F(5)' does not say why it differs; say so in `tried`"),
     ],
 )
 def test_faults_of_files_are_one_sentence(old: str, new: str, sentence: str, tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from rheotwin.errors import RheotwinError
 from rheotwin.validation import compare, write_comparison
+from rheotwin.validation.checks.against import against
 from rheotwin.validation.checks.outcome import Result, Row, Verification, load_validation
 from rheotwin.validation.comparison import ErrorHistory, ForceError
+from rheotwin.validation.references.catalogue import Quantity
 from rheotwin.validation.report.page import describe, limits, match_sentence, material_rows, number, render_report, slug
 from rheotwin.validation.report.sentences import cost_phrase, percent, run_sentence
 
@@ -179,11 +181,14 @@ def test_a_browser_shows_the_page_without_faults(page: str, tmp_path: Path, size
 
 HELD = Row("F", "N", "relative", 88.0, 0.01, computed=88.04, error=5e-4, holds=True)
 MISSED = Row("G", "N", "absolute", 1.0, 0.1, computed=2.0, error=1.0, holds=False)
+VERDICT = against(Quantity("sinking", 8.0, 0.4, unit="mm"), 9.0)
+SUNK = Row("sinking", "mm", "absolute", 8.0, 0.4, computed=9.0, against=VERDICT, baseline="unchanged")
 CHECKED = Verification(
     "0.1.0",
     (
         Result("fem.R17", "press", "pressing <force>", "holds", (HELD,)),
         Result("fem.R99", "missed", "a miss", "falls short", (MISSED,)),
+        Result("measured.beam/fem", "beam", "a beam", "unchanged", (SUNK,), kind="experiment"),
     ),
 )
 
@@ -203,6 +208,7 @@ def test_the_page_shows_reference_numbers_of_a_validation_that_was_written(press
     page = render_report(compare(press_runs), overview=(), plots={}, pictures={}, references=CHECKED)
     assert 'href="#references"' in page and 'id="references"' in page
     assert "1 of 2 checks hold, 1 falls short" in page and "pressing &lt;force&gt;, holds" in page
+    assert "a beam, unchanged, 0 of 1 agree with the measurement" in page and "+12.5 ± 5 %" in page
     assert '<td class="ok">yes</td>' in page and '<td class="no">no</td>' in page
     without = render_report(compare(press_runs), overview=(), plots={}, pictures={})
     assert "references" not in without.split("</style>")[1]
