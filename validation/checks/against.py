@@ -2,9 +2,9 @@
 
     E = computed - measured,      U^2 = U_data^2 + U_mesh^2        (after ASME V&V 20)
 
-U_data is the tolerance of the measurement, U_mesh that of the finest mesh by refinement (`metrics.fits`), widened as
-`verdict.BIASED` says; it is left out, in words, where there is one mesh only. Of a quantity that is a distance to the data ("at most") E is the distance
-itself, and U_data how far the data lie from each other.
+U_data is the tolerance of the measurement. U_mesh is that of the finest mesh by refinement (`metrics.fits`), widened as
+`verdict.BIASED` says; it is left out, in words, where there is one mesh only. Of a quantity that is a distance to the
+data ("at most") E is the distance itself, and U_data how far the data lie from each other.
 """
 
 from __future__ import annotations
