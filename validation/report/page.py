@@ -128,9 +128,10 @@ def with_bars(case: str, rows: Sequence[PictureRow]) -> tuple[BarredRow, ...]:
 
 def limits(comparison: Comparison) -> tuple[str, ...]:
     """Return what the reader should know before trusting the numbers."""
-    solvers = {run.solver for case in comparison.cases for run in case.runs}
+    runs = [run for case in comparison.cases for run in case.runs]
+    solvers = {run.solver for run in runs}
     found = []
-    if "fem" in solvers:
+    if any(run.solver == "fem" and run.provenance.options.get("kinematics", "small") == "small" for run in runs):
         found.append(
             "The finite elements assume small strains and rotations: where the body turns or shears by more "
             "than about a tenth, part of the difference between solvers is theirs."

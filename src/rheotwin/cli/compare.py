@@ -107,6 +107,8 @@ def execute(args: argparse.Namespace) -> int:
     finished: list[str] = []
     try:
         early = _run_all(tasks, finished, quiet=args.quiet)
+        if not args.quiet:
+            print("comparing the runs and drawing the report", file=sys.stderr)
         report = compare_records(folders, output, reference=reference, references=references, overwrite=args.overwrite)
     except (KeyboardInterrupt, RheotwinError):
         print(_how_to_go_on(finished, tasks), file=sys.stderr)

@@ -96,6 +96,10 @@ def test_the_page_has_conclusions_first_is_self_contained_and_escaped(page: str)
 def test_limits_are_stated_for_the_solvers_that_ran(press_runs) -> None:
     both, alone = limits(compare(press_runs)), limits(compare(press_runs[::2]))
     assert any("Poisson ratio" in sentence for sentence in both)
+    manifest = {"solver": {"name": "fem", "options": {"kinematics": "total-lagrangian"}}}
+    large = [replace(run, manifest={**run.manifest, **manifest}) for run in press_runs[::2]]
+    told = [any("small strains" in sentence for sentence in limits(compare(runs))) for runs in (press_runs, large)]
+    assert told == [True, False]
     assert (
         "Material of truss with volume springs, body 'block' (elastic, rheological, viscoplastic): "
         "springs and volume springs miss the law's stiffness by 23 %."
