@@ -48,6 +48,8 @@ METHODS: dict[str, tuple[str, dict[str, Any], int, str]] = {
 def record_of(root: Path, name: str, depth: float, rate: float, kept: Path) -> RunView:
     """Return a run, made once; its cost is the processor time of stepping."""
     solver, options, parts, _ = METHODS[name]
+    if solver != "fem" and depth > 0.1:
+        options = {"safety": 0.25}  # squeezed elements are stiffer: half the default, which rings here
     down = depth / rate
     deep = [0.0, -HEIGHT * depth]
     changes = {
@@ -102,7 +104,7 @@ def draw_map(root: Path, images: Path, kept: Path) -> None:
     axes.set_yticks([n + 0.5 for n in range(len(RATES))], [f"{100 * rate:g}" for rate in RATES])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    title = "Cheapest solver within 5 % of the force of large-strain finite elements: its error, its cost over theirs"
+    title = "Cheapest solver within 5 % of the force: its error, its cost over the reference's"
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
     figure.savefig(images / f"{NAME}.png", dpi=130)
     plt.close(figure)
