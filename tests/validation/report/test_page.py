@@ -72,9 +72,10 @@ window.addEventListener("error", (event) => { document.title = "error " + event.
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory, press_runs) -> str:
-    """All three cases, with the plots of tools alone."""
+    """All three cases, with the plots of tools alone; a third method in the first, for its accuracy against cost."""
     tools = [{name: values for name, values in run.probes.items() if name.startswith("tool")} for run in press_runs]
     runs = [replace(run, probes=probes) for run, probes in zip(press_runs, tools, strict=True)]
+    runs.append(runs[1].of_method("other"))
     path = write_comparison(tmp_path_factory.mktemp("report"), compare(runs), runs, overwrite=True)
     plots = {plot.name for plot in (path.parent / "plots").iterdir()}
     assert plots >= {"overview-residual.png", "elastic-force-bar.png"}
@@ -197,7 +198,7 @@ def test_a_browser_shows_the_page_without_faults(page: str, tmp_path: Path, phon
     ).stdout
     verdict = re.search(r'<output id="verdict">(.*?)</output>', shown)
     assert verdict is not None, "the page's scripts did not finish"
-    assert verdict.group(1) == "images 15; faults: none" and "<title>error" not in shown
+    assert verdict.group(1) == "images 17; faults: none" and "<title>error" not in shown
 
 
 HELD = Row("F", "N", "relative", 88.0, 0.01, computed=88.04, error=5e-4, holds=True)
