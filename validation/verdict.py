@@ -21,7 +21,7 @@ from rheotwin.refinements import LIMIT
 from rheotwin.validation.comparison import Part, Verdict, Words
 from rheotwin.validation.experiments.record import ExperimentRecord
 from rheotwin.validation.metrics import Match, at_times, common_times, curve_match, field_match
-from rheotwin.validation.metrics.fits import Convergence, convergence
+from rheotwin.validation.metrics.fits import BIASED, Convergence, convergence
 from rheotwin.validation.metrics.meshes import at_nodes_of, pairing_obstacle
 from rheotwin.validation.run_view import RunView, force_sources, vector
 
@@ -29,10 +29,6 @@ WANTED = 0.05
 """Error of a run that the advice takes for good enough [1]."""
 WIDE = 0.25
 """U above which agreement says nothing [1]."""
-BIASED = 1.2
-"""What an uncertainty from meshes is widened by before its square is added: its error has one sign. With Roache's 1.25
-an interval then covers at least 93 % for any ratio of a discretisation error b to noise of deviation s: of
-N(b, s), |x| <= sqrt((1.5 b)^2 + (2 s)^2)."""
 LARGE = 0.05
 """Gradient of displacements, exceeded in a tenth of the body, from which a small-strain reference is none [1]."""
 REST = 0.05

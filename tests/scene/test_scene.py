@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -10,6 +11,7 @@ from rheotwin.build import build_problem
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.fields import DEFAULT_FIELDS
 from rheotwin.materials import Maxwell, Moduli, ThreeElement, Voigt
+from rheotwin.materials.linear import complex_modulus
 from rheotwin.scene import BarTool, BoxBody, Scene, load_scene
 from tests.conftest import Data, data, scene_with, write_scene
 from tests.scene.conftest import ROD, WHOLE, whole
@@ -120,6 +122,10 @@ def test_shipped_scenes_have_the_numbers_of_their_sources() -> None:
     assert (law.spring.young, law.series_dashpot.young) == pytest.approx((5e4, 2e5))
     # what stays: length * force / section * time / c2, as its comment says, 1 cm
     assert 0.2 * (0.5 / scene.cross_section) * 2.0 / law.series_dashpot.young == pytest.approx(0.01)
+    # the foam at 20 degrees Celsius: angular frequency, storage and loss modulus as measured (Landauer et al. 2023)
+    omega, storage, loss = np.array([[0.3, 2.63805, 1.3006], [3.0, 5.10973, 2.41018], [30.0, 9.66712, 4.11596]]).T
+    found = complex_modulus(load_scene(SCENES / "foam-press-2d.toml").law_for("block"), omega) / 1e6
+    assert np.abs([found.real / storage - 1.0, found.imag / loss - 1.0]).max() < 0.0545, "5.4 %, as its comment says"
     problem = build_problem(load_scene(SCENES / "digital-push-3d.toml"))
     (load,) = problem.loads
     rows = problem.points[load.nodes, 0]

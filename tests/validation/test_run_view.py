@@ -101,7 +101,7 @@ def test_legends_sentences_and_the_page_show_it_and_labels_stay_ids(press_runs: 
     assert (mixed.shown("truss"), same.shown("truss")) == ("truss", "truss with volume springs")
     assert same.orderings[1].sentence.startswith("truss with volume springs: elastic keeps")
     plots = {plot.name: plot.svg for plot in case_plots(same, same.cases[0], press_runs[:2])}
-    assert len(plots) >= 6
+    assert len(plots) >= 5
     for name, drawn in plots.items():
         assert ">truss with volume springs<" in drawn and ">truss<" not in drawn, name
     page = render_report(same, overview=[], plots={}, pictures={})

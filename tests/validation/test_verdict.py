@@ -10,9 +10,10 @@ from rheotwin.validation.comparison import CaseComparison, Verdict
 from rheotwin.validation.experiments.metadata import Specimen, Uncertainty
 from rheotwin.validation.experiments.record import Course, ExperimentRecord
 from rheotwin.validation.metrics import curve_match, force_curve_error
+from rheotwin.validation.metrics.fits import BIASED
 from rheotwin.validation.report.sentences import markdown_summary, verdict_notes
 from rheotwin.validation.study import labelled, with_limits
-from rheotwin.validation.verdict import BIASED, against_experiment, displacement_gradient
+from rheotwin.validation.verdict import against_experiment, displacement_gradient
 
 
 def scaled(run: RunView, factor: float, refinement: int = 1, *, wall: float = 1.0) -> RunView:

@@ -3,7 +3,7 @@
     E = computed - measured,      U^2 = U_data^2 + U_mesh^2        (after ASME V&V 20)
 
 U_data is the tolerance of the measurement. U_mesh is that of the finest mesh by refinement (`metrics.fits`), widened as
-`verdict.BIASED` says; it is left out, in words, where there is one mesh only. Of a quantity that is a distance to the
+`fits.BIASED` says; it is left out, in words, where there is one mesh only. Of a quantity that is a distance to the
 data ("at most") E is the distance itself, and U_data how far the data lie from each other.
 """
 
@@ -15,7 +15,7 @@ from typing import Literal
 
 from rheotwin.validation.comparison import Words
 from rheotwin.validation.references.catalogue import Quantity
-from rheotwin.validation.verdict import BIASED, WIDE
+from rheotwin.validation.verdict import WIDE
 
 Baseline = Literal["unchanged", "moved"]
 
@@ -52,7 +52,7 @@ def against(item: Quantity, value: float, mesh: float | None = None) -> Against:
     error = value if distance else value - item.reference
     size = abs(item.reference)
     data = size if distance else item.tolerance * (size if item.bound == "relative" else 1.0)
-    total = hypot(data, BIASED * (mesh or 0.0)) if data > 0.0 else None
+    total = hypot(data, mesh or 0.0) if data > 0.0 else None
     factor, unit = _shown(item, distance)
 
     def said(number: float) -> str:

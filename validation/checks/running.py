@@ -23,7 +23,7 @@ from rheotwin.scene import scene_from_data
 from rheotwin.solver import Simulation, checked_options, find_solver
 from rheotwin.validation.checks.check import Compute, Measurement, Unavailable, Values
 from rheotwin.validation.experiments.datasets import missing
-from rheotwin.validation.metrics.fits import convergence
+from rheotwin.validation.metrics.fits import BIASED, convergence
 
 Data = dict[str, Any]
 Found = TypeVar("Found")
@@ -219,10 +219,10 @@ def orders(sizes: Sequence[float], errors: Sequence[float]) -> list[float]:
 
 
 def refined(compute: Callable[[int], Values], refinements: Sequence[int]) -> Measurement:
-    """Return the values of the last of these meshes, and how uncertain each is by the others (`fits.convergence`)."""
+    """Return the values of the last of these meshes, and how uncertain each is by the others, widened for a verdict."""
     found = [compute(refinement) for refinement in refinements]
     settled = {name: convergence(refinements, [values[name] for values in found]) for name in found[-1]}
-    known = {name: item.uncertainty for name, item in settled.items() if item.uncertainty is not None}
+    known = {name: BIASED * item.uncertainty for name, item in settled.items() if item.uncertainty is not None}
     return Measurement(found[-1], uncertainties=known)
 
 

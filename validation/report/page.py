@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from PIL import Image
 
 from rheotwin.validation.checks.outcome import Verification
 from rheotwin.validation.checks.texts import error_text, reference_text
@@ -20,7 +22,7 @@ from rheotwin.validation.comparison import CaseComparison, Comparison, RunCompar
 from rheotwin.validation.report.charts import Plot, line_styles, with_own_ids
 from rheotwin.validation.report.pictures import PictureRow
 from rheotwin.validation.report.plots import colour_bar
-from rheotwin.validation.report.sentences import cross_check_sentence, percent, settling_sentence
+from rheotwin.validation.report.sentences import cost_phrase, cross_check_sentence, percent, settling_sentence
 from rheotwin.validation.study import finest_labels
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -30,10 +32,10 @@ ROW_FILTERS = {"error": error_text, "digits": digits, "reference": reference_tex
 
 @dataclass(frozen=True)
 class BarredRow:
-    """A row of pictures; the colour bar stands below the last row that shares it."""
+    """A row of pictures and its colour bar."""
 
     row: PictureRow
-    bar: Plot | None
+    bar: Plot
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,14 @@ class CaseSection:
     """What the page shows of one case."""
 
     anchor: str
+    title: str
     case: CaseComparison
     plots: tuple[Plot, ...]
     rows: tuple[BarredRow, ...]
+    beside: tuple[Plot, ...]
+    """Plots of the first screen."""
+    first: BarredRow | None
+    """Pictures of the first screen, the first of the case."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +77,18 @@ def render_report(
 
     Cross-checks are shown where they have plots, `references` in a section of their own.
     """
-    sections = tuple(
-        CaseSection(
-            anchor=f"case-{slug(case.case)}",
-            case=case,
-            plots=tuple(plots.get(case.case, ())),
-            rows=with_bars(case.case, pictures.get(case.case, ())),
-        )
-        for case in comparison.cases
-    )
+    several = len(comparison.cases) > 1
+    shown = {plot.name for plot in overview}
+    sections = []
+    for case in comparison.cases:
+        of_case = [plot for plot in plots.get(case.case, ()) if plot.name not in shown]
+        force = next((plot for plot in of_case if plot.name.startswith(f"{case.case}-force")), None)
+        beside = [plot for plot in of_case if plot.name == f"{case.case}-pareto" or plot is force]
+        first, *rows = with_bars(case.case, pictures.get(case.case, ())) or (None,)
+        rest = tuple(plot for plot in of_case if plot not in beside)
+        title = case.case.capitalize() if several else "In detail"
+        anchor = f"case-{slug(case.case)}"
+        sections.append(CaseSection(anchor, title, case, rest, tuple(rows), tuple(beside), first))
     return (
         _environment()
         .get_template("report.html.j2")
@@ -86,6 +96,9 @@ def render_report(
             comparison=comparison,
             overview=tuple(overview),
             sections=sections,
+            several=several,
+            solvers=tuple(dict.fromkeys(case.shown(run.solver) for case in comparison.cases for run in case.runs)),
+            meshes=any("@" in label for label in comparison.labels),
             style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
             colours={label: style.colour for label, style in line_styles(comparison.labels).items()},
             materials=material_rows(comparison),
@@ -105,22 +118,20 @@ def telling_labels(case: CaseComparison) -> frozenset[str]:
 
 
 def with_bars(case: str, rows: Sequence[PictureRow]) -> tuple[BarredRow, ...]:
-    """Give each last row of a shared colour scale its colour bar."""
-    barred = []
-    for place, row in enumerate(rows):
-        last = place + 1 == len(rows) or rows[place + 1].scale != row.scale
-        name = f"{slug(case)}-bar-{place}"
-        label = f"{row.scale.quantity} [m]"
-        bar = colour_bar(name, row.scale.colours, row.scale.value_range, label) if last else None
-        barred.append(BarredRow(row, bar))
-    return tuple(barred)
+    """Give each row its colour bar."""
+    bars = (
+        colour_bar(f"{slug(case)}-bar-{place}", row.scale.colours, row.scale.value_range, f"{row.scale.quantity} [m]")
+        for place, row in enumerate(rows)
+    )
+    return tuple(map(BarredRow, rows, bars))
 
 
 def limits(comparison: Comparison) -> tuple[str, ...]:
     """Return what the reader should know before trusting the numbers."""
-    solvers = {run.solver for case in comparison.cases for run in case.runs}
+    runs = [run for case in comparison.cases for run in case.runs]
+    solvers = {run.solver for run in runs}
     found = []
-    if "fem" in solvers:
+    if any(run.solver == "fem" and run.provenance.options.get("kinematics", "small") == "small" for run in runs):
         found.append(
             "The finite elements assume small strains and rotations: where the body turns or shears by more "
             "than about a tenth, part of the difference between solvers is theirs."
@@ -223,14 +234,31 @@ def number(value: float | int | None, unit: str = "") -> str:
     return (f"{value:,.0f}" if whole else f"{value:.3g}") + (f" {unit}" if unit else "")
 
 
+def cost_words(ratio: float | None) -> str:
+    """Return a cost over the reference's in words: "1/81", "about the same", "3.2 times"."""
+    return (
+        "-"
+        if ratio is None
+        else cost_phrase(ratio).removeprefix("at ").removesuffix(" its cost").removesuffix(" cost").removesuffix(" of")
+    )
+
+
+def headline(caption: str) -> str:
+    """Return a caption without the name of the only case, and with a capital letter."""
+    text = caption.removeprefix("default: ")
+    return text[:1].upper() + text[1:]
+
+
 def own_svg(plot: Plot, place: str) -> Markup:
     """Return a plot's SVG with ids of its own in this place of the page."""
     return Markup(with_own_ids(plot.svg, f"{slug(place)}-{slug(plot.name)}"))
 
 
 def embedded(png: bytes) -> str:
-    """Return a PNG as a data address."""
-    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+    """Return a picture as a data address, as WebP, which takes a tenth of the PNG."""
+    stream = BytesIO()
+    Image.open(BytesIO(png)).convert("RGB").save(stream, "WEBP", quality=80)
+    return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
 
 
 def page_environment(templates: Path) -> Environment:
@@ -257,6 +285,8 @@ def _environment() -> Environment:
         "settling": settling_sentence,
         "cross_check": cross_check_sentence,
         "svg": own_svg,
+        "headline": headline,
+        "cost": cost_words,
         **ROW_FILTERS,
     }
     return environment

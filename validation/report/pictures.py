@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.refinements import LIMIT
 from rheotwin.validation import metrics
 from rheotwin.validation.assess import group_by_case
 from rheotwin.validation.comparison import CaseComparison, Comparison
@@ -18,10 +19,13 @@ from rheotwin.validation.study import finest_labels
 
 DISPLACEMENT_COLOURS = "GnBu"
 ERROR_COLOURS = "OrRd"
-WIDTH = 560
+WIDTH = 480
 """Width of a picture [pixels]."""
 TOOL_ROOM = 0.15
 """How far beyond the bodies tools widen the picture, at most, per body extent [1]."""
+
+LEAST = 0.01
+"""Part of the largest displacement below which a picture would be blank [1]."""
 
 Bounds = tuple[float, float, float, float, float, float]
 
@@ -68,17 +72,22 @@ class Picture:
         return self.job.size
 
     @property
+    def largest(self) -> float:
+        """Largest value shown [m]."""
+        return float(self.job.values.max())
+
+    @property
     def alt(self) -> str:
         """A text that replaces it."""
         return (
             f"{self.shown}, {self.moment.name} (t = {self.moment.time:.3g} s): deformed body coloured "
-            f"by {self.quantity}, at most {self.job.values.max():.3g} m"
+            f"by {self.quantity}, at most {self.largest:.3g} m"
         )
 
 
 @dataclass(frozen=True)
 class PictureRow:
-    """Pictures side by side that share one colour scale."""
+    """Pictures of one moment side by side, with one colour scale."""
 
     title: str
     scale: ColourScale
@@ -100,60 +109,42 @@ def draw_pictures(comparison: Comparison, views: Sequence[RunView]) -> dict[str,
 def plan_case(case: CaseComparison, runs: Sequence[RunView]) -> tuple[PictureRow, ...]:
     """Return the rows of a case: displacement at each moment, then the distance where bodies are the same.
 
-    Of every solver its finest mesh is shown, and the reference.
+    Of every solver its finest mesh is shown, and the reference if it is a run. A row in which nothing reaches `LEAST`
+    of the largest displacement is left out.
     """
     reference = next(run for run in runs if run.label == case.reference)
-    shown = {*finest_labels(case.runs), case.reference}
+    shown = set(finest_labels(case.runs)) | ({case.reference} if not case.reference.endswith(f"@{LIMIT}") else set())
     runs = [run for run in runs if run.label in shown]
     instants = moments(reference)
     bounds = picture_bounds(runs, instants)
     camera = Camera(bounds, picture_size(bounds, flat=reference.dimension < 3))
-    paired = {run.label for run in case.runs if run.displacement is not None}
-    return (
-        *_displacement_rows(case.case, runs, instants, camera),
-        *_distance_rows(case.case, [run for run in runs if run.label in paired], reference, instants[1:], camera),
-    )
-
-
-def _displacement_rows(
-    case: str, runs: Sequence[RunView], instants: Sequence[Moment], camera: Camera
-) -> list[PictureRow]:
-    values = {
-        (run.label, moment): _lengths(run.displacement[run.nearest_frame(moment.time)])
-        for run in runs
+    moved = {
+        moment: [_lengths(run.displacement[run.nearest_frame(moment.time)]) for run in runs] for moment in instants
+    }
+    paired = [run for run in runs if any(run.label == of.label and of.displacement is not None for of in case.runs)]
+    at_run = {run.label: at_nodes_of(run, reference) for run in paired}
+    away = {
+        moment: [_lengths(_displacement_gap(run, reference, at_run[run.label], moment.time)) for run in paired]
         for moment in instants
     }
-    scale = ColourScale("displacement", DISPLACEMENT_COLOURS, _range(values.values()))
-    return [
-        PictureRow(
-            f"{moment.name.capitalize()}, t = {moment.time:.4g} s",
-            scale,
-            tuple(_picture(case, run, moment, values[run.label, moment], scale, camera) for run in runs),
+    least = LEAST * max(map(_largest, moved.values()))
+    rows = [
+        _row(case.case, moment, ColourScale(quantity, colours, (0.0, _largest(found))), drawn, found, camera)
+        for quantity, colours, drawn, by_moment in (
+            ("displacement", DISPLACEMENT_COLOURS, runs, moved),
+            (f"distance from {reference.shown}", ERROR_COLOURS, paired, away),
         )
-        for moment in instants
+        for moment, found in by_moment.items()
     ]
+    return tuple(row for row in rows if row.scale.value_range[1] > least)
 
 
-def _distance_rows(
-    case: str, runs: Sequence[RunView], reference: RunView, instants: Sequence[Moment], camera: Camera
-) -> list[PictureRow]:
-    at_run = {run.label: at_nodes_of(run, reference) for run in runs}
-    values = {
-        (run.label, moment): _lengths(_displacement_gap(run, reference, at_run[run.label], moment.time))
-        for run in runs
-        for moment in instants
-    }
-    quantity = f"distance from {reference.shown}"
-    scale = ColourScale(quantity, ERROR_COLOURS, _range(values.values()))
-    return [
-        PictureRow(
-            f"{run.shown}: {quantity}",
-            scale,
-            tuple(_picture(case, run, moment, values[run.label, moment], scale, camera) for moment in instants),
-        )
-        for run in runs
-        if instants
-    ]
+def _row(
+    case: str, moment: Moment, scale: ColourScale, runs: Sequence[RunView], values: Sequence[Array], camera: Camera
+) -> PictureRow:
+    title = f"{moment.name.capitalize()}, t = {moment.time:.4g} s: {scale.quantity}"
+    both = zip(runs, values, strict=True)
+    return PictureRow(title, scale, tuple(_picture(case, run, moment, own, scale, camera) for run, own in both))
 
 
 def _picture(case: str, run: RunView, moment: Moment, values: Array, scale: ColourScale, camera: Camera) -> Picture:
@@ -179,8 +170,8 @@ def _displacement_gap(run: RunView, reference: RunView, at_run: Values, time: fl
     return np.asarray(mine[0] - at_run(metrics.at_times(reference.times, reference.displacement, instant))[0])
 
 
-def _range(values: Iterable[Array]) -> tuple[float, float]:
-    return 0.0, max((float(array.max()) for array in values), default=0.0) or 1.0
+def _largest(values: Iterable[Array]) -> float:
+    return max((float(array.max()) for array in values), default=0.0)
 
 
 def moments(reference: RunView) -> tuple[Moment, ...]:

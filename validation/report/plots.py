@@ -24,22 +24,28 @@ from rheotwin.validation.study import error_of, finest_labels, solver_of
 Styles = Mapping[str, LineStyle]
 VOLUME_NAMES = {"m": "length", "m2": "area", "m3": "volume"}
 VOLUME_UNITS = {1: "m", 2: "m2", 3: "m3"}
+SEEN = 1e-4
+"""Part below which a plot would be blank: kinetic energy of the stored one, a number's change with the mesh [1]."""
 
 
 def overview_plots(comparison: Comparison, plots: Mapping[str, Sequence[Plot]]) -> tuple[Plot, ...]:
-    """Return what tells at one glance: the residuals, each case's force curve and its accuracy against cost."""
+    """Return what several cases have side by side: what remains in each, and their force curves."""
+    if len(comparison.cases) < 2:
+        return ()
     forces = [
         next((plot for plot in plots[case.case] if plot.name.startswith(f"{case.case}-force")), None)
         for case in comparison.cases
     ]
-    residuals = residual_plot(comparison, line_styles(comparison.labels))
-    paretos = (plot for case in comparison.cases for plot in plots[case.case] if plot.name == f"{case.case}-pareto")
-    return (residuals, *(plot for plot in forces if plot is not None), *paretos)
+    return (residual_plot(comparison, line_styles(comparison.labels)), *(plot for plot in forces if plot is not None))
 
 
 def case_plots(comparison: Comparison, case: CaseComparison, runs: Sequence[RunView]) -> tuple[Plot, ...]:
-    """Return the plots of one case; those without data are left out."""
+    """Return the plots of one case; those without data are left out.
+
+    Curves over time are those of each solver's finest mesh and of the reference.
+    """
     styles = line_styles(comparison.labels)
+    runs = [run for run in runs if run.label in (*finest_labels(case.runs), case.reference)]
     return (
         *study_plots(case, comparison.labels),
         *_error_plots(case, styles),
@@ -80,7 +86,7 @@ def residual_plot(comparison: Comparison, styles: Styles) -> Plot:
                 )
         axes.set_xticks(range(len(cases)), [case.case for case in cases])
         axes.set_xlim(-0.75, len(cases) - 0.25)
-        axes.set_ylabel("residual displacement [% of peak]")
+        axes.set_ylabel("remains [% of peak]")
         axes.margins(y=0.12)
         axes.set_ylim(bottom=0.0)
         axes.grid(visible=False, axis="x")
@@ -129,7 +135,10 @@ def _curves(
     ends = "; ".join(
         f"{run.shown}: from {y[0]:.3g} to {y[-1]:.3g}, range {y.min():.3g} to {y.max():.3g}" for run, _, y in lines
     )
-    with chart(name, caption, f"{caption}, {axis_labels[1]} against {axis_labels[0]}. {ends}.") as draft:
+    names = [run.shown for run, _, _ in lines]
+    columns = legend_columns(names)
+    size = (4.4, 2.6 + 0.18 * -(-len(names) // columns))
+    with chart(name, caption, f"{caption}, {axis_labels[1]} against {axis_labels[0]}. {ends}.", size=size) as draft:
         axes: Any = draft.figure.subplots()
         for run, x, y in lines:
             style = styles[run.label]
@@ -138,7 +147,7 @@ def _curves(
         axes.ticklabel_format(axis="both", scilimits=(-3, 4), useMathText=True)
         if all(np.ptp(y) <= 1e-12 * max(np.abs(y).max(), 1e-300) for _, _, y in lines):
             axes.set_ylim(lines[0][2][0] - 1.0, lines[0][2][0] + 1.0)
-        draft.figure.legend(loc="outside upper left", ncols=legend_columns([run.shown for run, _, _ in lines]))
+        draft.figure.legend(loc="outside upper left", ncols=columns)
     return draft.plot
 
 
@@ -181,11 +190,14 @@ def _sources(runs: Sequence[RunView]) -> tuple[tuple[str, str], ...]:
 
 
 def _energy_plots(case: str, runs: Sequence[RunView], styles: Styles) -> list[Plot]:
-    plots = []
+    plots: list[Plot] = []
+    largest = 0.0
     for quantity in ("stored", "kinetic"):
         column = f"energy.{quantity}"
         lines = [(run, run.probe_times, run.probes[column]) for run in runs if column in run.probes]
-        if lines:
+        height = max((float(np.abs(values).max()) for *_, values in lines), default=0.0)
+        largest = max(largest, height)
+        if lines and height >= SEEN * largest:
             labels = ("time [s]", f"{quantity} energy [J]")
             plots.append(_curves(f"{case}-energy-{quantity}", f"{case}: {quantity} energy", labels, lines, styles))
     return plots
@@ -226,9 +238,10 @@ LEAST_ERROR = 1e-5
 
 
 def study_plots(case: CaseComparison, labels: Sequence[str]) -> tuple[Plot, ...]:
-    """Return accuracy against cost, where there are runs to weigh, and the settling of every number."""
+    """Return accuracy against cost, where there are runs to weigh, and the settling of every number that moves."""
     styles = line_styles(labels)
-    quantities = tuple(dict.fromkeys(item.quantity for item in case.settlings))
+    moving = (item for item in case.settlings if np.ptp(item.found.values) > SEEN * np.abs(item.found.values).max())
+    quantities = tuple(dict.fromkeys(item.quantity for item in moving))
     return (*_pareto(case, styles), *(_settling(case, name) for name in quantities))
 
 

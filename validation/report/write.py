@@ -84,7 +84,7 @@ def write_comparison(
     )
     drawn = {
         f"{PLOTS}/{slug(plot.name)}.png": plot
-        for plot in (overview[0], *(plot for case in plots.values() for plot in case), *cross_plots)
+        for plot in (*overview, *(plot for case in plots.values() for plot in case), *cross_plots)
     }
     whole = dataclasses.replace(comparison, plots=tuple(drawn))
     with filled_aside(folder, "comparison") as aside:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
-from rheotwin.cli.runs import REFERENCE, OwnReference, Plan, Task, run_all
+from rheotwin.comparison_runs import REFERENCE, OwnReference, Plan, Task, run_all
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 from rheotwin.refinements import check_reference, parse_refinements
 
@@ -98,6 +98,8 @@ def execute(args: argparse.Namespace) -> int:
             search = OwnReference(plan, reference, [view_of(open_record(folder)) for folder in folders])
             reference = search.find()
             folders, names, reason = [*folders, *search.folders], search.names, "; ".join(search.said)
+        if not args.quiet:
+            print("comparing the runs and drawing the report", file=sys.stderr)
         report = compare_records(
             folders,
             output,
