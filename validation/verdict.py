@@ -251,16 +251,26 @@ def _advice(runs: Sequence[RunView], quantity: Quantity, shared: Sequence[Part],
             f"No run is known to be within {100.0 * WANTED:.0f} % of {against} in the {quantity.name}: the nearest is "
             f"{run.shown} with {100.0 * error:+.1f} %{sure}."
         )
-    run, error = min(good, key=lambda pair: pair[0].cost.wall_time or np.inf)
-    ratio = _cost(run, reference)
-    cost = "" if ratio is None else f", {_times(ratio)} than {against}"
+    run, error = min(good, key=lambda pair: _spent(pair[0]))
     known = "" if outer is None else f" ± {100.0 * outer:.1f}"
     found = f"{100.0 * error:+.1f}{known} %"
+    # The fair price of a model is that of the reference's method where it is no better than it has to be.
+    rivals = [other for other, _ in good if reference is not None and other.solver == reference.solver != run.solver]
+    named = [min(rivals, key=_spent)] if rivals else []
+    ratios = [(other.shown, _cost(run, other)) for other in (*named, *([reference] if reference else []))]
+    costs = [f"{_times(ratio)} than {name}" for name, ratio in ratios if ratio is not None]
+    cost = f", {' and '.join(costs)}" if costs else ""
     return f"For {100.0 * WANTED:.0f} % of the {quantity.name} take {run.shown}: {found}{cost}{sure}."
 
 
+def _spent(run: RunView) -> float:
+    return run.cost.wall_time or np.inf
+
+
 def _times(ratio: float) -> str:
-    return f"{1.0 / ratio:.2g} times cheaper" if ratio < 1.0 else f"{ratio:.2g} times dearer"
+    """Return "63 times cheaper", "1.3 times dearer"."""
+    factor = max(ratio, 1.0 / ratio)
+    return f"{factor:.{0 if factor >= 10.0 else 1}f} times {'cheaper' if ratio < 1.0 else 'dearer'}"
 
 
 def small_strain_gradient(run: RunView) -> float:

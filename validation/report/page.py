@@ -22,7 +22,13 @@ from rheotwin.validation.comparison import CaseComparison, Comparison, RunCompar
 from rheotwin.validation.report.charts import Plot, line_styles, with_own_ids
 from rheotwin.validation.report.pictures import PictureRow
 from rheotwin.validation.report.plots import colour_bar
-from rheotwin.validation.report.sentences import cost_phrase, cross_check_sentence, percent, settling_sentence
+from rheotwin.validation.report.sentences import (
+    cost_phrase,
+    cross_check_sentence,
+    error_with_interval,
+    percent,
+    settling_sentence,
+)
 from rheotwin.validation.study import finest_labels
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -282,6 +288,7 @@ def _environment() -> Environment:
         "describe": describe,
         "worst_force": worst_force,
         "worst_drift": worst_drift,
+        "error_with_interval": error_with_interval,
         "settling": settling_sentence,
         "cross_check": cross_check_sentence,
         "svg": own_svg,

@@ -89,6 +89,8 @@ def test_the_page_has_conclusions_first_is_self_contained_and_escaped(page: str)
     assert page.index(sentence) < page.index("What remains of the largest displacement") < page.index('id="case-')
     assert not re.search(r"https?:", page)
     assert not re.search(r'<(link|script|img)[^>]+(href|src)="(?!data:)', page)
+    assert 0 < page.index('class="advice"') < page.index("-12 % ± not estimated") < page.index("<svg")
+    assert "cannot be told: one mesh of truss: add --refine truss=1,2; one mesh of the reference, fem" in page
     assert "<made-up>" not in page and "Pressing a &lt;made-up&gt; block" in page
     assert "the elastic law &amp; its memory" in page
     assert all(re.search(r'alt="[^"]{20,}"', image) for image in re.findall(r"<img[^>]*>", page))
