@@ -238,18 +238,25 @@ def looking(shape: int) -> Any:
     return look
 
 
-def look_at(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array]:
-    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to a tool in a pose (4,)."""
-    count = len(points)
-    rows, seen = np.arange(count), room_to_see(count)
-    x, still = np.asfortranarray(points, float), np.zeros((3, count)).T  # as fast loops keep them: compiled once
-    tools = pack_tools([tool])._replace(candidate=rows, offset=np.array([0, count]))
-    near = near_tools(tools)
-    near.rows[:], near.counts[:] = rows, count
-    there = (tools.geometry[0], np.array(pose, float), mesh_tools(tools)[0], near_tool(near, tools, 0), np.inf)
-    around = (seen, rows, np.zeros(count, np.int64), x, still, STEP)
-    Program([Stage(looking(int(tool.shape)), (*there, *around))], 0.0, Clock()).run(0, 1)
-    return seen.gap, seen.normal
+class ToolLook:
+    """Looks at points from Python, at most so many at once, again and again: one program."""
+
+    def __init__(self, tool: RigidTool, most: int) -> None:
+        rows, self._seen, self._pose = np.arange(most), room_to_see(most), np.zeros(4)
+        self._x, still = np.zeros((3, most)).T, np.zeros((3, most)).T  # as fast loops keep them: compiled once
+        tools = pack_tools([tool])._replace(candidate=rows, offset=np.array([0, most]))
+        near = near_tools(tools)
+        near.rows[:], self._count = rows, near.counts
+        there = (tools.geometry[0], self._pose, mesh_tools(tools)[0], near_tool(near, tools, 0), np.inf)
+        around = (self._seen, rows, np.zeros(most, np.int64), self._x, still, STEP)
+        self._program = Program([Stage(looking(int(tool.shape)), (*there, *around))], 0.0, Clock())
+
+    def at(self, pose: Array, points: Array) -> tuple[Array, Array]:
+        """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) in a pose (4,), until the next call."""
+        many = len(points)
+        self._x[:many], self._pose[:], self._count[0] = points, pose, many
+        self._program.run(0, 1)
+        return self._seen.gap[:many], self._seen.normal[:many]
 
 
 def look_stages(
