@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from rheotwin.arrays import Array, Flags, Indices
-from rheotwin.constraints.contact.tool_pairs import ToolSearch
+from rheotwin.constraints.contact.near_tools import ToolLook
 from rheotwin.constraints.tools import AXIS, CYLINDER, RADIUS, SPHERE, RigidTool, pack_tools
 from rheotwin.fem.contact import Contacts
 from rheotwin.tensors import padded
@@ -90,7 +90,7 @@ class ToolContact:
         shape, geometry = packed.shape[tool, None], packed.geometry[tool]
         radius = np.where(np.isin(shape[:, 0], (SPHERE, CYLINDER)), geometry[:, RADIUS], np.inf)
         axis = np.where(shape == CYLINDER, geometry[:, AXIS : AXIS + 3], 0.0)
-        self._free, self._tools, self._search = free, tools, ToolSearch(packed, len(free))
+        self._free, self._looks = free, [(tool, ToolLook(tool, len(tool.candidates))) for tool in tools]
         self._all = ToolPairs(tool, node, radius, axis, np.zeros(len(node)), np.zeros((len(node), 3)))
         order, nobody = np.argsort(node, kind="stable"), np.zeros((2, 0), np.int64)
         met = [np.stack([order[:-k], order[k:]])[:, node[order[:-k]] == node[order[k:]]] for k in range(1, len(tools))]
@@ -102,9 +102,10 @@ class ToolContact:
 
         Of tools that press one node along one direction only the foremost matters.
         """
-        poses = np.array([tool.motion.at(time) for tool in self._tools]).reshape(-1, 4)
-        found, pairs = self._search.find(poses, padded(positions), np.inf), self._all
-        gap, normal = found.gap[: len(pairs.node)].copy(), found.normal[: len(pairs.node)].copy()
+        places, pairs = padded(positions), self._all
+        found = [look.at(tool.motion.at(time), places[tool.candidates]) for tool, look in self._looks]
+        gap = np.concatenate([np.zeros(0), *(gaps for gaps, _ in found)])
+        normal = np.concatenate([np.zeros((0, 3)), *(normals for _, normals in found)])
         gap[np.linalg.norm(self._movable(pairs.node, normal), axis=1) <= HELD] = np.inf
         first, second = self._rivals
         same = np.sum(normal[first] * normal[second], axis=1) > 1.0 - PARALLEL
