@@ -62,8 +62,28 @@ class Linked(_codegen.JITCodeLibrary):  # type: ignore[misc]
         return self.serialize_using_bitcode()
 
 
+class Flags(_compiler.Flags):  # type: ignore[misc]
+    """Options of a function. Every call in it asks whether they are those of another: numba reads them one by one."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        """Return what all flags have: the hash of the names of the options."""
+        return _HASH
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the options are the same; they are where the same ones are set."""
+        return self._values == getattr(other, "_values", None) or bool(super().__eq__(other))
+
+
+_HASH = hash(_compiler.Flags())
+
+
 class Pipeline(_compiler.Compiler):  # type: ignore[misc]
     """Compiles a function that compiled functions alone call."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, kinds: Any, answer: Any, flags: Any, known: Any) -> None:
+        super().__init__(typing, target, library, kinds, answer, Flags(flags), known)
 
     def compile_extra(self, function: Any) -> Any:
         """Compile a function."""
