@@ -72,8 +72,11 @@ class Flags(_compiler.Flags):  # type: ignore[misc]
         return _HASH
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the options are the same; they are where the same ones are set."""
-        return self._values == getattr(other, "_values", None) or bool(super().__eq__(other))
+        """Tell whether the options are the same: those that neither sets are."""
+        mine, theirs = self._values, getattr(other, "_values", None)
+        if mine == theirs or theirs is None:
+            return theirs is not None
+        return all(getattr(self, name) == getattr(other, name) for name in mine.keys() | theirs.keys())
 
 
 _HASH = hash(_compiler.Flags())
