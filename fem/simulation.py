@@ -14,12 +14,12 @@ from scipy.sparse.linalg import spsolve
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
-from rheotwin.fem.contact.support import LAWFUL, require_contact
 from rheotwin.fem.links import link_report, link_tensions, require_no_links, without_links
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
+from rheotwin.fem.steppers.choose import LAWFUL, require_contact
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
