@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba.core import codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.core.typed_passes import NopythonRewrites
 
 Emitter = Callable[[Any, Any, Sequence[Any]], Any]
 """(context, builder, arguments) -> answer: writes code."""
@@ -87,6 +88,12 @@ class Pipeline(_compiler.Compiler):  # type: ignore[misc]
 
     def __init__(self, typing: Any, target: Any, library: Any, kinds: Any, answer: Any, flags: Any, known: Any) -> None:
         super().__init__(typing, target, library, kinds, answer, Flags(flags), known)
+
+    def define_pipelines(self) -> Any:
+        """Return the passes without that which looks for expressions of whole arrays: all they do is in loops."""
+        (manager,) = super().define_pipelines()
+        manager.passes = [one for one in manager.passes if one[0] is not NopythonRewrites]
+        return [manager]
 
     def compile_extra(self, function: Any) -> Any:
         """Compile a function."""
