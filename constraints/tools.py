@@ -263,9 +263,9 @@ def _gaps(shape: int) -> Any:
 
 
 def _looked_at(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array]:
-    from rheotwin.constraints.contact.near_tools import look_at  # which needs this module
+    from rheotwin.constraints.contact.near_tools import ToolLook  # which needs this module
 
-    return look_at(tool, pose, points)
+    return ToolLook(tool, len(points)).at(pose, points)
 
 
 def gaps_in_pose(tool: RigidTool, pose: Array, points: Array) -> Array:

@@ -12,14 +12,14 @@ from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import spsolve
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.contact.setup import POSE_SIZE
+from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
-from rheotwin.fem.contact.support import LAWFUL, require_contact
 from rheotwin.fem.links import link_report, link_tensions, require_no_links, without_links
 from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
+from rheotwin.fem.steppers.choose import LAWFUL, require_contact
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
@@ -130,7 +130,7 @@ class FemSimulation:
         touch = self._state.touch
         if touch is not None:
             return touch.pose.copy()
-        return np.array([tool.motion.at(self.time) for tool in self._problem.tools]).reshape(-1, POSE_SIZE)
+        return poses_at(self._problem.tools, self.time)
 
     def energy(self) -> dict[str, float]:
         """Return energies [J]: kinetic, stored; if followed, dissipated, lost in impacts, done from outside, amiss.

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.tool_pairs import mesh_gap, mesh_tools
+from rheotwin.constraints.contact.tool_pairs import gap_at, mesh_tools
 from rheotwin.constraints.tools import (
     BOX,
     CYLINDER,
-    GAPS,
     HALF,
     MESH,
     PLANE,
@@ -142,8 +141,7 @@ def renewing(shape: int) -> Any:
     `fastest` [m/s] bounds the speed of all candidates in v, infinite where nobody knows: such a list is for one step.
     `rounding` [m] is what coordinates are good for.
     """
-    gap_of: Any = GAPS.get(shape)
-    meshed, flat, turning = shape == MESH, shape == PLANE, turns(shape)
+    gap_of, flat, turning = gap_at(shape), shape == PLANE, turns(shape)
     along, exactly = 1.0 if shape in (CYLINDER, PRISM) else 0.0, shape in (PRISM, BOX, MESH)
 
     @compiled(inside=True, vectors=True)
@@ -169,11 +167,7 @@ def renewing(shape: int) -> Any:
                 axial = along * (ex * ax + ey * ay + ez * az)
                 close = ex * ex + ey * ey + ez * ez - axial * axial <= bound * bound
             if flat or (exactly and close):
-                gap = wanted
-                if meshed:
-                    gap, _ = mesh_gap(mesh, geometry, pose, (px, py, pz), wanted)
-                else:
-                    gap, _, _, _ = gap_of(geometry, pose, px, py, pz)
+                gap, _ = gap_of(mesh, geometry, pose, (px, py, pz), wanted)
                 close = gap <= wanted
             near.rows[found] = near.first + k
             found += 1 if close else 0
@@ -209,8 +203,7 @@ def room_to_see(candidates: int) -> Seen:
 @cache
 def looking(shape: int) -> Any:
     """Return the stage that sees candidates with gap <= reach [m] at x + h v, and counts them in `uses` (N,)."""
-    gap_of: Any = GAPS.get(shape)
-    meshed = shape == MESH
+    gap_of = gap_at(shape)
 
     @compiled(inside=True, vectors=True)
     def look(
@@ -222,10 +215,7 @@ def looking(shape: int) -> Any:
             k = near.rows[row]
             i = near.place[k - near.first]
             px, py, pz = x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2]
-            if meshed:
-                gap, (nx, ny, nz) = mesh_gap(mesh, geometry, pose, (px, py, pz), reach)
-            else:
-                gap, nx, ny, nz = gap_of(geometry, pose, px, py, pz)
+            gap, (nx, ny, nz) = gap_of(mesh, geometry, pose, (px, py, pz), reach)
             if gap > reach:
                 continue
             seen.slot[found], seen.gap[found] = k, gap
@@ -238,18 +228,25 @@ def looking(shape: int) -> Any:
     return look
 
 
-def look_at(tool: RigidTool, pose: Array, points: Array) -> tuple[Array, Array]:
-    """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) to a tool in a pose (4,)."""
-    count = len(points)
-    rows, seen = np.arange(count), room_to_see(count)
-    x, still = np.asfortranarray(points, float), np.zeros((3, count)).T  # as fast loops keep them: compiled once
-    tools = pack_tools([tool])._replace(candidate=rows, offset=np.array([0, count]))
-    near = near_tools(tools)
-    near.rows[:], near.counts[:] = rows, count
-    there = (tools.geometry[0], np.array(pose, float), mesh_tools(tools)[0], near_tool(near, tools, 0), np.inf)
-    around = (seen, rows, np.zeros(count, np.int64), x, still, STEP)
-    Program([Stage(looking(int(tool.shape)), (*there, *around))], 0.0, Clock()).run(0, 1)
-    return seen.gap, seen.normal
+class ToolLook:
+    """Looks at points from Python, at most so many at once, again and again: one program."""
+
+    def __init__(self, tool: RigidTool, most: int) -> None:
+        rows, self._seen, self._pose = np.arange(most), room_to_see(most), np.zeros(4)
+        self._x, still = np.zeros((3, most)).T, np.zeros((3, most)).T  # as fast loops keep them: compiled once
+        tools = pack_tools([tool])._replace(candidate=rows, offset=np.array([0, most]))
+        near = near_tools(tools)
+        near.rows[:], self._count = rows, near.counts
+        there = (tools.geometry[0], self._pose, mesh_tools(tools)[0], near_tool(near, tools, 0), np.inf)
+        around = (self._seen, rows, np.zeros(most, np.int64), self._x, still, STEP)
+        self._program = Program([Stage(looking(int(tool.shape)), (*there, *around))], 0.0, Clock())
+
+    def at(self, pose: Array, points: Array) -> tuple[Array, Array]:
+        """Return gaps (n,) [m] and outward normals (n, 3) of points (n, 3) in a pose (4,), until the next call."""
+        many = len(points)
+        self._x[:many], self._pose[:], self._count[0] = points, pose, many
+        self._program.run(0, 1)
+        return self._seen.gap[:many], self._seen.normal[:many]
 
 
 def look_stages(

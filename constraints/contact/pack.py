@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.contacts import Contacts, Lumped, ToolsInStep, room_for_impulses
 from rheotwin.constraints.contact.exerted import nothing_exerted
 from rheotwin.constraints.contact.impact import no_shifts
-from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.contact.laws.form import REGION, RESTITUTION, STATIC_FRICTION, kinds_that, normal, pack_laws
 from rheotwin.constraints.contact.lumped import BodyContact, Contact
 from rheotwin.constraints.contact.near_tools import near_tools
 from rheotwin.constraints.contact.pairs import no_history, room_for_pairs
 from rheotwin.constraints.contact.search import more_room, new_search, save_search
 from rheotwin.constraints.contact.setup import ContactSetup
-from rheotwin.constraints.contact.surface import contact_surface, has_partners, slot_count
+from rheotwin.constraints.contact.surface import slot_count, surface_of
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
 from rheotwin.constraints.tools import RigidTool, pack_tools
 from rheotwin.problem import Problem
@@ -37,17 +36,12 @@ PREFIX = "contact."
 
 def pack_contact(problem: Problem) -> Contact:
     """Return the contact of a problem with lumped masses; without laws tools are exact and bodies pass each other."""
-    setup = problem.contact or exact_tools(problem.tools)
+    setup = problem.contact or ContactSetup.exact(len(problem.tools))
     free = padded((problem.owners < 0).astype(float))
     return contact_of(
         setup, problem.tools, problem.points, free / problem.masses[:, None], smallest_spacing(problem),
         problem.extent, _pack_bodies(problem, setup),
     )  # fmt: skip
-
-
-def exact_tools(tools: Sequence[RigidTool]) -> ContactSetup:
-    """Return what goes without saying: tools are exact and without friction, bodies pass each other."""
-    return ContactSetup(ContactLaw(), (ContactLaw(),) * len(tools))
 
 
 def contact_of(
@@ -110,12 +104,8 @@ def eased(contact: Contact, ease: Array) -> Contact:
 
 def _pack_bodies(problem: Problem, setup: ContactSetup) -> BodyContact | None:
     """Return the surfaces of bodies that can touch, None where none can."""
-    if not setup.between_bodies or problem.dimension == 1:
-        return None
-    surface = contact_surface(
-        problem.bodies, problem.dimension, between=setup.bodies, self_bodies=setup.self_bodies, edges=setup.edges
-    )
-    if not has_partners(surface):
+    surface = surface_of(problem.bodies, problem.dimension, setup)
+    if surface is None:
         return None
     first_slot, soft = sum(len(tool.candidates) for tool in problem.tools), normal(setup.law.law).soft
     region = max(setup.law.region if soft else 0.0, REACH * smallest_spacing(problem))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,9 @@ from numpy.typing import NDArray
 from rheotwin.constraints.contact.law import ContactLaw
 from rheotwin.constraints.motion import Motion
 from rheotwin.errors import RheotwinError
+
+if TYPE_CHECKING:
+    from rheotwin.constraints.tools import RigidTool
 
 Array = NDArray[np.float64]
 
@@ -22,7 +27,7 @@ ANGLE = 3
 
 @dataclass(frozen=True)
 class ContactSetup:
-    """Contact of a problem; a problem without one has exact, frictionless tools and bodies that pass each other."""
+    """Contact of a problem; that of one without it is `exact`."""
 
     law: ContactLaw
     """Between bodies, and of a body with itself."""
@@ -35,10 +40,20 @@ class ContactSetup:
     edges: bool = True
     """3D: whether edges touch edges, beside vertices touching faces."""
 
+    @classmethod
+    def exact(cls, tools: int) -> ContactSetup:
+        """Return what goes without saying: tools are exact and without friction, bodies pass each other."""
+        return cls(ContactLaw(), (ContactLaw(),) * tools)
+
     @property
     def between_bodies(self) -> bool:
         """Tell whether surfaces of bodies are looked for at all."""
         return self.bodies or bool(self.self_bodies)
+
+
+def poses_at(tools: Sequence[RigidTool], time: float) -> Array:
+    """Return the poses (T, 4) [m, m, m, rad] that the motions of tools have at `time` [s]."""
+    return np.array([tool.motion.at(time) for tool in tools]).reshape(-1, POSE_SIZE)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rheotwin.constraints.contact.pairs import NO_NODE
+from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.vectors import (
     Vector,
     at_shares,
@@ -131,9 +132,12 @@ def slot_count(surface: ContactSurface, first_slot: int) -> int:
     return first_slot + (len(surface.vertex) + len(surface.edge)) * len(surface.partner)
 
 
-def has_partners(surface: ContactSurface) -> bool:
-    """Tell whether anything can touch at all."""
-    return bool(surface.partner.any())
+def surface_of(bodies: Sequence[SurfaceBody], dimension: int, setup: ContactSetup) -> ContactSurface | None:
+    """Return the surfaces of bodies that can touch, None where none can."""
+    if not setup.between_bodies or dimension == 1:
+        return None
+    surface = contact_surface(bodies, dimension, between=setup.bodies, self_bodies=setup.self_bodies, edges=setup.edges)
+    return surface if surface.partner.any() else None
 
 
 def _body_faces(body: SurfaceBody) -> Indices:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.setup import POSE_SIZE
+from rheotwin.constraints.contact.setup import POSE_SIZE, poses_at
 from rheotwin.constraints.motion import Tables, at_rest, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.kernels.blocks import STEP, Now
@@ -60,7 +60,7 @@ def pack_drives(tools: Sequence[RigidTool]) -> Drives:
 
 def tools_at_start(tools: Sequence[RigidTool]) -> ToolMotion:
     """Return the tools where their motions have them at time zero, free components with their initial velocity."""
-    pose = np.array([tool.motion.at(0.0) for tool in tools]).reshape(-1, POSE_SIZE)
+    pose = poses_at(tools, 0.0)
     velocity = np.zeros_like(pose)
     for row, tool in enumerate(tools):
         if tool.drive is not None:

@@ -1,21 +1,19 @@
-"""Nodes at rigid tools, found at positions that Python gives; and gaps at tools with a triangulated surface."""
+"""Nodes at rigid tools, as contacts; and gaps at tools of any shape, those with a triangulated surface too."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs, room_for_pairs
+from rheotwin.constraints.contact.pairs import NO_NODE, NODES, Pairs
 from rheotwin.constraints.contact.triangulated import DEPTH, ToolMesh, beyond, nearest
 from rheotwin.constraints.contact.vectors import Vector, cross, dot, minus, plus, row, times
 from rheotwin.constraints.tools import AXIS, GAPS, MESH, Tools
 from rheotwin.kernels.blocks import Now
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 
 Array = NDArray[np.float64]
@@ -52,6 +50,21 @@ def mesh_gap(mesh: MeshTool, geometry: Array, pose: Array, p: Vector, within: fl
     return gap, turned(normal, axis, pose[3])
 
 
+@cache
+def gap_at(shape: int) -> Any:
+    """Return the compiled gap of a point at tools of this shape and its normal, called as `mesh_gap` is."""
+    if shape == MESH:
+        return mesh_gap
+    gap_of = GAPS[shape]
+
+    @compiled(inside=True)
+    def gap(mesh: None, geometry: Array, pose: Array, p: Vector, within: float) -> tuple[float, Vector]:
+        gap, nx, ny, nz = gap_of(geometry, pose, p[0], p[1], p[2])
+        return gap, (nx, ny, nz)
+
+    return gap
+
+
 @compiled(inside=True)
 def turned(a: Vector, axis: Vector, angle: float) -> Vector:
     """Return a vector turned about a unit axis (Rodrigues)."""
@@ -64,8 +77,7 @@ def turned(a: Vector, axis: Vector, angle: float) -> Vector:
 @cache
 def _finding(shape: int) -> Any:
     """Return the stage that appends the contacts of candidates with gap <= region [m] at a tool of this shape."""
-    gap_of: Any = GAPS.get(shape)
-    meshed = shape == MESH
+    gap_of = gap_at(shape)
 
     @compiled(inside=True)
     def find(
@@ -75,13 +87,9 @@ def _finding(shape: int) -> Any:
         found = pairs.count[0]
         for k in range(first, last):
             p = row(x, candidate[k])
-            if meshed:
-                gap, (nx, ny, nz) = mesh_gap(mesh, geometry, pose, p, region)
-            else:
-                gap, nx, ny, nz = gap_of(geometry, pose, p[0], p[1], p[2])
+            gap, normal = gap_of(mesh, geometry, pose, p, region)
             if gap > region:
                 continue
-            normal = (nx, ny, nz)
             pairs.node[found, 0], pairs.weight[found, 0] = candidate[k], 1.0
             for other in range(1, NODES):
                 pairs.node[found, other], pairs.weight[found, other] = NO_NODE, 0.0
@@ -94,28 +102,10 @@ def _finding(shape: int) -> Any:
     return find
 
 
-def finding_stages(tools: Tools, poses: Array, x: Array, region: Now | Sequence[Now], pairs: Pairs) -> list[Stage]:
-    """Return the stages that append the contacts with gap <= region [m], one or (T,), at tools in poses (T, 4)."""
+def finding_stages(tools: Tools, poses: Array, x: Array, region: Now, pairs: Pairs) -> list[Stage]:
+    """Return the stages that append the contacts with gap <= region [m] at tools in poses (T, 4)."""
     stages, meshes = [], mesh_tools(tools)
     for tool, shape in enumerate(tools.shape.tolist()):
         whose = (tool, int(tools.offset[tool]), int(tools.offset[tool + 1]), tools.candidate)
-        within = region if isinstance(region, Now) else region[tool]
-        stages += [Stage(_finding(shape), (tools.geometry[tool], poses[tool], meshes[tool], *whose, x, within, pairs))]
+        stages += [Stage(_finding(shape), (tools.geometry[tool], poses[tool], meshes[tool], *whose, x, region, pairs))]
     return stages
-
-
-class ToolSearch:
-    """Finds contacts of candidate nodes with tools; the slot of each is its place in the list of all candidates."""
-
-    def __init__(self, tools: Tools, nodes: int) -> None:
-        self.pairs = room_for_pairs(max(1, len(tools.candidate)))
-        count = len(tools.shape)
-        self._poses, self._x, self._region = np.zeros((count, 4)), np.zeros((nodes, 3)), np.zeros(count)
-        regions = [Now(self._region[tool:]) for tool in range(count)]
-        self._program = Program(finding_stages(tools, self._poses, self._x, regions, self.pairs), 0.0, Clock())
-
-    def find(self, poses: Array, x: Array, region: float | Array) -> Pairs:
-        """Return the contacts with gap <= region [m], one or (T,), at tools in poses (T, 4); x is (N, 3) [m]."""
-        self._poses[:], self._x[:], self._region[:], self.pairs.count[0] = poses, x, region, 0
-        self._program.run(0, 1)
-        return self.pairs

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.constraints.contact.law import ContactLaw
-from rheotwin.constraints.contact.setup import POSE_SIZE, ContactSetup
+from rheotwin.constraints.contact.setup import POSE_SIZE, ContactSetup, poses_at
 from rheotwin.fem.contact.columns import NodeColumns
 from rheotwin.fem.contact.free_tools import FreeTools, backward_euler
 from rheotwin.fem.contact.impact import MISSED, WORK, Impact
@@ -23,7 +22,7 @@ from rheotwin.fem.steppers.schemes import Scheme
 
 def setup_of(model: Model) -> ContactSetup:
     """Return the contact of a model; tools of a scene without laws for it are exact and frictionless."""
-    return model.problem.contact or ContactSetup(ContactLaw(), (ContactLaw(),) * len(model.tools))
+    return model.problem.contact or ContactSetup.exact(len(model.tools))
 
 
 class ExactTools:
@@ -47,7 +46,7 @@ class ExactTools:
         if not self._model.tools:
             return du, Contacts.none()
         step, known, tools = self._step, state.contacts, self._model.tools
-        before, pose = (np.array([tool.motion.at(t) for tool in tools]).reshape(-1, POSE_SIZE) for t in (begin, end))
+        before, pose = (poses_at(tools, time) for time in (begin, end))
         past = Past.none(step.slots)
         past.force[np.isin(self._keys, self._key(known.tool, known.node)), 0] = known.multiplier
         memory = Memory(Pushes.none(), past, before, before, before)

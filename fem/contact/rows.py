@@ -24,6 +24,7 @@ import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.couple import spin
+from rheotwin.constraints.contact.mobility import arm_of, turn_of
 from rheotwin.constraints.contact.pairs import NODES, Pairs
 from rheotwin.constraints.contact.tool_pairs import turned
 from rheotwin.constraints.contact.vectors import cross, dot, minus, plus, row, times, unit
@@ -130,9 +131,9 @@ def linearising(k: int, dimension: int) -> Any:
             if geometry is not None:  # noqa: SIM102
                 if tool >= 0:
                     axis = (geometry[tool, AXIS], geometry[tool, AXIS + 1], geometry[tool, AXIS + 2])
-                    arm = minus(minus(point, row(geometry, tool)), row(pose, tool))
+                    arm = arm_of(geometry, pose, tool, point[0], point[1], point[2])
                     earlier = plus(turned(arm, axis, before[tool, 3] - pose[tool, 3]), 1.0, row(before, tool))
-                    turn, surface = cross(axis, arm), minus(plus(arm, 1.0, row(pose, tool)), earlier)
+                    turn, surface = turn_of(geometry, tool, arm), minus(plus(arm, 1.0, row(pose, tool)), earlier)
             if k == 3:
                 least, ax, ay, az = (0.0, 0.0, 1.0), abs(n[0]), abs(n[1]), abs(n[2])
                 if ax <= ay and ax <= az:

@@ -22,11 +22,11 @@ from rheotwin.constraints.contact.detect import search_stages
 from rheotwin.constraints.contact.laws import form
 from rheotwin.constraints.contact.pairs import more_pairs, room_for_pairs
 from rheotwin.constraints.contact.setup import ContactSetup
-from rheotwin.constraints.contact.surface import ContactSurface, contact_surface, has_partners, slot_count
+from rheotwin.constraints.contact.surface import ContactSurface, slot_count, surface_of
 from rheotwin.constraints.contact.tool_motion import pack_drives
-from rheotwin.constraints.contact.tool_pairs import finding_stages, mesh_gap, mesh_tools
+from rheotwin.constraints.contact.tool_pairs import finding_stages, gap_at, mesh_tools
 from rheotwin.constraints.contact.vectors import row
-from rheotwin.constraints.tools import GAPS, MESH, PLANE, pack_tools
+from rheotwin.constraints.tools import PLANE, pack_tools
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import cone, law_force
 from rheotwin.fem.contact.columns import NO_COLUMNS, NodeColumns, compliance_stages, spread_stage
@@ -320,13 +320,8 @@ def law_numbers(laws: Array, h: float) -> Array:
 
 def _surface(model: Model, setup: ContactSetup) -> ContactSurface | None:
     """Return the surfaces that can touch, their nodes as rows of the model; None if none can."""
-    problem = model.problem
-    if not setup.between_bodies or model.dimension == 1:
-        return None
-    surface = contact_surface(
-        problem.bodies, problem.dimension, between=setup.bodies, self_bodies=setup.self_bodies, edges=setup.edges
-    )
-    if not has_partners(surface):
+    surface = surface_of(model.problem.bodies, model.dimension, setup)
+    if surface is None:
         return None
     if any(body.space.order != 1 for body in model.bodies):
         raise RheotwinError(
@@ -520,19 +515,14 @@ def _starting(shape: int) -> Any:
     Along the normal at the end a node at an edge or a curved face seems to have been deeper than it was (gaps of
     convex tools are convex), and a spring would give back what it never took.
     """
-    gap_of: Any = GAPS.get(shape)
-    meshed = shape == MESH
+    gap_of = gap_at(shape)
 
     @compiled(inside=True, vectors=True)
     def start(rows: Rows, law: Array, tool: int, geometry: Array, pose: Array, mesh: Any, begin: Array) -> None:
         for i in range(rows.count[0]):
             if rows.who[i, TOOL] != tool or law[i, law_force.START] >= law[i, law_force.LEVEL]:
                 continue
-            x = row(begin, rows.who[i, NODE])
-            if meshed:
-                gap, _ = mesh_gap(mesh, geometry, pose, x, np.inf)
-            else:
-                gap, _, _, _ = gap_of(geometry, pose, x[0], x[1], x[2])
+            gap, _ = gap_of(mesh, geometry, pose, row(begin, rows.who[i, NODE]), np.inf)
             law[i, law_force.START] = max(law[i, law_force.START], gap)
 
     return start

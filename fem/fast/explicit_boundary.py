@@ -25,8 +25,9 @@ from rheotwin.constraints.contact.exerted import Exerted
 from rheotwin.constraints.contact.laws.form import SHIFT, STIFFNESS, kinds_that
 from rheotwin.constraints.contact.lumped import Contact, contact_stages
 from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, Giving, motion_of
-from rheotwin.constraints.contact.pack import contact_of, exact_tools
+from rheotwin.constraints.contact.pack import contact_of
 from rheotwin.constraints.contact.pairs import LISTED, History
+from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.motion import Motion, Tables, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.kernels.blocks import Now
@@ -146,7 +147,7 @@ def pack_boundary(
         runaway=runaway,
     )
     ease = padded((owners < 0) / nodes.mass.reshape(points.shape))
-    contact = contact_of(exact_tools(tools), tools, points, ease, spacing, extent)
+    contact = contact_of(ContactSetup.exact(len(tools)), tools, points, ease, spacing, extent)
     return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), contact)
 
 

@@ -22,6 +22,9 @@ from rheotwin.fem.finite.contact import ToolContact, ToolPairs
 from rheotwin.fem.linear import SingularMatrix
 from rheotwin.fem.options import FemOptions
 
+Factorise = Callable[[csr_matrix], Callable[[Array], Array]]
+"""Takes a matrix and returns the solver of its equations."""
+
 CLOSED = 1e-11
 """Gap, as a share of the body's size, below which a contact is closed."""
 SHORTEST = 1.0 / 16.0
@@ -38,7 +41,7 @@ class NotConverged(ArithmeticError):
 
 @dataclass(frozen=True)
 class Pattern:
-    """Where each entry of the element blocks, and each diagonal entry, goes in the compressed rows."""
+    """Where each entry of the element blocks goes in the compressed rows."""
 
     size: int
     indptr: Indices
@@ -47,7 +50,6 @@ class Pattern:
     """Per kept entry of all blocks, one after the other: its position in the matrix data."""
     kept: Indices
     """Those entries of the flattened blocks whose row and column are both free."""
-    diagonal: Indices
     dofs: tuple[Indices, ...]
     """Components (e, m) of the elements, one array per kind of block."""
 
@@ -60,25 +62,57 @@ class Pattern:
         rows = np.concatenate([np.repeat(number[d], d.shape[1], axis=1).ravel() for d in dofs])
         columns = np.concatenate([np.tile(number[d], (1, d.shape[1])).ravel() for d in dofs])
         kept = np.flatnonzero((rows >= 0) & (columns >= 0))
-        keys = np.concatenate([rows[kept] * size + columns[kept], np.arange(size) * (size + 1)])
-        entries, places = np.unique(keys, return_inverse=True)
+        entries, places = np.unique(rows[kept] * size + columns[kept], return_inverse=True)
         indptr = np.searchsorted(entries, np.arange(size + 1) * size)
-        return cls(size, indptr, entries % max(size, 1), places[: len(kept)], kept, places[len(kept) :], tuple(dofs))
+        return cls(size, indptr, entries % max(size, 1), places, kept, tuple(dofs))
 
-    def product(self, blocks: list[Array], change: Array) -> Array:
-        """Return the product of all blocks with a displacement change (size,) [m] of all components, held ones too."""
-        total = np.zeros(len(change))
-        for dofs, block in zip(self.dofs, blocks, strict=True):
-            local = np.einsum("emn,en->em", block, change[dofs])
-            total += np.bincount(dofs.ravel(), weights=local.ravel(), minlength=len(change))
-        return total
-
-    def matrix(self, blocks: list[Array], diagonal: Array) -> csr_matrix:
-        """Return the sum of blocks (e, m, m) of each kind, plus a diagonal, over the free components."""
+    def matrix(self, blocks: Sequence[Array]) -> csr_matrix:
+        """Return the sum of blocks (e, m, m) of each kind over the free components."""
         flat = np.concatenate([block.ravel() for block in blocks])[self.kept]
         data = np.asarray(np.bincount(self.places, weights=flat, minlength=len(self.indices)), dtype=float)
-        data[self.diagonal] += diagonal
         return csr_matrix((data, self.indices, self.indptr), shape=(self.size, self.size))
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """The matrix of a step, from blocks of elements and, last, of nodes: K of `rheotwin.fem.finite.contact`."""
+
+    frame: Frame
+    blocks: Sequence[Array]
+
+    def product(self, step: Array) -> Array:
+        """Return K du (N, d) [N] of nodal vectors (N, d) [m], held components too."""
+        change, total = step.ravel(), np.zeros(step.size)
+        for dofs, block in zip(self.frame.pattern.dofs, self.blocks, strict=True):
+            local = np.einsum("emn,en->em", block, change[dofs])
+            total += np.bincount(dofs.ravel(), weights=local.ravel(), minlength=step.size)
+        return total.reshape(step.shape)
+
+    def solve(self, right: Array, within: Array) -> Array:
+        """Return P y (N, d) of (P K P + s W) y = P r on the free components, P = 1 - W, W (N, d, d) of each node."""
+        across, touched = np.eye(right.shape[1]) - within, within.any(axis=(1, 2))
+        blocks = [_across(*each, across, touched) for each in zip(self.frame.pattern.dofs, self.blocks, strict=True)]
+        blocks[-1] = blocks[-1] + np.abs(np.diagonal(self.blocks[0], axis1=1, axis2=2)).mean() * within
+        out, free, solve = (
+            np.zeros(right.size),
+            self.frame.free,
+            self.frame.factorise(self.frame.pattern.matrix(blocks)),
+        )
+        out[free] = solve((across @ right[:, :, None]).ravel()[free])
+        return np.asarray(across @ out.reshape(*right.shape, 1))[:, :, 0]
+
+
+def _across(dofs: Indices, block: Array, across: Array, touched: Flags) -> Array:
+    """Return P B P of blocks (e, m, m), P (N, d, d); it is one but for the nodes `touched` (N,)."""
+    d, m = across.shape[1], dofs.shape[1]
+    nodes = dofs[:, ::d] // d
+    where = np.flatnonzero(touched[nodes].any(axis=1))
+    new = block[where]
+    for _ in range(2):  # B' P and (B' P)' P
+        new = (across[nodes[where]] @ new.reshape(-1, m // d, d, m)).reshape(-1, m, m).swapaxes(1, 2)
+    out = block.copy()
+    out[where] = new
+    return out
 
 
 @dataclass(frozen=True)
@@ -92,7 +126,7 @@ class Frame:
     """Of the elements of each part, then of single nodes."""
     contact: ToolContact
     points: Array
-    factorise: Callable[[csr_matrix], Callable[[Array], Array]]
+    factorise: Factorise
     element_size: float
     extent: float
 
@@ -214,23 +248,15 @@ class StepEquations:
     def _newton_step(self, trial: Trial, touching: Flags) -> tuple[Array, Array]:
         """Return the full step (size,) [m] and the multipliers (k,) [N] of the linearised equations."""
         frame, free, shape = self.frame, self.frame.free, self.frame.points.shape
-        step = np.where(free, 0.0, self.target - trial.u)
-        blocks = [*trial.blocks, trial.pairs.stiffness(trial.multipliers, shape)]
-        right = -trial.residual - frame.pattern.product(blocks, step)
+        held, slack = np.where(free, 0.0, self.target - trial.u).reshape(shape), 0.1 * CLOSED * frame.extent
+        nodal = trial.pairs.stiffness(trial.multipliers, shape) + self.inertia.reshape(shape)[:, :, None] * np.eye(
+            shape[1]
+        )
+        tangent = Tangent(frame, [*trial.blocks, nodal])
         try:
-            solve = frame.factorise(frame.pattern.matrix(blocks, self.inertia[free]))
-
-            def answer(loads: Array) -> Array:
-                out = np.zeros_like(loads)
-                out[free] = solve(loads[free])
-                return out
-
-            step += answer(right)
-            if not np.isfinite(step).all():
-                raise np.linalg.LinAlgError
-            slack = 0.1 * CLOSED * frame.extent
-            moved, multipliers = frame.contact.correct(trial.pairs, step.reshape(shape), touching, answer, slack)
+            right = -trial.residual.reshape(shape)
+            step, multipliers = frame.contact.step(trial.pairs, tangent, right, held, touching, slack)
         except (np.linalg.LinAlgError, SingularMatrix):
             component = int(np.argmax(np.abs(np.where(free, trial.residual, 0.0))))
             raise NotConverged("the tangent is singular", trial.merit, component) from None
-        return moved.ravel(), multipliers
+        return step.ravel(), multipliers

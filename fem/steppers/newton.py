@@ -17,7 +17,7 @@ from rheotwin.errors import Diverged
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
-from rheotwin.fem.finite.newton import Frame, NotConverged, Pattern, StepEquations, Trial
+from rheotwin.fem.finite.newton import Factorise, Frame, NotConverged, Pattern, StepEquations, Trial
 from rheotwin.fem.linear import Unknowns, factorise
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.options import FemOptions
@@ -188,7 +188,7 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: boo
     )
 
 
-def _solver(nodes: Unknowns, *, symmetric: bool) -> Callable[[csr_matrix], Callable[[Array], Array]]:
+def _solver(nodes: Unknowns, *, symmetric: bool) -> Factorise:
     """Return the map from tangents to solvers: any for symmetric ones, which may lose definiteness, else SuperLU."""
 
     def prepare(matrix: csr_matrix) -> Callable[[Array], Array]:

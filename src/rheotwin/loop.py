@@ -19,6 +19,7 @@ import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.laws.form import normal
+from rheotwin.constraints.contact.near_tools import ToolLook
 from rheotwin.constraints.contact.setup import ToolDrive
 from rheotwin.constraints.tools import CENTER, RigidTool, bounding_radius, gaps_in_pose
 from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, Squeezed, Stopped
@@ -79,28 +80,36 @@ def own_way(drive: ToolDrive, time: float) -> float:
     return float(way)
 
 
-def check_squeezed(run: Watched) -> None:
-    """Raise `Squeezed` if a surface node is deep in a tool of the laws exact or impulse that may touch it.
+class Squeezes:
+    """Raises `Squeezed` if a surface node is deep in a tool of the laws exact or impulse that may touch it.
 
     Either law ends every step outside of a tool, to a depth that falls with the step, unless something is in the way:
     another tool, or a support that holds the node. What a support already held inside at the start, of which the run
     has warned, must not get deeper by as much.
     """
-    problem = run.problem
-    hard = _hard_tools(problem)
-    if not hard:
-        return
-    x, poses, depth = padded(run.simulation.positions), tool_poses(problem, run.simulation), DEEP * problem.extent
-    found: dict[int, tuple[Indices, Array]] = {}
-    for row in hard:
-        tool = problem.tools[row]
-        nodes, gaps = _inside(tool, poses[row], x, depth, problem.dimension)
-        if len(nodes):
-            chosen = gaps < -depth - _held_at_start(problem, tool, nodes)
-            if chosen.any():
-                found[row] = nodes[chosen], gaps[chosen]
-    if found:
-        raise _squeezed(run, x, poses, hard, found, depth)
+
+    def __init__(self, problem: Problem) -> None:
+        looks = {row: problem.tools[row] for row in _hard_tools(problem)}
+        self._looks = {row: ToolLook(tool, len(tool.candidates)) for row, tool in looks.items()}
+
+    def check(self, run: Watched) -> None:
+        """Look at all nodes once."""
+        problem = run.problem
+        if not self._looks:
+            return
+        x, poses, depth = padded(run.simulation.positions), tool_poses(problem, run.simulation), DEEP * problem.extent
+        found: dict[int, tuple[Indices, Array]] = {}
+        for row, look in self._looks.items():
+            tool = problem.tools[row]
+            nodes = _close(tool, poses[row], x, problem.dimension)
+            gaps = look.at(poses[row], x[nodes])[0]
+            nodes, gaps = nodes[gaps < -depth], gaps[gaps < -depth]
+            if len(nodes):
+                chosen = gaps < -depth - _held_at_start(problem, tool, nodes)
+                if chosen.any():
+                    found[row] = nodes[chosen], gaps[chosen]
+        if found:
+            raise _squeezed(run, x, poses, list(self._looks), found, depth)
 
 
 def _hard_tools(problem: Problem) -> list[int]:
@@ -110,15 +119,13 @@ def _hard_tools(problem: Problem) -> list[int]:
     return [row for row, law in enumerate(problem.contact.tool_laws) if not normal(law.law).soft]
 
 
-def _inside(tool: RigidTool, pose: Array, x: Array, depth: float, dimension: int) -> tuple[Indices, Array]:
-    """Return the candidates more than `depth` [m] inside of a tool, and their gaps [m]."""
+def _close(tool: RigidTool, pose: Array, x: Array, dimension: int) -> Indices:
+    """Return candidates, all but such as cannot be inside of a triangulated surface: distances to it cost most."""
     nodes = tool.candidates
-    if tool.surface is not None:  # distances to triangles cost most, and a body is mostly elsewhere
-        center = tool.geometry[CENTER : CENTER + 3] + pose[:3]
-        nodes = nodes[np.linalg.norm(x[nodes] - center, axis=1) < bounding_radius(tool, dimension)]
-    gaps = gaps_in_pose(tool, pose, x[nodes])
-    deep = gaps < -depth
-    return nodes[deep], gaps[deep]
+    if tool.surface is None:
+        return nodes
+    center = tool.geometry[CENTER : CENTER + 3] + pose[:3]
+    return nodes[np.linalg.norm(x[nodes] - center, axis=1) < bounding_radius(tool, dimension)]
 
 
 def _held_at_start(problem: Problem, tool: RigidTool, nodes: Indices) -> Array:
@@ -255,7 +262,7 @@ def _reached(run: Watched, time: float) -> bool:
 
 def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer]) -> Outcome:
     """Advance through `stops` (those already behind the simulation are skipped) and report the outcome."""
-    begin, clock = perf_counter(), _Clock()
+    begin, clock, squeezes = perf_counter(), _Clock(), Squeezes(run.problem)
     resumed = run.simulation.step_count > 0
     status, message, code = "complete", "", EXIT_OK
     for observer in observers:
@@ -271,7 +278,7 @@ def run_loop(run: Watched, stops: Sequence[Stop], observers: Sequence[Observer])
                         break
                     check_finite(run)
                     check_tools(run)
-                    check_squeezed(run)
+                    squeezes.check(run)
                     for observer in observers:
                         observer.tick(run)
                 if flag.raised:

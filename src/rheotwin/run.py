@@ -20,7 +20,7 @@ from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import mesh_hash
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
 from rheotwin.phases import start_simulation
-from rheotwin.plausibility import doubts, facts, warn_of_fast_tools
+from rheotwin.plausibility import BodyFacts, doubts, facts, warn_of_fast_tools
 from rheotwin.problem import Problem
 from rheotwin.record import (
     BodyInfo,
@@ -44,7 +44,8 @@ from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
 from rheotwin.schedule import plan
 from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options, find_solver, solver_names
 
-Announce = Callable[[Problem, Simulation], None]
+Announce = Callable[[Problem, Simulation, Mapping[str, BodyFacts]], None]
+"""Told what is about to run and what the numbers of its bodies amount to."""
 
 
 @dataclass(frozen=True)
@@ -173,11 +174,12 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
     simulation = start_simulation(solver, problem, options)
     warn_of_fast_tools(problem, simulation.step_size)
     _warn_of_other_step(options, solver, simulation.step_size)
-    for doubt in doubts(problem, facts(problem)):
+    known = facts(problem)
+    for doubt in doubts(problem, known):
         warnings.warn(doubt, stacklevel=2)
     setup = perf_counter() - begin
     if announce is not None:
-        announce(problem, simulation)
+        announce(problem, simulation, known)
     writer = RecordWriter.create(
         request.folder,
         manifest=_manifest(problem, solver, options, simulation),
@@ -214,7 +216,7 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
             f"({manifest.rheotwin_version}), or run the scene again with --overwrite"
         ) from error
     if announce is not None:
-        announce(problem, simulation)
+        announce(problem, simulation, facts(problem))
     last = _last_frame(record, simulation.time) if scene.output.adaptive is not None else None
     writer = RecordWriter.resume(folder, time=simulation.time)
     writer.update(status="running", message="")

@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from rheotwin.arrays import Array
-from rheotwin.constraints.contact.setup import POSE_SIZE
+from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.fields import CELL_STRESS
 from rheotwin.materials import Law, is_incompressible
@@ -151,7 +151,7 @@ def tool_poses(problem: Problem, simulation: Simulation) -> Array:
     own = getattr(simulation, "tool_poses", None)
     if own is not None:
         return np.asarray(own(), dtype=np.float64)
-    return np.array([tool.motion.at(simulation.time) for tool in problem.tools]).reshape(-1, POSE_SIZE)
+    return poses_at(problem.tools, simulation.time)
 
 
 @runtime_checkable

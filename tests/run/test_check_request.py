@@ -53,7 +53,7 @@ def test_checking_and_announcing_write_nothing() -> None:
     assert (len(problem.points), solver.name, options.model_dump()["step"]) == (15, "fem", 1e-3)
     assert list(Path().iterdir()) == []
 
-    def announce(problem: Any, simulation: Any) -> None:
+    def announce(problem: Any, simulation: Any, known: Any) -> None:
         assert (len(problem.points), simulation.step_size) == (15, 1e-3)
         raise RheotwinError("on second thoughts: no")
 

@@ -112,7 +112,7 @@ def test_a_run_cut_off_drops_what_came_later(solver: str, series_format: str, ke
     cut_off(folder, keep_last=keep_last)
     assert open_record(folder).times[-1] == 0.4
     announced = []
-    outcome = resume_run(folder, announce=lambda problem, simulation: announced.append(simulation.time))
+    outcome = resume_run(folder, announce=lambda problem, simulation, known: announced.append(simulation.time))
     assert announced == [0.4 if keep_last else 0.2]
     assert (outcome.status, outcome.message, outcome.steps) == ("complete", "", first.steps)
     require_same_record(folder, whole)
@@ -121,7 +121,7 @@ def test_a_run_cut_off_drops_what_came_later(solver: str, series_format: str, ke
 def test_a_complete_record_is_not_touched_and_one_without_checkpoint_not_resumed() -> None:
     folder, first = run("fem")
     before = contents(folder), {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    outcome = resume_run(folder, announce=lambda problem, simulation: pytest.fail("nothing is to be run"))
+    outcome = resume_run(folder, announce=lambda problem, simulation, known: pytest.fail("nothing is to be run"))
     assert (outcome.status, outcome.message, outcome.exit_code) == ("complete", "already complete", 0)
     assert (outcome.steps, outcome.time) == (first.steps, pytest.approx(first.time))
     assert (contents(folder), {path: path.stat().st_mtime_ns for path in folder.rglob("*")}) == before

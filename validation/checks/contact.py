@@ -2,7 +2,8 @@
 
 Laws of contact by both solvers: rest, slide and stop (R12 to R15 of the particle model, as C12 and on). A stiff square
 of four nodes of 1/2 kg on a plane, g = 9.8 m/s2: two of them below, so that each bears m g = 9.8 N. Blocks of particles
-under their weight and between plates (sections 3, 5 and 8 of the particle model).
+under their weight and between plates (sections 3, 5 and 8 of the particle model). Squares thrown at a floor and at
+each other.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
 from rheotwin.validation.checks.check import Values, check
-from rheotwin.validation.checks.running import FLOOR, Data, begin, box_scene, path, run_to, side, start
+from rheotwin.validation.checks.running import FLOOR, Data, begin, box_scene, path, problem_of, put, run_to, side, start
+from rheotwin.validation.metrics import angular_momentum, momentum
 
 G = 9.8
 STIFFNESS = 1000.0
@@ -133,6 +136,46 @@ def rest_heights() -> Values:
     return {"plain": float(particle.mean()), "block rows, least": least, "block rows, most": most}
 
 
+BRICK: Data = {"shape": "box", "size": [1.0, 1.0], "cells": [1, 1], "cell": "quad", "law": "stuff", "mass": 2.0}
+
+
+def _thrown(velocities: dict[str, list[float]], bodies: dict[str, Data], **more: Any) -> tuple[Problem, Simulation]:
+    """Return squares of truss, thrown with the velocities [m/s] given by body."""
+    scene = box_scene({"model": "elastic", "young": 100.0, "poisson": 0.25}, cells=[1, 1], duration=0.05, **more)
+    problem = problem_of(scene | {"bodies": bodies})
+    simulation: Any = start(problem, "truss", step=1e-3)
+    speed = np.zeros((len(problem.points), 2))
+    for body in problem.bodies:
+        speed[body.nodes] = velocities[body.name]
+    put(simulation, velocities=speed)
+    return problem, simulation
+
+
+def bounce() -> Values:
+    """Throw a square at a floor that gives back half of its speed, and look at its lower side right behind."""
+    floor = {"shape": "plane", "center": [0.0, -1e-4], "normal": [0.0, 1.0]}
+    more: Data = {"contact": {"law": "impulse", "restitution": 0.5}, "tools": {"floor": floor}}
+    _, simulation = _thrown({"block": [0.0, -1.0]}, {"block": BRICK}, **more)
+    run_to(simulation, 1e-3)
+    return {"speed": float(simulation.velocities[simulation.positions[:, 1] < 0.5, 1].mean())}
+
+
+def collision() -> Values:
+    """Throw one square at another, off its middle: no momentum is lost, and no moment of momentum."""
+    law = {"law": "penalty", "stiffness": 1e4, "damping": 1.0}
+    bodies = {"low": BRICK, "high": BRICK | {"origin": [0.3, 1.001]}}
+    problem, simulation = _thrown({"low": [0.0, 0.0], "high": [0.0, -1.0]}, bodies, contact=law)
+
+    def momenta() -> Array:
+        x, v = np.pad([[simulation.positions], [simulation.velocities]], [(0, 0)] * 3 + [(0, 1)])
+        return np.concatenate([momentum(problem.masses, v)[0], angular_momentum(problem.masses, x, v)[0]])
+
+    before = momenta()
+    run_to(simulation, 0.05)
+    slowed = float(simulation.velocities[problem.bodies[1].nodes, 1].mean())
+    return {"lost": float(np.abs(momenta() - before).max()), "speed after it": slowed}
+
+
 CHECKS = {
     "contact": tuple(
         check(f"truss.{identity}", compute, name=name, solvers=("fem", "truss"))
@@ -150,5 +193,9 @@ CHECKS = {
     "blocks": (
         check("truss.S5.volume", volumes, name="squeezed-volume", quick=True, solvers=("truss",)),
         check("truss.S8.routh", rest_heights, name="rest-of-rows", solvers=("truss",)),
+    ),
+    "parts": (
+        check("parts.bounce", bounce, name="bounce", quick=True, solvers=("truss",)),
+        check("parts.collision", collision, name="collision", quick=True, solvers=("truss",)),
     ),
 }

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from rheotwin.errors import RheotwinError
 if TYPE_CHECKING:
     from rheotwin.loop import Outcome
     from rheotwin.observers import Observer
+    from rheotwin.plausibility import BodyFacts
     from rheotwin.problem import Problem
     from rheotwin.run import Announce
     from rheotwin.solver import Simulation
@@ -108,16 +109,14 @@ def record_name(scene: Path, case: str | None, solver: str) -> Path:
     return Path("runs") / "-".join(part for part in (scene.stem, case, solver) if part)
 
 
-def describe_start(problem: Problem, simulation: Simulation) -> str:
+def describe_start(problem: Problem, simulation: Simulation, known: Mapping[str, BodyFacts]) -> str:
     """Say what is about to run, how its step relates to the stable one, and what the numbers amount to."""
     stable = simulation.stable_step
     bound = "unconditionally stable" if stable == float("inf") else f"stable below {stable:.4g} s"
     lines = [
         f"{len(problem.points)} nodes, {problem.scene.duration:g} s in steps of {simulation.step_size:.4g} s ({bound})"
     ]
-    from rheotwin.plausibility import facts
-
-    lines += [f"body '{name}': {found.sentence()}" for name, found in facts(problem).items()]
+    lines += [f"body '{name}': {found.sentence()}" for name, found in known.items()]
     for body, match in simulation.statistics().get("material_match", {}).items():
         if "stiffness_misfit" in match:
             lines.append(f"body '{body}': springs miss the law's stiffness by {100 * match['stiffness_misfit']:.0f} %")
@@ -136,12 +135,12 @@ def execute(args: argparse.Namespace) -> int:
 
     already = 0
 
-    def announce(problem: Problem, simulation: Simulation) -> None:
+    def announce(problem: Problem, simulation: Simulation, known: Mapping[str, BodyFacts]) -> None:
         nonlocal already
         already = simulation.step_count
         if not args.quiet:
             cleared = "\r\033[K" if sys.stderr.isatty() else ""  # of what was compiled last
-            print(f"{cleared}{describe_start(problem, simulation)}", file=sys.stderr)
+            print(f"{cleared}{describe_start(problem, simulation, known)}", file=sys.stderr)
 
     watchers = [] if args.quiet else [Progress("running")]
     with nullcontext() if args.quiet else told_of_compiling():

@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba.core import codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.core.typed_passes import NopythonRewrites
 
 Emitter = Callable[[Any, Any, Sequence[Any]], Any]
 """(context, builder, arguments) -> answer: writes code."""
@@ -62,8 +63,37 @@ class Linked(_codegen.JITCodeLibrary):  # type: ignore[misc]
         return self.serialize_using_bitcode()
 
 
+class Flags(_compiler.Flags):  # type: ignore[misc]
+    """Options of a function. Every call in it asks whether they are those of another: numba reads them one by one."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        """Return what all flags have: the hash of the names of the options."""
+        return _HASH
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the options are the same: those that neither sets are."""
+        mine, theirs = self._values, getattr(other, "_values", None)
+        if mine == theirs or theirs is None:
+            return theirs is not None
+        return all(getattr(self, name) == getattr(other, name) for name in mine.keys() | theirs.keys())
+
+
+_HASH = hash(_compiler.Flags())
+
+
 class Pipeline(_compiler.Compiler):  # type: ignore[misc]
     """Compiles a function that compiled functions alone call."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, kinds: Any, answer: Any, flags: Any, known: Any) -> None:
+        super().__init__(typing, target, library, kinds, answer, Flags(flags), known)
+
+    def define_pipelines(self) -> Any:
+        """Return the passes without that which looks for expressions of whole arrays: all they do is in loops."""
+        (manager,) = super().define_pipelines()
+        manager.passes = [one for one in manager.passes if one[0] is not NopythonRewrites]
+        return [manager]
 
     def compile_extra(self, function: Any) -> Any:
         """Compile a function."""

@@ -9,10 +9,13 @@ from vtkmodules.vtkCommonCore import vtkDoubleArray
 from vtkmodules.vtkFiltersCore import vtkImplicitPolyDataDistance
 
 from rheotwin.constraints import Motion, RigidTool
-from rheotwin.constraints.contact.tool_pairs import ToolSearch
+from rheotwin.constraints.contact.pairs import Pairs, room_for_pairs
+from rheotwin.constraints.contact.tool_pairs import finding_stages
 from rheotwin.constraints.contact.triangulated import is_outward, joined, nearest_points, tool_mesh
-from rheotwin.constraints.tools import MESH, SPHERE, pack_geometry, pack_tools
+from rheotwin.constraints.tools import MESH, SPHERE, Tools, pack_geometry, pack_tools
 from rheotwin.errors import RheotwinError
+from rheotwin.kernels.blocks import Now
+from rheotwin.kernels.program import Clock, Program
 
 Array = np.ndarray
 
@@ -95,6 +98,13 @@ def tool(name: str, shape: int, pose: Array, candidates: Array, **options: objec
     return RigidTool(name, shape, geometry, Motion(np.zeros(1), pose[None]), candidates, surface)  # type: ignore[arg-type]
 
 
+def found_at(tools: Tools, poses: np.ndarray, x: np.ndarray, region: float) -> Pairs:
+    """All contacts with gap <= region."""
+    pairs = room_for_pairs(len(tools.candidate))
+    Program(finding_stages(tools, poses, x, Now(np.array([region])), pairs), 0.0, Clock()).run(0, 1)
+    return pairs
+
+
 def test_nodes_at_several_tools() -> None:
     vertices, triangles = outward(*star())
     pose, random = np.array([0.4, 0.1, -0.2, 0.9]), np.random.default_rng(4)
@@ -105,9 +115,9 @@ def test_nodes_at_several_tools() -> None:
         tool("star", MESH, pose, odd, surface=tool_mesh(vertices, triangles)),
         tool("blade", MESH, -pose, odd, surface=tool_mesh(*outward(*sharp()))),
     ]
-    packed, region = pack_tools(tools), np.array([0.0, 0.05, 0.1])
+    packed, region = pack_tools(tools), 0.1
     poses = np.array([item.motion.at(0.0) for item in tools])
-    pairs = ToolSearch(packed, len(x)).find(poses, x, region)
+    pairs = found_at(packed, poses, x, region)
     found = slice(0, int(pairs.count[0]))
     assert len(set(pairs.slot[found].tolist())) == pairs.count[0]
     assert np.array_equal(packed.candidate[pairs.slot[found]], pairs.node[found, 0])
@@ -118,13 +128,13 @@ def test_nodes_at_several_tools() -> None:
         placed = surface[0] @ turn.T + [0.2, -0.1, 0.3] + poses[k, :3]
         distances, feet, _ = nearest_points(tool_mesh(placed, surface[1]), x[odd])
         inside = pairs.tool[found] == k
-        assert set(pairs.node[found][inside, 0]) == set(odd[distances <= region[k]])
+        assert set(pairs.node[found][inside, 0]) == set(odd[distances <= region])
         at = np.searchsorted(odd, pairs.node[found][inside, 0])
         assert len(at) > 3
         assert pairs.gap[found][inside] == pytest.approx(distances[at], abs=1e-12)
         assert pairs.point[found][inside] == pytest.approx(feet[at], abs=1e-12)
     ball = pairs.tool[found] == 0
-    assert np.count_nonzero(ball) == np.count_nonzero(np.linalg.norm(x - [0.2, -0.1, 0.3], axis=1) <= 0.5)
+    assert np.count_nonzero(ball) == np.count_nonzero(np.linalg.norm(x - [0.2, -0.1, 0.3], axis=1) <= 0.5 + region)
 
 
 def test_outline_of_a_2d_tool() -> None:
@@ -138,7 +148,7 @@ def test_outline_of_a_2d_tool() -> None:
     tools = pack_tools([tool("L", MESH, np.zeros(4), np.arange(3), surface=mesh)])
     tools.geometry[0, :6] = [0, 0, 0, 0, 0, 1]
     x = np.array([[1.5, 1.0 - 1e-9, 0.0], [2.3, -0.4, 0.0], [0.9, 0.9, 0.0]])
-    pairs = ToolSearch(tools, len(x)).find(np.zeros((1, 4)), x, 1.0)
+    pairs = found_at(tools, np.zeros((1, 4)), x, 1.0)
     assert pairs.gap == pytest.approx([-1e-9, 0.5, -np.hypot(0.1, 0.1)], abs=1e-12)
     assert np.all(pairs.normal[:, 2] == 0.0)
     assert pairs.normal[:, :2] == pytest.approx(np.array([[0, 1], [0.6, -0.8], [np.sqrt(0.5)] * 2]), abs=1e-12)

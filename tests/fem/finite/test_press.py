@@ -144,6 +144,48 @@ def test_normals_turn_as_their_derivative_says(tool: Data) -> None:
     assert np.any(bending != 0.0) == (tool["shape"] != "plane")
 
 
+class DenseTangent:
+    """Any matrix on the components (N, d) of nodes that are free."""
+
+    def __init__(self, matrix: np.ndarray, free: np.ndarray) -> None:
+        self.matrix, self.free = matrix, free.ravel()
+
+    def product(self, step: np.ndarray) -> np.ndarray:
+        return (self.matrix @ step.ravel()).reshape(step.shape)
+
+    def solve(self, right: np.ndarray, within: np.ndarray) -> np.ndarray:
+        free, d = self.free, right.shape[1]
+        wide = (np.eye(len(within))[:, None, :, None] * within[:, :, None, :]).reshape(len(free), len(free))
+        across, out = np.eye(len(free)) - wide, np.zeros(len(free))
+        whole = (across @ self.matrix @ across + 3.0 * wide)[np.ix_(free, free)]
+        out[free] = np.linalg.solve(whole, (across @ right.ravel())[free])
+        return (across @ out).reshape(-1, d)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_step_closes_what_presses_and_nothing_else(seed: int) -> None:
+    """K du = r + N lambda, g + N'du >= 0, lambda >= 0, lambda (g + N'du) = 0 with a K that is not symmetric, whichever
+    pairs are supposed to touch, where nodes touch two tools and some are held along an axis."""
+    tools: Data = {"wall": {"shape": "plane", "center": [1.1, 0.5, 0.5], "normal": [-1.0, -0.3, 0.1]}, "ball": ROUND[0]}
+    problem = problem_of(box_scene(ELASTIC, size=[1.0, 1.0, 1.0], cells=[2, 2, 2], tools=tools))
+    rng, count = np.random.default_rng(seed), len(problem.points)
+    free = np.ones((count, 3), dtype=bool)
+    free[np.arange(0, count, 2), rng.integers(3, size=count)[::2]] = False
+    contact, random = ToolContact(problem.tools, free), rng.standard_normal((2, free.size, free.size))
+    tangent = DenseTangent(random[0] @ random[0].T + random[1] - random[1].T + np.eye(free.size), free)
+    pairs, right = contact.pairs(problem.points, 0.0), 300.0 * rng.standard_normal(free.shape)
+    held = np.where(free, 0.0, 0.01 * rng.standard_normal(free.shape))
+    touching = rng.uniform(size=len(pairs.gap)) > 0.5
+    step, force = contact.step(pairs, tangent, right, held, touching, 1e-12)
+    gap = pairs.gap + pairs.along(step)
+    left = tangent.product(step) - right - pairs.forces(force, free.shape)
+    np.testing.assert_allclose(left[free], 0.0, atol=1e-9)
+    np.testing.assert_array_equal(step[~free], held[~free])
+    assert gap.min() > -1e-11 and force.min() == 0.0 and np.count_nonzero(force) > 3
+    assert np.abs(gap[force > 0.0]).max() < 1e-11
+    assert np.bincount(pairs.node[force > 0.0]).max() == 2
+
+
 DEPTHS = np.array([1.0, 0.1, 0.01])
 
 
