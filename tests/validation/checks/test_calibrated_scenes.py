@@ -26,10 +26,8 @@ def test_a_case_has_the_numbers_of_the_check(name: str) -> None:
     printed: Printed = SETS[name]
     scene = FILES["fine" if printed.large else "lattice"].with_case(ELSEWHERE.get(name, name.replace(" ", "-")))
     options = scene.solvers["truss"]
-    found = [numbers(scene, scene.bodies["dough"].law)]
-    for group in ("surface_laws", "voxel_laws", "voxel_surface_laws"):
-        if group in options:
-            found.append(numbers(scene, options[group]["dough"]))  # type: ignore[index,call-overload]
+    groups: list[Any] = [options.get(name) for name in ("surface_laws", "voxel_laws", "voxel_surface_laws")]
+    found = [numbers(scene, law) for law in (scene.bodies["dough"].law, *(group["dough"] for group in groups if group))]
     assert found == [list(numbers) for numbers in (printed.core, printed.surface, *(printed.inside or ())) if numbers]
     assert options.get("local_volume", False) == printed.local
     assert options.get("local_volume_scale", 0.5) == (0.5 if printed.inside is None else 1.0)
