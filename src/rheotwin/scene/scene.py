@@ -201,7 +201,7 @@ class Scene(SceneModel):
         return self._base / path
 
     def with_case(self, name: str | None = None) -> Self:
-        """Return a variant: bodies have its laws, solvers its options, and `case` names it.
+        """Return a variant: bodies and their parts have its laws, solvers its options, and `case` names it.
 
         Without a name it is the one already chosen, else the first; a scene without cases stays as it is.
         """
@@ -209,9 +209,7 @@ class Scene(SceneModel):
         if chosen is None:
             return self
         case = self._case(chosen)
-        bodies = {
-            key: body.model_copy(update={"law": case.laws.get(key, body.law)}) for key, body in self.bodies.items()
-        }
+        bodies = {key: body.with_laws(case.laws, key) for key, body in self.bodies.items()}
         solvers = self.solvers | {key: self.solvers.get(key, {}) | own for key, own in case.solvers.items()}
         return self.model_copy(update={"bodies": bodies, "solvers": solvers, "case": chosen})
 
