@@ -14,7 +14,7 @@ from scipy.sparse import block_diag, csr_matrix
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
-from rheotwin.materials import Channel, equal_poisson
+from rheotwin.materials import Channel, NonlinearThreeElement, Tabulated, equal_poisson
 from rheotwin.meshing import check_elements, element_measures
 from rheotwin.particles.edge_laws import BodyLaws, LawOptions, body_laws, law_poisson, loop_order, nonlinear_groups
 from rheotwin.particles.element_match import ElementMatch, Method, cauchy_poisson, match_elements
@@ -87,24 +87,32 @@ def first_poisson(body: ProblemBody) -> float:
     return law_poisson(body.law)
 
 
-def _has_volume_term(body: ProblemBody) -> bool:
-    return body.cell in ("triangle", "tet")
+def _has_volume_term(body: ProblemBody, laws: BodyLaws, plane: str) -> bool:
+    """Return whether simplices get volume springs: those of nonlinear laws for ratios that edges cannot have alone."""
+    tied = cauchy_poisson(body.mesh.p.shape[0], plane)
+    return body.cell in ("triangle", "tet") and (laws.linear or first_poisson(body) > tied)
 
 
 def _match(body: ProblemBody, laws: BodyLaws, plane: str, volume_term: bool, method: Method) -> ElementMatch:
     points, cells = body.mesh.p.T, body.mesh.t.T.astype(np.int64)
-    wanted = volume_term and _has_volume_term(body) and laws.linear
+    wanted = volume_term and _has_volume_term(body, laws, plane)
     measures, poisson = element_measures(body.mesh), first_poisson(body)
     return match_elements(points, cells, measures, poisson, plane, volume_term=wanted, method=method)
 
 
-def _warning(body: ProblemBody, laws: BodyLaws, plane: str, method: Method) -> str | None:
+def _warning(match: ElementMatch, body: ProblemBody, laws: BodyLaws, plane: str, method: Method) -> str | None:
     """Say what edges cannot express of the body's law."""
-    tied = cauchy_poisson(body.mesh.p.shape[0], plane)
-    if not laws.linear and body.mesh.p.shape[0] > 1 and method != "edge" and first_poisson(body) > tied:
+    tied, springs_alone = cauchy_poisson(body.mesh.p.shape[0], plane), not match.volume_modulus.any()
+    if (
+        not laws.linear
+        and springs_alone
+        and body.mesh.p.shape[0] > 1
+        and method != "edge"
+        and first_poisson(body) > tied
+    ):
         return (
-            f"a nonlinear law has no volume springs, so its Poisson ratio is that of springs, {tied:.4g}, "
-            f"and not {first_poisson(body):.4g}"
+            f"its nonlinear law has no volume springs here, so its Poisson ratio is that of springs, {tied:.4g}, "
+            f"and not {first_poisson(body):.4g}; take triangles or tets and leave `volume_term` on"
         )
     if equal_poisson(body.law) is not None:
         return None
@@ -115,7 +123,7 @@ def _warning(body: ProblemBody, laws: BodyLaws, plane: str, method: Method) -> s
 
 
 def _report(match: ElementMatch, laws: BodyLaws, body: ProblemBody, plane: str, method: Method) -> dict[str, Any]:
-    warning = _warning(body, laws, plane, method)
+    warning = _warning(match, body, laws, plane, method)
     if warning is not None:
         warnings.warn(f"bodies.{body.name}: {warning}", stacklevel=2)
     found = ({} if warning is None else {"warning": warning}) | {
@@ -128,6 +136,12 @@ def _channels(laws: BodyLaws) -> list[Channel]:
     """Return the channel of each of a body's laws; a nonlinear one has none and stands for nothing."""
     nothing = Channel.elastic(0.0)
     return [nothing if kind_of(law) else law.channel("young") for law in laws.laws]
+
+
+def _volume_channels(laws: BodyLaws) -> list[Channel]:
+    """Return what the volume springs of each of a body's laws are made of."""
+    nonlinear = (NonlinearThreeElement, Tabulated)
+    return [law.volume_channel if isinstance(law, nonlinear) else law.channel("young") for law in laws.laws]
 
 
 def _number(laws: Sequence[BodyLaws], elements: Sequence[Indices]) -> Indices:
@@ -154,8 +168,8 @@ def stack_channels(channels: Sequence[Channel], which: Indices, share: Array) ->
 
 
 def stack_constants(laws: Sequence[BodyLaws], elements: Sequence[Indices], share: Array) -> Constants:
-    """Give every body's elements (n, corners), in its own node numbers, the channels of their laws times shares."""
-    channels = [channel for body in laws for channel in _channels(body)]
+    """Give every body's cells (n, corners), in its own node numbers, the channels of their laws times shares."""
+    channels = [channel for body in laws for channel in _volume_channels(body)]
     return stack_channels(channels, _number(laws, elements), share)
 
 

@@ -64,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words and words[0] in RENAMED:
         print(f"error: `rheotwin {words[0]}` is now called `rheotwin {RENAMED[words[0]]}`; use that", file=sys.stderr)
         return EXIT_BAD_INPUT
+    if words and words[0].endswith(".toml"):
+        print(f"error: {words[0]}: say what to do with it first: `rheotwin run {words[0]}`", file=sys.stderr)
+        return EXIT_BAD_INPUT
     args = build_parser().parse_args(words)
     try:
         with warnings.catch_warnings():

@@ -157,6 +157,8 @@ def _reach(tool: RigidTool, extent: float) -> float:
 
 LIGHTEST, HEAVIEST = 1.0, 25_000.0
 """Densities [kg/m3] of solids and foams: aerogel to osmium."""
+STIFFEST = 1.3e12
+"""Young's modulus [Pa] of diamond."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,18 @@ def doubts(problem: Problem, known: dict[str, BodyFacts]) -> Iterator[str]:
         return
     for body in problem.bodies:
         yield from _body_doubts(problem, body, known[body.name])
+    if float(problem.gravity[-1]) > 0.0 and not np.any(problem.gravity[:-1]):
+        yield (
+            f"gravity: {float(problem.gravity[-1]):.4g} m/s2 pulls bodies up; write {-float(problem.gravity[-1]):.4g} "
+            "where they should fall"
+        )
+    for name, probe in problem.scene.probes.items():
+        off = float(np.linalg.norm(problem.points[problem.probes[name]] - probe.at))
+        if off > max(known[probe.body].size):
+            yield (
+                f"probes.{name}: the nearest node of '{probe.body}' is {off:.4g} m away, further than the body is "
+                "large; check the units of `at`"
+            )
     slowest = min((found.wave_speed for found in known.values() if found.wave_speed > 0.0), default=np.inf)
     moved = [(f"tools.{tool.name}.motion", table_rates(tool.motion)[:, :3]) for tool in problem.tools]
     moved += [(f"supports.{item.support}.motion", table_rates(item.motion)) for item in problem.prescribed]
@@ -288,6 +302,8 @@ def _body_doubts(problem: Problem, body: ProblemBody, found: BodyFacts) -> Itera
             f"{place}: {found.density:.4g} kg/m3 is no solid or foam ({LIGHTEST:g} to {HEAVIEST:g}); the body has "
             f"{found.mass:.4g} kg at {' x '.join(f'{edge:.4g}' for edge in found.size)} m; check the units"
         )
+    if found.young > STIFFEST:
+        yield f"bodies.{body.name}.law: {found.young:.4g} Pa is stiffer than diamond; check the units of its moduli"
     if found.young <= 0.0:
         return
     for axis, pull in enumerate(problem.gravity):

@@ -118,10 +118,11 @@ def check_request(request: RunRequest) -> tuple[Problem, Solver, BaseModel]:
     """Raise for everything that can be known to be wrong before a run; return its problem, solver and options."""
     check_output_folder(request.folder, overwrite=request.overwrite)
     solver = find_solver(request.solver)
-    _warn_of_strangers(request.scene)
-    options = checked_options(solver, solver_options(request.scene, request.solver, request.options))
-    _warn_of_edge_numbers(request.scene, solver)
-    problem = build_problem(request.scene, request.case)
+    scene = request.scene.with_case(request.case)
+    _warn_of_strangers(scene)
+    options = checked_options(solver, solver_options(scene, request.solver, request.options))
+    _warn_of_edge_numbers(scene, solver)
+    problem = build_problem(scene)
     check_capabilities(solver, problem)
     return problem, solver, options
 

@@ -69,6 +69,13 @@ def bracket(folder: Path) -> None:
         ('length = "mm"', 'length = "millimetres"', "units.length: 'millimetres' is not allowed"),
         (BOX, BRACKET + 'unit = "mm"\nscale = 0.001\n', "`unit` and `scale` both give the size"),
         ("poisson = 0.3", "poisson = 0.5001", "laws.foam.poisson: 0.5001 is not possible"),
+        ("poisson = 0.3", "poisson = 0,3", "(at line 13, column 12): 'poisson = 0,3'; text needs quotes, a decimal"),
+        ('law = "foam"', "law = foam", "'law = foam'; text needs quotes"),
+        ("[output]", BOX + "[output]", "'[bodies.cushion]'; give each table its own name"),
+        ("interval = 0.1", "interval = [0.1", "not a TOML file: "),
+        ("young = 30.0", 'young = "3e1"', "young: must be a number, not '3e1', or text of a number and its unit"),
+        ("times = [0.0, 0.1], displacement = [[0.0, 0.0, 0.0], [0.0, 0.0, -5.0]]", 'expression = ["0", "0", "1/t"]',
+         "'1/t' is no finite number at t = 0; write one that is finite"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_refused_at_its_place(old: str, new: str, said: str, own_folder: Path) -> None:
@@ -89,6 +96,10 @@ def test_a_mistake_is_refused_at_its_place(old: str, new: str, said: str, own_fo
         ("[0.0, 0.0, -5.0]", '[0.0, 0.0, "-5 m"]', "supports.hand.motion: moves at up to 50 m/s, faster than"),
         ("[output]", '[forces.f]\nbody = "cushion"\nwhere = {side = "left"}\ntotal = ["5 kN", 0.0, 0.0]\n[output]',
          "forces.f: 5000 N over the body's section"),
+        ('"-9.81 m/s2"', '"9.81 m/s2"', "gravity: 9.81 m/s2 pulls bodies up; write -9.81"),
+        ("young = 30.0", 'young = "20000 GPa"', "bodies.cushion.law: 2e+13 Pa is stiffer than diamond"),
+        ("[output]", '[probes.p]\nbody = "cushion"\nat = ["5 m", "5 m", "0 m"]\n[output]',
+         "probes.p: the nearest node of 'cushion' is 6.93 m away"),
     ],
 )  # fmt: skip
 def test_an_implausible_number_is_warned_of(old: str, new: str, said: str, own_folder: Path) -> None:
@@ -98,6 +109,10 @@ def test_an_implausible_number_is_warned_of(old: str, new: str, said: str, own_f
     virtual = SCENE.replace(old, new).replace("[units]", "[units]\nvirtual = true")
     (own_folder / "cushion.toml").write_text(virtual)
     assert said not in command("info", "cushion.toml").err
+
+
+def test_a_scene_without_a_verb() -> None:
+    assert command("cushion.toml").sentence == "cushion.toml: say what to do with it first: `rheotwin run cushion.toml`"
 
 
 def test_info_says_what_the_numbers_amount_to_and_any_entry_can_be_set(own_folder: Path) -> None:

@@ -137,3 +137,10 @@ def test_help_names_verbs_and_exit_codes_and_public_names_load_on_first_use() ->
 def test_a_command_that_is_none_is_refused_with_its_usage(words: list[str]) -> None:
     said = command(*words)
     assert (said.code, said.out) == (2, "") and said.err.startswith("usage: rheotwin")
+
+
+@pytest.mark.parametrize("name", ["", "mutations"])
+def test_help_of_the_benchmarks_measures_nothing(name: str) -> None:
+    start = [sys.executable, "-m", "benchmarks", *([name] if name else []), "--help"]
+    said = subprocess.run(start, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=20)
+    assert f"python -m benchmarks {name}" in said.stdout and "mutations:" not in said.stdout

@@ -41,7 +41,7 @@ SOFT = {
     "not softening": {**BASE, "softening": {"viscosity": 6.0, "from_stress": 0.05, "to_stress": 0.5}},
     "plastic": {**BASE, "young": 0.0} | SOFTENING,
 }
-ALL = LAWS | SOFT | {"table": TABLE}
+ALL = LAWS | SOFT | {"table": TABLE, "dough": {**LAWS["softening"], "poisson": 0.45}}
 FAST = ("structured", "unstructured")
 BOX = {"size": [5.0, 4.0, 4.0], "cells": [10, 8, 8]}
 EXTRAS = {"element_pressure": 0.5, "global_pressure": 0.1, "topology_stiffness": 1.0, "step": 0.002}
@@ -96,6 +96,7 @@ MOVING = {
     ("softening slider", "single", "structured"),
     ("friction", "double", "unstructured"),
     ("table", "double", "unstructured"),
+    ("dough", "double", "structured"),
 }
 
 
@@ -244,9 +245,42 @@ def test_what_nonlinear_edges_cannot_do_and_which_ratio_they_have() -> None:
             truss(problem, stepper=stepper)
     with pytest.raises(RheotwinError, match=r"solvers\.truss\.local_volume.*three-element with softening"):
         truss(pulled(2, LAWS["softening"], body={"cell": "quad"}), local_volume=True)
-    with pytest.warns(UserWarning, match=r"a nonlinear law has no volume springs.*0\.25, and not 0\.35"):
-        simulation = truss(pulled(2, {**LAWS["friction"], "poisson": 0.35}))
+    with pytest.warns(UserWarning, match=r"nonlinear law has no volume springs here.*0\.25, and not 0\.35"):
+        simulation = truss(pulled(2, {**LAWS["friction"], "poisson": 0.35}), volume_term=False)
     assert simulation.statistics()["volume_cells"] == 0
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("name", ALL)
+def test_volume_springs_of_a_nonlinear_law_are_those_of_its_spring(name: str, dimension: int) -> None:
+    """Flow keeps the volume: no dashpot acts on it. A table has its slope at rest, 0.4/0.05, and its dashpot."""
+    law = {**ALL[name], "poisson": 0.45}
+    young = 8.0 if name == "table" else law["young"]
+    elastic = {"model": "elastic", "young": max(young, 1.0), "poisson": 0.45}
+    ours, theirs = (build_network(pulled(dimension, one), volume_term=True) for one in (law, elastic))
+    expected = theirs.cell_constants.stiffness * young / elastic["young"]
+    assert len(ours.cells) == len(ours.rest_volume) > 0
+    np.testing.assert_array_equal(ours.cells, theirs.cells)
+    np.testing.assert_allclose(ours.cell_constants.stiffness, expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        ours.cell_constants.viscosity, expected * (0.5 / 8.0 if name == "table" else 0.0), rtol=1e-14
+    )
+    assert not ours.cell_constants.arm_stiffness.any()
+
+
+def test_dough_keeps_its_area_while_it_flows() -> None:
+    """Drawn to 5/3 of its length, and left, the block keeps its area by volume springs and not by edges alone."""
+    motion = {"times": [0.0, 10.0], "displacement": [[0.0, 0.0], [2.0, 0.0]]}
+    supports = {"left": side("left", fix=["x"]), "right": side("right", motion=motion)}
+    lost = {}
+    for poisson in (0.25, 0.49):
+        problem = pulled(2, {**LAWS["softening"], "poisson": poisson}, supports=supports, forces={})
+        simulation = run_to(truss(problem), 20.0)
+        (body,) = problem.bodies
+        x = np.asarray(simulation.save()["positions"])[body.mesh.t]
+        a, b = x[1] - x[0], x[2] - x[0]
+        lost[poisson] = 1.0 - 0.5 * np.abs(np.cross(a, b)).sum() / 6.0
+    assert abs(lost[0.49]) < 0.01 < 0.1 < abs(lost[0.25])
 
 
 @pytest.mark.parametrize(

@@ -118,3 +118,16 @@ def test_capabilities_are_told_with_place_and_what_is_possible() -> None:
         "  laws of body block: 'three-element' is beyond this solver, which does elastic, voigt",
         "  tools.bar.shape: 'bar' is beyond this solver, which does none",
     ]
+
+
+def test_a_case_has_options_of_its_own_beside_those_of_the_scene() -> None:
+    cases = {
+        "plain": {},
+        "coarse": {"solvers": {"truss": {"safety": 0.25}}},
+        "wrong": {"solvers": {"truss": {"safty": 1.0}}},
+    }
+    scene = scene_with({"cases": cases, "solvers": {"truss": {"safety": 0.4, "volume_term": False}}})
+    found = [check_request(RunRequest(scene, "truss", FOLDER, case=case))[2] for case in ("plain", "coarse")]
+    assert [(options.safety, options.volume_term) for options in found] == [(0.4, False), (0.25, False)]  # type: ignore[attr-defined]
+    with pytest.raises(RheotwinError, match=TRUSS + "safty: unknown option"):
+        check_request(RunRequest(scene, "truss", FOLDER, case="wrong"))

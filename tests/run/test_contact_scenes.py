@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from rheotwin.build import build_problem
+from rheotwin.meshing import element_measures
 from rheotwin.problem import Problem
 from rheotwin.scene import Scene, load_scene
 from rheotwin.solver import check_capabilities, checked_options, find_solver, tool_poses
@@ -130,6 +131,19 @@ def test_a_square_prism_rolls_the_dough_out() -> None:
     assert area / length < 0.4 * 0.03
     assert simulation.positions[problem.bodies[0].nodes, 1].max() < 0.022
     assert shares(problem, simulation.positions).min() > 0.7
+
+
+@pytest.mark.exhaustive
+def test_a_square_prism_dents_the_dough_in_space() -> None:
+    """D2 in space: dough comes out longer and wider, keeps its volume within 1 %, and the prism is as it was."""
+    problem, simulation = play("square-roller-3d", "shear-volume")
+    simulation.advance(1.0, 10**9)
+    x, (dough, prism) = simulation.positions, problem.bodies
+    size = np.ptp(x[dough.nodes], axis=0)
+    assert size[0] > 1.3 * 0.1 and size[1] > 1.2 * 0.06 and x[dough.nodes, 0].min() > 0.03
+    kept, cells = shares(problem, x), dough.mesh.t.shape[1]
+    assert np.average(kept[:cells], weights=element_measures(dough.mesh)) == pytest.approx(1.0, abs=0.01)
+    assert kept.min() > 0.8 and np.abs(np.ptp(x[prism.nodes, 1]) - 0.12) < 0.02 * 0.12
 
 
 def test_a_finger_pushes_a_block_until_it_slides() -> None:

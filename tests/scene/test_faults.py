@@ -94,6 +94,8 @@ ELSEWHERE: list[tuple[Data, str, str]] = [
     ({f"{BAR}.displacement": [[0.0] * 2, [0.0] * 3, [0.0] * 2]}, f"{BAR}.displacement.1", "in a 2D scene, has 3"),
     ({"cases.elastic.laws": {"block": "jelly"}}, "cases.elastic.laws.block", "no law is named 'jelly'"),
     ({"cases.elastic.laws": {"blick": "gel"}}, "cases.elastic.laws.blick", "did you mean 'block'?"),
+    ({"cases.elastic.laws": {"block.top": "gel"}}, "cases.elastic.laws.block.top", "no part is named 'top'"),
+    ({"cases.elastic.laws": {"blick.top": "gel"}}, "cases.elastic.laws.blick.top", "did you mean 'block'?"),
     ({**BARE, "bodies": {}, "cases": {}}, "bodies", "needs at least 1 entry, has 0"),
     ({"bodies.block.cell": "quad", "bodies.block.pattern": "se-nw"}, "bodies.block.pattern", "leave it out"),
     ({"bodies.block": CYLINDER}, "bodies.block.shape", "needs a 3D scene"),

@@ -12,7 +12,7 @@ from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.fields import DEFAULT_FIELDS
 from rheotwin.materials import Maxwell, Moduli, ThreeElement, Voigt
 from rheotwin.materials.linear import complex_modulus
-from rheotwin.scene import BarTool, BoxBody, Scene, load_scene
+from rheotwin.scene import BarTool, BoxBody, Scene, load_scene, parse_scene
 from tests.conftest import Data, data, scene_with, write_scene
 from tests.scene.conftest import ROD, WHOLE, whole
 
@@ -86,6 +86,14 @@ def test_an_empty_file_lists_what_is_missing(own_folder: Path) -> None:
     with pytest.raises(InputFaults, match=r"^scene.toml: 5 faults") as caught:
         load_scene(Path("scene.toml"))
     assert {fault.place for fault in caught.value.faults} == {"schema", "dimension", "duration", "laws", "bodies"}
+
+
+def test_a_case_changes_the_law_of_a_part() -> None:
+    path = SCENES / "two-laws-3d.toml"
+    body = load_scene(path).bodies["cube"]
+    swapped = f'[cases.swapped]\nlaws = {{ cube = "{body.parts["half"].law}", "cube.half" = "{body.law}" }}'
+    found = parse_scene(path.read_text() + "\n" + swapped, base=SCENES).with_case().bodies["cube"]
+    assert (found.law, found.parts["half"].law) == (body.parts["half"].law, body.law)
 
 
 @pytest.mark.parametrize("path", sorted(SCENES.glob("*.toml")), ids=lambda path: path.stem)

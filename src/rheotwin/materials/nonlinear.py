@@ -24,6 +24,14 @@ class NonlinearThreeElement(ThreeParts):
         """Constants k [Pa], c1 and c2 [Pa s] in tension: what an edge is made of."""
         return self.spring.young, self.voigt_dashpot.young, self.series_dashpot.young
 
+    @property
+    def volume_channel(self) -> Channel:
+        """What volume springs are made of, g(t) = k: flow keeps the volume, and no dashpot slows its change.
+
+        With a dashpot the stable step would fall as the square of a cell's stretch, too short for thin dough.
+        """
+        return Channel.elastic(self.spring.young)
+
     def channel(self, modulus: Modulus) -> NoReturn:
         """Refuse: no relaxation function describes the law."""
         raise RheotwinError(
@@ -213,6 +221,12 @@ class Tabulated:
     def parts(self) -> tuple[Moduli, ...]:
         """The spring where it is stiffest, and the dashpot."""
         return (Moduli.from_young(max(self.slopes), self.poisson), self.viscosity)
+
+    @property
+    def volume_channel(self) -> Channel:
+        """What volume springs are made of, g(t) = E + eta delta(t): E [Pa] is the slope at rest."""
+        at_rest = sum(strain <= 0.0 for strain in self.strain[1:-1])
+        return Channel.voigt(self.slopes[at_rest], self.viscosity.young)
 
     def channel(self, modulus: Modulus) -> NoReturn:
         """Refuse: no relaxation function describes the law."""

@@ -33,6 +33,8 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+NameOrPart = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)?$")]
+"""Name of a body, or of a body and one of its parts: `block.top`."""
 
 
 class SceneModel(BaseModel):

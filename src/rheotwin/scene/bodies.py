@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -96,6 +96,14 @@ class BodyBase(SceneModel):
             state = "neither is given" if self.mass is None else "both are given"
             raise PydanticCustomError("mass", f"needs exactly one of `mass` and `density`; {state}")
         return self
+
+    def with_laws(self, laws: Mapping[str, str], name: str) -> Self:
+        """Return the body `name` made of the laws that a case has for it (`name`) and its parts (`name.part`)."""
+        parts = {
+            key: part.model_copy(update={"law": laws.get(f"{name}.{key}", part.law)})
+            for key, part in self.parts.items()
+        }
+        return self.model_copy(update={"law": laws.get(name, self.law), "parts": parts})
 
     def total_mass(self, volume: float) -> float:
         """Return the mass [kg] of the body when it fills `volume` [m3]."""

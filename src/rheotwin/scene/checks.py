@@ -149,9 +149,11 @@ def reference_faults(draft: Draft) -> Iterator[Fault]:
         for k, end in enumerate(link.between):
             yield from _missing(f"links.{name}.between.{k}.body", "body", end.body, draft.body_names)
     for name, case in draft.cases.items():
-        for body_name, law_name in case.laws.items():
-            place = f"cases.{name}.laws.{body_name}"
+        for key, law_name in case.laws.items():
+            place, (body_name, _, part) = f"cases.{name}.laws.{key}", key.partition(".")
             yield from _missing(place, "body", body_name, draft.body_names)
+            if part and body_name in draft.bodies:
+                yield from _missing(place, "part", part, tuple(draft.bodies[body_name].parts))
             yield from _missing(place, "law", law_name, draft.law_names)
 
 

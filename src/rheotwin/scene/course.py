@@ -92,7 +92,9 @@ def expression(text: str) -> Course:
             value = inf
         if isinstance(value, complex) or not isfinite(value):
             raise PydanticCustomError(
-                "expression", "'{text}' is no finite number at t = {time}", {"text": text, "time": f"{time:g}"}
+                "expression",
+                "'{text}' is no finite number at t = {time}; write one that is finite at every time of the scene",
+                {"text": text, "time": f"{time:g}"},
             )
         return float(value)
 

@@ -7,10 +7,10 @@ from importlib.metadata import entry_points
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from rheotwin.scene.base import Name, Number, SceneModel
+from rheotwin.scene.base import Name, NameOrPart, Number, SceneModel
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
     DashpotPart,
@@ -397,9 +397,11 @@ LawSpec = Annotated[_AnyLaw, Field(discriminator="model")]
 
 
 class CaseSpec(SceneModel):
-    """Which law each body has in this variant; bodies not named keep theirs."""
+    """Which law each body has in this variant, and options of solvers; what is not named stays."""
 
-    laws: dict[Name, Name] = Field(default_factory=dict)
-    """Name of a body -> name of its law."""
+    laws: dict[NameOrPart, Name] = Field(default_factory=dict)
+    """Name of a body, or of its part as "block.top" -> name of its law."""
+    solvers: dict[Name, dict[str, JsonValue]] = Field(default_factory=dict)
+    """Options of solvers that replace those of the scene, by solver name."""
     description: str = ""
     """One sentence for reports."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -88,10 +89,22 @@ def parse_scene(
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         said = str(error)
-        raise RheotwinError(f"{source or 'scene'}: not a TOML file: {said[:1].lower()}{said[1:]}") from error
+        raise RheotwinError(
+            f"{source or 'scene'}: not a TOML file: {said[:1].lower()}{said[1:]}{_line_of(said, text)}"
+        ) from error
     for place, value in (changes or {}).items():
         _change(data, place, value)
     return scene_from_data(data, base=base, source=source)
+
+
+def _line_of(said: str, text: str) -> str:
+    """Return the line that a parser's sentence names, and what is most often wrong with it."""
+    found = re.search(r"at line (\d+)", said)
+    lines = text.splitlines()
+    if found is None or int(found[1]) > len(lines):
+        return "; complete the file"
+    hint = "give each table its own name" if "twice" in said else "text needs quotes, a decimal needs a point"
+    return f": {lines[int(found[1]) - 1].strip()[:60]!r}; {hint}"
 
 
 def load_scene(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scene:

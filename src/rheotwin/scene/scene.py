@@ -201,16 +201,17 @@ class Scene(SceneModel):
         return self._base / path
 
     def with_case(self, name: str | None = None) -> Self:
-        """Return a variant: bodies have its laws and `case` names it.
+        """Return a variant: bodies and their parts have its laws, solvers its options, and `case` names it.
 
         Without a name it is the one already chosen, else the first; a scene without cases stays as it is.
         """
         chosen = name or self.case or next(iter(self.cases), None)
         if chosen is None:
             return self
-        laws = self._case(chosen).laws
-        bodies = {key: body.model_copy(update={"law": laws.get(key, body.law)}) for key, body in self.bodies.items()}
-        return self.model_copy(update={"bodies": bodies, "case": chosen})
+        case = self._case(chosen)
+        bodies = {key: body.with_laws(case.laws, key) for key, body in self.bodies.items()}
+        solvers = self.solvers | {key: self.solvers.get(key, {}) | own for key, own in case.solvers.items()}
+        return self.model_copy(update={"bodies": bodies, "solvers": solvers, "case": chosen})
 
     def refined(self, parts: int) -> Self:
         """Return the scene with `refinement` set, whatever it was."""

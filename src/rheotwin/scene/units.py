@@ -131,6 +131,7 @@ def parsed_unit(text: str) -> tuple[float, Dimensions]:
     return size, (total[0], total[1], total[2], total[3])
 
 
+_NUMBER = re.compile(r"\s*[+-]?[0-9.]+[eE][+-]?[0-9]+\s*")
 _WITH_UNIT = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z].*?)\s*")
 
 
@@ -200,7 +201,7 @@ class Quantity:
 
     def from_text(self, text: str) -> float:
         """Return the SI value of text such as "40 kg/m3"."""
-        found = _WITH_UNIT.fullmatch(text)
+        found = None if _NUMBER.fullmatch(text) else _WITH_UNIT.fullmatch(text)
         if found is None:
             raise PydanticCustomError(
                 "unit",
