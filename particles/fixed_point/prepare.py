@@ -295,9 +295,8 @@ def fill_memories(model: CircuitModel, options: FixedPointOptions, step: Fractio
         overflow=options.overflow,
         points=None if options.points is None else Points(*options.points),
     )
-    body = circuit_body(
-        model.points, model.edges[:, 0], model.edges[:, 1], units=units, lengths=model.lengths, form=form
-    )
+    ends, parts = model.edges.T, None if model.chain is None else len(model.chain.k)
+    body = circuit_body(model.points, *ends, units=units, lengths=model.lengths, parts=parts, form=form)
     every = max(1, round((options.host_period or 0.0) / float(step)))
     host = make_host(model, units, form, every, options.host_latency)
     write_first(host, body, float(step))

@@ -156,7 +156,7 @@ def suggest_units(
         min(
             room * s / moving,
             np.sqrt(room * s / max(peaks["a"], 1e-300)),
-            MARGIN * constants / max(float(np.max(model.k1 / (model.c1 + model.c2))), 1e-300),
+            MARGIN * constants / max(model.fastest, 1e-300),
             ranges.step * 2.0 ** (form.word - STEP_BITS),
         )
     )
@@ -165,7 +165,7 @@ def suggest_units(
     M = mass or rounded_up(
         max(
             strongest * r**2 / (room * s),
-            float(np.max(model.c2)) * r / (MARGIN * constants),
+            float(np.max(model.c2 if model.chain is None else model.viscosity)) * r / (MARGIN * constants),
             lightest * 2.0 ** (STEP_BITS - form.word),
         )
     )

@@ -42,7 +42,9 @@ class Timing:
 
 def extras_of(constants: CircuitConstants) -> Extras:
     """Return the tables that constants take which are not the same everywhere."""
-    edge_tables = sum(not isinstance(part.raw, int) for part in constants.of_tem)
+    edge_tables = sum(not isinstance(part.raw, int) for part in constants.of_edge)
+    if constants.chain is not None:  # its other words and the natural length
+        edge_tables += constants.chain.parts - 1
     wide = -(-constants.form.word // RAM_BITS)
     if isinstance(constants.Minv.raw, int):
         return Extras(edge_tables, wide=wide)

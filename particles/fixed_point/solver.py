@@ -17,7 +17,7 @@ from rheotwin.errors import RheotwinError, Stopped
 from rheotwin.particles.base import support_forces
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.choice import choose, remedy, settled
-from rheotwin.particles.fixed_point.circuit import Tem, tem
+from rheotwin.particles.fixed_point.circuit import Tem, tem_of
 from rheotwin.particles.fixed_point.model import OPTIONS
 from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared
 from rheotwin.particles.fixed_point.ranges import dead_band
@@ -26,7 +26,7 @@ from rheotwin.particles.fixed_point.timing import Machine, cycles, depth_of
 from rheotwin.particles.virial import edge_motion, edge_virial, nodal_strain, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
-from rheotwin.solver import ALL_CELLS, Capabilities, check_same_step
+from rheotwin.solver import ALL_CELLS, ALL_LAWS, Capabilities, check_same_step
 from rheotwin.tensors import von_mises
 
 UNITS = "units"
@@ -123,17 +123,17 @@ class FixedPointSimulation:
 
     def _edges(self) -> Tem:
         """Return what the element module puts out from the words as they are, without changing them."""
-        body = self.body
-        x, v, start, end = body.position, body.velocity, body.start, body.end
-        return tem(x[start], v[start], x[end], v[end], body.lam, self._prepared.constants)
+        return tem_of(self.body, self._prepared.constants)
 
     def _tensions(self) -> tuple[Array, Array]:
         """Return the memory's share of the edges' tension and all of it [N], in the order of the network."""
         model, constants = self._prepared.model, self._prepared.constants
         found = self._edges()
         tension = -constants.form.value(found.force) * constants.units.force
-        dashpot = model.c1 * model.share * self._speeds(found.rate) / 2.0**constants.point.rate
-        relaxes = model.network.edge_constants.arm_stiffness[:, model.order].sum(axis=0) > 0.0
+        dashpot = model.viscosity * self._speeds(found.rate) / 2.0**constants.point.rate
+        network = model.network.edge_constants
+        relaxes = network.arm_stiffness[:, model.order].sum(axis=0) > 0.0
+        dashpot += network.stiffness[model.order] * self._metres(found.length - self.body.rest) * relaxes
         memory, total = (np.zeros(len(model.network.edges)) for _ in range(2))
         memory[model.order], total[model.order] = np.where(relaxes, tension - dashpot, 0.0), tension
         return memory, total
@@ -182,10 +182,13 @@ class FixedPointSimulation:
         return support_forces(problem, self._prepared.model.held, newton)
 
     def energy(self) -> dict[str, float]:
-        """Return kinetic and stored energy [J]: m v^2/2 and k1 (lv - L)^2/2."""
-        speed = self._speeds(self.body.velocity)
+        """Return kinetic and stored energy [J]: m v^2/2 and k1 (lv - L)^2/2, or k d^2/2 of all parts of a chain."""
+        speed, model = self._speeds(self.body.velocity), self._prepared.model
         kinetic = 0.5 * np.sum(self._problem.masses[:, None] * speed**2)
-        stored = 0.5 * np.sum(self._prepared.model.k1 * self._prepared.constants.lam_metres(self.body.lam) ** 2)
+        k, words = model.k1, self.body.lam
+        if model.chain is not None:
+            k, words = model.chain.k, np.concatenate([words, self._edges().last[None]])
+        stored = 0.5 * np.sum(k * self._prepared.constants.lam_metres(words) ** 2)
         return {"kinetic": float(kinetic), "stored": float(stored)}
 
     def statistics(self) -> dict[str, Any]:
@@ -252,7 +255,7 @@ class FixedPointSolver:
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
-        laws=frozenset({"voigt", "maxwell", "three-element"}),
+        laws=ALL_LAWS,
         tools=frozenset(),
         parts=True,
         moving_start=False,

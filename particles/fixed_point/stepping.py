@@ -14,7 +14,7 @@ from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.fixed_point.body import CircuitBody
-from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem
+from rheotwin.particles.fixed_point.circuit import OPERATORS, no_overflows, step, tem_of
 from rheotwin.particles.fixed_point.kernels import FastCircuit, runs_fast
 from rheotwin.particles.fixed_point.prepare import (
     Memories,
@@ -165,9 +165,8 @@ class Stepping:
     @property
     def forces(self) -> Indices:
         """What pulls at every point (N, 3), raw and in full length: its load and its edges."""
-        body = self.body
-        x, v, start, end = body.position, body.velocity, body.start, body.end
-        found = tem(x[start], v[start], x[end], v[end], body.lam, self._prepared.constants)
+        body, (start, end) = self.body, self.body[:2]
+        found = tem_of(body, self._prepared.constants)
         pull = self._prepared.host.external * self._prepared.host.words_per_newton
         total = np.asarray(np.floor(pull + 0.5), dtype=np.int64)
         np.add.at(total, end, found.forces)

@@ -15,8 +15,10 @@ from rheotwin.solver import check_capabilities, checked_options
 
 SCENES = Path(__file__).parents[3] / "scenes"
 ACCEPTED = ("fixed-point-3d", "shear-quad-2d", "digital-push-3d", "chain-1d")
-IN_PHASES = "push-hold-release-3d"
-"""Its supports come and go: nothing is announced of it."""
+IN_PHASES = ("push-hold-release-3d", "hold-release-1d")
+"""Their supports come and go: nothing is announced of them."""
+UNDAMPED = "two-laws-3d"
+"""Springs without viscosity, at which the explicit rule diverges."""
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_what_is_announced_of_a_shipped_scene_is_kept(name: str) -> None:
 @pytest.mark.parametrize("path", sorted(SCENES.glob("*.toml")), ids=lambda path: path.stem)
 def test_other_shipped_scenes_are_refused(path: Path) -> None:
     problem = build_problem(load_scene(path))
-    if path.stem in (*ACCEPTED, IN_PHASES):
+    if path.stem in (*ACCEPTED, *IN_PHASES, UNDAMPED):
         check_capabilities(FixedPointSolver(), problem)
         return
     with pytest.raises(InputFaults) as told:
