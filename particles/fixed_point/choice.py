@@ -107,6 +107,8 @@ def with_own_points(base: Modelled, options: FixedPointOptions, word: int) -> Pr
     """Return a model in words of a length with points of their own."""
     form = Format(word, word // 2)
     assert base.ranges is not None
+    if base.ranges.peaks["v"] == 0.0:
+        raise RheotwinError(f"{OPTIONS}: nothing moves in the scene, so nothing tells which words do; leave `word` out")
     units, points = own_points(base.ranges, form)
     found = {"word": word, "fraction": form.fraction, "points": astuple(points), "tem_round": True}
     found |= {"time_unit": units.time, "length_unit": units.length, "mass_unit": units.mass}
@@ -171,5 +173,7 @@ def shortest_words(problem: Problem, options: FixedPointOptions) -> tuple[Prepar
         f"{OPTIONS}: no words of up to {options.word or WIDEST} bits follow the scene within "
         f"{100.0 * options.tolerance:g} % of its mean displacement, {found}; raise `tolerance`"
         + ("" if options.word is None else ", leave `word` out")
+        + ("" if options.surface_period is None else ", take a shorter `surface_period`")
+        + ("" if options.host_period is None else ", take a shorter `host_period`")
         + " or take a longer step"
     )

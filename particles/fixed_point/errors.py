@@ -22,6 +22,7 @@ from rheotwin.particles.fixed_point.parameters import CircuitConstants, Constant
 from rheotwin.particles.fixed_point.prepare import Prepared, with_format
 from rheotwin.particles.fixed_point.ranges import DeadBand, Ranges, dead_band
 from rheotwin.particles.fixed_point.stepping import Stepping
+from rheotwin.particles.fixed_point.touching import touching
 
 SAMPLES = 10
 """Times at which circuit and float form are compared, unless told otherwise."""
@@ -213,11 +214,11 @@ def account(prepared: Prepared, samples: int = SAMPLES) -> Account:
     model, h = prepared.model, float(prepared.step)
     steps = round(model.problem.scene.duration / h)
     stops = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
-    circuit, parts, exact = Stepping(prepared), float_parts(model), float_body(model)
+    circuit, parts, exact, there = Stepping(prepared), float_parts(model), float_body(model), touching(model.problem)
     units, one = prepared.constants.units, prepared.constants.form.one
     band, rows = dead_band(prepared.constants), []
     for first, last in pairwise(stops.tolist()):
-        run_reference(parts, exact, first, last - first, h)
+        run_reference(parts, exact, first, last - first, h, there)
         circuit.take(last - first)
         away = circuit.body.position * (units.length / one) - exact.position
         distance = np.linalg.norm(away, axis=1)

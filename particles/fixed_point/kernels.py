@@ -125,6 +125,11 @@ class FastCircuit:
         self._table = scalar_table(constants)
         self.load(body)
 
+    @property
+    def words(self) -> tuple[Integers, ...]:
+        """What steps change."""
+        return self._lam, self.motion, self.external, self.counters
+
     def load(self, body: CircuitBody) -> None:
         """Take over the state and the external forces of a body of the same topology."""
         there = self.lodging

@@ -28,6 +28,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.contact.springs import contact_stiffness
 from rheotwin.constraints.motion import table_value
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.blocks import STEP, TIME
@@ -38,10 +39,12 @@ from rheotwin.materials.voigt_chain import Spectrum, chain_of_spectrum
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.body import class_order
 from rheotwin.particles.fixed_point.parameters import ChainLaw, EdgeLaw
+from rheotwin.particles.fixed_point.touching import Touching, float_stages
 from rheotwin.particles.network import Constants, TrussNetwork, build_network, check_network, check_rest_shape
 from rheotwin.particles.stability import StepBound
 from rheotwin.particles.steppers.advisor import network_families, step_bound
 from rheotwin.particles.steps import Held, Loads, apply_loads, pack_held, pack_loads
+from rheotwin.plausibility import divided_for_fast_tools
 from rheotwin.problem import Problem
 from rheotwin.schedule import require_reachable, step_dividing
 from rheotwin.tensors import padded
@@ -205,9 +208,20 @@ def build_model(problem: Problem, *, match: Method, relaxing: float) -> CircuitM
         weight=padded(problem.masses[:, None] * problem.gravity),
         held=pack_held(problem),
         loads=pack_loads(problem),
-        bound=step_bound(problem, families[:1], families[1], "euler", (nothing, nothing)),
+        bound=_with_contact(step_bound(problem, families[:1], families[1], "euler", (nothing, nothing)), problem),
         chain=chain,
     )
+
+
+def contact_limit(problem: Problem) -> float:
+    """Return the longest time [s] between two turns of contact with springs: K T^2/m < 4, and infinity without."""
+    fastest = float(np.max(contact_stiffness(problem) / problem.masses))
+    return 2.0 / np.sqrt(fastest) if fastest > 0.0 else np.inf
+
+
+def _with_contact(bound: StepBound, problem: Problem) -> StepBound:
+    limit = contact_limit(problem)
+    return bound if bound.step <= limit else StepBound(limit, "the springs of contact (K h^2/m < 4)")
 
 
 def choose_step(model: CircuitModel, step: float | None, safety: float) -> Fraction:
@@ -218,7 +232,7 @@ def choose_step(model: CircuitModel, step: float | None, safety: float) -> Fract
             f"{OPTIONS}.step: the circuit's explicit rule diverges at any step, because of {model.bound.reason}; give "
             "the law a viscosity beside its springs"
         )
-    wanted = step if step is not None else safety * min(stable, duration)
+    wanted = step if step is not None else divided_for_fast_tools(model.problem, safety * min(stable, duration))
     if wanted > stable:
         raise RheotwinError(
             f"{OPTIONS}.step: {wanted:.6g} s is above the stable step of {stable:.6g} s, which is set by "
@@ -272,6 +286,7 @@ class FloatParts(NamedTuple):
     K: Array = np.zeros(0)
     C: Array = np.zeros(0)
     chains: FloatChains | None = None
+    centre: Array = np.zeros(3)
 
 
 def float_parts(model: CircuitModel) -> FloatParts:
@@ -293,6 +308,7 @@ def float_parts(model: CircuitModel) -> FloatParts:
         K=-model.k1 * share if direct else np.zeros(0),
         C=-model.c1 * share if direct else np.zeros(0),
         chains=chains,
+        centre=model.centre,
     )
 
 
@@ -398,11 +414,24 @@ def _copy(source: Array, target: Array) -> None:
             target[node, c] = source[node, c]
 
 
-def run_reference(parts: FloatParts, body: FloatBody, first: int, count: int, h: float) -> None:
-    """Take `count` steps of `h` [s] from step number `first`; peaks grow with every step."""
+def run_reference(
+    parts: FloatParts, body: FloatBody, first: int, count: int, h: float, there: Touching | None = None
+) -> None:
+    """Take `count` steps of `h` [s] from step number `first`; peaks grow with every step.
+
+    `there` is contact with tools and between bodies, settled before every step.
+    """
+    if there is None:
+        _reference(parts, body, h, None).run(first, count)
+    else:
+        there.run(lambda: _reference(parts, body, h, there), first, count, body, None)
+
+
+def _reference(parts: FloatParts, body: FloatBody, h: float, there: Touching | None) -> Program:
     external, force, clock = np.empty_like(body.position), np.empty_like(body.position), Clock()
     stages = [
         Stage(drive_held, (parts.held, parts.rest, body.position, body.velocity, clock.end, STEP)),
+        *([] if there is None else float_stages(there, body.position, body.velocity, parts.centre, clock)),
         Stage(_copy, (parts.weight, external)),
         Stage(apply_loads, (parts.loads, TIME, external)),
         Stage(_copy, (external, force)),
@@ -411,4 +440,4 @@ def run_reference(parts: FloatParts, body: FloatBody, first: int, count: int, h:
         else Stage(_add_chains, (parts.chains, parts.edges, body, force, STEP)),
         Stage(_move_points, (parts, body, external, force, STEP)),
     ]
-    Program(stages, h, clock).run(first, count)
+    return Program(stages, h, clock)

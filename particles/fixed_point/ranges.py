@@ -36,6 +36,7 @@ from rheotwin.particles.fixed_point.model import (
     run_reference,
 )
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points, Units
+from rheotwin.particles.fixed_point.touching import touching
 
 MARGIN = 0.8
 """Share of the range that the peaks of the float form may take: the circuit's own errors come on top."""
@@ -96,10 +97,10 @@ def analyse(model: CircuitModel, step: float) -> Ranges:
             f"{OPTIONS}: a range analysis of {steps} steps of {len(model.edges)} edges would take too long; give "
             "`time_unit`, `length_unit` and `mass_unit` and set `analyse = false`"
         )
-    body, parts, samples = float_body(model), float_parts(model), []
+    body, parts, samples, there = float_body(model), float_parts(model), [], touching(model.problem)
     stops = np.unique(np.linspace(0, steps, min(SAMPLES, steps) + 1).round().astype(int))
     for first, last in pairwise(stops.tolist()):
-        run_reference(parts, body, first, last - first, step)
+        run_reference(parts, body, first, last - first, step, there)
         samples.append((last, body.position.copy()))
     peaks = dict(zip(SIGNALS, body.peaks.tolist(), strict=True))
     lost = next((name for name, peak in peaks.items() if not np.isfinite(peak)), None)

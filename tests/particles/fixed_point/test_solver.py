@@ -256,14 +256,11 @@ def test_what_the_words_cannot_hold_is_refused(options: Data, sentence: str) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_tools_and_other_laws_are_refused() -> None:
-    motion = path([0.0, 1.0], [[0.0] * 3, [0.0, 0.0, -0.1]])
-    bar = {"shape": "bar", "center": [1.5, 1.0, 2.0], "normal": [0.0, 0.0, -1.0], "width": [1.0, 3.0], "motion": motion}
+def test_laws_that_are_no_springs_and_dashpots_are_refused() -> None:
     slid = {**LAWS["three-element"], "poisson": 0.2, "slider": {"natural": 0.5, "least": 0.2, "most": 0.8}}
-    problem = block(tools={"bar": bar}, laws={"stuff": slid})
     with pytest.raises(InputFaults) as caught:
-        check_capabilities(FixedPointSolver(), problem)
-    assert [fault.place for fault in caught.value.faults] == ["laws of body block", "tools.bar.shape"]
+        check_capabilities(FixedPointSolver(), block(laws={"stuff": slid}))
+    assert [fault.place for fault in caught.value.faults] == ["laws of body block"]
 
 
 def test_dead_band_and_range_are_told_before_the_run() -> None:
