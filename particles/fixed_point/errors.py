@@ -212,7 +212,7 @@ class Account:
 def account(prepared: Prepared, samples: int = SAMPLES) -> Account:
     """Run a scene on the circuit and in double precision with the same step, and compare at equal intervals."""
     model, h = prepared.model, float(prepared.step)
-    steps = round(model.problem.scene.duration / h)
+    steps = round((prepared.until or model.problem.scene.duration) / h)
     stops = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
     circuit, parts, exact, there = Stepping(prepared), float_parts(model), float_body(model), touching(model.problem)
     units, one = prepared.constants.units, prepared.constants.form.one
@@ -276,6 +276,8 @@ def _known_ranges(prepared: Prepared) -> Ranges:
 def format_error(prepared: Prepared, word: int, fraction: int) -> FormatError:
     """Run a scene with words of `word` bits, `fraction` after the point; units that were left open fit anew."""
     ranges = _known_ranges(prepared)
+    if prepared.until is not None:
+        raise RheotwinError("--sweep: it does not follow supports that come and go; leave it out")
     try:
         tried = with_format(prepared, word=word, fraction=fraction)
     except RheotwinError as error:

@@ -144,7 +144,7 @@ def three_elements(constants: Constants, relaxing: float) -> tuple[Array, Array,
     tau = 1.0 / np.where(strong, constants.arm_rate, 0.0).sum(axis=0, where=strong, initial=1e-300)
     arm = g > 0.0
     c2 = np.where(arm, eta + g * tau, stiffness * relaxing if np.isfinite(relaxing) else np.inf)
-    c1 = np.where(arm, eta * c2 / np.where(arm, c2 - eta, 1.0), eta) if arm.any() else eta
+    c1 = np.where(arm, eta * np.where(arm, c2, 1.0) / np.where(arm, c2 - eta, 1.0), eta)
     k1 = np.where(arm, (c1 + c2) / tau, stiffness)
     return k1, c1, c2
 
@@ -242,8 +242,11 @@ def choose_step(model: CircuitModel, step: float | None, safety: float) -> Fract
     return step_dividing(model.problem.tick, wanted)
 
 
-SIGNALS = ("x", "length", "v", "ld", "lvd", "lambda", "f", "F", "F_ext", "a", "inverse")
-"""What the reference keeps the largest absolute value of; x, v and the rest lane by lane, forces F as sums, 1/l."""
+SIGNALS = ("x", "length", "v", "ld", "lvd", "lambda", "f", "F", "F_ext", "a", "inverse", "vr")
+"""What the reference keeps the largest absolute value of; x, v and the rest lane by lane, forces F as sums, 1/l.
+
+vr are differences of velocities, v those before a turn of contact, too.
+"""
 
 
 class FloatBody(NamedTuple):
@@ -344,6 +347,7 @@ def _add_edges(parts: FloatParts, body: FloatBody, force: Array, h: float) -> No
         peaks[5] = max(peaks[5], abs(lam[e]))
         peaks[6] = max(peaks[6], abs(f))
         peaks[10] = max(peaks[10], 1.0 / length)
+        peaks[11] = max(peaks[11], max(abs(ux), max(abs(uy), abs(uz))))
 
 
 @compiled
@@ -357,6 +361,7 @@ def _add_chains(chains: FloatChains, edges: Indices, body: FloatBody, force: Arr
             apart = x[j, c] - x[i, c]
             square += apart * apart
             rate += apart * (v[j, c] - v[i, c])
+            peaks[11] = max(peaks[11], abs(v[j, c] - v[i, c]))
         length = np.sqrt(square)
         rate /= length
         f, last = chains.C[e] * rate, last + length
@@ -389,7 +394,7 @@ def _move_points(parts: FloatParts, body: FloatBody, external: Array, force: Arr
             x[node, c] += h * v[node, c]
             v[node, c] += h * a
             peaks[0] = max(peaks[0], abs(x[node, c]))
-            peaks[2] = max(peaks[2], abs(v[node, c]))
+            peaks[2] = max(peaks[2], max(abs(v[node, c]), abs(v[node, c] - h * a)))
             peaks[8] = max(peaks[8], abs(external[node, c]))
             peaks[7] = max(peaks[7], abs(force[node, c]))  # of held points too: their sums would count as overflows
             peaks[9] = max(peaks[9], abs(a))

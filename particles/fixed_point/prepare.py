@@ -312,6 +312,8 @@ class Prepared:
     constants: CircuitConstants
     body: CircuitBody
     host: Host
+    until: float | None = None
+    """When the supports change for the first time [s], None if they never do."""
 
     @property
     def remarks(self) -> list[str]:
@@ -393,10 +395,14 @@ class Modelled(NamedTuple):
     ranges: Ranges | None
 
 
+def relaxing_of(problem: Problem, options: FixedPointOptions) -> float:
+    """Return the time [s] in which the series dashpot of a Voigt edge relaxes its spring."""
+    return options.series_time * problem.scene.duration if options.points is None else np.inf
+
+
 def modelled(problem: Problem, options: FixedPointOptions) -> Modelled:
     """Return model, step and ranges; with points of their own Voigt edges have no series dashpot."""
-    relaxing = options.series_time * problem.scene.duration if options.points is None else np.inf
-    model = build_model(problem, match=options.match, relaxing=relaxing)
+    model = build_model(problem, match=options.match, relaxing=relaxing_of(problem, options))
     step = choose_step(model, options.step, options.safety)
     return Modelled(model, step, analyse(model, float(step)) if options.analyse else None)
 

@@ -53,6 +53,7 @@ OF_UNITS = {
     "v": "velocity",
     "ld": "velocity",
     "lvd": "velocity",
+    "vr": "velocity",
     "lambda": "length",
     "f": "force",
     "F": "force",
@@ -91,17 +92,33 @@ class Ranges:
 
 def analyse(model: CircuitModel, step: float) -> Ranges:
     """Run the whole scene in double precision and keep the peaks."""
+    steps = check_length(model, step)
+    body, parts, samples, there = float_body(model), float_parts(model), [], touching(model.problem)
+    for first, last in pairwise(sample_steps(steps)):
+        run_reference(parts, body, first, last - first, step, there)
+        samples.append((last, body.position.copy()))
+    return ranges_of(body, step, steps, samples)
+
+
+def check_length(model: CircuitModel, step: float) -> int:
+    """Return the steps of a scene, or refuse to take so many."""
     steps = round(model.problem.scene.duration / step)
     if steps * len(model.edges) > LARGEST_RUN:
         raise RheotwinError(
             f"{OPTIONS}: a range analysis of {steps} steps of {len(model.edges)} edges would take too long; give "
             "`time_unit`, `length_unit` and `mass_unit` and set `analyse = false`"
         )
-    body, parts, samples, there = float_body(model), float_parts(model), [], touching(model.problem)
-    stops = np.unique(np.linspace(0, steps, min(SAMPLES, steps) + 1).round().astype(int))
-    for first, last in pairwise(stops.tolist()):
-        run_reference(parts, body, first, last - first, step, there)
-        samples.append((last, body.position.copy()))
+    return steps
+
+
+def sample_steps(steps: int) -> list[int]:
+    """Return the steps, from zero, at which the float form is remembered."""
+    found: list[int] = np.unique(np.linspace(0, steps, min(SAMPLES, steps) + 1).round().astype(int)).tolist()
+    return found
+
+
+def ranges_of(body: FloatBody, step: float, steps: int, samples: list[tuple[int, Array]]) -> Ranges:
+    """Return the ranges that a run has ended with, or refuse one that diverges."""
     peaks = dict(zip(SIGNALS, body.peaks.tolist(), strict=True))
     lost = next((name for name, peak in peaks.items() if not np.isfinite(peak)), None)
     if lost is not None:
@@ -152,7 +169,7 @@ def suggest_units(
     s = length or rounded_up(
         max(peaks["x"] / room, peaks["length"] / room, float(np.mean(model.lengths)) * SHORT / form.one)
     )
-    moving = max(peaks["v"], peaks["ld"], peaks["lvd"], 1e-300)
+    moving = max(peaks["v"], peaks["vr"], peaks["ld"], peaks["lvd"], 1e-300)
     r = time or rounded_down(
         min(
             room * s / moving,
@@ -178,7 +195,7 @@ def own_points(ranges: Ranges, form: Format) -> tuple[Units, Points]:
     peaks = {name: max(peak, 1e-300) for name, peak in ranges.peaks.items()}
     room = MARGIN * (form.highest + 1) / form.one
     s = rounded_up(max(peaks["x"], peaks["length"]) / room)
-    r = rounded_down(room * s / max(peaks["v"], peaks["ld"], peaks["lvd"]))
+    r = rounded_down(room * s / max(peaks["v"], peaks["vr"], peaks["ld"], peaks["lvd"]))
     M = rounded_up(max(peaks["F"], peaks["f"], peaks["F_ext"]) * r**2 / (room * s))
     bits, widest = form.word - 2, 30 if form.word <= SHORT_WORD else 62
 

@@ -94,6 +94,7 @@ def words_data(prepared: Prepared) -> dict[str, Any]:
             for name, part in constants.named.items()
         },
         "remarks": prepared.remarks,
+        "supports_change_at_s": prepared.until,
     }
     if ranges is not None:
         found["range_used"] = ranges.shares(units, form, constants.points)
@@ -124,7 +125,7 @@ def errors_data(found: Account, operations: list[OperationError]) -> dict[str, A
 def error_account(prepared: Prepared, samples: int) -> tuple[Account, list[OperationError]]:
     """Return the account over time, and that of the operations halfway through the scene."""
     halfway = Stepping(prepared)
-    halfway.take(round(prepared.model.problem.scene.duration / float(prepared.step)) // 2)
+    halfway.take(round((prepared.until or prepared.model.problem.scene.duration) / float(prepared.step)) // 2)
     operations = operation_errors(halfway.settled, prepared.constants, prepared.model, float(prepared.step))
     return account(prepared, samples), operations
 
@@ -168,6 +169,11 @@ def _words(words: About) -> str:
         lines.append(
             f"points     directions {direction}, 1/l {inverse}; more than the others: extensions {lam}, accelerations "
             f"{acceleration}, rates {rate}"
+        )
+    if words["supports_change_at_s"] is not None:
+        lines.append(
+            f"phases     supports first change at t = {words['supports_change_at_s']:.6g} s, where errors below end; "
+            "announced is that of the whole scene"
         )
     if words.get("announced_error") is not None:
         lines.append(

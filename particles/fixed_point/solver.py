@@ -18,7 +18,7 @@ from rheotwin.constraints.contact.setup import POSE_SIZE
 from rheotwin.errors import RheotwinError, Stopped
 from rheotwin.particles.base import contact_forces, contact_statistics, support_forces, tool_reactions
 from rheotwin.particles.fixed_point.body import CircuitBody
-from rheotwin.particles.fixed_point.choice import choose, remedy, settled
+from rheotwin.particles.fixed_point.choice import announced, remedy, settled
 from rheotwin.particles.fixed_point.circuit import Tem, tem_of
 from rheotwin.particles.fixed_point.model import OPTIONS
 from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Prepared
@@ -38,16 +38,11 @@ UNITS = "units"
 class FixedPointSimulation:
     """The circuit on its way; what it reports is what its words stand for, in SI units."""
 
-    def __init__(self, problem: Problem, options: FixedPointOptions) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, options: FixedPointOptions, whole: Problem | None = None) -> None:
+        self._problem, self._whole = problem, whole or problem
         self._options = options
-        self._prepared, self._trial = prepared, trial = choose(problem, options)
-        said = [*prepared.remarks, *([] if trial is None else trial.remarks)]
-        if trial is not None and trial.lost and options.stop:
-            raise Stopped(f"{OPTIONS}: {'; '.join(said)}; {remedy(problem, options)}", time=0.0)
-        for remark in said:
-            warnings.warn(f"{OPTIONS}: {remark}", stacklevel=2)
-        self._circuit = Stepping(prepared)
+        self._prepared, self._trial = announced(problem, options)
+        self._circuit = Stepping(self._prepared)
         self._warned = False
         self._circuit.take(0)  # compiles what there is to compile
 
@@ -82,7 +77,7 @@ class FixedPointSimulation:
         return self._prepared.model.bound.step
 
     def settled(self) -> dict[str, Any]:
-        """Return the options that the analysis of ranges chose; it knows nothing of what a later phase begins with."""
+        """Return the options that the analysis of ranges chose."""
         return settled(self._prepared) | {"analyse": False}
 
     def _metres(self, words: Any) -> Array:
@@ -117,7 +112,7 @@ class FixedPointSimulation:
         if self._options.stop:
             if (overflow := self._circuit.take_safely(count)) is not None:
                 said = f"{OPTIONS}: words of {form} overflow in {overflow}"
-                raise Stopped(f"{said}; {remedy(self._problem, self._options)}", time=overflow.time)
+                raise Stopped(f"{said}; {remedy(self._whole, self._options)}", time=overflow.time)
             return
         self._circuit.take(count)
         lost = {name: count for name, count in self._circuit.overflow_counts.items() if count}
@@ -289,7 +284,18 @@ class FixedPointSolver:
         moving_start=False,
     )
 
+    def __init__(self) -> None:
+        self._whole: Problem | None = None
+
     def start(self, problem: Problem, options: BaseModel) -> FixedPointSimulation:
         """Set up the circuit at time zero."""
         assert isinstance(options, FixedPointOptions)
-        return FixedPointSimulation(problem, options)
+        return FixedPointSimulation(problem, options, self._whole)
+
+    def settle(self, problem: Problem, options: BaseModel) -> tuple[BaseModel, dict[str, Any]]:
+        """Return the options of all phases of a scene whose supports come and go, and what is announced of them."""
+        assert isinstance(options, FixedPointOptions)
+        self._whole = problem
+        prepared, trial = announced(problem, options)
+        chosen = options.model_copy(update=settled(prepared) | {"step": float(prepared.step), "analyse": False})
+        return chosen, {} if trial is None else {"announced_error": trial.error}
