@@ -235,8 +235,8 @@ def choose_step(model: CircuitModel, step: float | None, safety: float) -> Fract
     wanted = step if step is not None else divided_for_fast_tools(model.problem, safety * min(stable, duration))
     if wanted > stable:
         raise RheotwinError(
-            f"{OPTIONS}.step: {wanted:.6g} s is above the stable step of {stable:.6g} s, which is set by "
-            f"{model.bound.reason}; choose at most {0.9 * stable:.3g} or leave it out"
+            f"{OPTIONS}.step: {wanted:.6g} s is above the stable step of {stable:.6g} s, which a body's law, `match` "
+            f"and mesh set by {model.bound.reason}; choose at most {0.9 * stable:.3g} or leave it out"
         )
     require_reachable(wanted, duration, f"{OPTIONS}.step")
     return step_dividing(model.problem.tick, wanted)

@@ -205,11 +205,14 @@ def write_forces(host: Host, there: Memories, time: float) -> None:
 
 @compiled
 def read_surface(
-    host: Host, there: Memories, near: Indices, ease: Array, centre: Array, number: int, h: float,
+    host: Host, there: Memories, near: Indices, ease: Array, centre: Array, number: int, turn: float, h: float,
     x: Array, v: Array, before: Array, begun: Array, end: Array,
 ) -> None:  # fmt: skip
-    """Read places and velocities of the near points before turn `number` of `h` [s], without what pressed up to it."""
-    end[0] = (number + 1) * h - host.latency
+    """Read places and velocities of the near points before turn `number` of `turn` [s], without what pressed up to it.
+
+    The circuit's own steps make it `h` [s].
+    """
+    end[0] = (number + 1) * turn - host.latency
     for node in near:
         for c in range(3):
             x[node, c] = there.position[there.places[node, c]] / host.words_per_metre + centre[c]
@@ -235,7 +238,7 @@ def _keep_force(lasting: Lasting, node: int, ease: Array, begun: Array, v: Array
 
 @compiled
 def write_surface(
-    host: Host, there: Memories, near: Indices, ease: Array, centre: Array, number: int, h: float,
+    host: Host, there: Memories, near: Indices, ease: Array, centre: Array, number: int, turn: float, h: float,
     x: Array, v: Array, before: Array, begun: Array,
 ) -> None:  # fmt: skip
     """Write velocities of points that touch, places that impacts have shifted, and what is to press until next turn."""
@@ -251,7 +254,7 @@ def write_surface(
         if host.turns > 1:
             _keep_force(host.lasting, node, ease, begun, v, np.sqrt(jump), h)
     if host.turns > 1:
-        write_forces(host, there, number * h - host.latency)
+        write_forces(host, there, number * turn - host.latency)
 
 
 @compiled

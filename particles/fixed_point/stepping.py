@@ -141,19 +141,25 @@ class Stepping:
     def _touching_steps(self, there: Touching, fast: FastCircuit) -> Program:
         """Return whole steps, each after a turn of contact."""
         clock = Clock()
-        after = Stage(write_after, (self._host, self._there, clock.number, STEP))
-        return Program([*self._turn_stages(there, clock), *fast.stages, after], float(self._prepared.step), clock)
+        after = Stage(write_after, (self._host, self._there, clock.number, float(self._prepared.step)))
+        return Program([*self._turn_stages(there, clock), *fast.stages, after], self._own_step, clock)
+
+    @property
+    def _own_step(self) -> float:
+        """The step [s] by which the circuit moves points: what its constant's bits leave of the one asked for."""
+        return float(self._prepared.constants.H.value) * self._prepared.constants.units.time
 
     def _turning(self, there: Touching) -> Program:
         """Return turns of contact."""
         clock = Clock()
-        return Program(self._turn_stages(there, clock), self._host.turns * float(self._prepared.step), clock)
+        return Program(self._turn_stages(there, clock), self._host.turns * self._own_step, clock)
 
     def _turn_stages(self, there: Touching, clock: Clock) -> list[Stage]:
         host, words, h = self._host, self._there, float(self._prepared.step)
         step = np.zeros(1, dtype=np.int64)
         ease, centre = there.contact.contacts.lumped.ease, self._prepared.model.centre
-        known = (host, words, there.near, ease, centre, clock.number, STEP, there.x, there.v, there.before, self._begun)
+        about = (host, words, there.near, ease, centre, clock.number, host.turns * h, STEP)
+        known = (*about, there.x, there.v, there.before, self._begun)
         return [
             Stage(_first_step, (clock.number, host.turns), into=step),
             Stage(write_before, (host, words, Now(step), h)),

@@ -29,7 +29,7 @@ REFUSED = {
     "after-contact-2d": "'cell_stress' is beyond this solver",
     "coarse-fine-2d": "hangs on an edge of a coarser cell, which is beyond this solver",
     "coarse-fine-3d": "hangs on an edge of a coarser cell, which is beyond this solver",
-    "lobes-2d": "the longest are off by",
+    "lobes-2d": "the longest overflow in",
     "roller-2d": "'three-element with softening' is beyond this solver",
     "roller-3d": "'three-element with softening' is beyond this solver",
     "shear-volume-3d": "the longest overflow in a velocity",
