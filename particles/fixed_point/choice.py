@@ -29,7 +29,7 @@ from rheotwin.particles.fixed_point.prepare import (
     fill_memories,
     modelled,
 )
-from rheotwin.particles.fixed_point.ranges import own_points
+from rheotwin.particles.fixed_point.ranges import bursts, own_points
 from rheotwin.particles.fixed_point.stepping import Overflow, Stepping
 from rheotwin.phases import borders
 from rheotwin.problem import Problem
@@ -166,6 +166,11 @@ def choose(problem: Problem, options: FixedPointOptions) -> tuple[Prepared, Tria
     return shortest_words(problem, options)
 
 
+def coarse(prepared: Prepared) -> bool:
+    """Tell whether words are too coarse for the forces of tools."""
+    return prepared.ranges is not None and bursts(prepared.ranges, prepared.constants) > 0.0
+
+
 def with_own_points(base: Modelled, options: FixedPointOptions, word: int) -> Prepared:
     """Return a model in words of a length with points of their own."""
     form = Format(word, word // 2)
@@ -227,7 +232,8 @@ def shortest_words(problem: Problem, options: FixedPointOptions) -> tuple[Prepar
     if options.word in (None, Format().word):
         try:
             prepared = prepared_as(problem, options)
-            if (trial := tried_on(prepared, problem, options.tolerance)).error <= options.tolerance:
+            fits = not coarse(prepared)
+            if fits and (trial := tried_on(prepared, problem, options.tolerance)).error <= options.tolerance:
                 return prepared, trial
         except RheotwinError as error:
             why = str(error)
@@ -239,6 +245,9 @@ def shortest_words(problem: Problem, options: FixedPointOptions) -> tuple[Prepar
             prepared = until_border(with_own_points(base, options, word), problem)
         except RheotwinError as error:
             why = str(error)
+            continue
+        if coarse(prepared):
+            why = "; ".join(prepared.remarks)
             continue
         enough = np.inf if word == words[-1] else options.tolerance
         if (trial := tried_on(prepared, problem, enough)).error <= options.tolerance:

@@ -15,7 +15,7 @@ from rheotwin.arrays import Array
 from rheotwin.particles.fixed_point.model import build_model, choose_step, float_body, float_parts, run_reference
 from rheotwin.particles.fixed_point.prepare import FixedPointOptions, Modelled, relaxing_of
 from rheotwin.particles.fixed_point.ranges import check_length, ranges_of, sample_steps
-from rheotwin.particles.fixed_point.touching import touching
+from rheotwin.particles.fixed_point.touching import pressing, touching
 from rheotwin.phases import Phases
 from rheotwin.problem import Problem
 from rheotwin.schedule import time_of
@@ -31,7 +31,7 @@ class FloatForm:
         self.model = build_model(problem, match=options.match, relaxing=relaxing_of(problem, options))
         self.step = choose_step(self.model, options.step, options.safety)
         self.step_size, self.step_count = float(self.step), 0
-        self.body, self._there, self._parts = float_body(self.model), touching(problem), float_parts(self.model)
+        self.body, self.there, self._parts = float_body(self.model), touching(problem), float_parts(self.model)
 
     @property
     def time(self) -> float:
@@ -46,21 +46,21 @@ class FloatForm:
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
         count = max(0, min(round(until / self.step_size) - self.step_count, max_steps))
-        run_reference(self._parts, self.body, self.step_count, count, self.step_size, self._there)
+        run_reference(self._parts, self.body, self.step_count, count, self.step_size, self.there)
         self.step_count += count
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Return the state."""
         found = {name: array.copy() for name, array in self.body._asdict().items()}
-        found |= {} if self._there is None else self._there.save()
+        found |= {} if self.there is None else self.there.save()
         return found | {"step_count": np.array(self.step_count)}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over a saved state."""
         for name, array in self.body._asdict().items():
             array[...] = state[name]
-        if self._there is not None:
-            self._there.restore(state)
+        if self.there is not None:
+            self.there.restore(state)
         self.step_count = int(state["step_count"])
 
 
@@ -86,12 +86,13 @@ def first_phase(problem: Problem) -> Problem:
 def modelled_in_phases(problem: Problem, options: FixedPointOptions) -> Modelled:
     """Return the model of the first phase, the step of all, and the ranges of the whole scene."""
     run: Any = Phases(FloatSolver(), problem, options)
-    model, step, samples = run.model, run.step, []
+    model, step, samples, pressed = run.model, run.step, [], 0.0
     steps = check_length(model, float(step))
     for last in sample_steps(steps)[1:]:
         run.advance(time_of(step, last), steps)
         samples.append((last, run.body.position.copy()))
-    return Modelled(model, step, ranges_of(run.body, float(step), steps, samples))
+        pressed = max(pressed, pressing(run.there, problem))
+    return Modelled(model, step, ranges_of(run.body, float(step), steps, samples, pressed))
 
 
 def words_in_phases(problem: Problem, options: FixedPointOptions, solver: Any) -> Any:

@@ -36,13 +36,15 @@ from rheotwin.particles.fixed_point.model import (
     run_reference,
 )
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points, Units
-from rheotwin.particles.fixed_point.touching import touching
+from rheotwin.particles.fixed_point.touching import pressing, touching
 
 MARGIN = 0.8
 """Share of the range that the peaks of the float form may take: the circuit's own errors come on top."""
 SHORT = 16
 SHORT_WORD, LONGEST_DIRECTION = 16, 30
 STEP_BITS = 7
+FINEST = 16.0
+"""What tools have to change of velocities in a step, in dead bands."""
 SAMPLES = 20
 """Times at which the float form is remembered."""
 LARGEST_RUN = 3_000_000_000
@@ -73,6 +75,8 @@ class Ranges:
     """State of the float form at the end."""
     samples: tuple[tuple[int, Array], ...] = field(default=(), repr=False)
     """Steps and the positions (N, 3) [m] there."""
+    pressed: float = 0.0
+    """Largest acceleration [m/s2] at these steps that tools give to the points they press."""
 
     def in_units(self, units: Units) -> dict[str, float]:
         """Return the peaks in circuit units."""
@@ -94,10 +98,12 @@ def analyse(model: CircuitModel, step: float) -> Ranges:
     """Run the whole scene in double precision and keep the peaks."""
     steps = check_length(model, step)
     body, parts, samples, there = float_body(model), float_parts(model), [], touching(model.problem)
+    pressed = 0.0
     for first, last in pairwise(sample_steps(steps)):
         run_reference(parts, body, first, last - first, step, there)
         samples.append((last, body.position.copy()))
-    return ranges_of(body, step, steps, samples)
+        pressed = max(pressed, pressing(there, model.problem))
+    return ranges_of(body, step, steps, samples, pressed)
 
 
 def check_length(model: CircuitModel, step: float) -> int:
@@ -117,7 +123,7 @@ def sample_steps(steps: int) -> list[int]:
     return found
 
 
-def ranges_of(body: FloatBody, step: float, steps: int, samples: list[tuple[int, Array]]) -> Ranges:
+def ranges_of(body: FloatBody, step: float, steps: int, samples: list[tuple[int, Array]], pressed: float) -> Ranges:
     """Return the ranges that a run has ended with, or refuse one that diverges."""
     peaks = dict(zip(SIGNALS, body.peaks.tolist(), strict=True))
     lost = next((name for name, peak in peaks.items() if not np.isfinite(peak)), None)
@@ -126,7 +132,7 @@ def ranges_of(body: FloatBody, step: float, steps: int, samples: list[tuple[int,
             f"{OPTIONS}: the scene diverges in double precision already ({lost} has no bound); reduce the step of "
             f"{step:.4g} s or the loads"
         )
-    return Ranges(peaks, step, steps, body, tuple(samples))
+    return Ranges(peaks, step, steps, body, tuple(samples), pressed)
 
 
 def rounded_up(value: float) -> float:
@@ -239,6 +245,16 @@ def dead_band(constants: CircuitConstants) -> DeadBand:
     return DeadBand(raw, raw / one * units.velocity, raw / one * units.velocity / units.time)
 
 
+def bursts(ranges: Ranges, constants: CircuitConstants) -> float:
+    """Return by how much words are too coarse for the forces of tools, 0 where they are not.
+
+    To round places in a step is to change velocities by up to the dead band: a tool that changes them by less touches
+    in some steps only, and then all the harder.
+    """
+    share = FINEST * dead_band(constants).velocity / (ranges.pressed * ranges.step) if ranges.pressed > 0.0 else 0.0
+    return share if share > 1.0 else 0.0
+
+
 def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) -> list[str]:
     """Say in sentences what of a scene the words cannot hold or cannot see; nothing where all is well."""
     units, form = constants.units, constants.form
@@ -272,5 +288,10 @@ def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) ->
         found.append(
             f"accelerations below {band.acceleration:.3g} m/s2 change no velocity and the largest one is "
             f"{ranges.peaks['a']:.3g} m/s2: take a larger time_unit or a longer step"
+        )
+    if share := bursts(ranges, constants):
+        found.append(
+            f"tools press with {ranges.pressed:.3g} m/s2, little beside what rounded places amount to in a step, so "
+            f"that forces on them come in bursts: take {form.word + int(np.ceil(np.log2(share)))} bits"
         )
     return found

@@ -107,6 +107,16 @@ class Touching:
         return self.contact is not before
 
 
+def pressing(there: Touching | None, problem: Problem) -> float:
+    """Return the mean acceleration [m/s2] that moving tools give to the points they press at the moment."""
+    moving = any(tool.motion.moves or tool.drive is not None for tool in problem.tools)
+    if there is None or not moving or not there.contact.exerted.active[0]:
+        return 0.0
+    exerted = there.contact.exerted
+    total = float(np.linalg.norm(exerted.tool_force, axis=1).max(initial=0.0))
+    return total / int(exerted.active[0]) / float(problem.masses[there.near].mean())
+
+
 def touching(problem: Problem) -> Touching | None:
     """Return the contact of a problem, None where nothing can touch."""
     found = Touching(problem)

@@ -121,3 +121,19 @@ def test_what_is_beyond_it_and_missing_programs_are_told_with_the_remedy(monkeyp
     said = circuit(output={"fields": ["cell_stress"]})
     assert said.code == EXIT_BAD_INPUT
     assert "output.fields: 'cell_stress' is beyond this solver; leave it out" in said.err
+
+
+def test_a_pressing_scene_has_its_row_in_a_comparison(tmp_path: Path) -> None:
+    """Tools are the host's: the row stands beside that of the same edges in floating point, with the circuit's time."""
+    motion = {"times": [0.0, 0.5], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.4]]}
+    bar = {"shape": "bar", "center": [1.5, 1.5, 4.0], "normal": [0.0, 0.0, -1.0], "width": [1.4, 4.0], "motion": motion}
+    more = {"solvers": {name: {"step": 0.0005} for name in ("truss", "fixed-point")}, "supports": FLOOR}
+    output = {"interval": 0.25, "probe_interval": 0.05}
+    scene, out = write_scene(BLOCK | more | {"tools": {"bar": bar}, "output": output}), tmp_path / "compared"
+    said = command("compare", scene, "--solvers", "truss,fixed-point", "--output", out)
+    assert said.code == EXIT_OK, said.err
+    rows = [line for line in (out / "summary.md").read_text().splitlines() if line.startswith("| **fixed-point** |")]
+    assert len(rows) == 1 and "circuit" in rows[0]
+    forces = [open_record(path).probes["tool.bar.force_z"] for path in sorted((out / "runs").iterdir())]
+    assert len(forces) == 2
+    assert abs(forces[0][5] - forces[1][5]) < 0.15 * abs(forces[1][5]) != 0.0
