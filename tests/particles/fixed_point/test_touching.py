@@ -160,3 +160,18 @@ def test_turns_too_far_apart_for_springs_of_contact_are_refused() -> None:
         circuit(problem, surface_period=0.5)
     with pytest.raises(RheotwinError, match="take a shorter `surface_period`"):
         circuit(block(), surface_period=0.2)
+
+
+def test_words_too_short_for_the_force_of_a_tool_are_told() -> None:
+    """Forces would come in bursts: chosen words are longer, those asked for are warned of."""
+    problem = block()
+    chosen = circuit(problem, step=0.0005)
+    with pytest.warns(UserWarning, match=r"forces on them come in bursts: take \d+ bits"):
+        circuit(problem, step=0.0005, word=16, fraction=8, stop=False)
+    with pytest.raises(RheotwinError, match=r"no words of up to 16 bits .* come in bursts"):
+        circuit(problem, step=0.0005, word=16)
+    forces = []
+    for n in range(200, 260):
+        run_to(chosen, 0.001 * n)
+        forces.append(chosen.reactions()["tool.tool"][2])
+    assert np.abs(np.diff(forces)).max() < 0.2 * np.mean(forces)
