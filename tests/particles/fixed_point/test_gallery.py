@@ -40,7 +40,7 @@ REFUSED = {
 }
 """What their one sentence says; where two bodies fold or a block snaps through, rounding decides where they go."""
 SLOW = "pile-2d"
-"""Many bodies that touch: its trials take longer than a quarter of an hour, so that nothing is held against them here."""
+"""Many bodies that touch: its trials take longer than a quarter of an hour, nothing is held against them here."""
 FOLDING = ("lobes-2d", "shear-volume-3d")
 
 
