@@ -203,7 +203,7 @@ class ParticleSimulation(Generic[M]):
             "strain": self._strain(displacement[:, : self._problem.dimension]),
             "von_mises_stress": von_mises(stress),
             "memory_stress": memory,
-            "contact_force": _contact_forces(self.boundary.contact),
+            "contact_force": contact_forces(self.boundary.contact),
         }
 
     def cell_stress(self) -> Array:
@@ -214,7 +214,7 @@ class ParticleSimulation(Generic[M]):
     def reactions(self) -> dict[str, Array]:
         """Return the force (d,) [N] the bodies exert on each tool and support, and what the method adds."""
         state, problem = self.state, self._problem
-        found = _tool_reactions(problem, self.boundary.contact)
+        found = tool_reactions(problem, self.boundary.contact)
         return found | support_forces(problem, self._held, -state.reaction) | self.method.reactions(state)
 
     def energy(self) -> dict[str, float]:
@@ -225,7 +225,7 @@ class ParticleSimulation(Generic[M]):
 
     def statistics(self) -> dict[str, Any]:
         """Return what the manifest should tell about rule, loop, contact and method."""
-        about, contact = self._steps.about(self.step_count), _contact_statistics(self.boundary.contact)
+        about, contact = self._steps.about(self.step_count), contact_statistics(self.boundary.contact)
         return about | contact | self.method.statistics(self.state, self.step_count)
 
     def tool_poses(self) -> Array:
@@ -255,7 +255,7 @@ def support_forces(problem: Problem, held: Held, pull: Array) -> dict[str, Array
     return on_supports(problem.prescribed, supports)
 
 
-def _tool_reactions(problem: Problem, contact: Contact) -> dict[str, Array]:
+def tool_reactions(problem: Problem, contact: Contact) -> dict[str, Array]:
     """Return the force (d,) [N] of the bodies on each tool and its moment about the tool's centre [N m].
 
     Moments have one component in 2D and three in 3D; there is none in 1D, nor in records of scenes without laws.
@@ -269,14 +269,14 @@ def _tool_reactions(problem: Problem, contact: Contact) -> dict[str, Array]:
     return found
 
 
-def _contact_forces(contact: Contact) -> Array:
+def contact_forces(contact: Contact) -> Array:
     """Return the contact force on each node (N, 3) [N]."""
     total = contact.exerted.node_force.copy()
     np.add.at(total, *lone_forces(contact.contacts, contact.exerted, contact.tools.candidate))
     return total
 
 
-def _contact_statistics(contact: Contact) -> dict[str, Any]:
+def contact_statistics(contact: Contact) -> dict[str, Any]:
     """Return the contacts that push and the rounds of impulses in the last step, and in steps that needed any.
 
     Steps whose rounds ended before the contacts had settled are `contacts_loose`.

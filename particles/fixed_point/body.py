@@ -28,6 +28,8 @@ SAME_PLACE = 1e-6
 class CircuitBody(NamedTuple):
     """Raw words of one body; vectors are (n_m, 3), edges (n_e,). The arrays are changed in place by steps.
 
+    `lam` of edges that are chains of n Voigt parts is (n - 1, n_e): the extensions of all parts but the last.
+
     `force` is the external force; `sum_start` and `sum_end` are the two force memories, zero between steps.
     """
 
@@ -56,11 +58,13 @@ def circuit_body(
     forces: ArrayLike = 0.0,
     lengths: ArrayLike | None = None,
     voigt_lengths: ArrayLike | None = None,
+    parts: int | None = None,
     form: Format = Q16,
 ) -> CircuitBody:
     """Put a body into memories: points (n_m, 3) [m], velocities [m/s], forces [N], lengths L and lv (n_e,) [m].
 
-    L is by default the distance of the points, lv is L. Edges stay in the order given.
+    L is by default the distance of the points, lv is L. Edges stay in the order given; those that are chains have
+    `parts` Voigt parts, all at rest.
     """
     units = units or Units()
     places = np.asarray(points, dtype=np.float64)
@@ -75,7 +79,7 @@ def circuit_body(
 
     rest = words("natural length of edge", lengths, units.length, first.shape)
     voigt = rest if voigt_lengths is None else words("Voigt length of edge", voigt_lengths, units.length, first.shape)
-    lam = voigt - rest
+    lam = voigt - rest if parts is None else np.zeros((parts - 1, *first.shape), dtype=np.int32)
     _check_range("Voigt extension of edge", lam, form)
     vector, sums = places.shape, np.int32 if form.word <= LONGEST_IN_32 else np.int64
     return CircuitBody(

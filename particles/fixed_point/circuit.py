@@ -20,7 +20,7 @@ from rheotwin.particles.fixed_point.arithmetic import (
     wrap,
 )
 from rheotwin.particles.fixed_point.body import CircuitBody
-from rheotwin.particles.fixed_point.parameters import CircuitConstants
+from rheotwin.particles.fixed_point.parameters import ChainConstants, CircuitConstants, Constant
 
 Integers = NDArray[Any]
 
@@ -45,6 +45,8 @@ class Tem(NamedTuple):
     force: Indices
     forces: Indices
     lam: Indices
+    last: Indices
+    """Extension of the last part of a chain; lambda itself where edges are none."""
 
 
 class Mpm(NamedTuple):
@@ -87,8 +89,12 @@ def tem(
     lam: Integers,
     constants: CircuitConstants,
     counters: Indices | None = None,
+    rest: Integers | int = 0,
 ) -> Tem:
-    """Return circuits 1-9 for edges from points i to j; `lam` is lv - L, forces (..., 3) push the end along e."""
+    """Return circuits 1-9 for edges from points i to j; `lam` is lv - L, forces (..., 3) push the end along e.
+
+    Chains of n Voigt parts have `lam` (n - 1, ...) and a natural length `rest`.
+    """
     fit, form, rounding = _Fit(constants, counters), constants.form, constants.tem_round
     x_i, v_i, x_j, v_j, lam = _wide(x_i, v_i, x_j, v_j, lam)
     (A, B, K, C), H, point = constants.of_tem, constants.step_of_lam, constants.point
@@ -99,14 +105,33 @@ def tem(
     inverse = recip(length, form, point.inverse)
     direction = wrap(cmul(inverse[..., None], point.inverse - point.direction, xr, rounding), form)  # 4
     rate = fit(cmul(1, point.direction - point.rate, (direction * vr).sum(axis=-1), rounding), "ld")  # 5
-    voigt_rate = fit(cmul(A.raw, A.w, lam, rounding) + cmul(B.raw, B.w, rate, rounding), "lvd")  # 6
-    if constants.direct:
-        force = fit(cmul(K.raw, K.w, lam, rounding) + cmul(C.raw, C.w, rate, rounding), "f")  # 7
+    last = lam
+    if constants.chain is not None:
+        last = fit((length - _wide(rest)[0] << point.lam) - lam.sum(axis=0), "lambda")
+        voigt_rate, force = _chain(constants.chain, lam, last, rate, rounding, fit)  # 6, 7
     else:
-        force = fit(cmul(K.raw, K.w, fit(voigt_rate - rate, "f"), rounding), "f")  # 7
+        voigt_rate = fit(cmul(A.raw, A.w, lam, rounding) + cmul(B.raw, B.w, rate, rounding), "lvd")  # 6
+        if constants.direct:
+            force = fit(cmul(K.raw, K.w, lam, rounding) + cmul(C.raw, C.w, rate, rounding), "f")  # 7
+        else:
+            force = fit(cmul(K.raw, K.w, fit(voigt_rate - rate, "f"), rounding), "f")  # 7
     forces = fit(cmul(force[..., None], point.direction, direction, rounding), "f")  # 8
     lam = fit(lam + cmul(H.raw, H.w, voigt_rate, constants.euler_round), "lambda")  # 9
-    return Tem(xr, vr, square, length, inverse, direction, rate, voigt_rate, force, forces, lam)
+    return Tem(xr, vr, square, length, inverse, direction, rate, voigt_rate, force, forces, lam, last)
+
+
+def _chain(
+    chain: ChainConstants, lam: Indices, last: Indices, rate: Indices, rounding: bool, fit: _Fit
+) -> tuple[Indices, Indices]:
+    """Return the rates (n - 1, ...) of all parts but the last by (2.9), and the force by (2.8)."""
+
+    def times(constant: Constant, value: Indices) -> Indices:
+        return cmul(constant.raw, constant.w, value, rounding)
+
+    springs = sum(times(K, d) for K, d in zip(chain.K, [*lam, last], strict=True))
+    force = fit(springs + times(chain.C, rate), "f")
+    rates = [fit(times(G, force) + times(A, d), "lvd") for A, G, d in zip(chain.A, chain.G, lam, strict=True)]
+    return np.stack(rates), force
 
 
 def mpm(
@@ -135,6 +160,15 @@ def _summed(points: Integers, forces: Indices, count: int) -> Indices:
     return np.stack(columns, axis=-1).astype(np.int64)
 
 
+def tem_of(
+    body: CircuitBody, constants: CircuitConstants, counters: Indices | None = None, edges: Any = slice(None)
+) -> Tem:
+    """Return circuits 1-9 for some edges of a body as it is; constants are those of these edges."""
+    x, v, start, end = body.position, body.velocity, body.start[edges], body.end[edges]
+    lam, rest = body.lam[..., edges], body.rest[edges]
+    return tem(x[start], v[start], x[end], v[end], lam, constants, counters, rest)
+
+
 def add_edge_forces(
     body: CircuitBody, constants: CircuitConstants, counters: Indices | None = None, edges: Any = slice(None)
 ) -> None:
@@ -143,16 +177,8 @@ def add_edge_forces(
     `edges` selects one group of a body; edges of the group take their own of any constants that differ.
     """
     start, end = body.start[edges], body.end[edges]
-    found = tem(
-        body.position[start],
-        body.velocity[start],
-        body.position[end],
-        body.velocity[end],
-        body.lam[edges],
-        constants.of_edges(edges),
-        counters,
-    )
-    body.lam[edges] = found.lam
+    found = tem_of(body, constants.of_edges(edges), counters, edges)
+    body.lam[..., edges] = found.lam
     count = len(body.position)
     # Sums are kept in full and fit or wrap as one in the mass module, so they do not depend on the order of edges.
     body.sum_start[:] += _summed(start, found.forces, count).astype(body.sum_start.dtype)

@@ -16,12 +16,13 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.particles.fixed_point.body import CircuitBody
-from rheotwin.particles.fixed_point.circuit import Tem, mpm, tem
+from rheotwin.particles.fixed_point.circuit import Tem, mpm, tem_of
 from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel, float_body, float_parts, run_reference
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, Units
+from rheotwin.particles.fixed_point.parameters import CircuitConstants, Constant, Units
 from rheotwin.particles.fixed_point.prepare import Prepared, with_format
 from rheotwin.particles.fixed_point.ranges import DeadBand, Ranges, dead_band
 from rheotwin.particles.fixed_point.stepping import Stepping
+from rheotwin.particles.fixed_point.touching import touching
 
 SAMPLES = 10
 """Times at which circuit and float form are compared, unless told otherwise."""
@@ -79,16 +80,30 @@ class _Law:
     lam: Array
 
 
-def _law(found: Tem, lam: Array, model: CircuitModel, constants: CircuitConstants, step: float) -> _Law:
-    point, r = constants.point, constants.units.time
-    finer, more, share = 2.0**point.lam, 2.0**point.rate, model.share
-    A = -model.k1 / (model.c1 + model.c2) * r * more / finer
-    K, C = -model.k1 * share / constants.units.stiffness / finer, -model.c1 * share / constants.units.viscosity / more
+def _of_chain(lam: Array, last: Array, rate: Array, force: Any, A: Any, G: Any, K: Any, C: Any) -> Any:
+    """Return rates and force of a chain by its constants; rates follow from `force`, or from the one found here."""
+    own = (K * np.concatenate([lam, last[None]])).sum(axis=0) + C * rate
+    return G * (own if force is None else force) + A * lam, own
+
+
+def _law(
+    found: Tem, lam: Array, rest: Array, model: CircuitModel, constants: CircuitConstants, step: float
+) -> _Law:  # fmt: skip
+    point, r, units = constants.point, constants.units.time, constants.units
+    finer, more = 2.0**point.lam, 2.0**point.rate
     length = np.sqrt(found.square.astype(float))
     direction = found.xr / np.maximum(length, 1e-300)[:, None]
     rate = (direction * found.vr).sum(axis=1) * more
-    voigt_rate = A * lam + share * rate
-    force = K * lam + C * rate
+    if model.chain is not None:
+        law = model.chain.scaled(units)
+        (A, G), K, C = law.rates, law.springs, -law.viscosity
+        numbers = A * more / finer, G * more, K / finer, C / more
+        voigt_rate, force = _of_chain(lam, (length - rest) * finer - lam.sum(axis=0), rate, None, *numbers)
+    else:
+        share = model.share
+        A = -model.k1 / (model.c1 + model.c2) * r * more / finer
+        voigt_rate = A * lam + share * rate
+        force = -model.k1 * share / units.stiffness / finer * lam - model.c1 * share / units.viscosity / more * rate
     moved = step / r * voigt_rate * finer / more
     return _Law(
         length,
@@ -102,6 +117,11 @@ def _law(found: Tem, lam: Array, model: CircuitModel, constants: CircuitConstant
     )
 
 
+def _stacked(row: tuple[Constant, ...]) -> Array:
+    """Return what each part of a chain is multiplied with (n, 1) or (n, n_e)."""
+    return np.stack(np.broadcast_arrays(*(np.atleast_1d(one.value) for one in row)))
+
+
 def operation_errors(
     body: CircuitBody, constants: CircuitConstants, model: CircuitModel, step: float
 ) -> list[OperationError]:
@@ -110,11 +130,16 @@ def operation_errors(
     one, cut = 2.0**point.direction, 2.0 ** (point.inverse - point.direction)
     rated = 2.0 ** (point.direction - point.rate)
     x, v, lam = (np.asarray(words, dtype=np.int64) for words in (body.position, body.velocity, body.lam))
-    found = tem(x[start], v[start], x[end], v[end], lam, constants)
-    law = _law(found, lam.astype(float), model, constants, step)
+    found = tem_of(body, constants)
+    law = _law(found, lam.astype(float), body.rest.astype(float), model, constants, step)
     A, B, K, C = (np.asarray(constant.value) for constant in constants.of_tem)
     H, Minv = constants.H.value, constants.Minv.value
-    force = K * lam + C * found.rate if constants.direct else K * (found.voigt_rate - found.rate)
+    if (chain := constants.chain) is not None:
+        numbers = [_stacked(chain.A), _stacked(chain.G), _stacked(chain.K), chain.C.value]
+        voigt_rate, force = _of_chain(lam, found.last, found.rate, found.force, *numbers)
+    else:
+        voigt_rate = A * lam + B * found.rate
+        force = K * lam + C * found.rate if constants.direct else K * (found.voigt_rate - found.rate)
     square = np.sqrt(found.square.astype(float))
     inverse = 2.0**point.inverse / np.maximum(found.length, 1).astype(float)
     result = [
@@ -122,7 +147,7 @@ def operation_errors(
         _error("TEM", "3", "reciprocal", found.inverse, inverse, law.inverse),
         _error("TEM", "4", "direction e", found.direction, found.inverse[:, None] * found.xr / cut, law.direction),
         _error("TEM", "5", "rate ld", found.rate, (found.direction * found.vr).sum(axis=1) / rated, law.rate),
-        _error("TEM", "6", "Voigt rate lvd", found.voigt_rate, A * lam + B * found.rate, law.voigt_rate),
+        _error("TEM", "6", "Voigt rate lvd", found.voigt_rate, voigt_rate, law.voigt_rate),
         _error("TEM", "7", "force f", found.force, force, law.force),
         _error("TEM", "8", "force f e", found.forces, found.force[:, None] * found.direction / one, law.forces),
         _error("TEM", "9", "step of lv - L", found.lam - lam, constants.step_of_lam.value * found.voigt_rate, law.lam),
@@ -187,13 +212,13 @@ class Account:
 def account(prepared: Prepared, samples: int = SAMPLES) -> Account:
     """Run a scene on the circuit and in double precision with the same step, and compare at equal intervals."""
     model, h = prepared.model, float(prepared.step)
-    steps = round(model.problem.scene.duration / h)
+    steps = round((prepared.until or model.problem.scene.duration) / h)
     stops = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
-    circuit, parts, exact = Stepping(prepared), float_parts(model), float_body(model)
+    circuit, parts, exact, there = Stepping(prepared), float_parts(model), float_body(model), touching(model.problem)
     units, one = prepared.constants.units, prepared.constants.form.one
     band, rows = dead_band(prepared.constants), []
     for first, last in pairwise(stops.tolist()):
-        run_reference(parts, exact, first, last - first, h)
+        run_reference(parts, exact, first, last - first, h, there)
         circuit.take(last - first)
         away = circuit.body.position * (units.length / one) - exact.position
         distance = np.linalg.norm(away, axis=1)
@@ -251,6 +276,8 @@ def _known_ranges(prepared: Prepared) -> Ranges:
 def format_error(prepared: Prepared, word: int, fraction: int) -> FormatError:
     """Run a scene with words of `word` bits, `fraction` after the point; units that were left open fit anew."""
     ranges = _known_ranges(prepared)
+    if prepared.until is not None:
+        raise RheotwinError("--sweep: it does not follow supports that come and go; leave it out")
     try:
         tried = with_format(prepared, word=word, fraction=fraction)
     except RheotwinError as error:

@@ -51,7 +51,11 @@ def scalar_table(constants: CircuitConstants) -> Integers:
         "highest": form.highest,
         "numerator": 1 << point.inverse,
     }
-    return np.array([found[name] for name in TABLE], dtype=kind.dtype)
+    table = [found[name] for name in TABLE]
+    if constants.chain is not None:
+        places = [part.w for part in constants.chain.all]
+        table += [*places, *(half_unit(w, constants.tem_round) for w in places), point.lam]
+    return np.array(table, dtype=kind.dtype)
 
 
 @compiled
@@ -108,11 +112,12 @@ class FastCircuit:
         self.lodging = there = lodge(body, points)
         self.counters = no_overflows()
         self._kind = kind = kind_of(constants)
-        parts = constants.of_tem
-        self._own = any(not isinstance(part.raw, int) for part in parts)
+        parts, chains = constants.of_edge, constants.chain is not None
+        self._own = chains or any(not isinstance(part.raw, int) for part in parts)
         rows = [np.broadcast_to(part.raw, body.start.shape) for part in parts if self._own]
+        rows += [body.rest] if chains else []
         self._numbers = spread(np.stack([np.ones_like(body.start), *rows]), there.lane, there.lanes, kind.dtype)
-        self._lam = aligned((1, there.lanes), kind.dtype)
+        self._lam = aligned((body.lam.size // len(body.start), there.lanes), kind.dtype)
         self.motion, self._force, self.external = (aligned(n * there.size, kind.dtype) for n in (2, 1, 1))
         self._own_mass = int(not isinstance(constants.Minv.raw, int))
         self._minv = aligned(there.size if self._own_mass else kind.lanes, kind.dtype)
@@ -120,17 +125,22 @@ class FastCircuit:
         self._table = scalar_table(constants)
         self.load(body)
 
+    @property
+    def words(self) -> tuple[Integers, ...]:
+        """What steps change."""
+        return self._lam, self.motion, self.external, self.counters
+
     def load(self, body: CircuitBody) -> None:
         """Take over the state and the external forces of a body of the same topology."""
         there = self.lodging
-        self._lam[0, there.lane] = body.lam
+        self._lam[:, there.lane] = body.lam
         self.motion[there.words], self.motion[there.size + there.words] = body.position, body.velocity
         self.external[there.words] = body.force
 
     def store(self, body: CircuitBody) -> None:
         """Put the state into a body; between steps its force memories are empty."""
         there = self.lodging
-        body.lam[:] = self._lam[0, there.lane]
+        body.lam[:] = self._lam[:, there.lane].reshape(body.lam.shape)
         body.position[:], body.velocity[:] = self.motion[there.words], self.motion[there.size + there.words]
         body.sum_start[:] = 0
         body.sum_end[:] = 0
@@ -145,7 +155,8 @@ class FastCircuit:
         grid, rows = self.lodging.structured, (3, -1) if self.lodging.structured else (-1, ROW)
         x, v, force = (words.reshape(rows) for words in (*np.split(self.motion, 2), self._force))
         edge, count = word_edge(self._own, self._kind, grid), self._kind.lanes
-        add = in_runs(edge, 2, count, len(TABLE)) if grid else in_batches(edge, 2, len(TABLE), count)
+        scalars = self._kind.scalars
+        add = in_runs(edge, 2, count, scalars) if grid else in_batches(edge, 2, scalars, count)
         words = (self.lodging.edges, x, v, force, self._numbers, self._table, self._lam, self.counters)
         moved = (self.motion.reshape(2, -1), self._force.reshape(1, -1), self._minv.reshape(1, -1), self._table)
         return [

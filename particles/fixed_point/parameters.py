@@ -5,6 +5,7 @@ Spec fpga-fixed-point.md sections 1-3: A = -k1/(c1+c2), B = c2/(c1+c2), C2 = c2,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import frexp, isfinite
 from typing import Any, Literal
@@ -85,6 +86,39 @@ class EdgeLaw:
 
 
 @dataclass(frozen=True)
+class ChainLaw:
+    """Generalised Voigt edge (2.5)-(2.9): springs k [N/m] and dashpots c [N s/m] (n, n_e) of n Voigt parts in a row.
+
+    c may be infinite, a rigid part, and 0 in the last one, a free spring.
+    """
+
+    k: Array
+    c: Array
+
+    def scaled(self, units: Units) -> ChainLaw:
+        """Return the law in circuit units."""
+        return ChainLaw(self.k / units.stiffness, self.c / units.viscosity)
+
+    @property
+    def viscosity(self) -> Array:
+        """1/sum(1/c): the dashpot (n_e,) of the whole."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / (1.0 / self.c).sum(axis=0))
+
+    @property
+    def springs(self) -> Array:
+        """K (n, n_e) of f = sum K_a d_a + C ld: -C' k/c, with C' the viscosity; -k of a free spring."""
+        damped = self.c > 0.0
+        shares = self.viscosity * self.k / np.where(damped, self.c, 1.0)
+        return np.asarray(-np.where(damped, shares, self.k))
+
+    @property
+    def rates(self) -> tuple[Array, Array]:
+        """A = -k/c and G = -1/c (n - 1, n_e) of the rates G_a f + A_a d_a of all parts but the last."""
+        return -self.k[:-1] / self.c[:-1], -1.0 / self.c[:-1]
+
+
+@dataclass(frozen=True)
 class Constant:
     """A constant raw/2^w; `raw` is one number, or an array where edges or points differ."""
 
@@ -99,6 +133,10 @@ class Constant:
     def of(self, some: Any) -> Constant:
         """Return the constant of some of the edges or points."""
         return self if isinstance(self.raw, int) else Constant(self.raw[some], self.w)
+
+
+NOTHING = Constant(0, 0)
+"""A constant that a circuit does not have."""
 
 
 @dataclass(frozen=True)
@@ -117,12 +155,45 @@ class Points:
 
 
 @dataclass(frozen=True)
+class ChainConstants:
+    """Constants of a generalised Voigt edge: A, G of all parts but the last, K of all, C."""
+
+    A: tuple[Constant, ...]
+    G: tuple[Constant, ...]
+    K: tuple[Constant, ...]
+    C: Constant
+
+    @property
+    def parts(self) -> int:
+        """Voigt parts in a row, n."""
+        return len(self.K)
+
+    @property
+    def all(self) -> tuple[Constant, ...]:
+        """A, G, K, C in a row."""
+        return (*self.A, *self.G, *self.K, self.C)
+
+    @property
+    def named(self) -> dict[str, Constant]:
+        """All constants by name."""
+        rows = {"A": self.A, "G": self.G, "K": self.K}
+        found = {f"{name}_{a}": one for name, row in rows.items() for a, one in enumerate(row, start=1)}
+        return found | {"C": self.C}
+
+    def of_edges(self, edges: Any) -> ChainConstants:
+        """Return the constants of some edges."""
+        A, G, K = (tuple(one.of(edges) for one in row) for row in (self.A, self.G, self.K))
+        return ChainConstants(A, G, K, self.C.of(edges))
+
+
+@dataclass(frozen=True)
 class CircuitConstants:
     """Everything the circuit multiplies with and how it rounds.
 
     A, B, C2: one number or (n_e,); Minv: one number or (n_m, 3), 0 holds a component. `tem_round` rounds the products
     of circuits 4 to 8, `euler_round` circuit 9 and the mass module. With K and C the force is K lambda + C ld, which
     equals c2 (lvd - ld) and loses no digits in a difference; without `points` all signals have the format's.
+    A `chain` of Voigt parts takes the place of A, B, C2, K and C.
     """
 
     A: Constant
@@ -139,6 +210,7 @@ class CircuitConstants:
     points: Points | None = None
     K: Constant | None = None
     C: Constant | None = None
+    chain: ChainConstants | None = None
 
     @property
     def point(self) -> Points:
@@ -153,11 +225,18 @@ class CircuitConstants:
     @property
     def of_tem(self) -> tuple[Constant, Constant, Constant, Constant]:
         """A, B and those of the force: K and C, or c2 and nothing."""
-        return self.A, self.B, self.K or self.C2, self.C or Constant(0, 0)
+        return self.A, self.B, self.K or self.C2, self.C or NOTHING
+
+    @property
+    def of_edge(self) -> tuple[Constant, ...]:
+        """All constants that differ between edges, if any do."""
+        return self.of_tem if self.chain is None else self.chain.all
 
     @property
     def named(self) -> dict[str, Constant]:
         """All constants by name."""
+        if self.chain is not None:
+            return self.chain.named | {"H": self.H, "Minv": self.Minv}
         force = {"C2": self.C2} if self.K is None or self.C is None else {"K": self.K, "C": self.C}
         return {"A": self.A, "B": self.B, **force, "H": self.H, "Minv": self.Minv}
 
@@ -183,7 +262,8 @@ class CircuitConstants:
     def of_edges(self, edges: Any) -> CircuitConstants:
         """Return the constants of some edges, an index or mask of those there are."""
         K, C = (part.of(edges) if part is not None else None for part in (self.K, self.C))
-        return replace(self, A=self.A.of(edges), B=self.B.of(edges), C2=self.C2.of(edges), K=K, C=C)
+        chain = None if self.chain is None else self.chain.of_edges(edges)
+        return replace(self, A=self.A.of(edges), B=self.B.of(edges), C2=self.C2.of(edges), K=K, C=C, chain=chain)
 
 
 def step_constant(step: float, how: StepPoint = "eq218", form: Format = Q16, points: Points | None = None) -> Constant:
@@ -227,7 +307,7 @@ def _fitting(name: str, values: Array, w: int, form: Format, remedy: str) -> Con
 
 
 def circuit_constants(
-    law: EdgeLaw,
+    law: EdgeLaw | ChainLaw,
     mass: ArrayLike,
     step: float,
     units: Units | None = None,
@@ -247,35 +327,25 @@ def circuit_constants(
     and constant has its own, the force is direct, and c2 may be infinite: a Voigt edge.
     """
     units = units or Units()
-    scaled = law.scaled(units)
-    k1, c1, c2 = (np.asarray(part, dtype=np.float64) for part in (scaled.k1, scaled.c1, scaled.c2))
-    if points is None and np.isinf(c2).any():
-        raise RheotwinError("a Voigt edge has no series dashpot: the circuit needs points of its own for it")
-    if np.any(~(c1 + c2 > 0.0)) or np.any(c2 < 0.0) or np.any(k1 < 0.0) or np.any(c1 < 0.0):
-        raise RheotwinError(
-            "the circuit's edges need k1, c1, c2 >= 0 and c1 + c2 > 0: it divides by the sum of the viscosities; "
-            "a pure spring has no such form"
-        )
+
+    def placed(name: str, values: Array, optimal: bool = tem_wmod, remedy: str = "") -> Constant:
+        largest = float(np.abs(values).max(initial=0.0))
+        most = None if points is None else _longest(form)
+        point = point_position(largest, form, most) if optimal else form.fraction
+        smaller = "a smaller unit of time" + ("" if tem_wmod else ", or tem_wmod = true")
+        return _fitting(name, values, point, form, remedy or smaller)
+
+    if isinstance(law, ChainLaw):
+        parts = _chain_parts(law.scaled(units), points, placed)
+    else:
+        parts = _edge_parts(law.scaled(units), points, placed)
     weight = np.asarray(mass, dtype=np.float64) / units.mass
     if np.any(~(weight > 0.0)):
         raise RheotwinError("masses of the circuit's points must be positive; infinite ones hold a point")
-
-    def placed(name: str, values: Array, optimal: bool, remedy: str) -> Constant:
-        largest = float(np.abs(values).max(initial=0.0))
-        most = None if points is None else _longest(form)
-        return _fitting(name, values, point_position(largest, form, most) if optimal else form.fraction, form, remedy)
-
-    # c2/(c1 + c2) where c2 may be infinite.
-    share = 1.0 / (1.0 + c1 / np.where(c2 > 0.0, c2, 1.0)) * (c2 > 0.0) if points is not None else c2 / (c1 + c2)
-    at = points or Points(form.fraction, 2 * form.fraction)
-    lam, rate = 2.0**at.lam, 2.0**at.rate
-    smaller = "a smaller unit of time" + ("" if tem_wmod else ", or tem_wmod = true")
+    acceleration = 0 if points is None else points.acceleration
     return CircuitConstants(
-        A=placed("A = -k1/(c1+c2)", -k1 / (c1 + c2) * rate / lam, tem_wmod, smaller),
-        B=placed("B = c2/(c1+c2)", share, tem_wmod, smaller),
-        C2=placed("C2 = c2", c2, tem_wmod, smaller) if points is None else Constant(0, 0),
         H=step_constant(step / units.time, h_const, form, points),
-        Minv=placed("1/m", 2.0**at.acceleration / weight, True, "a larger unit of mass"),
+        Minv=placed("1/m", 2.0**acceleration / weight, True, "a larger unit of mass"),
         form=form,
         tem_round=tem_round,
         euler_round=euler_round,
@@ -283,6 +353,46 @@ def circuit_constants(
         overflow=overflow,
         units=units,
         points=points,
-        K=None if points is None else placed("K = -k1 c2/(c1+c2)", -k1 * share / lam, tem_wmod, smaller),
-        C=None if points is None else placed("C = -c1 c2/(c1+c2)", -c1 * share / rate, tem_wmod, smaller),
+        **parts,
     )
+
+
+Placed = Callable[[str, Array], Constant]
+
+
+def _edge_parts(law: EdgeLaw, points: Points | None, placed: Placed) -> dict[str, Any]:
+    """Return A, B and the constants of the force of three-element edges in circuit units."""
+    k1, c1, c2 = (np.asarray(part, dtype=np.float64) for part in (law.k1, law.c1, law.c2))
+    if points is None and np.isinf(c2).any():
+        raise RheotwinError("a Voigt edge has no series dashpot: the circuit needs points of its own for it")
+    if np.any(~(c1 + c2 > 0.0)) or np.any(c2 < 0.0) or np.any(k1 < 0.0) or np.any(c1 < 0.0):
+        raise RheotwinError(
+            "the circuit's edges need k1, c1, c2 >= 0 and c1 + c2 > 0: it divides by the sum of the viscosities; "
+            "a pure spring has no such form"
+        )
+    if points is None:
+        found = {"A": placed("A = -k1/(c1+c2)", -k1 / (c1 + c2)), "B": placed("B = c2/(c1+c2)", c2 / (c1 + c2))}
+        return found | {"C2": placed("C2 = c2", c2)}
+    # c2/(c1 + c2) where c2 may be infinite.
+    share = 1.0 / (1.0 + c1 / np.where(c2 > 0.0, c2, 1.0)) * (c2 > 0.0)
+    lam, rate = 2.0**points.lam, 2.0**points.rate
+    return {
+        "A": placed("A = -k1/(c1+c2)", -k1 / (c1 + c2) * rate / lam),
+        "B": placed("B = c2/(c1+c2)", share),
+        "C2": NOTHING,
+        "K": placed("K = -k1 c2/(c1+c2)", -k1 * share / lam),
+        "C": placed("C = -c1 c2/(c1+c2)", -c1 * share / rate),
+    }
+
+
+def _chain_parts(law: ChainLaw, points: Points | None, placed: Placed) -> dict[str, Any]:
+    """Return the constants of chains in circuit units."""
+    lam, rate = (1.0, 1.0) if points is None else (2.0**points.lam, 2.0**points.rate)
+
+    def row(name: str, values: Array) -> tuple[Constant, ...]:
+        return tuple(placed(f"{name} of part {a}", one) for a, one in enumerate(values, start=1))
+
+    (A, G), K = law.rates, law.springs
+    rows = row("A = -k/c", A * rate / lam), row("G = -1/c", G * rate), row("K = -C' k/c", K / lam)
+    chain = ChainConstants(*rows, placed("C = -1/sum(1/c)", -law.viscosity / rate))
+    return dict.fromkeys(("A", "B", "C2"), NOTHING) | {"chain": chain}

@@ -21,9 +21,10 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.element_match import Method
 from rheotwin.particles.fixed_point.arithmetic import WIDEST, Format
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body
-from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel, build_model, choose_step
+from rheotwin.particles.fixed_point.model import OPTIONS, CircuitModel, build_model, choose_step, contact_limit
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points, Units, circuit_constants
 from rheotwin.particles.fixed_point.ranges import Ranges, analyse, remarks, suggest_units
+from rheotwin.particles.fixed_point.touching import Lasting, nothing_lasts
 from rheotwin.particles.steps import Held, Loads, apply_loads
 from rheotwin.problem import Problem
 
@@ -91,7 +92,13 @@ class FixedPointOptions(BaseModel):
         default=None,
         gt=0.0,
         description="time [s] between two writings of the host: positions of held points, loads; default: every step; "
-        "the papers' host writes local points every 0.001 s and a surface every 0.033 s",
+        "the papers' host writes local points every 0.001 s",
+    )
+    surface_period: float | None = Field(
+        default=None,
+        gt=0.0,
+        description="time [s] between two turns of contact: the host reads the surface, settles it with tools and "
+        "bodies, and writes velocities and forces; default: every step; the papers' host takes 0.033 s",
     )
     host_latency: float = Field(default=0.0, ge=0.0, allow_inf_nan=False, description="age [s] of what the host writes")
     series_time: float = Field(
@@ -122,9 +129,15 @@ class Host(NamedTuple):
     external: Array
     left: Array
     clipped: Indices
+    lasting: Lasting
+    """What contact leaves from one turn to the next."""
+    turns: int
+    """Steps between two turns of contact."""
 
 
-def make_host(model: CircuitModel, units: Units, form: Format, every: int = 1, latency: float = 0.0) -> Host:
+def make_host(
+    model: CircuitModel, units: Units, form: Format, every: int = 1, latency: float = 0.0, turns: int = 1
+) -> Host:
     """Return the host of a problem in circuit units, which writes every so many steps."""
     return Host(
         held=model.held,
@@ -140,6 +153,8 @@ def make_host(model: CircuitModel, units: Units, form: Format, every: int = 1, l
         external=np.empty_like(model.points),
         left=np.empty(3),
         clipped=np.zeros(1, dtype=np.int64),
+        lasting=nothing_lasts(len(model.points)),
+        turns=turns,
     )
 
 
@@ -177,18 +192,78 @@ def memories_of(body: CircuitBody) -> Memories:
 
 
 @compiled
+def write_forces(host: Host, there: Memories, time: float) -> None:
+    """Write weights, loads at `time` [s] and what presses."""
+    for node in range(host.external.shape[0]):
+        for c in range(3):
+            host.external[node, c] = host.weight[node, c] + host.lasting.force[node, c]
+    apply_loads(host.loads, time, host.external)
+    for node in range(there.places.shape[0]):
+        for c in range(3):
+            there.force[there.places[node, c]] = _word(host.external[node, c] * host.words_per_newton, host)
+
+
+@compiled
+def read_surface(
+    host: Host, there: Memories, near: Indices, ease: Array, centre: Array, number: int, turn: float, h: float,
+    x: Array, v: Array, before: Array, begun: Array, end: Array,
+) -> None:  # fmt: skip
+    """Read places and velocities of the near points before turn `number` of `turn` [s], without what pressed up to it.
+
+    The circuit's own steps make it `h` [s].
+    """
+    end[0] = (number + 1) * turn - host.latency
+    for node in near:
+        for c in range(3):
+            x[node, c] = there.position[there.places[node, c]] / host.words_per_metre + centre[c]
+            v[node, c] = there.velocity[there.places[node, c]] / host.words_per_speed
+            v[node, c] -= h * ease[node, c] * host.lasting.force[node, c]
+            before[node, c], begun[node, c] = x[node, c], v[node, c]
+
+
+@compiled
+def _keep_force(lasting: Lasting, node: int, ease: Array, begun: Array, v: Array, jump: float, h: float) -> None:
+    """Let the force last that was missing in the last turn, along the change of velocity, if it does push."""
+    along = 0.0
+    if jump > 0.0 and lasting.touched[node]:
+        for c in range(3):
+            if ease[node, c] > 0.0:
+                missing = (lasting.written[node, c] - begun[node, c]) / (ease[node, c] * h)
+                along += missing * (v[node, c] - begun[node, c]) / jump
+    for c in range(3):
+        lasting.force[node, c] = max(along, 0.0) * (v[node, c] - begun[node, c]) / jump if jump > 0.0 else 0.0
+        lasting.written[node, c] = v[node, c]
+    lasting.touched[node] = jump > 0.0
+
+
+@compiled
+def write_surface(
+    host: Host, there: Memories, near: Indices, ease: Array, centre: Array, number: int, turn: float, h: float,
+    x: Array, v: Array, before: Array, begun: Array,
+) -> None:  # fmt: skip
+    """Write velocities of points that touch, places that impacts have shifted, and what is to press until next turn."""
+    for node in near:
+        jump = 0.0
+        for c in range(3):
+            jump += (v[node, c] - begun[node, c]) ** 2
+            if x[node, c] != before[node, c]:
+                there.position[there.places[node, c]] = _word((x[node, c] - centre[c]) * host.words_per_metre, host)
+        for c in range(3):
+            if jump > 0.0:
+                there.velocity[there.places[node, c]] = _word(v[node, c] * host.words_per_speed, host)
+        if host.turns > 1:
+            _keep_force(host.lasting, node, ease, begun, v, np.sqrt(jump), h)
+    if host.turns > 1:
+        write_forces(host, there, number * turn - host.latency)
+
+
+@compiled
 def write_before(host: Host, there: Memories, number: int, h: float) -> None:
     """Write forces before step `number` of `h` [s], and velocities that take held components to their next place."""
     if number % host.every:
         return
     time, span = number * h - host.latency, host.every * h
-    for node in range(host.external.shape[0]):
-        for c in range(3):
-            host.external[node, c] = host.weight[node, c]
-    apply_loads(host.loads, time, host.external)
-    for node in range(there.places.shape[0]):
-        for c in range(3):
-            there.force[there.places[node, c]] = _word(host.external[node, c] * host.words_per_newton, host)
+    write_forces(host, there, time)
     held, target, current = host.held, host.held.tables.current, -1
     for k in range(held.node.shape[0]):
         node, c = held.node[k], held.component[k]
@@ -240,6 +315,8 @@ class Prepared:
     constants: CircuitConstants
     body: CircuitBody
     host: Host
+    until: float | None = None
+    """When the supports change for the first time [s], None if they never do."""
 
     @property
     def remarks(self) -> list[str]:
@@ -295,13 +372,22 @@ def fill_memories(model: CircuitModel, options: FixedPointOptions, step: Fractio
         overflow=options.overflow,
         points=None if options.points is None else Points(*options.points),
     )
-    body = circuit_body(
-        model.points, model.edges[:, 0], model.edges[:, 1], units=units, lengths=model.lengths, form=form
-    )
-    every = max(1, round((options.host_period or 0.0) / float(step)))
-    host = make_host(model, units, form, every, options.host_latency)
+    ends, parts = model.edges.T, None if model.chain is None else len(model.chain.k)
+    body = circuit_body(model.points, *ends, units=units, lengths=model.lengths, parts=parts, form=form)
+    every, turns = (max(1, round((T or 0.0) / float(step))) for T in (options.host_period, options.surface_period))
+    _check_turns(model, turns * float(step))
+    host = make_host(model, units, form, every, options.host_latency, turns)
     write_first(host, body, float(step))
     return Prepared(model, options, step, ranges, constants, body, host)
+
+
+def _check_turns(model: CircuitModel, turn: float) -> None:
+    """Refuse turns [s] so far apart that the springs of a contact law throw points off."""
+    if turn >= (limit := contact_limit(model.problem)):
+        raise RheotwinError(
+            f"{OPTIONS}.surface_period: contact settled every {turn:.3g} s throws points off the springs of its law, "
+            f"which allow {limit:.3g} s (K T^2/m < 4); choose less, or softer contact"
+        )
 
 
 class Modelled(NamedTuple):
@@ -312,10 +398,14 @@ class Modelled(NamedTuple):
     ranges: Ranges | None
 
 
+def relaxing_of(problem: Problem, options: FixedPointOptions) -> float:
+    """Return the time [s] in which the series dashpot of a Voigt edge relaxes its spring."""
+    return options.series_time * problem.scene.duration if options.points is None else np.inf
+
+
 def modelled(problem: Problem, options: FixedPointOptions) -> Modelled:
     """Return model, step and ranges; with points of their own Voigt edges have no series dashpot."""
-    relaxing = options.series_time * problem.scene.duration if options.points is None else np.inf
-    model = build_model(problem, match=options.match, relaxing=relaxing)
+    model = build_model(problem, match=options.match, relaxing=relaxing_of(problem, options))
     step = choose_step(model, options.step, options.safety)
     return Modelled(model, step, analyse(model, float(step)) if options.analyse else None)
 

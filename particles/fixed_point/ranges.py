@@ -36,12 +36,15 @@ from rheotwin.particles.fixed_point.model import (
     run_reference,
 )
 from rheotwin.particles.fixed_point.parameters import CircuitConstants, Points, Units
+from rheotwin.particles.fixed_point.touching import pressing, touching
 
 MARGIN = 0.8
 """Share of the range that the peaks of the float form may take: the circuit's own errors come on top."""
 SHORT = 16
 SHORT_WORD, LONGEST_DIRECTION = 16, 30
 STEP_BITS = 7
+FINEST = 16.0
+"""What tools have to change of velocities in a step, in dead bands."""
 SAMPLES = 20
 """Times at which the float form is remembered."""
 LARGEST_RUN = 3_000_000_000
@@ -52,6 +55,7 @@ OF_UNITS = {
     "v": "velocity",
     "ld": "velocity",
     "lvd": "velocity",
+    "vr": "velocity",
     "lambda": "length",
     "f": "force",
     "F": "force",
@@ -71,6 +75,8 @@ class Ranges:
     """State of the float form at the end."""
     samples: tuple[tuple[int, Array], ...] = field(default=(), repr=False)
     """Steps and the positions (N, 3) [m] there."""
+    pressed: float = 0.0
+    """Largest acceleration [m/s2] at these steps that tools give to the points they press."""
 
     def in_units(self, units: Units) -> dict[str, float]:
         """Return the peaks in circuit units."""
@@ -90,17 +96,35 @@ class Ranges:
 
 def analyse(model: CircuitModel, step: float) -> Ranges:
     """Run the whole scene in double precision and keep the peaks."""
+    steps = check_length(model, step)
+    body, parts, samples, there = float_body(model), float_parts(model), [], touching(model.problem)
+    pressed = 0.0
+    for first, last in pairwise(sample_steps(steps)):
+        run_reference(parts, body, first, last - first, step, there)
+        samples.append((last, body.position.copy()))
+        pressed = max(pressed, pressing(there, model.problem))
+    return ranges_of(body, step, steps, samples, pressed)
+
+
+def check_length(model: CircuitModel, step: float) -> int:
+    """Return the steps of a scene, or refuse to take so many."""
     steps = round(model.problem.scene.duration / step)
     if steps * len(model.edges) > LARGEST_RUN:
         raise RheotwinError(
             f"{OPTIONS}: a range analysis of {steps} steps of {len(model.edges)} edges would take too long; give "
             "`time_unit`, `length_unit` and `mass_unit` and set `analyse = false`"
         )
-    body, parts, samples = float_body(model), float_parts(model), []
-    stops = np.unique(np.linspace(0, steps, min(SAMPLES, steps) + 1).round().astype(int))
-    for first, last in pairwise(stops.tolist()):
-        run_reference(parts, body, first, last - first, step)
-        samples.append((last, body.position.copy()))
+    return steps
+
+
+def sample_steps(steps: int) -> list[int]:
+    """Return the steps, from zero, at which the float form is remembered."""
+    found: list[int] = np.unique(np.linspace(0, steps, min(SAMPLES, steps) + 1).round().astype(int)).tolist()
+    return found
+
+
+def ranges_of(body: FloatBody, step: float, steps: int, samples: list[tuple[int, Array]], pressed: float) -> Ranges:
+    """Return the ranges that a run has ended with, or refuse one that diverges."""
     peaks = dict(zip(SIGNALS, body.peaks.tolist(), strict=True))
     lost = next((name for name, peak in peaks.items() if not np.isfinite(peak)), None)
     if lost is not None:
@@ -108,7 +132,7 @@ def analyse(model: CircuitModel, step: float) -> Ranges:
             f"{OPTIONS}: the scene diverges in double precision already ({lost} has no bound); reduce the step of "
             f"{step:.4g} s or the loads"
         )
-    return Ranges(peaks, step, steps, body, tuple(samples))
+    return Ranges(peaks, step, steps, body, tuple(samples), pressed)
 
 
 def rounded_up(value: float) -> float:
@@ -151,12 +175,12 @@ def suggest_units(
     s = length or rounded_up(
         max(peaks["x"] / room, peaks["length"] / room, float(np.mean(model.lengths)) * SHORT / form.one)
     )
-    moving = max(peaks["v"], peaks["ld"], peaks["lvd"], 1e-300)
+    moving = max(peaks["v"], peaks["vr"], peaks["ld"], peaks["lvd"], 1e-300)
     r = time or rounded_down(
         min(
             room * s / moving,
             np.sqrt(room * s / max(peaks["a"], 1e-300)),
-            MARGIN * constants / max(float(np.max(model.k1 / (model.c1 + model.c2))), 1e-300),
+            MARGIN * constants / max(model.fastest, 1e-300),
             ranges.step * 2.0 ** (form.word - STEP_BITS),
         )
     )
@@ -165,7 +189,7 @@ def suggest_units(
     M = mass or rounded_up(
         max(
             strongest * r**2 / (room * s),
-            float(np.max(model.c2)) * r / (MARGIN * constants),
+            float(np.max(model.c2 if model.chain is None else model.viscosity)) * r / (MARGIN * constants),
             lightest * 2.0 ** (STEP_BITS - form.word),
         )
     )
@@ -177,7 +201,7 @@ def own_points(ranges: Ranges, form: Format) -> tuple[Units, Points]:
     peaks = {name: max(peak, 1e-300) for name, peak in ranges.peaks.items()}
     room = MARGIN * (form.highest + 1) / form.one
     s = rounded_up(max(peaks["x"], peaks["length"]) / room)
-    r = rounded_down(room * s / max(peaks["v"], peaks["ld"], peaks["lvd"]))
+    r = rounded_down(room * s / max(peaks["v"], peaks["vr"], peaks["ld"], peaks["lvd"]))
     M = rounded_up(max(peaks["F"], peaks["f"], peaks["F_ext"]) * r**2 / (room * s))
     bits, widest = form.word - 2, 30 if form.word <= SHORT_WORD else 62
 
@@ -221,6 +245,16 @@ def dead_band(constants: CircuitConstants) -> DeadBand:
     return DeadBand(raw, raw / one * units.velocity, raw / one * units.velocity / units.time)
 
 
+def bursts(ranges: Ranges, constants: CircuitConstants) -> float:
+    """Return by how much words are too coarse for the forces of tools, 0 where they are not.
+
+    To round places in a step is to change velocities by up to the dead band: a tool that changes them by less touches
+    in some steps only, and then all the harder.
+    """
+    share = FINEST * dead_band(constants).velocity / (ranges.pressed * ranges.step) if ranges.pressed > 0.0 else 0.0
+    return share if share > 1.0 else 0.0
+
+
 def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) -> list[str]:
     """Say in sentences what of a scene the words cannot hold or cannot see; nothing where all is well."""
     units, form = constants.units, constants.form
@@ -254,5 +288,10 @@ def remarks(ranges: Ranges, model: CircuitModel, constants: CircuitConstants) ->
         found.append(
             f"accelerations below {band.acceleration:.3g} m/s2 change no velocity and the largest one is "
             f"{ranges.peaks['a']:.3g} m/s2: take a larger time_unit or a longer step"
+        )
+    if share := bursts(ranges, constants):
+        found.append(
+            f"tools press with {ranges.pressed:.3g} m/s2, little beside what rounded places amount to in a step, so "
+            f"that forces on them come in bursts: take {form.word + int(np.ceil(np.log2(share)))} bits"
         )
     return found

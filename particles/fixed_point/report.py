@@ -42,7 +42,9 @@ class Timing:
 
 def extras_of(constants: CircuitConstants) -> Extras:
     """Return the tables that constants take which are not the same everywhere."""
-    edge_tables = sum(not isinstance(part.raw, int) for part in constants.of_tem)
+    edge_tables = sum(not isinstance(part.raw, int) for part in constants.of_edge)
+    if constants.chain is not None:  # its other words and the natural length
+        edge_tables += constants.chain.parts - 1
     wide = -(-constants.form.word // RAM_BITS)
     if isinstance(constants.Minv.raw, int):
         return Extras(edge_tables, wide=wide)
@@ -92,6 +94,7 @@ def words_data(prepared: Prepared) -> dict[str, Any]:
             for name, part in constants.named.items()
         },
         "remarks": prepared.remarks,
+        "supports_change_at_s": prepared.until,
     }
     if ranges is not None:
         found["range_used"] = ranges.shares(units, form, constants.points)
@@ -122,8 +125,8 @@ def errors_data(found: Account, operations: list[OperationError]) -> dict[str, A
 def error_account(prepared: Prepared, samples: int) -> tuple[Account, list[OperationError]]:
     """Return the account over time, and that of the operations halfway through the scene."""
     halfway = Stepping(prepared)
-    halfway.take(round(prepared.model.problem.scene.duration / float(prepared.step)) // 2)
-    operations = operation_errors(halfway.body, prepared.constants, prepared.model, float(prepared.step))
+    halfway.take(round((prepared.until or prepared.model.problem.scene.duration) / float(prepared.step)) // 2)
+    operations = operation_errors(halfway.settled, prepared.constants, prepared.model, float(prepared.step))
     return account(prepared, samples), operations
 
 
@@ -166,6 +169,11 @@ def _words(words: About) -> str:
         lines.append(
             f"points     directions {direction}, 1/l {inverse}; more than the others: extensions {lam}, accelerations "
             f"{acceleration}, rates {rate}"
+        )
+    if words["supports_change_at_s"] is not None:
+        lines.append(
+            f"phases     supports first change at t = {words['supports_change_at_s']:.6g} s, where errors below end; "
+            "announced is that of the whole scene"
         )
     if words.get("announced_error") is not None:
         lines.append(

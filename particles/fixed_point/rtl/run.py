@@ -18,6 +18,7 @@ from rheotwin.particles.fixed_point.partition import BUBBLE, hazard_free_order, 
 from rheotwin.particles.fixed_point.rtl.accumulator import LATENCY
 from rheotwin.particles.fixed_point.rtl.bench import CompiledBench, Rows, named, rows_of
 from rheotwin.particles.fixed_point.rtl.system import BUBBLE_BIT, OPERATORS, POINT_VECTORS, System, host_map
+from rheotwin.particles.fixed_point.rtl.tem import memories_of
 
 Images = list[tuple[int, Indices]]
 MOST_POINTS = 1 << BUBBLE_BIT
@@ -110,11 +111,12 @@ class Circuit:
         if found["hazard"][-1]:
             raise RuntimeError("the circuit read a sum of forces before it was written: its order of edges collides")
         words = found["read"][-len(self._read_back()[0]) :].astype(np.int32)
-        vectors = words[: -len(self.order)].reshape(len(POINT_VECTORS), 3, -1)
+        points = 3 * len(POINT_VECTORS) * len(self._body.position)
+        vectors = words[:points].reshape(len(POINT_VECTORS), 3, -1)
         stored = {name: np.ascontiguousarray(lanes.T) for name, lanes in zip(POINT_VECTORS, vectors, strict=True)}
         lam = np.empty_like(self._body.lam)
         real = self.order != BUBBLE
-        lam[self.order[real]] = words[-len(self.order) :][real]
+        lam.reshape(-1, lam.shape[-1])[:, self.order[real]] = words[points:].reshape(-1, len(self.order))[:, real]
         sticky = int(found["overflow"][-1])
         return CircuitRun(
             body=self._body._replace(lam=lam, **stored),
@@ -126,7 +128,7 @@ class Circuit:
 
     def _point_images(self) -> Images:
         """Return what the host writes into memories over points: (code, words from address 0)."""
-        codes, masses = host_map(), np.asarray(self._constants.Minv.raw, dtype=np.int64)
+        codes, masses = host_map(self._constants), np.asarray(self._constants.Minv.raw, dtype=np.int64)
         images = [
             (codes[name] + lane, getattr(self._body, name)[:, lane].astype(np.int64))
             for name in POINT_VECTORS
@@ -139,16 +141,16 @@ class Circuit:
 
     def _edge_images(self) -> Images:
         """Return what the host writes into memories over edges, in the order of the slots, and the constants."""
-        codes, constants = host_map(), self._constants
+        codes, constants = host_map(self._constants), self._constants
         edge, bubble = np.maximum(self.order, 0), (self.order == BUBBLE).astype(np.int64)
         images = [
             (codes["start"], self._ends[edge, 0] | bubble << BUBBLE_BIT),
             (codes["end"], self._ends[edge, 1]),
-            (codes["lam"], self._body.lam[edge].astype(np.int64)),
+            *((codes[name], row[edge].astype(np.int64)) for name, row in self._words.items()),
             (codes["H"], np.asarray(constants.H.raw, dtype=np.int64).reshape(1)),
         ]
         names = ("A", "B", "C2", "C") if constants.direct else ("A", "B", "C2")
-        parts = dict(zip(names, constants.of_tem, strict=False))
+        parts = dict(zip(names, constants.of_tem, strict=False)) if constants.chain is None else constants.chain.named
         differ = any(np.ndim(part.raw) > 0 for part in parts.values())
         for name, part in parts.items():
             raw = np.broadcast_to(np.asarray(part.raw, dtype=np.int64), len(self._ends) if differ else 1)
@@ -156,11 +158,19 @@ class Circuit:
         return images
 
     def _read_back(self) -> tuple[Indices, Indices]:
-        """Return the codes and addresses that the host reads: all vectors over points, then lambda."""
-        codes, points = host_map(), len(self._body.position)
+        """Return the codes and addresses that the host reads: all vectors over points, then what edges remember."""
+        codes, points, slots = host_map(self._constants), len(self._body.position), len(self.order)
         lanes = [codes[name] + lane for name in POINT_VECTORS for lane in range(3)]
-        select = np.concatenate([np.repeat(lanes, points), np.full(len(self.order), codes["lam"])])
-        return select, np.concatenate([np.tile(np.arange(points), len(lanes)), np.arange(len(self.order))])
+        rows = [codes[name] for name in self._words if name != "rest"]
+        select = np.concatenate([np.repeat(lanes, points), np.repeat(rows, slots)])
+        return select, np.concatenate([np.tile(np.arange(points), len(lanes)), np.tile(np.arange(slots), len(rows))])
+
+    @property
+    def _words(self) -> dict[str, Indices]:
+        """Words of the edges by the name of their memory."""
+        lam = self._body.lam
+        rows = [*lam.reshape(-1, lam.shape[-1]), self._body.rest]
+        return dict(zip(memories_of(self._constants), rows, strict=False))
 
 
 def simulate(

@@ -142,7 +142,8 @@ def _heading(name: str, constants: CircuitConstants) -> str:
     lines = [f"{name}: fixed-point circuit for rheological bodies, {constants.form}."]
     if name == "circuit":
         lines += ["Host codes (select) of memories and constants; of vectors this is lane 0, lanes 1 and 2 follow:"]
-        lines += [f"  {code:2d} {memory}" for memory, code in sorted(host_map().items(), key=lambda item: item[1])]
+        codes = sorted(host_map(constants).items(), key=lambda item: item[1])
+        lines += [f"  {code:2d} {memory}" for memory, code in codes]
         shifts = ", ".join(f"{name} {part.w}" for name, part in constants.named.items())
         lines += [f"Bits after the point of the constants: {shifts}."]
     return "".join(f"// {line}\n" for line in lines)

@@ -27,11 +27,16 @@ EDGE_NUMBERS = ("start", "end", "lam")
 OPERATORS = (*tem.OPERATORS, *mpm.OPERATORS)
 
 
-def host_map() -> dict[str, int]:
-    """Return the host's code of each memory (of lane 0 for vectors, the others follow) and constant; C2 may be K."""
+def host_map(constants: CircuitConstants | None = None) -> dict[str, int]:
+    """Return the host's code of each memory (of lane 0 for vectors, the others follow) and constant; C2 may be K.
+
+    The words and constants that chains have beside these follow.
+    """
     vectors = {name: 3 * number for number, name in enumerate((*POINT_VECTORS, "Minv"))}
-    numbers = {name: 18 + number for number, name in enumerate((*EDGE_NUMBERS, "A", "B", "C2", "H", "C"))}
-    return {**vectors, **numbers}
+    names = [*EDGE_NUMBERS, "A", "B", "C2", "H", "C"]
+    if constants is not None and constants.chain is not None:
+        names += [*tem.memories_of(constants)[1:], *(name for name in constants.chain.named if name != "C")]
+    return {**vectors, **{name: 18 + number for number, name in enumerate(names)}}
 
 
 class System(Component):
@@ -52,7 +57,7 @@ class System(Component):
     ) -> None:
         self._constants, self._points, self._edges = constants, points, edges
         self._depth = depth_of(constants) if depth is None else depth
-        self._edges_differ = any(np.ndim(one.raw) > 0 for one in constants.of_tem)
+        self._edges_differ = any(np.ndim(one.raw) > 0 for one in constants.of_edge)
         self._points_differ = np.ndim(constants.Minv.raw) > 0
         words = max(points, edges)
         width = max(constants.form.word, INDEX_BITS)
@@ -62,7 +67,7 @@ class System(Component):
                 "steps": In(32),
                 "last_edge": In(range(words)),
                 "last_point": In(range(words)),
-                "select": In(range(len(host_map()) + 12)),
+                "select": In(range(len(host_map(constants)) + 12)),
                 "address": In(range(words)),
                 "write": In(1),
                 "written": In(signed(width)),
@@ -97,7 +102,7 @@ class System(Component):
             point.clear.eq(start_run),
         ]
         reads: list[tuple[int, Value]] = []
-        codes = host_map()
+        codes = host_map(constants)
 
         def later(value: Value, cycles: int = 1) -> Signal:
             for _ in range(cycles):
@@ -143,18 +148,21 @@ class System(Component):
         edge_address = later(control.address)
         valid = later(in_edges & control.going) & ~first.data_a[BUBBLE_BIT]
         back_valid = later(in_edges & control.coming) & ~first.data_b[BUBBLE_BIT]
-        lam = ram("lam", word, self._edges, codes["lam"])
-        module.d.comb += lam.address_a.eq(edge_address)
-        with module.If(~in_transfer):
-            module.d.comb += [
-                lam.address_b.eq(later(control.back, 2)),
-                lam.write.eq(later(back_valid)),
-                lam.written.eq(edge.lam_new),
-            ]
-        module.d.comb += [edge.lam.eq(lam.data_a), edge.valid.eq(later(valid))]
-        laws = [("A", edge.a), ("B", edge.b), ("C2", edge.c2), *([("C", edge.c)] if constants.direct else [])]
-        for name, port in laws:
-            module.d.comb += port.eq(number(name, self._edges_differ, self._edges, codes[name], edge_address))
+        for name in edge.memories:
+            memory = ram(name, word, self._edges, codes[name])
+            module.d.comb += [memory.address_a.eq(edge_address), getattr(edge, name).eq(memory.data_a)]
+            if name != "rest":
+                with module.If(~in_transfer):
+                    module.d.comb += [
+                        memory.address_b.eq(later(control.back, 2)),
+                        memory.write.eq(later(back_valid)),
+                        memory.written.eq(getattr(edge, f"{name}_new")),
+                    ]
+        module.d.comb += edge.valid.eq(later(valid))
+        for name, port in edge.laws.items():
+            code = codes["C2" if name == "K" else name]
+            constant = number(name, self._edges_differ, self._edges, code, edge_address)
+            module.d.comb += getattr(edge, port).eq(constant)
 
         # Points: state of both ends of an edge, or of one point.
         step_length = number("H", False, 1, codes["H"], Const(0))

@@ -1,7 +1,8 @@
 """Truss element module: circuits 1-9 of spec fpga-fixed-point.md section 4, one edge per cycle, 16 multipliers.
 
 Numbers in the comments are the circuits'. Same words as `rheotwin.particles.fixed_point.circuit.tem`. Direct forces
-take a 17th multiplier: `c2` is K then, and `c` is C.
+take a 17th multiplier: `c2` is K then, and `c` is C. Chains of n Voigt parts take 4 n - 2 in the place of 4: n - 1 each
+for A, G and the step, n for K, one for C.
 """
 
 from __future__ import annotations
@@ -22,6 +23,13 @@ OPERATORS = ("ld", "lvd", "f", "xr", "lambda")
 LANES = range(3)
 
 
+def memories_of(constants: CircuitConstants) -> tuple[str, ...]:
+    """Return the words that every edge has."""
+    if constants.chain is None:
+        return ("lam",)
+    return ("lam", *(f"lam_{a}" for a in range(2, constants.chain.parts)), "rest")
+
+
 class Tem(Component):
     """Forces on the ends of an edge and its new lambda, `depth` cycles after positions, velocities and lambda.
 
@@ -37,8 +45,7 @@ class Tem(Component):
         self._constants, self._depth, self._edges_differ = constants, depth, edges_differ
         word = signed(constants.form.word)
         vectors = {name: In(word).array(3) for name in ("xi", "vi", "xj", "vj")}
-        force = ("c2", "c") if constants.direct else ("c2",)
-        numbers = {name: In(word) for name in ("lam", "a", "b", *force, "h")}
+        numbers = {name: In(word) for name in (*self.memories, *self.laws.values(), "h")}
         super().__init__(
             {
                 **vectors,
@@ -46,20 +53,35 @@ class Tem(Component):
                 "valid": In(1),
                 "clear": In(1),
                 "force": Out(word).array(3),
-                "lam_new": Out(word),
+                **{f"{name}_new": Out(word) for name in self.memories if name != "rest"},
                 "valid_out": Out(1),
                 "overflow": Out(len(OPERATORS)),
             }
         )
 
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """Words of every edge: lambda, and of chains one for every part but the last, and the natural length."""
+        return memories_of(self._constants)
+
+    @property
+    def laws(self) -> dict[str, str]:
+        """Input of each constant of the edges by its name."""
+        chain = self._constants.chain
+        if chain is not None:
+            return {name: name.lower() for name in chain.named}
+        return {"A": "a", "B": "b"} | ({"K": "c2", "C": "c"} if self._constants.direct else {"C2": "c2"})
+
     def elaborate(self, platform: object) -> Module:
         """Build the module."""
         module, constants, depth = Module(), self._constants, self._depth
         form, point, step = constants.form, constants.point, constants.step_of_lam
-        A_w, B_w, K_w, C_w = (part.w for part in constants.of_tem)
         pipe = Pipeline(module, form, constants.overflow)
-        A, B, C2 = (Staged(port, 0 if self._edges_differ else None) for port in (self.a, self.b, self.c2))
-        H, lam, valid = Staged(self.h, None), Staged(self.lam, 0), Staged(self.valid, 0)
+        given = {
+            name: Staged(getattr(self, port), 0 if self._edges_differ else None) for name, port in self.laws.items()
+        }
+        H, valid = Staged(self.h, None), Staged(self.valid, 0)
+        lam, *others = (Staged(getattr(self, name), 0) for name in self.memories)
 
         def tem_shift(product: Value, w: int) -> Value:
             return rounded_shift(product, w, constants.tem_round)
@@ -82,32 +104,47 @@ class Tem(Component):
         ]
         shares = [pipe.register(mul, e, v) for e, v in zip(direction, vr, strict=True)]
         rate = pipe.fitted("ld", lambda x, y, z: tem_shift(x + y + z, point.direction - point.rate), *shares)  # 5
-        voigt_rate = pipe.fitted(  # 6
-            "lvd",
-            lambda spring, dashpot: tem_shift(spring, A_w) + tem_shift(dashpot, B_w),
-            pipe.register(mul, A, lam),
-            pipe.register(mul, B, rate),
-        )
-        if constants.direct:  # 7
-            C = Staged(self.c, 0 if self._edges_differ else None)
-            parts = pipe.register(mul, C2, lam), pipe.register(mul, C, rate)
-            force = pipe.fitted("f", lambda spring, slide: tem_shift(spring, K_w) + tem_shift(slide, C_w), *parts)
+
+        def summed(operator: str, *products: tuple[str, Staged]) -> Staged:
+            """Add products of constants with signals."""
+            points = [constants.named[name].w for name, _ in products]
+            return pipe.fitted(
+                operator,
+                lambda *exact: sum(tem_shift(one, w) for one, w in zip(exact, points, strict=True)),
+                *(pipe.register(mul, given[name], signal) for name, signal in products),
+            )
+
+        if constants.chain is not None:  # 6, 7
+            *extensions, rest = lam, *others
+            last = pipe.fitted(
+                "lambda",
+                lambda length, rest, *parts: ((length - rest) << point.lam) - sum(parts),
+                *(length, rest, *extensions),
+            )
+            springs = enumerate((*extensions, last), start=1)
+            force = summed("f", *((f"K_{a}", d) for a, d in springs), ("C", rate))
+            rates = [summed("lvd", (f"G_{a}", force), (f"A_{a}", d)) for a, d in enumerate(extensions, start=1)]
         else:
-            slip = pipe.fitted("f", sub, voigt_rate, rate)
-            force = pipe.fitted("f", lambda exact: tem_shift(exact, K_w), pipe.register(mul, C2, slip))
+            extensions, rates = [lam], [summed("lvd", ("A", lam), ("B", rate))]
+            if constants.direct:
+                force = summed("f", ("K", lam), ("C", rate))
+            else:
+                force = summed("f", ("C2", pipe.fitted("f", sub, rates[0], rate)))
         forces = [  # 8
             pipe.fitted("f", lambda exact: tem_shift(exact, point.direction), pipe.register(mul, force, e))
             for e in direction
         ]
-        lam_new = pipe.fitted(  # 9
-            "lambda",
-            lambda old, exact: old + rounded_shift(exact, step.w, constants.euler_round),
-            lam,
-            pipe.register(mul, H, voigt_rate),
-        )
+        for name, old, voigt_rate in zip(self.memories, extensions, rates, strict=False):  # 9
+            new = pipe.fitted(
+                "lambda",
+                lambda old, exact: old + rounded_shift(exact, step.w, constants.euler_round),
+                old,
+                pipe.register(mul, H, voigt_rate),
+            )
+            module.d.comb += getattr(self, f"{name}_new").eq(pipe.at(new, depth))
         for lane in LANES:
             module.d.comb += self.force[lane].eq(pipe.at(forces[lane], depth))
-        module.d.comb += [self.lam_new.eq(pipe.at(lam_new, depth)), self.valid_out.eq(pipe.at(valid, depth))]
+        module.d.comb += self.valid_out.eq(pipe.at(valid, depth))
         flags = {name: Signal(name=f"overflow_{name}") for name in OPERATORS}
         pipe.flag(flags, valid, self.clear)
         module.d.comb += [self.overflow[bit].eq(flags[name]) for bit, name in enumerate(OPERATORS)]

@@ -25,7 +25,14 @@ from rheotwin.particles.fixed_point.circuit import OPERATORS, add_edge_forces, m
 from rheotwin.particles.fixed_point.experiments import OBJECT_STEPS, OBJECT_WIDTH, STEP, Object, pulled_object
 from rheotwin.particles.fixed_point.kernels import FastCircuit, advance, runs_fast, scalar_table
 from rheotwin.particles.fixed_point.model import SIGNALS, FloatBody, FloatParts, run_reference
-from rheotwin.particles.fixed_point.parameters import CircuitConstants, EdgeLaw, Points, Units, circuit_constants
+from rheotwin.particles.fixed_point.parameters import (
+    ChainLaw,
+    CircuitConstants,
+    EdgeLaw,
+    Points,
+    Units,
+    circuit_constants,
+)
 from rheotwin.particles.fixed_point.partition import hazards
 from rheotwin.particles.fixed_point.words import COUNT, reciprocal, root
 from rheotwin.particles.steps import Held, Loads
@@ -196,6 +203,14 @@ def constants_of(edges: int, count: int, own: bool, **options: Any) -> CircuitCo
     return circuit_constants(law, masses if own else 1.5, 0.01, SECONDS, **options)
 
 
+def chain_of(parts: int, edges: int, own: bool, **options: Any) -> CircuitConstants:
+    """Constants of Voigt parts in a row, the last one a spring where there are three."""
+    spread = np.linspace(0.4, 1.0, edges) if own else np.ones(edges)
+    k, c = np.array([[3.0, 8.0, 5.0, 1.0], [2.0, 4.0, 9.0, 5.0]])[:, :parts, None] * spread
+    c[-1] *= parts != 3
+    return circuit_constants(ChainLaw(k, c), 1.5, 0.01, SECONDS, **options)
+
+
 FORMS = [Format(), Format(16, 11), Format(12, 6), Format(9, 0)]
 LONG_FORMS = [Format(16, 14), Format(17, 8), Format(24, 12), Format(31, 20), Format(32, 30)]
 CIRCUITS: dict[str, Callable[[Format], dict[str, Any]]] = {
@@ -260,6 +275,50 @@ def test_every_word_and_counter_agrees(circuit: str, form: Format, structured: b
         assert agree(found, body)
         assert np.array_equal(fast.counters, counters)
     assert np.count_nonzero(counters) >= 6
+
+
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize(
+    ("parts", "form", "circuit"),
+    [
+        (2, Format(), "floor"),
+        (3, Format(24, 12), "own points"),
+        *(
+            pytest.param(parts, form, name, marks=pytest.mark.exhaustive)
+            for parts in (2, 3, 4)
+            for form in (Format(), Format(16, 11), Format(17, 8), Format(32, 16))
+            for name in CIRCUITS
+        ),
+    ],
+)
+def test_every_word_of_chains_agrees(parts: int, form: Format, circuit: str, structured: bool) -> None:
+    own = parts != 2
+    points, (start, end) = grid_points(SHAPE, 1.0), grid_edges(SHAPE)
+    options = {"form": form, "tem_wmod": True, "tem_round": own} | CIRCUITS[circuit](form)
+    constants = chain_of(parts, len(start), own, **options)
+    body = circuit_body(0.0 * points, start, end, units=SECONDS, lengths=0.5, parts=parts, form=form)
+    drawn = noisy(points, start, end, form, seed=parts)
+    body.position[:], body.velocity[:], body.force[:] = drawn.position, drawn.velocity, drawn.force
+    body.lam[:] = np.random.default_rng(parts).permuted(np.tile(drawn.lam, (parts - 1, 1)), axis=1)
+    counters = compare(body, constants, 5, points if structured else None)
+    assert np.count_nonzero(counters) >= 6
+
+
+def test_a_chain_of_a_voigt_part_and_a_dashpot_is_the_edge_of_the_papers_with_direct_forces() -> None:
+    """Units of n = 2, k_2 = 0: K = -k1 B, C = -c1 B, and (2.9) is A lambda + B ld, all to a unit of the last place."""
+    options: dict[str, Any] = {"form": Format(24, 12), "tem_wmod": True, "tem_round": True}
+    k, c = np.array([[250.0], [0.0]]), np.array([[20.0], [100.0]])
+    chain = circuit_constants(ChainLaw(k, c), 1.0, 0.01, SECONDS, **options)
+    edge = circuit_constants(EdgeLaw(250.0, 20.0, 100.0), 1.0, 0.01, SECONDS, points=Points(12, 24), **options)
+    x, v, lam = (
+        np.array([[0, 0, 0], [40000, 9000, 0]]),
+        np.array([[300, -900, 50], [2000, 700, -80]]),
+        np.array([-3000]),
+    )
+    one, other = (tem(x[:1], v[:1], x[1:], v[1:], words, which) for words, which in ((lam[None], chain), (lam, edge)))
+    assert np.abs(one.force - other.force).max() <= 2 and np.abs(one.forces - other.forces).max() <= 2
+    assert np.abs(one.voigt_rate[0] - other.voigt_rate).max() <= 2
+    assert np.abs(other.voigt_rate).max() > 500
 
 
 @pytest.mark.parametrize("apart", [32767, 32768, -32768, -32769])

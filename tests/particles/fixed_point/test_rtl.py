@@ -24,6 +24,7 @@ from rheotwin.particles.fixed_point import rtl as package
 from rheotwin.particles.fixed_point.arithmetic import Format, cmul, wrap
 from rheotwin.particles.fixed_point.body import CircuitBody, circuit_body, grid_edges, grid_points
 from rheotwin.particles.fixed_point.parameters import (
+    ChainLaw,
     CircuitConstants,
     Constant,
     EdgeLaw,
@@ -71,8 +72,7 @@ def edge_vectors(count: int) -> dict[str, Indices]:
 def edge_rows(module: Any, vectors: dict[str, Any], constants: CircuitConstants, depth: int = 90) -> Any:
     """Return rows that feed one edge a cycle, then let the last one come out."""
     padded = {name: np.concatenate([part, np.zeros_like(part[:1]).repeat(depth, 0)]) for name, part in vectors.items()}
-    raw = {"a": constants.A.raw, "b": constants.B.raw, "c2": constants.of_tem[2].raw, "h": constants.H.raw, "valid": 1}
-    raw |= {"c": constants.of_tem[3].raw} if constants.direct else {}
+    raw = {port: constants.named[name].raw for name, port in module.laws.items()} | {"h": constants.H.raw, "valid": 1}
     return rtl.bench.rows_of(module, len(padded["lam"]), {**padded, **raw})
 
 
@@ -152,6 +152,36 @@ def test_the_truss_element_module_on_corners(depth: int, options: dict[str, Any]
     found, model = simulated(module, edge_rows(module, vectors, constants, depth)), modelled(vectors, constants)
     np.testing.assert_array_equal(found["force"][depth:], model.forces)
     np.testing.assert_array_equal(found["lam_new"][depth:], model.lam)
+
+
+def chain_constants(parts: int, **options: Any) -> CircuitConstants:
+    """Constants of Voigt parts in a row; three of them end with a spring."""
+    k, c = np.array([[250.0, 90.0, 30.0, 60.0], [20.0, 45.0, 70.0, 100.0]])[:, :parts, None]
+    c[-1] *= parts != 3
+    return circuit_constants(ChainLaw(k, c), 1.0, 0.01, UNITS, **options)
+
+
+@pytest.mark.parametrize(
+    ("parts", "depth", "options"),
+    [
+        (2, SHORT, {"tem_wmod": True}),
+        (3, 60, {"points": Points(14, 28, 3, -2, 2), "tem_wmod": True, "tem_round": True}),
+        pytest.param(4, 66, {"form": Format(18, 9), "sqrt": "cordic", "tem_wmod": True}, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_chains_of_voigt_parts_on_corners(parts: int, depth: int, options: dict[str, Any]) -> None:
+    constants, vectors = chain_constants(parts, **options), edge_vectors(60)
+    drawn = words(60, parts, seed=8).T
+    lam, rest = [vectors["lam"], *drawn[:-2]], np.abs(drawn[-1])
+    vectors |= dict(zip(rtl.tem.memories_of(constants), [*lam, rest], strict=True))
+    module = rtl.tem.Tem(constants, depth=depth)
+    found = simulated(module, edge_rows(module, vectors, constants, depth))
+    ends = (vectors[name] for name in ("xi", "vi", "xj", "vj"))
+    model = circuit.tem(*ends, np.stack(lam), constants, rest=rest)
+    np.testing.assert_array_equal(found["force"][depth:], model.forces)
+    for name, row in zip(rtl.tem.memories_of(constants), model.lam, strict=False):
+        np.testing.assert_array_equal(found[f"{name}_new"][depth:], row)
+    assert len(np.unique(model.lam)) > 30
 
 
 def test_overflows_are_noted_by_class() -> None:
@@ -243,6 +273,19 @@ def test_two_steps_of_a_body_are_those_of_the_model(depth: int, options: dict[st
     assert_same_run(run, body, constants)
     # four cycles more than predicted; the spec allows 60
     assert run.cycles_per_step == cycles(Machine(edge_depth=depth), len(body.position), run.slots) + 4
+
+
+@pytest.mark.parametrize("parts", [2, pytest.param(3, marks=pytest.mark.exhaustive)])
+def test_two_steps_of_a_body_of_chains_are_those_of_the_model(parts: int) -> None:
+    plain, _ = make_body()
+    own = np.linspace(0.6, 1.0, len(plain.start))
+    law = ChainLaw(*(np.array([[250.0, 90.0, 30.0], [20.0, 45.0, 70.0]])[:, :parts, None] * own))
+    constants = circuit_constants(law, 1.0, 0.01, UNITS, tem_wmod=True, tem_round=True)
+    drawn = np.random.default_rng(2).integers(-300, 300, (parts - 1, len(own))).astype(np.int32)
+    body = plain._replace(lam=drawn, rest=np.full(len(own), 2500, dtype=np.int32))
+    run = rtl.run.simulate(body, constants, 2, run=in_simulator)
+    assert_same_run(run, body, constants)
+    assert run.cycles_per_step == cycles(Machine(), len(body.position), run.slots) + 4
 
 
 def test_edges_that_collide_are_put_into_another_order() -> None:
