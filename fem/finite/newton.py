@@ -90,14 +90,11 @@ class Tangent:
 
     def solve(self, right: Array, within: Array) -> Array:
         """Return P y (N, d) of (P K P + s W) y = P r on the free components, P = 1 - W, W (N, d, d) of each node."""
-        across, touched = np.eye(right.shape[1]) - within, within.any(axis=(1, 2))
+        across, touched = np.eye(right.shape[1]) - within, np.asarray(within.any(axis=(1, 2)))
         blocks = [_across(*each, across, touched) for each in zip(self.frame.pattern.dofs, self.blocks, strict=True)]
         blocks[-1] = blocks[-1] + np.abs(np.diagonal(self.blocks[0], axis1=1, axis2=2)).mean() * within
-        out, free, solve = (
-            np.zeros(right.size),
-            self.frame.free,
-            self.frame.factorise(self.frame.pattern.matrix(blocks)),
-        )
+        out, free = np.zeros(right.size), self.frame.free
+        solve = self.frame.factorise(self.frame.pattern.matrix(blocks))
         out[free] = solve((across @ right[:, :, None]).ravel()[free])
         return np.asarray(across @ out.reshape(*right.shape, 1))[:, :, 0]
 

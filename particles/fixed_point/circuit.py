@@ -107,7 +107,8 @@ def tem(
     rate = fit(cmul(1, point.direction - point.rate, (direction * vr).sum(axis=-1), rounding), "ld")  # 5
     last = lam
     if constants.chain is not None:
-        last = fit((length - _wide(rest)[0] << point.lam) - lam.sum(axis=0), "lambda")
+        whole = np.left_shift(length - np.asarray(rest, dtype=np.int64), point.lam)
+        last = fit(np.subtract(whole, lam.sum(axis=0)), "lambda")
         voigt_rate, force = _chain(constants.chain, lam, last, rate, rounding, fit)  # 6, 7
     else:
         voigt_rate = fit(cmul(A.raw, A.w, lam, rounding) + cmul(B.raw, B.w, rate, rounding), "lvd")  # 6

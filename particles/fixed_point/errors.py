@@ -136,7 +136,9 @@ def operation_errors(
     H, Minv = constants.H.value, constants.Minv.value
     if (chain := constants.chain) is not None:
         numbers = [_stacked(chain.A), _stacked(chain.G), _stacked(chain.K), chain.C.value]
-        voigt_rate, force = _of_chain(lam, found.last, found.rate, found.force, *numbers)
+        voigt_rate, force = _of_chain(
+            *(np.asarray(words, float) for words in (lam, found.last, found.rate, found.force)), *numbers
+        )
     else:
         voigt_rate = A * lam + B * found.rate
         force = K * lam + C * found.rate if constants.direct else K * (found.voigt_rate - found.rate)

@@ -126,7 +126,7 @@ class FastCircuit:
         self.load(body)
 
     @property
-    def words(self) -> tuple[Integers, ...]:
+    def words(self) -> tuple[Integers | Indices, ...]:
         """What steps change."""
         return self._lam, self.motion, self.external, self.counters
 

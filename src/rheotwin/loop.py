@@ -125,7 +125,7 @@ def _close(tool: RigidTool, pose: Array, x: Array, dimension: int) -> Indices:
     if tool.surface is None:
         return nodes
     center = tool.geometry[CENTER : CENTER + 3] + pose[:3]
-    return nodes[np.linalg.norm(x[nodes] - center, axis=1) < bounding_radius(tool, dimension)]
+    return np.asarray(nodes[np.linalg.norm(x[nodes] - center, axis=1) < bounding_radius(tool, dimension)])
 
 
 def _held_at_start(problem: Problem, tool: RigidTool, nodes: Indices) -> Array:

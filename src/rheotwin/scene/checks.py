@@ -150,10 +150,10 @@ def reference_faults(draft: Draft) -> Iterator[Fault]:
             yield from _missing(f"links.{name}.between.{k}.body", "body", end.body, draft.body_names)
     for name, case in draft.cases.items():
         for key, law_name in case.laws.items():
-            place, (body_name, _, part) = f"cases.{name}.laws.{key}", key.partition(".")
+            place, (body_name, _, part_name) = f"cases.{name}.laws.{key}", key.partition(".")
             yield from _missing(place, "body", body_name, draft.body_names)
-            if part and body_name in draft.bodies:
-                yield from _missing(place, "part", part, tuple(draft.bodies[body_name].parts))
+            if part_name and body_name in draft.bodies:
+                yield from _missing(place, "part", part_name, tuple(draft.bodies[body_name].parts))
             yield from _missing(place, "law", law_name, draft.law_names)
 
 
