@@ -121,7 +121,7 @@ class RunComparison:
 class Part:
     """A part of an uncertainty: half its 95 % interval as a share of the reference [1]; None says `why` not."""
 
-    source: Literal["mesh and step", "reference", "material", "data"]
+    source: Literal["mesh and step", "reference", "scene", "material", "data"]
     value: float | None
     why: str = ""
 

@@ -80,7 +80,7 @@ def _of_fields(run: RunView, reference: RunView) -> Match | None:
 def judged(runs: Sequence[RunView], reference: RunView) -> Judgement:
     """Judge the runs of a case by one of them, or by the limit of one solver's meshes."""
     quantity = quantity_of(reference)
-    shared = [of_reference(runs, reference)[0], _material(runs)]
+    shared = [of_reference(runs, reference)[0], *_other_scenes(runs, reference), _material(runs)]
     return _judged([run for run in runs if run is not reference], quantity, shared, reference)
 
 
@@ -113,6 +113,17 @@ def _material(runs: Sequence[RunView]) -> Part:
     """Return the part of the laws: none where all runs share them."""
     alike = all(_laws(run) == _laws(runs[0]) for run in runs)
     return Part("material", 0.0 if alike else None, "the same laws in all runs" if alike else "runs of different laws")
+
+
+LOADS = ("dimension", "plane", "thickness", "duration", "gravity", "supports", "tools", "forces", "links")
+"""Tables of a scene that all runs of a comparison share; cells of bodies may differ."""
+
+
+def _other_scenes(runs: Sequence[RunView], reference: RunView) -> list[Part]:
+    """Return a part nobody can estimate where a run was loaded in another way than the reference."""
+    scenes = [dict(run.manifest.get("scene") or {}) for run in (reference, *runs)]
+    differing = [name for name in LOADS if any(scene.get(name) != scenes[0].get(name) for scene in scenes)]
+    return [Part("scene", None, f"runs of other scenes: {', '.join(differing)} differ")] if differing else []
 
 
 def _noise(record: ExperimentRecord) -> Part:

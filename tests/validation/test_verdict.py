@@ -84,6 +84,10 @@ def test_what_lacks_an_interval_says_what_to_run(fem: RunView, truss: RunView) -
     meshes = [scaled(fem, 1.0 + 0.01 / n**2, n) for n in (1, 2, 4)]
     other = [replace(run, manifest={**run.manifest, "scene": {**run.manifest["scene"], "laws": {}}}) for run in runs]
     assert "runs of different laws" in row_of(meshes + other).reason
+    deeper = [
+        replace(run, manifest={"scene": {**run.manifest["scene"], "tools": {"bar": {"width": 2}}}}) for run in runs
+    ]
+    assert "runs of other scenes: tools differ" in row_of(meshes + deeper).reason
     small = {"name": "fem", "options": {"kinematics": "small"}}
     strained = [replace(mesh, manifest={**mesh.manifest, "solver": small}) for mesh in meshes]
     assert displacement_gradient(meshes[0]) > 0.1
