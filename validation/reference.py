@@ -21,8 +21,8 @@ ENOUGH = 1.0 / 3.0
 """Share of the smallest difference that the reference's uncertainty may have."""
 MESHES = (1, 2, 4)
 """Divisions of the scene's cells, one after the other."""
-AFFORDABLE = 60.0
-"""Time [s] that the next mesh may take, judged by the last."""
+AFFORDABLE = 120.0
+"""Time [s] that the next mesh may take in all cases together, judged by the last."""
 DEARER = {1: 4.0, 2: 8.0, 3: 16.0}
 """Cost of a mesh with cells of half the size and steps of half the length over that of the last."""
 
@@ -52,7 +52,10 @@ def next_mesh(views: Sequence[RunView], method: str) -> tuple[int | None, str]:
     spent = sum(view.cost.wall_time or 0.0 for view in family if view.refinement == finest)
     predicted = spent * DEARER[family[0].dimension]
     if predicted > AFFORDABLE:
-        return None, f"the next mesh would take about {predicted:.0f} s: ask for it with --refine {method}=.."
+        return (
+            None,
+            f"the next mesh would take about {predicted:.0f} s: --reference auto --refine fem=1,2,4 asks for it",
+        )
     return following, ""
 
 

@@ -153,7 +153,9 @@ def of_reference(runs: Sequence[RunView], reference: RunView) -> tuple[Part, boo
         return Part("reference", None, why), False
     found = _settling(_family(runs, reference.solver), quantity_of(reference))
     if found is None or found.uncertainty is None:
-        why = f"one mesh of the reference, {reference.solver}: add finer ones with --refine {reference.solver}=1,2,4"
+        name = dict(reference.manifest.get("solver") or {}).get("name") or reference.solver
+        auto = "" if name == reference.solver else "--reference auto "  # a method of the program's own choice
+        why = f"one mesh of the reference, {reference.solver}: add finer ones with {auto}--refine {name}=1,2,4"
         return Part("reference", None, why), False
     steady = found.verdict in ("converging", "settled")
     at_limit = reference.label.endswith(f"@{LIMIT}") and found.verdict == "converging"

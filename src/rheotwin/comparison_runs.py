@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rheotwin.scene import Scene
     from rheotwin.validation import RunView
 
+STEP_SHARE = 0.01
+"""Step of a large-strain reference on the scene's own mesh, over the duration."""
 REFERENCE = "fem"
 """Solver whose runs the program takes for a reference where it is compared."""
 
@@ -89,12 +91,15 @@ class Plan:
         return scene.model_copy(update={"solvers": kept})
 
     def large_strain_options(self) -> dict[str, Any]:
-        """Return the options of finite elements of large strain, with the step and the rule in time of the others."""
+        """Return the options of finite elements of large strain, with the user's step and rule in time where they fit.
+
+        Else steps are a hundredth of the duration: they shrink with the cells, so what they cost in accuracy is seen.
+        """
         given = {**self.scene.solvers.get(REFERENCE, {}), **self.settings.get(REFERENCE, {})}
         kept = {name: value for name, value in given.items() if name in ("step", "stepper")}
         if kept.get("stepper") not in (None, "midpoint", "quasi-static"):
             kept.clear()
-        return {"kinematics": "total-lagrangian", **kept}
+        return {"kinematics": "total-lagrangian", "step": STEP_SHARE * self.scene.duration, **kept}
 
 
 def _task(request: RunRequest, *, go_on: bool, method: str) -> Task:
@@ -181,11 +186,12 @@ def _carry_out(task: Task, quiet: bool) -> Outcome:
 class OwnReference:
     """The search for a reference that can judge: records it adds, the methods they belong to, and what there is to say.
 
-    `solver` is what it runs, `views` are all runs so far.
+    `solver` is what it runs, on `meshes` at least; `views` are all runs so far.
     """
 
     plan: Plan
     solver: str
+    meshes: Sequence[int | None]
     views: list[RunView]
     folders: list[Path] = field(default_factory=list)
     names: dict[Path, str] = field(default_factory=dict)
@@ -196,7 +202,8 @@ class OwnReference:
         from rheotwin.validation.reference import standing
 
         method, options = self._kinematics()
-        for name in dict.fromkeys(view.solver for view in self.views if view.solver != method):
+        others = [view.solver for view in self.views if view.solver != method]
+        for name in (name for name in dict.fromkeys(others) if others.count(name) == len(self.plan.cases)):
             if why_not := self._refine(name, name, None):
                 self.said.append(f"{name} on one mesh only: {why_not}")
         found = standing(self.views, method)
@@ -220,7 +227,8 @@ class OwnReference:
             self.plan.large_strain_options(),
         )
         try:
-            self._run(self.solver, None, LARGE_STRAIN, options)
+            for mesh in self.meshes:
+                self._run(self.solver, mesh, LARGE_STRAIN, options)
         except RheotwinError as error:
             self.said.append(f"{grown}, but finite elements of large strain cannot run: {error}")
             return self.solver, None

@@ -95,7 +95,8 @@ def execute(args: argparse.Namespace) -> int:
         names: dict[Path, str] = {}
         reason = ""
         if auto and not early:
-            search = OwnReference(plan, reference, [view_of(open_record(folder)) for folder in folders])
+            views = [view_of(open_record(folder)) for folder in folders]
+            search = OwnReference(plan, reference, meshes[reference], views)
             reference = search.find()
             folders, names, reason = [*folders, *search.folders], search.names, "; ".join(search.said)
         if not args.quiet:
