@@ -1,4 +1,4 @@
-"""Exact answers against the catalogue's closed forms (ID-01 to ID-26) and an integrator of the differential equations."""
+"""Exact answers against the closed forms of the catalogue (ID-01 to ID-21) and integrated differential equations."""
 
 from __future__ import annotations
 
