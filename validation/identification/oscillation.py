@@ -374,8 +374,13 @@ def _result(record: OscillationRecord, found: Found, candidates: Sequence[Found]
     channel = Channel(float(equilibrium), strengths, times, float(eta))
     scale = 1.0 if record.modulus == "young" else 2.0 * (1.0 + poisson)
     band = known.band()
-    law = LawTable("generalized-maxwell", channel.scaled(scale), poisson, min(float(np.median(band)), 0.99))
-    notes = [] if len(levels) == 1 else [f"the law is that of {sweeps.reference:g} Celsius; shifts: {sweeps.kind}"]
+    uncertainty = float(f"{min(np.median(band), 0.99):.2g}")
+    law = LawTable("generalized-maxwell", channel.scaled(scale), poisson, uncertainty)
+    notes = [f"the law is that of {sweeps.reference:g} Celsius"] if len(levels) > 1 else []
+    for kind in dict.fromkeys(one.sweeps.kind for one in candidates if one.sweeps.kind != sweeps.kind):
+        best = min((one for one in candidates if one.sweeps.kind == kind), key=lambda one: one.criterion)
+        row = _row(best, found)
+        notes.append(f"{kind} shifts leave {100 * row.misfit:.2g} % rms with {row.name.split(',')[1].strip()}")
     return Identified(
         title=record.name,
         model=f"bank, {len(terms.log_times)} terms" + ("" if sweeps.kind == "none" else f", {sweeps.kind} shifts"),
@@ -400,7 +405,8 @@ def _row(one: Found, chosen: Found) -> OrderRow:
     sigma = one.sweeps.record.sigma
     chi2 = one.fit.misfit / max(len(one.fit.residuals) - count, 1) / sigma**2 if sigma else 1.0
     name = f"bank, {len(one.fit.terms.log_times)} terms{kind}"
-    return OrderRow(name, _Known(one).parameters(), float(misfit), chi2, float(aic), one.criterion, rows, verdict)
+    parameters = _Known(one).parameters() if one.sweeps is chosen.sweeps else ()
+    return OrderRow(name, parameters, float(misfit), chi2, float(aic), one.criterion, rows, verdict)
 
 
 def _curves(record: OscillationRecord, found: Found, band: Array, place: str) -> tuple[Curve, ...]:
