@@ -180,6 +180,8 @@ class Profile:
     high: float
     values: Array
     rises: Array
+    ends: tuple[float, float]
+    """Its ends as the fit has them, most in logarithms."""
 
 
 def profiles(judged: Judged, names: Sequence[str] = ()) -> tuple[Profile, ...]:
@@ -257,6 +259,7 @@ def _profile(judged: Judged, index: int) -> Profile:
         float(turn(ends[1])),
         np.asarray(turn(np.array(values)[order])),
         np.array(rises)[order],
+        (ends[0], ends[1]),
     )
 
 

@@ -200,9 +200,7 @@ class Judged:
     def adequacy(self) -> Adequacy:
         """Whether the model describes the data."""
         problem = self.fit.problem
-        largest = max(
-            float(np.abs(self.left(at)).max() / np.abs(problem.data[at]).max()) for _, _, at in self.series
-        )
+        largest = max(float(np.abs(self.left(at)).max() / np.abs(problem.data[at]).max()) for _, _, at in self.series)
         noise = self.runs > CHANCE and (not self.sigma_known or self.reduced_chi2 < 1.5)
         good = noise or self.misfit <= GOOD
         said = f"it describes the record to {self.misfit:.2%} of its peak (rms), at worst to {largest:.2%}; "
@@ -217,7 +215,9 @@ class Judged:
 
 def weighted(fits: list[Fit], known: list[tuple[float | None, float | None]]) -> tuple[Sigmas, ...]:
     """Return standard deviations: those known, the others from what the best of the fits leaves, alike for all records."""
-    best = min(fits, key=lambda one: len(one.residuals) * np.log(one.chi2) + len(one.unknowns) * np.log(len(one.residuals)))
+    best = min(
+        fits, key=lambda one: len(one.residuals) * np.log(one.chi2) + len(one.unknowns) * np.log(len(one.residuals))
+    )
     left: dict[bool, list[Array]] = {True: [], False: []}
     for _, force, at in series(best.problem.records):
         left[force].append(best.residuals[at] * best.problem.deviations[at])
