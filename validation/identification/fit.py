@@ -47,11 +47,13 @@ class Problem:
     records: tuple[TimeRecord, ...]
     sigma: tuple[Sigmas, ...]
     offsets: tuple[Offset, ...] = ()
+    peaks: Scale | None = None
+    """The scale that numbers refer to, if not that of these records."""
 
     @cached_property
     def scale(self) -> Scale:
         """Peaks and times of the records."""
-        return scale_of(self.records)
+        return self.peaks or scale_of(self.records)
 
     @cached_property
     def deviations(self) -> Array:
@@ -82,9 +84,12 @@ class Problem:
         return np.concatenate(found)
 
     def residuals(self, unknowns: Array) -> Array:
-        """Return (model - data)/sigma."""
-        with np.errstate(all="ignore"):
-            left = (self.model(unknowns) - self.data) / self.deviations
+        """Return (model - data)/sigma; 1e12 where the law is out of reach."""
+        try:
+            with np.errstate(all="ignore"):
+                left = (self.model(unknowns) - self.data) / self.deviations
+        except np.linalg.LinAlgError:  # numbers too far apart for eigenvectors
+            left = np.full(len(self.data), 1e12)
         return np.nan_to_num(np.clip(left, -1e12, 1e12), nan=1e12)
 
     def slopes(self, unknowns: Array) -> Array:
