@@ -20,13 +20,13 @@ from typing import Literal, get_args
 
 import numpy as np
 from scipy.optimize import least_squares
-from scipy.stats import norm
 from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
+from rheotwin.validation.identification.order import runs_probability
 from rheotwin.validation.identification.record import OscillationRecord
 from rheotwin.validation.identification.result import Adequacy, Curve, Identified, LawTable, OrderRow, Parameter
 from rheotwin.validation.identification.spectrum import Columns, Refined, refined, series
@@ -334,19 +334,6 @@ class _Known:
 def _interval(name: str, unit: str, value: float, half: float, turned: Callable[[float], float] = np.exp) -> Parameter:
     low, middle, high = (float(turned(value + side * min(half, 50.0))) for side in (-1.0, 0.0, 1.0))
     return Parameter(name, middle, low, high, unit)
-
-
-def runs_probability(residuals: Array) -> float:
-    """Return how probable so few changes of sign are by chance (Wald and Wolfowitz), for residuals in their order."""
-    up = residuals > 0.0
-    n, ups = len(up), int(up.sum())
-    downs = n - ups
-    if not ups or not downs:
-        return 0.0
-    runs = 1 + int(np.count_nonzero(up[1:] != up[:-1]))
-    mean = 1.0 + 2.0 * ups * downs / n
-    spread = np.sqrt(max((mean - 1.0) * (mean - 2.0) / (n - 1.0), 1e-12))
-    return float(norm.cdf((runs + 0.5 - mean) / spread))
 
 
 def _adequacy(record: OscillationRecord, found: Found) -> Adequacy:

@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
-from rheotwin.validation.identification.oscillation import ShiftKind, Sweeps, identify_oscillation, runs_probability
+from rheotwin.validation.identification.oscillation import ShiftKind, Sweeps, identify_oscillation
 from rheotwin.validation.identification.record import OscillationRecord
 from rheotwin.validation.identification.spectrum import Terms, residuals_of
 
@@ -140,8 +140,3 @@ def test_what_cannot_be_asked_for() -> None:
     ):
         with pytest.raises(RheotwinError, match=said):
             identify_oscillation(record, **options)
-
-
-def test_runs_of_one_sign_are_improbable_by_chance() -> None:
-    assert runs_probability(np.sin(np.linspace(0.0, 6.0, 50))) < 1e-6
-    assert 0.05 < runs_probability(np.random.default_rng(3).normal(size=200)) <= 1.0
