@@ -115,7 +115,7 @@ class LawTable:
             head |= {key: value for key, value in beside.items() if value}
             return head | {"units": [{"young": g, "viscosity": g * tau} for g, tau in arms]}
         chain = chain_of_spectrum(self.channel.spectrum())
-        units = list(zip(chain.ks, chain.bs, strict=True))
+        units = list(zip(chain.ks, chain.bs, strict=True))[::-1]  # by rising b/k
         if self.model == "three-element":
             (_, series), (young, viscosity) = sorted(units)
             head |= {"young": young, "voigt_viscosity": viscosity, "series_viscosity": series}
@@ -185,9 +185,7 @@ class Identified:
 
     def save(self, folder: Path | str) -> Path:
         """Write result.json and law.toml into a folder, which must not exist or be empty."""
-        target = Path(folder)
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise RheotwinError(f"{target} is there already and not an empty folder; choose another --out")
+        target = free_folder(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)
             (target / "result.json").write_text(json.dumps(self.to_data(), indent=1) + "\n", encoding="utf-8")
@@ -198,6 +196,14 @@ class Identified:
                 f"could not write {target}: {error.strerror}; choose a folder that can be written to"
             ) from error
         return target
+
+
+def free_folder(folder: Path | str) -> Path:
+    """Return a folder that does not exist or is empty, or say so."""
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise RheotwinError(f"{target} is there already and not an empty folder; choose another one")
+    return target
 
 
 def _plain(value: object) -> object:
