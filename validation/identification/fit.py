@@ -77,10 +77,10 @@ class Problem:
             seen = record
             if "delay" in shift:
                 seen = delayed(record, shift["delay"] * self.scale.shortest)
-            answer = respond(law, seen)
-            if "force-zero" in shift:
-                answer = answer + shift["force-zero"] * self.scale.force * record.observed_force
-            found.append(answer)
+            zero = shift.get("force-zero", 0.0) * self.scale.force
+            if zero:
+                seen = replace(seen, force=seen.force - zero)
+            found.append(respond(law, seen) + zero * record.observed_force)
         return np.concatenate(found)
 
     def residuals(self, unknowns: Array) -> Array:

@@ -162,9 +162,7 @@ def _row(row: Judged, best: Judged) -> OrderRow:
     verdict = row.not_told or ("possible" if row.adequacy.adequate else "does not describe the record")
     return OrderRow(
         row.fit.problem.candidate.name,
-        intervals.parameters(row)
-        if row.read.shape == row.errors.shape and not row.not_told.startswith("two of its e")
-        else (),
+        () if row.acts_as_less else intervals.parameters(row),
         row.misfit,
         row.reduced_chi2,
         row.aic,
@@ -182,9 +180,8 @@ def _notes(best: Judged) -> tuple[str, ...]:
     if best.effective < 0.5 * best.data:
         notes.append(f"what is left is correlated: {best.data} samples count as {best.effective:.0f}")
     if problem.candidate.power or problem.candidate.cubic:
-        notes.append(
-            f"moduli are those at the largest displacement, {problem.scale.depth:.4g} {problem.records[0].geometry.units[0]}"
-        )
+        unit = problem.records[0].geometry.units[0].strip("1")
+        notes.append(f"moduli are those at the largest displacement, {problem.scale.depth:.4g} {unit}".rstrip())
     return tuple(notes)
 
 
@@ -195,7 +192,7 @@ def law_of(best: Judged, poisson: float, uncertainty: float) -> tuple[LawTable |
     if candidate.power or candidate.cubic:
         return (
             None,
-            f"{candidate.name} is no law of a scene, its elasticity is not linear; take `--law chain` for a small range",
+            f"{candidate.name} is no law of a scene: its elasticity is not linear; for a small range take --law chain",
         )
     factor = geometry.factor * (2.0 * (1.0 + poisson) if geometry.modulus == "shear" else 1.0)
     known = min(uncertainty, 0.99)

@@ -264,7 +264,7 @@ def _profile(judged: Judged, index: int) -> Profile:
 
 
 def bootstrap(judged: Judged, count: int, seed: int = 0) -> Array:
-    """Return parameters as they are read (count, p), in logarithms, of data with blocks of residuals in other places."""
+    """Return parameters as they are read (count, p), in logarithms, of data with blocks of residuals elsewhere."""
     problem, fit = judged.fit.problem, judged.fit
     rng = np.random.default_rng([seed, count])
     model = problem.data + fit.residuals * problem.deviations

@@ -133,7 +133,7 @@ class Judged:
 
         Directions without any information are as wide as 1e12.
         """
-        u, s, vt = np.linalg.svd(self._correlated_slopes, full_matrices=False)
+        _, s, vt = np.linalg.svd(self._correlated_slopes, full_matrices=False)
         wide = np.where(s > 1e-12 * s[0], 1.0 / np.maximum(s, 1e-300), 1e12 / s[0])
         found = (vt.T * wide**2) @ vt
         noise = self.reduced_chi2
@@ -174,12 +174,18 @@ class Judged:
         """Standard errors of the parameters as they are read: relative ones, being of logarithms."""
         return np.sqrt(np.maximum(np.diag(self.read_covariance), 0.0))
 
+    @property
+    def acts_as_less(self) -> bool:
+        """Whether two elements are one, so that there are less parameters to read."""
+        candidate = self.fit.problem.candidate
+        return len(self.read) - len(candidate.names) != len(self.fit.unknowns) - len(candidate.bank_names)
+
     @cached_property
     def not_told(self) -> str:
         """Why this order cannot be told from its data; nothing if it can."""
         candidate = self.fit.problem.candidate
         logs = [i for i, name in enumerate(candidate.names) if name not in ("cubic", "p")]
-        if len(self.read) != len(candidate.names) + len(self.fit.unknowns) - len(candidate.bank_names):
+        if self.acts_as_less:
             return "two of its elements act as one"
         if not np.isfinite(self.read).all() or not np.isfinite(self.errors).all():
             return "its elements cannot be told apart"
@@ -214,7 +220,7 @@ class Judged:
 
 
 def weighted(fits: list[Fit], known: list[tuple[float | None, float | None]]) -> tuple[Sigmas, ...]:
-    """Return standard deviations: those known, the others from what the best of the fits leaves, alike for all records."""
+    """Return standard deviations: those known, others from what the best of the fits leaves, one for all records."""
     best = min(
         fits, key=lambda one: len(one.residuals) * np.log(one.chi2) + len(one.unknowns) * np.log(len(one.residuals))
     )

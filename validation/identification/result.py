@@ -115,7 +115,7 @@ class LawTable:
             head |= {key: value for key, value in beside.items() if value}
             return head | {"units": [{"young": g, "viscosity": g * tau} for g, tau in arms]}
         chain = chain_of_spectrum(self.channel.spectrum())
-        units = list(zip(chain.ks, chain.bs, strict=True))
+        units = list(zip(chain.ks, chain.bs, strict=True))[::-1]  # by rising b/k
         if self.model == "three-element":
             (_, series), (young, viscosity) = sorted(units)
             head |= {"young": young, "voigt_viscosity": viscosity, "series_viscosity": series}
@@ -188,9 +188,7 @@ class Identified:
         from rheotwin.validation.identification.cards import cards
         from rheotwin.validation.identification.page import page, picture
 
-        target = Path(folder)
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise RheotwinError(f"{target} is there already and not an empty folder; choose another --out")
+        target = free_folder(folder)
         plot = picture(self)
         files = {"result.json": json.dumps(self.to_data(), indent=1) + "\n", "report.html": page(self, plot)}
         if self.law is not None:
@@ -205,6 +203,14 @@ class Identified:
                 f"could not write {target}: {error.strerror}; choose a folder that can be written to"
             ) from error
         return target
+
+
+def free_folder(folder: Path | str) -> Path:
+    """Return a folder that does not exist or is empty, or say so."""
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise RheotwinError(f"{target} is there already and not an empty folder; choose another one")
+    return target
 
 
 def _plain(value: object) -> object:
