@@ -159,6 +159,12 @@ class Found:
     noise: float
 
     @property
+    def name(self) -> str:
+        """Name of the candidate: "bank-5", "bank-20 free"."""
+        kind = "" if self.sweeps.kind == "none" else f" {self.sweeps.kind}"
+        return f"bank-{len(self.fit.terms.log_times)}{kind}"
+
+    @property
     def criterion(self) -> float:
         """BIC on the effective number of rows."""
         return self.fit.criterion(self.effective, self.noise)
@@ -170,7 +176,7 @@ def identify_oscillation(
     shift: ShiftKind | None = None,
     reference: float | None = None,
     terms: int | None = None,
-    poisson: float = 0.5,
+    poisson: float = 0.0,
 ) -> Identified:
     """Return the Prony series of a record, with shifts of a kind (None: the best) to `reference` [Celsius].
 
@@ -366,11 +372,10 @@ def _result(record: OscillationRecord, found: Found, candidates: Sequence[Found]
     notes = [f"the law is that of {sweeps.reference:g} Celsius"] if len(levels) > 1 else []
     for kind in dict.fromkeys(one.sweeps.kind for one in candidates if one.sweeps.kind != sweeps.kind):
         best = min((one for one in candidates if one.sweeps.kind == kind), key=lambda one: one.criterion)
-        row = _row(best, found)
-        notes.append(f"{kind} shifts leave {100 * row.misfit:.2g} % rms with {row.name.split(',')[1].strip()}")
+        notes.append(f"{best.name} leaves {_row(best, found).misfit:.2%} (rms of what is relative)")
     return Identified(
         title=record.name,
-        model=f"bank, {len(terms.log_times)} terms" + ("" if sweeps.kind == "none" else f", {sweeps.kind} shifts"),
+        model=found.name,
         parameters=known.parameters(),
         correlations=known.correlations(),
         orders=tables,
@@ -387,13 +392,11 @@ def _row(one: Found, chosen: Found) -> OrderRow:
     count, rows = one.fit.jacobian.shape[1], one.effective
     misfit = np.sqrt(one.fit.misfit / len(one.fit.residuals))
     aic = one.criterion - count * np.log(rows) + 2.0 * count
-    kind = "" if one.sweeps.kind == "none" else f", {one.sweeps.kind}"
     verdict = "chosen" if one is chosen else one.fit.rejection or "possible"
     sigma = one.sweeps.record.sigma
     chi2 = one.fit.misfit / max(len(one.fit.residuals) - count, 1) / sigma**2 if sigma else 1.0
-    name = f"bank, {len(one.fit.terms.log_times)} terms{kind}"
     parameters = _Known(one).parameters() if one.sweeps is chosen.sweeps else ()
-    return OrderRow(name, parameters, float(misfit), chi2, float(aic), one.criterion, rows, verdict)
+    return OrderRow(one.name, parameters, float(misfit), chi2, float(aic), one.criterion, rows, verdict)
 
 
 def _curves(record: OscillationRecord, found: Found, band: Array, place: str) -> tuple[Curve, ...]:

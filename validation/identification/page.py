@@ -15,7 +15,7 @@ from rheotwin.validation.report.charts import PALETTE, Plot, chart, legend_colum
 from rheotwin.validation.report.page import TEMPLATES as SHARED_TEMPLATES
 from rheotwin.validation.report.page import own_svg, page_environment
 
-MOST_POINTS, MOST_ORDERS = 400, 6
+MOST_POINTS, MOST_ORDERS = 400, 16
 """Points drawn of a record; candidates in the table, the best by BIC."""
 
 

@@ -1,11 +1,13 @@
 """Prony terms and shifts from storage and loss: known ones come back, slopes are right, faults are named."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
+from rheotwin.__main__ import main
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
@@ -72,7 +74,7 @@ SHIFTS = {
 @pytest.mark.parametrize("kind", SHIFTS)
 def test_shifts_are_found_together_with_the_terms(kind: ShiftKind) -> None:
     found = identify_oscillation(at_levels(SHIFTS[kind], 0.005), reference=10.0)
-    assert found.model.endswith(f"{kind} shifts") and found.law is not None
+    assert found.model.endswith(f" {kind}") and found.law is not None
     np.testing.assert_allclose(found.law.channel.times, TWO.times, rtol=0.05)
     if kind == "wlf":
         truth = {"C1": 8.0, "C2": 60.0}
@@ -140,3 +142,21 @@ def test_what_cannot_be_asked_for() -> None:
     ):
         with pytest.raises(RheotwinError, match=said):
             identify_oscillation(record, **options)
+
+
+def test_the_command_line_takes_a_table_over_frequency(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = at_levels(SHIFTS["wlf"], 0.005)
+    assert record.temperature is not None
+    rows = zip(record.temperature, record.frequency, record.storage, record.loss, strict=True)
+    lines = [
+        "temperature_C,angular_frequency_rad_s,storage_Pa,loss_Pa",
+        *(",".join(map(repr, map(float, row))) for row in rows),
+    ]
+    path = tmp_path / "dma.csv"
+    path.write_text("\n".join(lines))
+    assert main(["identify", str(path), "--shift", "wlf", "--temperature", "15", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "the law is that of 15 Celsius" in said and "C2" in said
+    assert 'model = "generalized-maxwell"' in (tmp_path / "out" / "law.toml").read_text()
+    assert main(["identify", str(path), "--law", "chain"]) == 2
+    assert "identified from one table, without --law" in capsys.readouterr().err

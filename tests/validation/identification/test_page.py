@@ -57,7 +57,7 @@ def test_the_folder_holds_everything_and_the_law_runs(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_taken_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(RheotwinError, match="choose another --out"):
+    with pytest.raises(RheotwinError, match="choose another one"):
         from_oscillation().save(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
