@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from rheotwin.arrays import Array
 from rheotwin.validation.identification.result import Curve, Identified, OrderRow, Parameter
-from rheotwin.validation.report.charts import PALETTE, Plot, chart, legend_columns
+from rheotwin.validation.report.charts import PALETTE, Plot, chart, legend_columns, paler
 from rheotwin.validation.report.page import TEMPLATES as SHARED_TEMPLATES
 from rheotwin.validation.report.page import own_svg, page_environment
 
@@ -24,7 +24,9 @@ def picture(found: Identified) -> Plot:
     quantities = list(dict.fromkeys(curve.quantity for curve in found.curves))
     records = list(dict.fromkeys(curve.record for curve in found.curves))
     alt = f"{found.title}: {', '.join(quantities)} of data and of the model ({found.model}). {found.adequacy.sentence}"
-    with chart("identified", "Data, model, band and residuals", alt, size=(4.7 * len(quantities), 4.6)) as draft:
+    with chart(
+        "identified", "Data, model, band and residuals", alt, size=(max(4.7 * len(quantities), 7.5), 4.6)
+    ) as draft:
         axes: Any = draft.figure.subplots(2, len(quantities), squeeze=False, sharex="col", height_ratios=[3.0, 1.0])
         for column, quantity in enumerate(quantities):
             curves = [curve for curve in found.curves if curve.quantity == quantity]
@@ -40,7 +42,7 @@ def _draw(above: Any, below: Any, curve: Curve, colour: str) -> None:
     """Draw one record: data as points, the model as a line (dashed where it was predicted), its band, the residuals."""
     few = np.unique(np.linspace(0, len(curve.at) - 1, MOST_POINTS).round().astype(int))
     kind = "" if curve.fitted else ", not used in the fit"
-    above.plot(curve.at[few], curve.measured[few], "o", markersize=2.2, color=colour, alpha=0.45)
+    above.plot(curve.at[few], curve.measured[few], "o", markersize=3.0, color=paler(colour, 0.6))
     label = f"{curve.record}{kind} ({100 * curve.misfit:.2g} %)"
     above.plot(curve.at, curve.model, "-" if curve.fitted else "--", color=colour, linewidth=1.3, label=label)
     above.fill_between(curve.at, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0.0)

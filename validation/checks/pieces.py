@@ -1,0 +1,160 @@
+"""Identified laws in scenes of their test pieces, against records and frequencies that were not used to identify them.
+
+A layer of 10 x 0.13 mm between a glass and a grip that slides: simple shear but for free ends, which take 0.3 % of the
+force. Springs and elements of shear and volume are no longer linear at a shear of 2, the law is: they are sheared by a
+hundredth of the record, and their forces taken a hundred times. The latter have no stepper without inertia: the mass is
+one that does not matter at the speed of the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from rheotwin.arrays import Array
+from rheotwin.validation.checks.check import Check, Values, check
+from rheotwin.validation.checks.records import FITTED, PERCENT, RATES, adhesive, foam, part
+from rheotwin.validation.checks.running import Data, box_scene, path, seen, side, start, with_data
+from rheotwin.validation.experiments import datasets as data
+from rheotwin.validation.identification import Identified, LawTable, TimeRecord, identify
+from rheotwin.validation.identification.oscillation import identify_oscillation
+
+WIDTH, CELLS = 10e-3, (154, 2)
+"""Width of the layer [m], and its cells, which are squares."""
+POISSON = 0.25
+"""That of springs in plane strain; a shear test does not tell it."""
+FIRST_STEP = 2.0
+"""Amount of shear of the adhesive's first ramp, up to which a linear bank describes it."""
+LEVEL = 10.0
+"""Temperature [Celsius] at which the foam is shaken."""
+SHAKEN, PERIODS, PER_PERIOD = (1, 5, 9), 4, 64
+"""Frequencies of the eleven, none of them used to identify; how long and how finely they are run."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """How the layer is modelled; `share` of the record's shear, steps of the solver for each interval of the record."""
+
+    solver: str
+    cell: str
+    share: float
+    options: Data = field(default_factory=dict)
+    substeps: int = 1
+
+
+PIECES = {
+    "fem": Piece("fem", "quad", 1.0, {"stepper": "quasi-static"}),
+    "truss": Piece("truss", "quad", 0.01, {"stepper": "implicit"}, substeps=16),
+    "shear-volume": Piece("shear-volume", "triangle", 0.01, substeps=32),
+}
+
+
+def sheared(piece: Piece, law: LawTable, times: Array, shear: Array, step: float) -> Array:
+    """Return the shear stress (F,) [Pa] of the layer at `times` [s], straight in between; a solver's `step` [s]."""
+    thick = data.OCA_THICKNESS
+    motion = path(times.tolist(), [[float(thick * piece.share * x), 0.0] for x in shear])
+    # waves cross a cell in two steps
+    density = law.channel.relaxation(0.0) * (2.0 * step / (thick / CELLS[1])) ** 2
+    scene = box_scene(
+        law.table(),
+        size=[WIDTH, thick],
+        cells=list(CELLS),
+        cell=piece.cell,
+        density=float(density),
+        duration=float(times[-1]),
+        supports={"glass": side("bottom"), "grip": side("top", motion=motion)},
+    )
+    simulation = start(scene, piece.solver, step=step, **piece.options)
+    forces = seen(simulation, times[1:], lambda: -float(simulation.reactions()["support.grip"][0]))
+    return np.array([0.0, *forces]) / (WIDTH * piece.share)
+
+
+def first_step(record: TimeRecord) -> TimeRecord:
+    """Return the first ramp, and hold if there is one, of a test of the adhesive."""
+    beyond = record.displacement > 1.1 * FIRST_STEP
+    end = int(np.argmax(beyond))
+    end = int(np.flatnonzero(record.displacement[:end] < 1.01 * FIRST_STEP)[-1]) + 1
+    columns = (column[:end] for column in (record.time, record.displacement, record.force))
+    return replace(TimeRecord.driven(*columns, name=record.name), geometry=record.geometry)
+
+
+@cache
+def adhesive_law() -> Identified:
+    """Return a linear bank of two terms from the first steps of two rates; what it foretells of the other two."""
+    records = {test: first_step(adhesive(test)) for test in data.OCA_TESTS}
+    blind = [records[test] for test in (data.OCA_TESTS[1], data.OCA_TESTS[4])]
+    fitted = [records[test] for test in FITTED]
+    return identify(fitted, law="bank-2", blind=blind, poisson=POISSON, open_ended=True)
+
+
+def adhesive_piece(name: str) -> Values:
+    """Return how far the layer is from two records that were not used, and from the law itself [% of the peak]."""
+    piece, law = PIECES[name], adhesive_law()
+    assert law.law is not None
+    found = {}
+    for curve in (curve for curve in law.curves if not curve.fitted):
+        even = np.linspace(0.0, curve.at[-1], 10 * len(curve.at))
+        test = next(test for test, rate in RATES.items() if rate == curve.record)
+        record = first_step(adhesive(test))
+        shear = np.interp(even, record.time, record.displacement)
+        stress = sheared(piece, law.law, even, shear, even[1] / piece.substeps)
+        at_samples = np.interp(record.time, even, stress)
+        for word, known in (("blind", curve.measured), ("from the law,", curve.model)):
+            found[f"{word} {curve.record}"] = PERCENT * float(np.sqrt(np.mean((at_samples - known) ** 2)) / known.max())
+    return found
+
+
+@cache
+def foam_law() -> Identified:
+    """Return the law at 10 Celsius from every second frequency of all temperatures."""
+    record = foam()
+    number = np.argsort(np.argsort(record.frequency, kind="stable"), kind="stable") // len(
+        np.unique(record.temperature)
+    )
+    return identify_oscillation(replace(part(record, number % 2 == 0), modulus="shear"), shift="free", poisson=POISSON)
+
+
+def shaken(piece: Piece, law: LawTable, frequency: float) -> complex:
+    """Return storage + i loss modulus [Pa] of the layer under a sine of shear, from its last two periods."""
+    period = 2.0 * np.pi / frequency
+    times = np.linspace(0.0, PERIODS * period, PERIODS * PER_PERIOD + 1)
+    sine, cosine = np.sin(frequency * times), np.cos(frequency * times)
+    stress = sheared(piece, law, times, sine, times[1] / piece.substeps)
+    slow = (times / times[-1])[:, None] ** np.arange(4)
+    late = slice(PER_PERIOD * PERIODS // 2, None)
+    columns = np.column_stack([sine, cosine, slow])[late]
+    storage, loss = np.linalg.lstsq(columns, stress[late], rcond=None)[0][:2]
+    return complex(storage, loss)
+
+
+def foam_piece(name: str) -> Values:
+    """Return how far the layer is from storage and loss at frequencies that were not used, and from the law [%]."""
+    law, record = foam_law(), foam()
+    assert law.law is not None
+    there = np.flatnonzero(record.temperature == LEVEL)[list(SHAKEN)]
+    omega = record.frequency[there]
+    found = np.array([shaken(PIECES[name], law.law, float(w)) for w in omega])
+    exact = law.law.channel.complex_modulus(omega) / (2.0 * (1.0 + POISSON))
+    pairs = {
+        "storage": found.real / record.storage[there] - 1.0,
+        "loss": found.imag / record.loss[there] - 1.0,
+        "from the law": np.abs(found / exact - 1.0),
+    }
+    return {word: PERCENT * float(np.sqrt(np.mean(error**2))) for word, error in pairs.items()}
+
+
+def _check(what: str, name: str, source: str, compute: Callable[[], Values], **more: Any) -> Check:
+    identity = f"measured.{what}/{name}"
+    return check(identity, with_data(source, compute), name=f"{what}-{name}", solvers=(name,), **more)
+
+
+CHECKS = {
+    "measured": (
+        *(_check("adhesive", name, data.OCA, partial(adhesive_piece, name)) for name in PIECES),
+        *(_check("foam", name, data.VINYL, partial(foam_piece, name)) for name in PIECES),
+    )
+}
