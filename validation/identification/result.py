@@ -154,6 +154,8 @@ class Identified:
     curves: tuple[Curve, ...]
     law: LawTable | None
     no_law: str = ""
+    scene: str = ""
+    """The (first) test piece with this law, as a scene file."""
     notes: tuple[str, ...] = ()
     seed: int = 0
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -175,6 +177,7 @@ class Identified:
     def to_data(self) -> dict[str, Any]:
         """Return everything as it is kept in result.json."""
         found = asdict(replace(self, curves=(), law=None))
+        del found["scene"]
         found["curves"] = [
             {key: _plain(value) for key, value in vars(curve).items()} | {"misfit": curve.misfit}
             for curve in self.curves
@@ -184,13 +187,15 @@ class Identified:
         return found
 
     def save(self, folder: Path | str) -> Path:
-        """Write result.json and law.toml into a folder, which must not exist or be empty."""
+        """Write result.json, law.toml and piece.toml into a folder, which must not exist or be empty."""
         target = free_folder(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)
             (target / "result.json").write_text(json.dumps(self.to_data(), indent=1) + "\n", encoding="utf-8")
             if self.law is not None:
                 (target / "law.toml").write_text(self.to_toml(), encoding="utf-8")
+            if self.scene:
+                (target / "piece.toml").write_text(self.scene, encoding="utf-8")
         except OSError as error:
             raise RheotwinError(
                 f"could not write {target}: {error.strerror}; choose a folder that can be written to"
