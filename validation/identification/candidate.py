@@ -1,7 +1,7 @@
 """Laws that may be identified: their unknowns as logarithms, as models to compute with and as elements to read.
 
 The search runs in the logarithms of a bank's numbers (k_inf, b_0, g, tau), in which it is well scaled. A chain is the
-same law (spec 2.3): its springs and dashpots follow from the bank, and their intervals from the slopes of that conversion.
+same law (spec 2.3): its springs and dashpots follow from the bank, their intervals from the slopes of that conversion.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.optimize import least_squares, nnls
+from threadpoolctl import threadpool_limits
 
 from rheotwin.arrays import Array
 from rheotwin.materials import VoigtChain
@@ -172,10 +173,11 @@ def solve(problem: Problem, start: Array, tolerance: float = FINE, most: int = 2
 def fit(problem: Problem, seed: int = 0, starts: int = STARTS, first: Array | None = None) -> Fit:
     """Return the best fit of many starts; `first` is one more of them."""
     rng = np.random.default_rng([seed, *problem.candidate.name.encode()])
-    tried = [start_of(problem, rng) for _ in range(starts)] + ([] if first is None else [first])
-    found = [solve(problem, start, ROUGH, ROUGH_STEPS) for start in tried]
-    costs = [float(np.sum(problem.residuals(unknowns) ** 2)) for unknowns in found]
-    return fitted(problem, solve(problem, found[int(np.argmin(costs))]))
+    with threadpool_limits(1):  # matrices are slim
+        tried = [start_of(problem, rng) for _ in range(starts)] + ([] if first is None else [first])
+        found = [solve(problem, start, ROUGH, ROUGH_STEPS) for start in tried]
+        costs = [float(np.sum(problem.residuals(unknowns) ** 2)) for unknowns in found]
+        return fitted(problem, solve(problem, found[int(np.argmin(costs))]))
 
 
 def fitted(problem: Problem, unknowns: Array) -> Fit:

@@ -15,6 +15,7 @@ from rheotwin.validation.identification import intervals
 from rheotwin.validation.identification.candidate import LINEAR, NONLINEAR, Candidate, candidates
 from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, fit, fitted
 from rheotwin.validation.identification.order import Judged, chosen, judged, known_sigma, weighted
+from rheotwin.validation.identification.piece import scene_of
 from rheotwin.validation.identification.record import TimeRecord
 from rheotwin.validation.identification.result import Identified, LawTable, Model, OrderRow
 
@@ -141,6 +142,7 @@ def _result(
         curves=tuple(curves),
         law=table,
         no_law=no_law,
+        scene="" if table is None else scene_of(problem.records[0], table),
         notes=_notes(best),
         seed=seed,
         provenance={

@@ -263,7 +263,8 @@ def _oscillation(path: Path, table: dict[str, Array], geometry: Geometry | None)
         raise RheotwinError(f"{path}: {len(table['frequency'])} rows tell no law; measure more frequencies")
     modulus = "shear" if geometry is not None and geometry.modulus == "shear" else "young"
     return OscillationRecord(
-        path.stem, table["frequency"], table["storage"], table["loss"], table.get("temperature"), modulus, source=str(path)
+        path.stem, table["frequency"], table["storage"], table["loss"], table.get("temperature"), modulus,
+        source=str(path),
     )  # fmt: skip
 
 
@@ -300,7 +301,7 @@ def geometry_of(text: str) -> Geometry:
 
 
 def phases_of(text: str, time: Array) -> tuple[Phase, ...]:
-    """Return the phases that a text says: "displacement:96.5,free"; each ends at its time [s], the last with the record."""
+    """Return phases from "displacement:96.5,free"; each ends at its time [s], the last with the record."""
     phases: list[Phase] = []
     parts = text.split(",")
     drives: dict[str, Drive] = {"displacement": "displacement", "force": "force", "free": "free"}

@@ -214,7 +214,7 @@ def pull_friction(
             # on the edge it slides if the force would grow
             slides = abs(g) > alpha * (1.0 + EDGE) or (abs(g) >= alpha * (1.0 - EDGE) and v * g >= 0.0)
             toward = 1.0 if v > 0.0 else -1.0
-            s = toward if v * g >= 0.0 else -toward
+            s = 1.0 if g > 0.0 else -1.0
             while left > 0.0:
                 if slides:
                     end, rate, edge = (b2 * v + alpha * s) / k, k / (b1 + b2), (alpha * s - b1 * v) / k

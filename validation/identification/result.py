@@ -154,6 +154,8 @@ class Identified:
     curves: tuple[Curve, ...]
     law: LawTable | None
     no_law: str = ""
+    scene: str = ""
+    """The (first) test piece with this law, as a scene file."""
     notes: tuple[str, ...] = ()
     seed: int = 0
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -175,6 +177,7 @@ class Identified:
     def to_data(self) -> dict[str, Any]:
         """Return everything as it is kept in result.json."""
         found = asdict(replace(self, curves=(), law=None))
+        del found["scene"]
         found["curves"] = [
             {key: _plain(value) for key, value in vars(curve).items()} | {"misfit": curve.misfit}
             for curve in self.curves
@@ -184,7 +187,7 @@ class Identified:
         return found
 
     def save(self, folder: Path | str) -> Path:
-        """Write result.json, law.toml, report.html, picture.png and cards of other programs into a new folder."""
+        """Write result.json, law.toml, piece.toml, report.html, picture.png and cards into a new or empty folder."""
         from rheotwin.validation.identification.cards import cards
         from rheotwin.validation.identification.page import page, picture
 
@@ -193,6 +196,8 @@ class Identified:
         files = {"result.json": json.dumps(self.to_data(), indent=1) + "\n", "report.html": page(self, plot)}
         if self.law is not None:
             files |= {"law.toml": self.to_toml()} | cards(self.law)
+        if self.scene:
+            files["piece.toml"] = self.scene
         try:
             target.mkdir(parents=True, exist_ok=True)
             for name, text in files.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -82,6 +84,8 @@ def test_presses_of_the_source(number: str, ks: tuple[float, ...], bs: tuple[flo
 def test_friction_keeps_a_plateau_and_a_length() -> None:
     stuck, free = FrictionModel(200.0, 100.0, 1000.0, 2.0), FrictionModel(200.0, 100.0, 1000.0, 0.0)
     record = press(0.025, 1.0, 20.0, 30.0)
+    pulled = replace(record, displacement=-record.displacement)
+    assert respond(stuck, pulled) == pytest.approx(-respond(stuck, record), rel=1e-14)
     times = (1e-9, 1.0, 1.0 + 1e-9, 5.0, 20.0)
     found = respond(stuck, record)
     assert at(record, -found, *times) == pytest.approx(expected("18")[:5], rel=1e-6)
