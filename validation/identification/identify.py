@@ -14,6 +14,7 @@ from rheotwin.materials import Channel
 from rheotwin.validation.identification import intervals
 from rheotwin.validation.identification.candidate import LINEAR, NONLINEAR, Candidate, candidates
 from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, fit, fitted
+from rheotwin.validation.identification.histories import banks
 from rheotwin.validation.identification.order import Judged, chosen, judged, known_sigma, weighted
 from rheotwin.validation.identification.piece import scene_of
 from rheotwin.validation.identification.record import TimeRecord
@@ -21,6 +22,8 @@ from rheotwin.validation.identification.result import Identified, LawTable, Mode
 
 GUESS = 0.01
 """Noise over peak to begin with where none is known."""
+SPECTRUM = "spectrum"
+"""Banks of any order, begun from the sparse spectrum instead of many starts."""
 Known = list[tuple[float | None, float | None]]
 
 
@@ -40,15 +43,19 @@ def identify(
     """Identify the law of one or several records of a material, all at once.
 
     `law` names candidates (`chain`, `bank-2`, ...); unasked, linear ones of order 1 to 4, and nonlinear ones if none of
-    these will do. `blind` records are predicted, not fitted. Intervals are those of the covariance, or of a `profile`
-    of the likelihood, or of so many data of a `bootstrap`. `poisson` is for the law's table only, it is not measured.
-    A law asked for by name that cannot be told from the records is refused unless `open_ended`.
+    these will do; `spectrum` is a bank of up to 12 terms, found sparse among hundreds. `blind` records are predicted,
+    not fitted. Intervals are those of the covariance, or of a `profile` of the likelihood, or of so many data of a
+    `bootstrap`. `poisson` is for the law's table only, it is not measured. A law asked for by name that cannot be told
+    from the records is refused unless `open_ended`.
     """
     together = (records,) if isinstance(records, TimeRecord) else tuple(records)
     check_together((*together, *blind))
     asked = (law,) if isinstance(law, str) else tuple(law)
     with threadpool_limits(1):
-        rows = _rows(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
+        if asked == (SPECTRUM,):
+            rows = _rows((), together, tuple(offsets), seed, starts)
+        else:
+            rows = _rows(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
         if not asked and not chosen(rows).adequacy.adequate:
             rows = _rows(candidates((*LINEAR, *NONLINEAR)), together, tuple(offsets), seed, starts)
         best = chosen(rows)
@@ -75,10 +82,10 @@ def check_together(records: Sequence[TimeRecord]) -> None:
 def _rows(
     tried: Sequence[Candidate], records: tuple[TimeRecord, ...], offsets: tuple[Offset, ...], seed: int, starts: int
 ) -> list[Judged]:
-    """Return all candidates, fitted and judged on one noise."""
+    """Return all candidates, fitted and judged on one noise; without any, banks of the sparse spectrum."""
     pushed = any(phase.drive != "displacement" for record in records for phase in record.phases)
     possible = [one for one in tried if not (pushed and one.cubic)]
-    if not possible:
+    if tried and not possible:
         raise RheotwinError(
             "a cubic spring is fitted to prescribed displacements only; choose power-bank or power-chain"
         )
@@ -87,7 +94,12 @@ def _rows(
     guess = tuple(
         tuple(GUESS * peak if one is None else one for peak, one in zip(peaks, pair, strict=True)) for pair in known
     )
-    fits = [fit(Problem(one, records, guess, offsets), seed, starts) for one in possible]  # type: ignore[arg-type]
+    problems = [Problem(one, records, guess, offsets) for one in possible]  # type: ignore[arg-type]
+    fits = [fit(problem, seed, starts) for problem in problems]
+    if not tried:
+        aside = np.zeros(len(offsets) * len(records))
+        begun = [(Problem(one, records, guess, offsets), first) for one, first in banks(records, guess)]  # type: ignore[arg-type]
+        fits = [fit(problem, starts=0, first=np.concatenate([first, aside])) for problem, first in begun]
     seen = {kind for record in records for kind in record.observed_force}
     sigma_known = all(pair[0 if force else 1] is not None for pair in known for force in seen)
     if not sigma_known:

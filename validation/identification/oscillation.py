@@ -37,7 +37,7 @@ GAS = 8.314462618
 ZERO = 273.15
 """0 Celsius [K]."""
 LN10 = float(np.log(10.0))
-PER_DECADE = 20
+PER_DECADE = 40
 """Times of the grid in each decade of reduced frequency; it goes on by half a decade at either end."""
 LEAST_OVERLAP = 0.2
 """Share of a sweep on which two temperatures must overlap to be laid over each other."""

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--law", metavar="NAME,..",
         help="chain, bank, power-chain, power-bank, cubic-bank (each with -1 to -4 or without), "
-        "three-element, friction; default: linear ones, others if none of them will do",
+        "three-element, friction; spectrum; default: linear ones, others if none of them will do",
     )  # fmt: skip
     parser.add_argument(
         "--geometry", metavar="TEXT", help='what turns N/m into Pa: "bar,60 mm,100 mm2" or "layer,0.13 mm,1 cm2"'
