@@ -45,7 +45,7 @@ def law(ks: tuple[float, ...], bs: tuple[float, ...]) -> LawModel:
 
 def pressed(depth: float, ramp: float, release: float, end: float, step: float = STEP) -> TimeRecord:
     """Return the times and the path of a piece that is pressed, held and let go; nothing is seen yet."""
-    time = step * np.arange(round(end / step) + 1)
+    time = np.asarray(step * np.arange(round(end / step) + 1), dtype=float)
     held = round(release / step) + 1
     x = -depth * np.minimum(time / ramp, 1.0)
     return TimeRecord(

@@ -9,16 +9,17 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rheotwin import __version__
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
 from rheotwin.validation.identification import intervals
 from rheotwin.validation.identification.candidate import LINEAR, NONLINEAR, Candidate, candidates
 from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, fit, fitted
 from rheotwin.validation.identification.histories import banks
-from rheotwin.validation.identification.order import Judged, chosen, judged, known_sigma, weighted
+from rheotwin.validation.identification.order import NORMAL, Judged, chosen, judged, known_sigma, weighted
 from rheotwin.validation.identification.piece import scene_of
 from rheotwin.validation.identification.record import TimeRecord
-from rheotwin.validation.identification.result import Identified, LawTable, Model, OrderRow
+from rheotwin.validation.identification.result import Curve, Identified, LawTable, Model, OrderRow
 
 GUESS = 0.01
 """Noise over peak to begin with where none is known."""
@@ -120,13 +121,13 @@ def _cannot_be_told(best: Judged) -> str:
     return f"{candidate.name} cannot be told from its data: {best.not_told}; {remedy}"
 
 
-def _ends(best: Judged, seed: int, *, profile: bool, bootstrap: int) -> np.ndarray | None:
+def _ends(best: Judged, seed: int, *, profile: bool, bootstrap: int) -> Array | None:
     """Return ends of the intervals in logarithms, None for those of the covariance."""
     if bootstrap:
-        return np.percentile(intervals.bootstrap(best, bootstrap, seed), [2.5, 97.5], axis=0).T
+        return np.asarray(np.percentile(intervals.bootstrap(best, bootstrap, seed), [2.5, 97.5], axis=0).T)
     if not profile:
         return None
-    ends = best.read[:, None] + intervals.NORMAL * best.errors[:, None] * np.array([-1.0, 1.0])
+    ends: Array = best.read[:, None] + NORMAL * best.errors[:, None] * np.array([-1.0, 1.0])
     for i, found in enumerate(intervals.profiles(best)):
         ends[i] = found.ends
     return ends
@@ -135,7 +136,7 @@ def _ends(best: Judged, seed: int, *, profile: bool, bootstrap: int) -> np.ndarr
 def _result(
     best: Judged,
     rows: list[Judged],
-    ends: np.ndarray | None,
+    ends: Array | None,
     blind: Sequence[TimeRecord],
     seed: int,
     poisson: float,
@@ -168,7 +169,7 @@ def _result(
     )
 
 
-def _half_band(curve: intervals.Curve) -> float:
+def _half_band(curve: Curve) -> float:
     return float(0.5 * (curve.high - curve.low).max() / np.abs(curve.measured).max())
 
 

@@ -220,44 +220,50 @@ def _profile(judged: Judged, index: int) -> Profile:
     tangent = covariance[others, index] / width**2
     straight = problem.candidate.names[index] in LINEAR_NAMES
     size = _sizes(judged)[0][index]
-    values, rises, ends = [best[index]], [0.0], []
+    values, rises, ends = [float(best[index])], [0.0], []
     for side in (-1.0, 1.0):
-        free, at, step = best[others], 0.0, NORMAL * min(width, 1.0)
-        root, end = 0.0, side * np.inf
-        for _ in range(25):
-            ahead = at + step
-            guess = free + tangent * side * step
+        free, reached, root, way = best[others], 0.0, 0.0, tangent * side
+        step, beyond, end = NORMAL * min(width, 0.5), np.inf, float(side * np.inf)
+        for _ in range(60):
+            ahead = reached + step
             found = least_squares(
                 residuals,
-                guess,
+                free + way * step,
                 jac=lambda free, value: central_differences(lambda there: residuals(there, value), free),
                 x_scale="jac",
                 args=(best[index] + side * ahead,),
                 xtol=1e-8,
                 ftol=1e-8,
-                max_nfev=30,
+                max_nfev=50,
             )
             rise = float(np.sqrt(max(2.0 * found.cost - least, 0.0)))
-            values.append(best[index] + side * ahead)
+            if rise > 2.0 * NORMAL:  # too far to find the best of the others
+                beyond, step = ahead, 0.4 * step
+                continue
+            values.append(float(best[index] + side * ahead))
             rises.append(rise**2)
             if abs(rise - NORMAL) < CLOSE * NORMAL:
                 end = values[-1]
                 break
-            # sqrt of the rise is nearly straight: go to where it would end, at most three times as far
-            slope = (rise - root) / step
-            free, at, root = found.x, ahead, rise
-            step = (NORMAL - rise) / slope if slope > 0.0 else 2.0 * ahead
-            step = float(np.clip(step, -0.5 * ahead, 2.0 * ahead))
+            if rise > NORMAL:
+                beyond, step = ahead, step * (NORMAL - root) / (rise - root)
+                continue
+            # the root of the rise is nearly straight: go to where it would end, at most three times as far
+            slope, way = (rise - root) / step, (np.asarray(found.x) - free) / step
+            free, reached, root = np.asarray(found.x), ahead, rise
+            step = min((NORMAL - rise) / slope if slope > 0.0 else np.inf, 2.0 * ahead, 0.5 * (beyond - ahead))
             if ahead > FAR:
                 break
         ends.append(end)
     order = np.argsort(values)
-    turn = (lambda x: size * x) if straight else (lambda x: size * np.exp(x))
+    shown, tips = np.array(values)[order], np.array(ends)
+    if not straight:
+        shown, tips = np.exp(shown), np.exp(tips)
     return Profile(
         problem.candidate.names[index],
-        float(turn(ends[0])),
-        float(turn(ends[1])),
-        np.asarray(turn(np.array(values)[order])),
+        float(size * tips[0]),
+        float(size * tips[1]),
+        size * shown,
         np.array(rises)[order],
         (ends[0], ends[1]),
     )

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.validation.identification.fit import Fit, Sigmas, central_differences
 from rheotwin.validation.identification.record import TimeRecord
 from rheotwin.validation.identification.result import Adequacy
@@ -26,7 +26,7 @@ QUIET = 5
 """Samples before anything moves that suffice for the noise of the force."""
 
 
-def series(records: tuple[TimeRecord, ...]) -> Iterator[tuple[int, bool, Array]]:
+def series(records: tuple[TimeRecord, ...]) -> Iterator[tuple[int, bool, Indices]]:
     """Yield record, whether force, and places among all data of every series that was observed."""
     offset = 0
     for number, record in enumerate(records):
@@ -83,7 +83,7 @@ class Judged:
     sigma_known: bool
 
     @cached_property
-    def series(self) -> list[tuple[int, bool, Array]]:
+    def series(self) -> list[tuple[int, bool, Indices]]:
         """Series of data."""
         return list(series(self.fit.problem.records))
 
@@ -116,7 +116,7 @@ class Judged:
     def _fit_term(self) -> float:
         return self.effective * float(np.log(max(self.fit.chi2, 1e-300) / self.data))
 
-    def left(self, at: Array) -> Array:
+    def left(self, at: Indices) -> Array:
         """Return model minus data of a series, in its unit."""
         return np.asarray(self.fit.residuals[at] * self.fit.problem.deviations[at])
 

@@ -261,7 +261,7 @@ def _oscillation(path: Path, table: dict[str, Array], geometry: Geometry | None)
             raise RheotwinError(f"{path}: row {bad[0] + 1}: its {kind} is not above 0; drop the row")
     if len(table["frequency"]) < 3:
         raise RheotwinError(f"{path}: {len(table['frequency'])} rows tell no law; measure more frequencies")
-    modulus = "shear" if geometry is not None and geometry.modulus == "shear" else "young"
+    modulus = "young" if geometry is None else geometry.modulus
     return OscillationRecord(
         path.stem, table["frequency"], table["storage"], table["loss"], table.get("temperature"), modulus,
         source=str(path),

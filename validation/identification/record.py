@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Flags
 
 Drive = Literal["displacement", "force", "free"]
 """What is prescribed: the displacement, the force, or nothing (an end that was let go)."""
@@ -78,7 +78,7 @@ class TimeRecord:
         return cls(name, time, displacement, force, (Phase(drive, len(time)),))
 
     @property
-    def observed_force(self) -> Array:
+    def observed_force(self) -> Flags:
         """Mask (F,) of samples at which the force was observed, not the displacement."""
         seen = np.zeros(len(self.time), dtype=bool)
         start = 0

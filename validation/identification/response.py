@@ -84,7 +84,10 @@ def respond(model: LawModel | FrictionModel, record: TimeRecord) -> Array:
         part = slice(first, phase.end)
         steps, x, f = np.diff(record.time[part]), record.displacement[part], record.force[part]
         if phase.drive == "displacement":
-            answer, state = (_pulled if isinstance(model, LawModel) else _pulled_friction)(model, steps, x, state)  # type: ignore[arg-type, operator]
+            if isinstance(model, LawModel):
+                answer, state = _pulled(model, steps, x, state)
+            else:
+                answer, state = _pulled_friction(model, steps, x, state)
         else:
             if first or phase.drive == "free":  # the grip has brought it here
                 state = state._replace(x=float(x[0]))
