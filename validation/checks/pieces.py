@@ -4,6 +4,9 @@ A layer of 10 x 0.13 mm between a glass and a grip that slides: simple shear but
 force. Springs and elements of shear and volume are no longer linear at a shear of 2, the law is: they are sheared by a
 hundredth of the record, and their forces taken a hundred times. The latter have no stepper without inertia: the mass is
 one that does not matter at the speed of the test.
+
+The silicone's indenter is unknown: spheres of three sizes stand for it, each with the one factor of the modulus that
+suits the ramp; the hold is then foretold.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.materials import Channel
 from rheotwin.validation.checks.check import Check, Values, check
-from rheotwin.validation.checks.records import FITTED, PERCENT, RATES, adhesive, foam, part
+from rheotwin.validation.checks.records import FITTED, PERCENT, RATES, adhesive, foam, loading, part, silicone
 from rheotwin.validation.checks.running import Data, box_scene, path, seen, side, start, with_data
 from rheotwin.validation.experiments import datasets as data
 from rheotwin.validation.identification import Identified, LawTable, TimeRecord, identify
@@ -147,6 +151,62 @@ def foam_piece(name: str) -> Values:
     return {word: PERCENT * float(np.sqrt(np.mean(error**2))) for word, error in pairs.items()}
 
 
+RADII = (0.01, 0.02, 0.04)
+"""Spheres [m] that the unknown indenter may be."""
+NEARLY_INCOMPRESSIBLE, BLOCK_CELLS = 0.49, (20, 40)
+
+
+def hertz(stiffness: float, radius: float, depth: float) -> float:
+    """Return Young's modulus [Pa] of a half space of which a sphere takes a secant stiffness [N/m] at a depth [m].
+
+    f = 4/3 E/(1 - nu^2) sqrt(R) d^(3/2)
+    """
+    return float(0.75 * (1.0 - NEARLY_INCOMPRESSIBLE**2) * stiffness / np.sqrt(radius * depth))
+
+
+@cache
+def indented(radius: float) -> tuple[Array, Array, Array]:
+    """Return times [s] of ramp and hold, force measured and force [N] of a sphere on the block, of finite elements.
+
+    The law is a bank behind a power, which is nearly a sphere's, so its moduli go into a linear law of the scene.
+    """
+    record = loading(silicone("P002-1"))
+    law, depth = identify(record, law="power-bank-1", open_ended=True), float(record.displacement.max())
+    spring, arm = (hertz(law.value(name), radius, depth) for name in ("k_inf", "g1"))
+    table = LawTable("generalized-maxwell", Channel.prony(spring, (arm,), (law.value("tau1"),)), NEARLY_INCOMPRESSIBLE)
+    size = data.SILICONE_SIZE
+    few = slice(None, None, 3)
+    motion = path(record.time[few].tolist(), [[0.0, -float(x)] for x in record.displacement[few]])
+    scene = box_scene(
+        table.table(),
+        size=[size / 2.0, size],
+        cells=list(BLOCK_CELLS),
+        cell="quad",
+        plane="axisymmetric",
+        duration=float(record.time[-1]),
+        supports={"table": side("bottom")},
+        tools={"ball": {"shape": "cylinder", "center": [0.0, size + radius], "radius": radius, "motion": motion}},
+    )
+    simulation = start(scene, "fem", stepper="quasi-static", step=0.1, formulation="b-bar")
+    times = record.time[10::10]
+    forces = seen(simulation, times, lambda: float(simulation.reactions()["tool.ball"][1]))
+    return times, record.force[10::10], np.array(forces)
+
+
+def silicone_piece() -> Values:
+    """Return, per sphere, the factor of the modulus that suits the ramp best, and what is left of ramp and hold [%]."""
+    found = {}
+    for radius in RADII:
+        times, measured, forces = indented(radius)
+        ramp = times < 30.0
+        factor = float(forces[ramp] @ measured[ramp] / (forces[ramp] @ forces[ramp]))
+        left = PERCENT * (factor * forces - measured) / measured.max()
+        found[f"factor, {1e3 * radius:g} mm"] = factor
+        for word, rows in (("ramp", ramp), ("hold", ~ramp)):
+            found[f"{word}, {1e3 * radius:g} mm"] = float(np.sqrt(np.mean(left[rows] ** 2)))
+    return found
+
+
 def _check(what: str, name: str, source: str, compute: Callable[[], Values], **more: Any) -> Check:
     identity = f"measured.{what}/{name}"
     return check(identity, with_data(source, compute), name=f"{what}-{name}", solvers=(name,), **more)
@@ -155,6 +215,7 @@ def _check(what: str, name: str, source: str, compute: Callable[[], Values], **m
 CHECKS = {
     "measured": (
         *(_check("adhesive", name, data.OCA, partial(adhesive_piece, name)) for name in PIECES),
+        _check("silicone", "fem", data.SILICONE, silicone_piece),
         *(_check("foam", name, data.VINYL, partial(foam_piece, name)) for name in PIECES),
     )
 }
