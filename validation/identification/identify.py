@@ -22,7 +22,6 @@ from rheotwin.validation.identification.result import Curve, Identified, LawTabl
 
 GUESS = 0.01
 """Noise over peak to begin with where none is known."""
-Known = list[tuple[float | None, float | None]]
 
 
 def identify(
@@ -49,9 +48,10 @@ def identify(
     check_together((*together, *blind))
     asked = (law,) if isinstance(law, str) else tuple(law)
     with threadpool_limits(1):
-        rows = _rows(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
+        fits = _fits(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
+        rows = _judged(fits)
         if not asked and not chosen(rows).adequacy.adequate:
-            rows = _rows(candidates((*LINEAR, *NONLINEAR)), together, tuple(offsets), seed, starts)
+            rows = _judged(fits + _fits(candidates(NONLINEAR), together, tuple(offsets), seed, starts))
         best = chosen(rows)
         if asked and best.not_told and not open_ended:
             raise RheotwinError(_cannot_be_told(best))
@@ -73,23 +73,29 @@ def check_together(records: Sequence[TimeRecord]) -> None:
             )
 
 
-def _rows(
+def _fits(
     tried: Sequence[Candidate], records: tuple[TimeRecord, ...], offsets: tuple[Offset, ...], seed: int, starts: int
-) -> list[Judged]:
-    """Return all candidates, fitted and judged on one noise."""
+) -> list[Fit]:
+    """Return the fits of all candidates, with the noise that is known or a first guess of it."""
     pushed = any(phase.drive != "displacement" for record in records for phase in record.phases)
     possible = [one for one in tried if not (pushed and one.cubic)]
     if not possible:
         raise RheotwinError(
             "a cubic spring is fitted to prescribed displacements only; choose power-bank or power-chain"
         )
-    known: Known = [known_sigma(record) for record in records]
     peaks = np.max([record.scale for record in records], axis=0)
-    guess = tuple(
-        tuple(GUESS * peak if one is None else one for peak, one in zip(peaks, pair, strict=True)) for pair in known
-    )
-    fits = [fit(Problem(one, records, guess, offsets), seed, starts) for one in possible]  # type: ignore[arg-type]
-    seen = {kind for record in records for kind in record.observed_force}
+    sigma = []
+    for record in records:
+        force, displacement = known_sigma(record)
+        sigma.append((force or GUESS * peaks[0], displacement or GUESS * peaks[1]))
+    return [fit(Problem(one, records, tuple(sigma), offsets), seed, starts) for one in possible]
+
+
+def _judged(fits: list[Fit]) -> list[Judged]:
+    """Return fits judged on one noise: that known, else what the best of them leaves."""
+    records = fits[0].problem.records
+    known = [known_sigma(record) for record in records]
+    seen = {bool(kind) for record in records for kind in record.observed_force}
     sigma_known = all(pair[0 if force else 1] is not None for pair in known for force in seen)
     if not sigma_known:
         sigma = weighted(fits, known)
