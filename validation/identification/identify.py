@@ -14,18 +14,17 @@ from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
 from rheotwin.validation.identification import intervals
 from rheotwin.validation.identification.candidate import LINEAR, NONLINEAR, Candidate, candidates
-from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, fit, fitted
+from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, Sigmas, fit, fitted
 from rheotwin.validation.identification.histories import banks
 from rheotwin.validation.identification.order import NORMAL, Judged, chosen, judged, known_sigma, weighted
 from rheotwin.validation.identification.piece import scene_of
 from rheotwin.validation.identification.record import TimeRecord
 from rheotwin.validation.identification.result import Curve, Identified, LawTable, Model, OrderRow
 
-GUESS = 0.01
-"""Noise over peak to begin with where none is known."""
 SPECTRUM = "spectrum"
 """Banks of any order, begun from the sparse spectrum instead of many starts."""
-Known = list[tuple[float | None, float | None]]
+GUESS = 0.01
+"""Noise over peak to begin with where none is known."""
 
 
 def identify(
@@ -54,11 +53,12 @@ def identify(
     asked = (law,) if isinstance(law, str) else tuple(law)
     with threadpool_limits(1):
         if asked == (SPECTRUM,):
-            rows = _rows((), together, tuple(offsets), seed, starts)
+            fits = _spectrum(together, tuple(offsets))
         else:
-            rows = _rows(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
+            fits = _fits(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
+        rows = _judged(fits)
         if not asked and not chosen(rows).adequacy.adequate:
-            rows = _rows(candidates((*LINEAR, *NONLINEAR)), together, tuple(offsets), seed, starts)
+            rows = _judged(fits + _fits(candidates(NONLINEAR), together, tuple(offsets), seed, starts))
         best = chosen(rows)
         if asked and best.not_told and not open_ended:
             raise RheotwinError(_cannot_be_told(best))
@@ -80,28 +80,39 @@ def check_together(records: Sequence[TimeRecord]) -> None:
             )
 
 
-def _rows(
+def _fits(
     tried: Sequence[Candidate], records: tuple[TimeRecord, ...], offsets: tuple[Offset, ...], seed: int, starts: int
-) -> list[Judged]:
-    """Return all candidates, fitted and judged on one noise; without any, banks of the sparse spectrum."""
+) -> list[Fit]:
+    """Return the fits of all candidates."""
     pushed = any(phase.drive != "displacement" for record in records for phase in record.phases)
     possible = [one for one in tried if not (pushed and one.cubic)]
-    if tried and not possible:
+    if not possible:
         raise RheotwinError(
             "a cubic spring is fitted to prescribed displacements only; choose power-bank or power-chain"
         )
-    known: Known = [known_sigma(record) for record in records]
+    sigma = _guessed(records)
+    return [fit(Problem(one, records, sigma, offsets), seed, starts) for one in possible]
+
+
+def _spectrum(records: tuple[TimeRecord, ...], offsets: tuple[Offset, ...]) -> list[Fit]:
+    """Return the fits of banks of every number of terms that the sparse spectrum has."""
+    sigma, aside = _guessed(records), np.zeros(len(offsets) * len(records))
+    begun = [(Problem(one, records, sigma, offsets), first) for one, first in banks(records, sigma)]
+    return [fit(problem, starts=0, first=np.concatenate([first, aside])) for problem, first in begun]
+
+
+def _guessed(records: tuple[TimeRecord, ...]) -> tuple[Sigmas, ...]:
+    """Return the noise that is known, or a first guess of it."""
     peaks = np.max([record.scale for record in records], axis=0)
-    guess = tuple(
-        tuple(GUESS * peak if one is None else one for peak, one in zip(peaks, pair, strict=True)) for pair in known
-    )
-    problems = [Problem(one, records, guess, offsets) for one in possible]  # type: ignore[arg-type]
-    fits = [fit(problem, seed, starts) for problem in problems]
-    if not tried:
-        aside = np.zeros(len(offsets) * len(records))
-        begun = [(Problem(one, records, guess, offsets), first) for one, first in banks(records, guess)]  # type: ignore[arg-type]
-        fits = [fit(problem, starts=0, first=np.concatenate([first, aside])) for problem, first in begun]
-    seen = {kind for record in records for kind in record.observed_force}
+    known = [known_sigma(record) for record in records]
+    return tuple((force or GUESS * peaks[0], displacement or GUESS * peaks[1]) for force, displacement in known)
+
+
+def _judged(fits: list[Fit]) -> list[Judged]:
+    """Return fits judged on one noise: that known, else what the best of them leaves."""
+    records = fits[0].problem.records
+    known = [known_sigma(record) for record in records]
+    seen = {bool(kind) for record in records for kind in record.observed_force}
     sigma_known = all(pair[0 if force else 1] is not None for pair in known for force in seen)
     if not sigma_known:
         sigma = weighted(fits, known)

@@ -366,6 +366,14 @@ def _check_physics(path: Path, record: TimeRecord) -> None:
             f"{path}: it is a hold without its ramp, which leaves the dashpot b_0 and all times shorter than the ramp "
             "open; record the ramp, or say with --ramp S how long it took"
         )
+    quiet = len(f) - int(np.argmax(np.append(np.abs(f[::-1]) > 10.0 * STILL * np.abs(f).max(), True)))
+    if record.phases[-1].drive == "displacement" and quiet < len(f) and np.ptp(x[quiet:]) > 10.0 * STILL * depth:
+        time = record.time[max(quiet - 1, 0)]
+        warnings.warn(
+            f"{path}: from row {quiet + 1} on the piece moves without a force: if it was let go, add "
+            f"--drive displacement:{time:g},free (and --mass)",
+            stacklevel=3,
+        )
     still = int(np.argmax(np.abs(x - x[0]) > STILL * depth))
     if still > LEAST_ROWS and record.phases[0].drive == "displacement":
         warnings.warn(

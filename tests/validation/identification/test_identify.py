@@ -291,11 +291,6 @@ def test_coverage_in_short() -> None:
     assert 0.85 <= fitting.covered(40).mean() <= 1.0
 
 
-@pytest.mark.exhaustive
-def test_coverage_of_four_hundred() -> None:
-    assert fitting.covered(fitting.SEEDS).mean(axis=0) == pytest.approx(0.95, abs=0.02)
-
-
 def test_noise_is_that_before_anything_moves() -> None:
     record = ramps()
     still = replace(

@@ -145,6 +145,12 @@ def test_a_dead_start_is_said(tmp_path: Path) -> None:
         read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, late, np.concatenate([np.zeros(40), PUSH[:-40]])))
 
 
+def test_letting_go_is_seen(tmp_path: Path) -> None:
+    way, push = WAY * np.where(TIME > 20.0, np.exp(20.0 - TIME), 1.0), np.where(TIME > 20.0, 0.0, PUSH)
+    with pytest.warns(UserWarning, match="from row 82 on .* add --drive displacement:20,free"):
+        read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, way, push))
+
+
 def test_the_command_prints_a_law_and_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     path = written(tmp_path, "time_s,d_mm,F_N", TIME, WAY, PUSH + 0.1 * rng.normal(size=len(TIME)))
