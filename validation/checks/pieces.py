@@ -82,8 +82,8 @@ def first_step(record: TimeRecord) -> TimeRecord:
     beyond = record.displacement > 1.1 * FIRST_STEP
     end = int(np.argmax(beyond))
     end = int(np.flatnonzero(record.displacement[:end] < 1.01 * FIRST_STEP)[-1]) + 1
-    columns = (column[:end] for column in (record.time, record.displacement, record.force))
-    return replace(TimeRecord.driven(*columns, name=record.name), geometry=record.geometry)
+    time, shear, stress = (column[:end] for column in (record.time, record.displacement, record.force))
+    return replace(TimeRecord.driven(time, shear, stress, name=record.name), geometry=record.geometry)
 
 
 @cache
@@ -116,9 +116,8 @@ def adhesive_piece(name: str) -> Values:
 def foam_law() -> Identified:
     """Return the law at 10 Celsius from every second frequency of all temperatures."""
     record = foam()
-    number = np.argsort(np.argsort(record.frequency, kind="stable"), kind="stable") // len(
-        np.unique(record.temperature)
-    )
+    frequencies = np.unique(record.frequency)
+    number = np.searchsorted(frequencies, record.frequency)
     return identify_oscillation(replace(part(record, number % 2 == 0), modulus="shear"), shift="free", poisson=POISSON)
 
 

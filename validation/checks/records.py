@@ -35,7 +35,8 @@ def adhesive(test: str) -> TimeRecord:
     columns = np.stack([found.times, found.shear, found.stress])
     if columns[1, 0] > 0.0:
         columns = np.concatenate([np.zeros((3, 1)), columns], axis=1)
-    return replace(TimeRecord.driven(*columns, name=RATES[test]), geometry=Geometry("shear-strain"))
+    time, shear, stress = columns
+    return replace(TimeRecord.driven(time, shear, stress, name=RATES[test]), geometry=Geometry("shear-strain"))
 
 
 def silicone(test: str) -> TimeRecord:

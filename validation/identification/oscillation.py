@@ -23,7 +23,7 @@ from scipy.optimize import least_squares
 from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
 from rheotwin.validation.identification.order import runs_probability
@@ -61,9 +61,9 @@ class Sweeps:
         return np.unique(_temperature(self.record))
 
     @cached_property
-    def place(self) -> Array:
+    def place(self) -> Indices:
         """Place of each row's temperature among them (F,)."""
-        return np.searchsorted(self.temperatures, _temperature(self.record))
+        return np.searchsorted(self.temperatures, _temperature(self.record)).astype(np.int64)
 
     @property
     def data(self) -> Array:
@@ -91,7 +91,7 @@ class Sweeps:
 
     def reduced(self, numbers: Array) -> Array:
         """Return reduced frequencies w a_T [rad/s] of all rows (F,)."""
-        return self.record.frequency * np.exp(self.shifts(numbers)[0][self.place])
+        return np.asarray(self.record.frequency * np.exp(self.shifts(numbers)[0][self.place]))
 
     def columns(self, log_times: Array, shift: Array) -> Columns:
         """Return answers relative to the data: x^2/(1 + x^2) and x/(1 + x^2) with x = w a_T tau."""
@@ -138,8 +138,8 @@ def overlapped(record: OscillationRecord) -> Array:
 
 def _sweep(record: OscillationRecord, rows: Array) -> tuple[Array, Array, Array]:
     order = np.argsort(record.frequency[rows])
-    logs = (np.log(values[rows][order]) for values in (record.frequency, record.storage, record.loss))
-    return tuple(logs)  # type: ignore[return-value]
+    frequency, storage, loss = (np.log(one[rows][order]) for one in (record.frequency, record.storage, record.loss))
+    return frequency, storage, loss
 
 
 def _apart(one: Sequence[Array], other: Sequence[Array]) -> float:
@@ -319,8 +319,8 @@ class _Known:
             rows = zip(others, values, half, strict=True)
             return [_interval(f"log10 a({t:g} C)", "1", v, h, lambda q: q / LN10) for t, v, h in rows]
         if sweeps.kind == "wlf":
-            turns = (("C1", "1", np.exp), ("C2", "K", lambda q: np.exp(q) - above.min()))
-            return [_interval(name, unit, values[k], half[k], turn) for k, (name, unit, turn) in enumerate(turns)]
+            first = _interval("C1", "1", values[0], half[0])
+            return [first, _interval("C2", "K", values[1], half[1], lambda q: float(np.exp(q) - above.min()))]
         if sweeps.kind == "arrhenius":
             scale = GAS * (sweeps.reference + ZERO)
             return [_interval("activation energy", "J/mol", values[0], half[0], lambda q: scale * np.exp(q))]
@@ -329,7 +329,8 @@ class _Known:
     def band(self) -> Array:
         """Return half the 95 % band of the model, relative to the data (2 F,)."""
         jacobian = self.found.fit.jacobian
-        return self.quantile * np.sqrt(np.maximum(np.sum((jacobian @ self.covariance) * jacobian, axis=1), 0.0))
+        variance = np.sum((jacobian @ self.covariance) * jacobian, axis=1)
+        return np.asarray(self.quantile * np.sqrt(np.maximum(variance, 0.0)))
 
     def correlations(self) -> Array:
         """Return the correlations of the unknowns."""
