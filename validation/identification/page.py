@@ -11,10 +11,12 @@ from markupsafe import Markup
 
 from rheotwin.arrays import Array
 from rheotwin.validation.identification.result import Curve, Identified, OrderRow, Parameter
-from rheotwin.validation.report.charts import PALETTE, Plot, chart, legend_columns, paler
+from rheotwin.validation.report.charts import PALETTE, Plot, chart, paler
 from rheotwin.validation.report.page import TEMPLATES as SHARED_TEMPLATES
 from rheotwin.validation.report.page import own_svg, page_environment
 
+LEGEND_LETTER = 0.08
+"""Width of a letter of the legend [inches]."""
 MOST_POINTS, MOST_ORDERS = 400, 16
 """Points drawn of a record; candidates in the table, the best by BIC."""
 
@@ -24,9 +26,8 @@ def picture(found: Identified) -> Plot:
     quantities = list(dict.fromkeys(curve.quantity for curve in found.curves))
     records = list(dict.fromkeys(curve.record for curve in found.curves))
     alt = f"{found.title}: {', '.join(quantities)} of data and of the model ({found.model}). {found.adequacy.sentence}"
-    with chart(
-        "identified", "Data, model, band and residuals", alt, size=(max(4.7 * len(quantities), 7.5), 4.6)
-    ) as draft:
+    width = max(4.7 * len(quantities), 7.5)
+    with chart("identified", "Data, model, band and residuals", alt, size=(width, 4.6)) as draft:
         axes: Any = draft.figure.subplots(2, len(quantities), squeeze=False, sharex="col", height_ratios=[3.0, 1.0])
         for column, quantity in enumerate(quantities):
             curves = [curve for curve in found.curves if curve.quantity == quantity]
@@ -34,14 +35,15 @@ def picture(found: Identified) -> Plot:
                 _draw(axes[0, column], axes[1, column], curve, PALETTE[records.index(curve.record) % len(PALETTE)])
             _label(axes[:, column], curves[0])
         handles, labels = axes[0, 0].get_legend_handles_labels()
-        draft.figure.legend(handles, labels, loc="outside upper left", ncols=len(quantities) * legend_columns(labels))
+        columns = max(1, int(width / LEGEND_LETTER / (8 + max(map(len, labels)))))
+        draft.figure.legend(handles, labels, loc="outside upper left", ncols=columns)
     return draft.plot
 
 
 def _draw(above: Any, below: Any, curve: Curve, colour: str) -> None:
     """Draw one record: data as points, the model as a line (dashed where it was predicted), its band, the residuals."""
     few = np.unique(np.linspace(0, len(curve.at) - 1, MOST_POINTS).round().astype(int))
-    kind = "" if curve.fitted else ", not used in the fit"
+    kind = "" if curve.fitted else ", predicted"
     above.plot(curve.at[few], curve.measured[few], "o", markersize=3.0, color=paler(colour, 0.6))
     label = f"{curve.record}{kind} ({100 * curve.misfit:.2g} %)"
     above.plot(curve.at, curve.model, "-" if curve.fitted else "--", color=colour, linewidth=1.3, label=label)
@@ -61,7 +63,10 @@ def _is_modulus(curve: Curve) -> bool:
 
 def _label(axes: Sequence[Any], curve: Curve) -> None:
     above, below = axes
-    above.set_ylabel(f"{curve.quantity} [{curve.unit}]")
+    quantity = {("force", "Pa"): "stress", ("displacement", "1"): "strain"}.get(
+        (curve.quantity, curve.unit), curve.quantity
+    )
+    above.set_ylabel(f"{quantity} [{curve.unit}]")
     below.axhline(0.0, color="#888888", linewidth=0.8)
     if _is_modulus(curve):
         above.set_xscale("log")

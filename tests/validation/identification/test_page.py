@@ -67,12 +67,13 @@ def test_the_page_says_it_all_and_takes_nothing_from_the_network() -> None:
     assert "foam &amp; &lt;co&gt;" in text and "<co>" not in text
     for said in ("Adequate: ", "tau2", "storage modulus", "loss modulus", "[laws.identified]", "chosen"):
         assert said in text, said
+    assert ".." not in text.split("<main")[0].split("</style>")[1]
     assert "http" not in text.replace("http://www.w3.org", "")
 
 
 def test_the_page_of_time_records() -> None:
     text = page(over_time())
-    for said in ("slow, not used in the fit (", "time [s]", "left [% of peak]", "a power is no law of a scene"):
+    for said in ("slow, predicted (", "time [s]", "left [% of peak]", "a power is no law of a scene"):
         assert said in text, said
     assert "<b>k1 b2^-0.5</b> is known within a factor of 30 only: hold for 30 s." in text
 
