@@ -16,7 +16,7 @@ from rheotwin.validation.identification import intervals
 from rheotwin.validation.identification.candidate import LINEAR, NONLINEAR, Candidate, candidates
 from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, Sigmas, fit, fitted
 from rheotwin.validation.identification.histories import banks
-from rheotwin.validation.identification.order import NORMAL, Judged, chosen, judged, known_sigma, weighted
+from rheotwin.validation.identification.order import Judged, chosen, judged, known_sigma, weighted
 from rheotwin.validation.identification.piece import scene_of
 from rheotwin.validation.identification.record import TimeRecord
 from rheotwin.validation.identification.result import Curve, Identified, LawTable, Model, OrderRow
@@ -138,7 +138,7 @@ def _ends(best: Judged, seed: int, *, profile: bool, bootstrap: int) -> Array | 
         return np.asarray(np.percentile(intervals.bootstrap(best, bootstrap, seed), [2.5, 97.5], axis=0).T)
     if not profile:
         return None
-    ends: Array = best.read[:, None] + NORMAL * best.errors[:, None] * np.array([-1.0, 1.0])
+    ends: Array = best.read[:, None] + best.quantile * best.errors[:, None] * np.array([-1.0, 1.0])
     for i, found in enumerate(intervals.profiles(best)):
         ends[i] = found.ends
     return ends

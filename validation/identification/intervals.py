@@ -1,8 +1,9 @@
 """What is known of the parameters: intervals, flat directions, profiles of the likelihood, bootstrap, bands.
 
 The intervals of the covariance are those of a parabola. A profile fixes one parameter at a value, lets all others find
-their best again, and ends where chi2 has risen by 1.96^2. The bootstrap fits data made anew from the model and blocks
-of what it left, so that correlated residuals stay correlated.
+their best again, and ends where chi2 has risen by 1.96^2 (or Student's number, where the noise is that of the
+residuals). The bootstrap fits data made anew from the model and blocks of what it left, so that correlated residuals
+stay correlated.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scipy.optimize import least_squares
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.validation.identification.fit import Problem, central_differences, solve
-from rheotwin.validation.identification.order import NORMAL, Judged, series
+from rheotwin.validation.identification.order import Judged, series
 from rheotwin.validation.identification.record import TimeRecord
 from rheotwin.validation.identification.response import respond
 from rheotwin.validation.identification.result import Curve, Flat, Parameter
@@ -29,6 +30,8 @@ PART = 0.25
 """Share of the largest exponent that a parameter needs to be named in a combination."""
 FAR = 14.0
 """A profile that has not risen this far (in logarithms) from its best is open."""
+BLOCK = 4.0
+"""Correlation lengths in a block of a bootstrap."""
 CLOSE = 1e-3
 """Relative error of the rise at the end of a profile."""
 
@@ -68,7 +71,7 @@ def parameters(judged: Judged, ends: Array | None = None) -> tuple[Parameter, ..
     """Return parameters with 95 % intervals: those of the covariance, or between `ends` (p, 2) in logarithms."""
     read = judged.read
     if ends is None:
-        ends = read[:, None] + NORMAL * judged.errors[:, None] * np.array([-1.0, 1.0])
+        ends = read[:, None] + judged.quantile * judged.errors[:, None] * np.array([-1.0, 1.0])
     sizes, units = _sizes(judged)
     found = []
     for i, name in enumerate(names_of(judged)):
@@ -95,7 +98,7 @@ def flat(judged: Judged) -> tuple[Flat, ...]:
         return ()
     found = []
     for variance, direction in zip(*_rising(covariance), strict=True):
-        factor = float(np.exp(min(NORMAL * np.sqrt(max(variance, 0.0)), 700.0)))
+        factor = float(np.exp(min(judged.quantile * np.sqrt(max(variance, 0.0)), 700.0)))
         if factor < FLAT:
             continue
         share = direction / direction[np.argmax(np.abs(direction))]
@@ -149,7 +152,7 @@ def predicted(judged: Judged, record: TimeRecord) -> tuple[Curve, ...]:
 
 
 def _curves(judged: Judged, problem: Problem, model: Array, slopes: Array, *, fitted: bool) -> tuple[Curve, ...]:
-    half = NORMAL * np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", slopes, judged.covariance, slopes), 0.0))
+    half = judged.quantile * np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", slopes, judged.covariance, slopes), 0.0))
     time = np.concatenate([record.time for record in problem.records])
     found = []
     for number, force, at in series(problem.records):
@@ -200,10 +203,8 @@ def _profile(judged: Judged, index: int) -> Profile:
     weight = np.ones(judged.data)
     for (_, _, at), length in zip(judged.series, judged.per_datum, strict=True):
         weight[at] /= np.sqrt(length)
-    # the factor that the covariance has over (J^T J)^-1
-    slopes = judged.fit.slopes * weight[:, None]
-    noise = np.trace(judged.covariance) / np.trace(np.linalg.pinv(slopes.T @ slopes))
-    weight /= np.sqrt(noise)
+    weight /= np.sqrt(judged.noise)
+    goal = judged.quantile
     others = np.delete(np.arange(len(best)), index)
 
     def residuals(free: Array, value: float) -> Array:
@@ -223,7 +224,7 @@ def _profile(judged: Judged, index: int) -> Profile:
     values, rises, ends = [float(best[index])], [0.0], []
     for side in (-1.0, 1.0):
         free, reached, root, way = best[others], 0.0, 0.0, tangent * side
-        step, beyond, end = NORMAL * min(width, 0.5), np.inf, float(side * np.inf)
+        step, beyond, end = goal * min(width, 0.5), np.inf, float(side * np.inf)
         for _ in range(60):
             ahead = reached + step
             found = least_squares(
@@ -237,21 +238,21 @@ def _profile(judged: Judged, index: int) -> Profile:
                 max_nfev=50,
             )
             rise = float(np.sqrt(max(2.0 * found.cost - least, 0.0)))
-            if rise > 2.0 * NORMAL:  # too far to find the best of the others
+            if rise > 2.0 * goal:  # too far to find the best of the others
                 beyond, step = ahead, 0.4 * step
                 continue
             values.append(float(best[index] + side * ahead))
             rises.append(rise**2)
-            if abs(rise - NORMAL) < CLOSE * NORMAL:
+            if abs(rise - goal) < CLOSE * goal:
                 end = values[-1]
                 break
-            if rise > NORMAL:
-                beyond, step = ahead, step * (NORMAL - root) / (rise - root)
+            if rise > goal:
+                beyond, step = ahead, step * (goal - root) / (rise - root)
                 continue
             # the root of the rise is nearly straight: go to where it would end, at most three times as far
             slope, way = (rise - root) / step, (np.asarray(found.x) - free) / step
             free, reached, root = np.asarray(found.x), ahead, rise
-            step = min((NORMAL - rise) / slope if slope > 0.0 else np.inf, 2.0 * ahead, 0.5 * (beyond - ahead))
+            step = min((goal - rise) / slope if slope > 0.0 else np.inf, 2.0 * ahead, 0.5 * (beyond - ahead))
             if ahead > FAR:
                 break
         ends.append(end)
@@ -278,9 +279,9 @@ def bootstrap(judged: Judged, count: int, seed: int = 0) -> Array:
     for _ in range(count):
         data = model.copy()
         for (_, _, at), length in zip(judged.series, judged.per_datum, strict=True):
-            left = -judged.left(at)
+            left = -judged.left(at) * np.sqrt(judged.effective / judged.freedom)
             left = left - left.mean()
-            block = int(min(max(np.ceil(4.0 * length), 1), len(at)))
+            block = int(min(np.ceil(BLOCK * length), max(len(at) // 5, 1)))
             starts = rng.integers(0, len(at) - block + 1, -(-len(at) // block))
             data[at] += left[(starts[:, None] + np.arange(block)).ravel()[: len(at)]]
         again = replace(problem, records=_with_data(problem.records, data), peaks=problem.scale)

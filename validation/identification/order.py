@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr
+from scipy.stats import t as student
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.validation.identification.fit import Fit, Sigmas, central_differences
@@ -22,6 +23,8 @@ GOOD = 0.02
 """Misfit (rms over peak) up to which a model will do although what is left is not noise."""
 CHANCE = 1e-3
 """Probability below which runs of sign are not taken as chance."""
+FEWEST = 20.0
+"""A series counts as this many independent data at least: what a wrong model leaves is one long wave, and no noise."""
 QUIET = 5
 """Samples before anything moves that suffice for the noise of the force."""
 
@@ -48,7 +51,7 @@ def correlation_length(left: Array) -> float:
     share = together / together[0]
     lost = np.flatnonzero(share < 2.0 / np.sqrt(many))
     upto = int(lost[0]) if len(lost) else many
-    return float(np.clip(1.0 + 2.0 * share[1:upto].sum(), 1.0, max(many / 4.0, 1.0)))
+    return float(np.clip(1.0 + 2.0 * share[1:upto].sum(), 1.0, max(many / FEWEST, 1.0)))
 
 
 def runs_probability(left: Array) -> float:
@@ -136,10 +139,24 @@ class Judged:
         _, s, vt = np.linalg.svd(self._correlated_slopes, full_matrices=False)
         wide = np.where(s > 1e-12 * s[0], 1.0 / np.maximum(s, 1e-300), 1e12 / s[0])
         found = (vt.T * wide**2) @ vt
-        noise = self.reduced_chi2
-        if self.sigma_known and noise < 1.0 + 5.0 * np.sqrt(2.0 / self.effective):
-            noise = 1.0
-        return np.asarray(found * noise)
+        return np.asarray(found * self.noise)
+
+    @cached_property
+    def noise(self) -> float:
+        """Variance of a datum over that of sigma: 1 if that is known and explains what is left."""
+        if self.sigma_known and self.reduced_chi2 < 1.0 + 5.0 * np.sqrt(2.0 / self.effective):
+            return 1.0
+        return self.fit.chi2 / self.data * self.effective / self.freedom
+
+    @property
+    def freedom(self) -> float:
+        """Independent data beyond the unknowns, 1 at least."""
+        return max(self.effective - len(self.fit.unknowns), 1.0)
+
+    @cached_property
+    def quantile(self) -> float:
+        """Half of a 95 % interval in standard errors: Student's where the noise is that of the residuals."""
+        return NORMAL if self.noise == 1.0 else float(student.ppf(0.975, self.freedom))
 
     @cached_property
     def _correlated_slopes(self) -> Array:

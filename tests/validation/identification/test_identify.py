@@ -54,6 +54,10 @@ def test_run_d_with_noise_is_two_units_within_their_intervals(found: Identified)
     for parameter in found.parameters:
         assert parameter.low < TRUTH[parameter.name] < parameter.high
         assert parameter.high / parameter.low < 1.02
+    for row in found.orders[:2]:  # of white noise, all samples count
+        assert row.effective == pytest.approx(1801, rel=0.02)
+        assert row.bic - row.aic == pytest.approx(len(row.parameters) * (np.log(row.effective) - 2.0))
+        assert row.bic == pytest.approx(1801 * np.log(row.reduced_chi2) + len(row.parameters) * np.log(1801), abs=30.0)
     assert found.adequacy.adequate and found.adequacy.reduced_chi2 == pytest.approx(1.0, abs=0.1)
     assert found.flat == () and 0.0 < found.law.uncertainty < 0.01  # type: ignore[union-attr, operator]
 
@@ -183,6 +187,10 @@ def test_offsets_are_found() -> None:
     assert result.value("force-zero") == pytest.approx(0.02, abs=1e-3)
     assert result.value("delay") == pytest.approx(0.13, abs=0.02)
     assert [result.value(name) for name in ("k_inf", "g1", "tau1")] == pytest.approx([8.0, 5.0, 4.0], rel=0.03)
+    pushed = replace(record, phases=(Phase("force", len(record.time)),), force=10.0 * record.displacement)
+    pushed = answered(pushed, law, 0.002)
+    tared = identify(replace(pushed, force=pushed.force + 0.02), law="bank-1", offsets=("force-zero",))
+    assert tared.value("force-zero") == pytest.approx(0.02, abs=2e-3)
     plain = identify(late, law="bank-1")
     assert plain.curves[0].misfit > 2.0 * result.curves[0].misfit
 
@@ -241,6 +249,20 @@ def test_a_profile_sees_what_a_parabola_does_not() -> None:
     (profile,) = profiles(row, ["tau1"])
     up, down = np.log(profile.high / np.exp(row.read[2])), np.log(np.exp(row.read[2]) / profile.low)
     assert up > 1.2 * down and profile.low < 40.0 < profile.high
+
+
+def test_a_profile_of_elements_that_are_nearly_alike() -> None:
+    """Three units of one spring and 30, 300, 500 N s/m: the others follow a long way until chi2 rises by 1.96^2."""
+    record = fitting.pressed(0.025, 1.0, 200.0, 400.0, 0.4)
+    noisy = seen(record, respond(fitting.law(*fitting.B1), record), (3e-3, 2.5e-4), 1)
+    (row,) = judged([fit(problem("chain-3", noisy, (3e-3, 2.5e-4)), starts=4)], sigma_known=True)
+    (profile,) = profiles(row, ["k2"])
+    best = float(np.exp(row.read[2]))
+    assert 0.2 * best < profile.low < best < profile.high < 6.0 * best
+    inside = (profile.values >= profile.low) & (profile.values <= profile.high)
+    assert profile.rises[inside] == pytest.approx(np.minimum(profile.rises[inside], 1.96**2 + 0.02))
+    assert np.all(np.diff(profile.rises[profile.values >= best]) > 0.0)
+    assert np.all(np.diff(profile.rises[profile.values <= best]) < 0.0)
 
 
 def test_flat_combinations_are_named_with_their_test() -> None:
