@@ -2,7 +2,8 @@
 
     minimise sum ((model - data)/sigma)^2 over the logarithms of the law's numbers, and offsets where they are asked for
 
-Starts are random times, log-uniform over the record; the moduli that go with them are a non-negative linear problem.
+Starts are random times, log-uniform over the record, and the clusters of a dense grid; the moduli that go with times
+are a non-negative linear problem (Prony).
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ REACH = 25.0
 """Logarithms stay within this of the scale."""
 LEAST = 1e-3
 """Least modulus that a start has, as a share of the largest."""
+GRID = 8.0
+"""Times per decade of the grid on which clusters are sought."""
 Sigmas = tuple[float, float]
 
 
@@ -55,6 +58,11 @@ class Problem:
     def scale(self) -> Scale:
         """Peaks and times of the records."""
         return self.peaks or scale_of(self.records)
+
+    @cached_property
+    def leading(self) -> list[TimeRecord]:
+        """The parts of prescribed displacement with which records begin."""
+        return [_first_phase(record) for record in self.records if record.phases[0].drive == "displacement"]
 
     @cached_property
     def deviations(self) -> Array:
@@ -175,6 +183,8 @@ def fit(problem: Problem, seed: int = 0, starts: int = STARTS, first: Array | No
     rng = np.random.default_rng([seed, *problem.candidate.name.encode()])
     with threadpool_limits(1):  # matrices are slim
         tried = [start_of(problem, rng) for _ in range(starts)] + ([] if first is None else [first])
+        if starts and problem.candidate.arms > 1 and problem.leading:
+            tried.append(start_of(problem, rng, times_of_clusters(problem)))
         found = [solve(problem, start, ROUGH, ROUGH_STEPS) for start in tried]
         costs = [float(np.sum(problem.residuals(unknowns) ** 2)) for unknowns in found]
         return fitted(problem, solve(problem, found[int(np.argmin(costs))]))
@@ -185,8 +195,29 @@ def fitted(problem: Problem, unknowns: Array) -> Fit:
     return Fit(problem, unknowns, problem.residuals(unknowns), problem.slopes(unknowns))
 
 
-def start_of(problem: Problem, rng: np.random.Generator) -> Array:
-    """Return random times with the moduli that suit them best."""
+def times_of_clusters(problem: Problem) -> Array:
+    """Return times of arms [s]: many are given non-negative moduli, neighbours are put together until few are left.
+
+    The moduli of a dense grid come in pairs of neighbours, one for each time of a sparse spectrum.
+    """
+    candidate, scale = problem.candidate, problem.scale
+    decades = np.log10(scale.duration / scale.shortest)
+    grid = np.geomspace(0.5 * scale.shortest, 2.0 * scale.duration, 2 + int(GRID * decades))
+    bank = _pulled_start(problem.leading, candidate, grid, 1.0, scale, least=0.0)
+    kept = bank.strengths > LEAST * bank.strengths.sum()
+    if np.count_nonzero(kept) < candidate.arms:
+        return np.geomspace(scale.shortest, scale.duration, candidate.arms)
+    weights, logs = bank.strengths[kept], np.log(grid[kept])
+    while len(logs) > candidate.arms:
+        i = int(np.argmin(np.diff(logs)))
+        pair = slice(i, i + 2)
+        logs[i], weights[i] = np.average(logs[pair], weights=weights[pair]), weights[pair].sum()
+        logs, weights = np.delete(logs, i + 1), np.delete(weights, i + 1)
+    return np.asarray(np.exp(logs))
+
+
+def start_of(problem: Problem, rng: np.random.Generator, times: Array | None = None) -> Array:
+    """Return times, random ones if none are given, with the moduli that suit them best."""
     candidate, scale = problem.candidate, problem.scale
     offsets = np.zeros(len(problem.offsets) * len(problem.records))
     shortest, longest = np.log(scale.shortest), np.log(scale.duration)
@@ -195,35 +226,36 @@ def start_of(problem: Problem, rng: np.random.Generator) -> Array:
         own = np.log(stiff) + np.sort(rng.uniform(shortest, longest, 2))
         return np.concatenate([[np.log(stiff)], own, [np.log(share * scale.force)], offsets])
     power = float(np.exp(rng.uniform(-0.3, 0.7))) if candidate.power else 1.0
-    leading = [record for record in problem.records if record.phases[0].drive == "displacement"]
+    leading = problem.leading
     units = candidate.arms if leading else candidate.arms - 1 + candidate.equilibrium + candidate.viscosity
-    times = np.exp(np.sort(rng.uniform(shortest, longest, units)))
-    bank = _pulled_start(leading, candidate, times, power, scale) if leading else None
-    if bank is None:
+    if times is None:
+        times = np.exp(np.sort(rng.uniform(shortest, longest, units)))
+    if leading:
+        bank = _pulled_start(leading, candidate, times, power, scale)
+    else:
         bank = _loaded_start(problem.records, candidate, times, power, scale)
     return np.concatenate([candidate.unknowns(bank, power), offsets])
 
 
-def _moduli(columns: list[list[Array]], data: list[Array]) -> Array:
-    """Return non-negative factors of columns (per part, per record), none of them nought."""
+def _moduli(columns: list[list[Array]], data: list[Array], least: float = LEAST) -> Array:
+    """Return non-negative factors of columns (per part, per record), none below the least share of the largest."""
     matrix = np.stack([np.concatenate(column) for column in columns], axis=1)
     size = np.abs(matrix).max(axis=0)
     found, _ = nnls(matrix / size, np.concatenate(data))
-    return np.asarray(np.maximum(found, LEAST * max(found.max(), 1e-300)) / size)
+    return np.asarray(np.maximum(found, least * max(found.max(), 1e-300)) / size)
 
 
 def _pulled_start(
-    records: list[TimeRecord], candidate: Candidate, times: Array, power: float, scale: Scale
+    pulled: list[TimeRecord], candidate: Candidate, times: Array, power: float, scale: Scale, least: float = LEAST
 ) -> Spectrum:
-    """Return a bank from the phases of prescribed displacement with which the records begin."""
+    """Return the bank of these times whose force is nearest under prescribed displacements."""
     none = np.zeros(0)
     parts = [Spectrum(1.0, none, none, 0.0)] * candidate.equilibrium + [
         Spectrum(0.0, none, none, 1.0)
     ] * candidate.viscosity
     parts += [Spectrum(0.0, np.ones(1), np.array([time]), 0.0) for time in times]
-    pulled = [_first_phase(record) for record in records]
     columns = [[respond(LawModel(part, power, 0.0, scale.depth), one) for one in pulled] for part in parts]
-    found = _moduli(columns, [one.force for one in pulled])
+    found = _moduli(columns, [one.force for one in pulled], least)
     beside = candidate.equilibrium + candidate.viscosity
     return Spectrum(
         float(found[0]) if candidate.equilibrium else 0.0,

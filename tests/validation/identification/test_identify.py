@@ -170,6 +170,18 @@ def test_two_rates_are_fitted_together_and_a_third_predicted() -> None:
     )
 
 
+def test_a_sparse_spectrum_is_found_in_a_relaxation() -> None:
+    """Five times over four decades, 1 % noise: times to 10 %, moduli to 5 %, with no more than seven terms."""
+    time = np.concatenate([[0.0], np.geomspace(1e-3, 1e4, 3000)])
+    times, moduli = (0.1, 1.0, 10.0, 100.0, 1000.0), (2.0, 1.5, 2.5, 1.0, 1.5)
+    record = TimeRecord.driven(time, 0.1 * np.minimum(time / 1e-2, 1.0), 0.0 * time, name="wide")
+    law = LawModel(Channel(1.0, moduli, times, 0.0).spectrum())
+    result = identify(answered(record, law, 0.01), law="prony", starts=1)
+    assert result.model == "bank-5"
+    found = [result.value(f"{name}{i}") for name in ("tau", "g") for i in range(1, 6)]
+    assert found[:5] == pytest.approx(times, rel=0.1) and found[5:] == pytest.approx(moduli, rel=0.05)
+
+
 def test_creep_under_force_is_identified() -> None:
     path = ramps()
     record = TimeRecord.driven(path.time, 0.0 * path.time, 10.0 * path.displacement, "force", "creep")
