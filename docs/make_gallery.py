@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gallery_circuit
+import gallery_identified
 import gallery_pareto
 import numpy as np
 import pyvista
@@ -274,6 +275,8 @@ def main(names: list[str]) -> None:
         gallery_circuit.draw_circuit(ROOT, IMAGES)
     if not names or gallery_pareto.NAME in names:
         gallery_pareto.draw_pareto(ROOT, IMAGES)
+    if not names or gallery_identified.NAME in names:
+        gallery_identified.draw_identified(IMAGES)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,15 @@ from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
 from rheotwin.validation.identification import intervals
 from rheotwin.validation.identification.candidate import LINEAR, NONLINEAR, Candidate, candidates
-from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, fit, fitted
+from rheotwin.validation.identification.fit import STARTS, Fit, Offset, Problem, Sigmas, fit, fitted
+from rheotwin.validation.identification.histories import banks
 from rheotwin.validation.identification.order import Judged, chosen, judged, known_sigma, weighted
 from rheotwin.validation.identification.piece import scene_of
 from rheotwin.validation.identification.record import TimeRecord
 from rheotwin.validation.identification.result import Curve, Identified, LawTable, Model, OrderRow
 
+SPECTRUM = "spectrum"
+"""Banks of any order, begun from the sparse spectrum instead of many starts."""
 GUESS = 0.01
 """Noise over peak to begin with where none is known."""
 
@@ -40,15 +43,19 @@ def identify(
     """Identify the law of one or several records of a material, all at once.
 
     `law` names candidates (`chain`, `bank-2`, ...); unasked, linear ones of order 1 to 4, and nonlinear ones if none of
-    these will do. `blind` records are predicted, not fitted. Intervals are those of the covariance, or of a `profile`
-    of the likelihood, or of so many data of a `bootstrap`. `poisson` is for the law's table only, it is not measured.
-    A law asked for by name that cannot be told from the records is refused unless `open_ended`.
+    these will do; `spectrum` is a bank of up to 12 terms, found sparse among hundreds. `blind` records are predicted,
+    not fitted. Intervals are those of the covariance, or of a `profile` of the likelihood, or of so many data of a
+    `bootstrap`. `poisson` is for the law's table only, it is not measured. A law asked for by name that cannot be told
+    from the records is refused unless `open_ended`.
     """
     together = (records,) if isinstance(records, TimeRecord) else tuple(records)
     check_together((*together, *blind))
     asked = (law,) if isinstance(law, str) else tuple(law)
     with threadpool_limits(1):
-        fits = _fits(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
+        if asked == (SPECTRUM,):
+            fits = _spectrum(together, tuple(offsets))
+        else:
+            fits = _fits(candidates(asked or LINEAR), together, tuple(offsets), seed, starts)
         rows = _judged(fits)
         if not asked and not chosen(rows).adequacy.adequate:
             rows = _judged(fits + _fits(candidates(NONLINEAR), together, tuple(offsets), seed, starts))
@@ -76,19 +83,29 @@ def check_together(records: Sequence[TimeRecord]) -> None:
 def _fits(
     tried: Sequence[Candidate], records: tuple[TimeRecord, ...], offsets: tuple[Offset, ...], seed: int, starts: int
 ) -> list[Fit]:
-    """Return the fits of all candidates, with the noise that is known or a first guess of it."""
+    """Return the fits of all candidates."""
     pushed = any(phase.drive != "displacement" for record in records for phase in record.phases)
     possible = [one for one in tried if not (pushed and one.cubic)]
     if not possible:
         raise RheotwinError(
             "a cubic spring is fitted to prescribed displacements only; choose power-bank or power-chain"
         )
+    sigma = _guessed(records)
+    return [fit(Problem(one, records, sigma, offsets), seed, starts) for one in possible]
+
+
+def _spectrum(records: tuple[TimeRecord, ...], offsets: tuple[Offset, ...]) -> list[Fit]:
+    """Return the fits of banks of every number of terms that the sparse spectrum has."""
+    sigma, aside = _guessed(records), np.zeros(len(offsets) * len(records))
+    begun = [(Problem(one, records, sigma, offsets), first) for one, first in banks(records, sigma)]
+    return [fit(problem, starts=0, first=np.concatenate([first, aside])) for problem, first in begun]
+
+
+def _guessed(records: tuple[TimeRecord, ...]) -> tuple[Sigmas, ...]:
+    """Return the noise that is known, or a first guess of it."""
     peaks = np.max([record.scale for record in records], axis=0)
-    sigma = []
-    for record in records:
-        force, displacement = known_sigma(record)
-        sigma.append((force or GUESS * peaks[0], displacement or GUESS * peaks[1]))
-    return [fit(Problem(one, records, tuple(sigma), offsets), seed, starts) for one in possible]
+    known = [known_sigma(record) for record in records]
+    return tuple((force or GUESS * peaks[0], displacement or GUESS * peaks[1]) for force, displacement in known)
 
 
 def _judged(fits: list[Fit]) -> list[Judged]:

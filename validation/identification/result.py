@@ -187,15 +187,22 @@ class Identified:
         return found
 
     def save(self, folder: Path | str) -> Path:
-        """Write result.json, law.toml and piece.toml into a folder, which must not exist or be empty."""
+        """Write result.json, law.toml, piece.toml, report.html, picture.png and cards into a new or empty folder."""
+        from rheotwin.validation.identification.cards import cards
+        from rheotwin.validation.identification.page import page, picture
+
         target = free_folder(folder)
+        plot = picture(self)
+        files = {"result.json": json.dumps(self.to_data(), indent=1) + "\n", "report.html": page(self, plot)}
+        if self.law is not None:
+            files |= {"law.toml": self.to_toml()} | cards(self.law)
+        if self.scene:
+            files["piece.toml"] = self.scene
         try:
             target.mkdir(parents=True, exist_ok=True)
-            (target / "result.json").write_text(json.dumps(self.to_data(), indent=1) + "\n", encoding="utf-8")
-            if self.law is not None:
-                (target / "law.toml").write_text(self.to_toml(), encoding="utf-8")
-            if self.scene:
-                (target / "piece.toml").write_text(self.scene, encoding="utf-8")
+            for name, text in files.items():
+                (target / name).write_text(text, encoding="utf-8")
+            (target / "picture.png").write_bytes(plot.png)
         except OSError as error:
             raise RheotwinError(
                 f"could not write {target}: {error.strerror}; choose a folder that can be written to"

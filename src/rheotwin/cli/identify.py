@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--law", metavar="NAME,..",
         help="chain, bank, power-chain, power-bank, cubic-bank (each with -1 to -4 or without), "
-        "three-element, friction; default: linear ones, others if none of them will do",
+        "three-element, friction; spectrum; default: linear ones, others if none of them will do",
     )  # fmt: skip
     parser.add_argument(
         "--geometry", metavar="TEXT", help='what turns N/m into Pa: "bar,60 mm,100 mm2" or "layer,0.13 mm,1 cm2"'
@@ -47,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--poisson", metavar="NU", type=float, default=0.0, help="for the law's table, it is not measured; default: 0"
     )
+    parser.add_argument(
+        "--shift", choices=("free", "wlf", "arrhenius"), help="of temperatures; default: the best"
+    )
+    parser.add_argument("--temperature", metavar="C", type=float, help="of the law; default: the middle one")
+    parser.add_argument("--terms", metavar="N", type=int, help="of the series, over frequency; default: by BIC")
     parser.add_argument("--seed", type=int, default=0, help="of the starts; the same gives the same result")
     parser.add_argument("--out", metavar="DIR", type=Path, help="write result, law, page and picture into this folder")
     parser.add_argument("--json", action="store_true", help="print as JSON")
@@ -54,9 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Read everything, identify, print and write."""
-    from rheotwin.validation.identification import identify
     from rheotwin.validation.identification.reading import geometry_of, read_record
-    from rheotwin.validation.identification.record import TimeRecord
     from rheotwin.validation.identification.result import free_folder
 
     if args.out is not None:
@@ -72,28 +75,43 @@ def execute(args: argparse.Namespace) -> int:
         "tare": args.tare,
     }
     records, blind = ([read_record(path, **said) for path in paths] for paths in (args.records, args.blind))
-    if not all(isinstance(record, TimeRecord) for record in (*records, *blind)):
-        raise RheotwinError("storage and loss over frequency cannot be identified yet; give records over time")
-    found = identify(
-        [record for record in records if isinstance(record, TimeRecord)],
-        law=[name for name in (args.law or "").split(",") if name],
-        seed=args.seed,
-        offsets=args.offset,
-        blind=[record for record in blind if isinstance(record, TimeRecord)],
-        profile=args.profile,
-        bootstrap=args.bootstrap,
-        poisson=args.poisson,
-    )
+    found = _identified(args, records, blind)
     if args.out is not None:
         found.save(args.out)
     print(json.dumps(found.to_data(), indent=2) if args.json else words(found))
     return EXIT_OK if found.adequacy.adequate else EXIT_FALLS_SHORT
 
 
+def _identified(args: argparse.Namespace, records: list[Any], blind: list[Any]) -> Identified:
+    """Identify records over time, or one over frequency."""
+    from rheotwin.validation.identification import TimeRecord, identify, identify_oscillation
+
+    if all(isinstance(record, TimeRecord) for record in (*records, *blind)):
+        return identify(
+            records,
+            law=[name for name in (args.law or "").split(",") if name],
+            seed=args.seed,
+            offsets=args.offset,
+            blind=blind,
+            profile=args.profile,
+            bootstrap=args.bootstrap,
+            poisson=args.poisson,
+        )
+    if len(records) > 1 or blind or args.law:
+        raise RheotwinError(
+            "storage and loss are identified from one table, without --law and --blind; put all temperatures into it"
+        )
+    return identify_oscillation(
+        records[0], shift=args.shift, reference=args.temperature, terms=args.terms, poisson=args.poisson
+    )
+
+
 def words(found: Identified) -> str:
     """Return a result as lines of text."""
+    from rheotwin.validation.identification.page import shown
+
     lines = [f"{found.title}: {found.model}", "", "  order           misfit       BIC  verdict"]
-    lines += [f"  {row.name:14s} {row.misfit:7.2%} {row.bic:9.1f}  {row.verdict}" for row in found.orders]
+    lines += [f"  {row.name:14s} {row.misfit:7.2%} {row.bic:9.1f}  {row.verdict}" for row in shown(found.orders)]
     lines += ["", "  parameter           value   95 % interval"]
     lines += [
         f"  {one.name:14s} {one.value:10.4g}   {one.low:.4g} to {one.high:.4g} {one.unit.strip('1')}".rstrip()

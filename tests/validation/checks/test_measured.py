@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rheotwin.validation.checks import beam, cube
+from rheotwin.validation.checks import beam, cube, pieces, records
 from rheotwin.validation.checks.check import Check
 from rheotwin.validation.checks.outcome import Result
 from rheotwin.validation.checks.registry import all_checks, carry_out
@@ -14,9 +14,19 @@ from rheotwin.validation.checks.running import aligned
 from rheotwin.validation.experiments import datasets
 
 DATA = {"cube": "truth-cube", "beam": "clamped-beam-mocap", "ecoflex": "ecoflex-compression"}
+DATA |= {"adhesive": "oca-shear", "silicone": "silicone-indentation", "foam": "vinyl-foam-dma"}
 QUICK = ("cube-data", "cube-small-strain-bonded", "beam-data", "beam-published-fem", "beam-fitted-fem")
+QUICK += (
+    "adhesive-rates",
+    "silicone-chains",
+    "silicone-loading",
+    "adhesive-fem",
+    "adhesive-truss",
+    "adhesive-shear-volume",
+)
 LONGER = ("beam-damping", "ecoflex-data", "ecoflex-fem", "ecoflex-friction", "beam-fitted-lattice")
 LONGER += ("beam-words", "beam-published-fixed-point", "beam-fitted-fixed-point")
+LONGER += ("foam-terms", "foam-blind", "foam-fem", "foam-truss", "foam-shear-volume")
 HOLD = {"beam-fitted-fem": ["frequency, load52"], "beam-published-fem": ["frequency ratio"]}
 HOLD |= {"beam-words": ["frequency", "rest"]}
 """Rows that must hold without a finding: the ratio of frequencies and the fitted beam's loaded frequency."""
@@ -56,6 +66,18 @@ def test_another_poisson_ratio_of_the_cube_is_noticed(monkeypatch: pytest.Monkey
     check, model = named("cube-small-strain-bonded"), "small strain, bonded"
     monkeypatch.setitem(cube.MODELS, model, replace(cube.MODELS[model], poisson=0.47))
     assert carry_out(check).status == "falls short"
+
+
+def test_a_layer_two_percent_stiffer_than_its_law_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    check, sheared = named("adhesive-fem"), pieces.sheared
+    monkeypatch.setattr(pieces, "sheared", lambda *args: 1.02 * sheared(*args))
+    assert carry_out(check).status == "falls short"
+
+
+def test_a_zero_of_force_that_is_not_taken_off_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    check, silicone = named("silicone-loading"), records.silicone
+    monkeypatch.setattr(records, "silicone", lambda test: replace(silicone(test), force=silicone(test).force + 0.008))
+    assert {"p, P002-1", "left, P002-1"} <= set(missed(carry_out(check)))
 
 
 def test_absent_data_could_not_run_and_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,413 @@
+"""Prony terms of storage and loss together, and the shifts of temperatures, from records over frequency.
+
+    G*(w, T) = G_inf + sum_a g_a i w a_T tau_a/(1 + i w a_T tau_a) + i w a_T eta,     ln a_T = s(T), s(reference) = 0
+
+Residuals are relative, of storage and loss alike. Shifts are one number per temperature ("free"), or
+
+    WLF         log10 a_T = -C1 (T - T_r)/(C2 + T - T_r)
+    Arrhenius   ln a_T = E/R (1/T - 1/T_r)          absolute temperatures
+
+and are found together with the terms. BIC chooses the number of terms and the kind of shift, with the noise that the
+longest series of all leaves, on the number of rows that count: residuals that hang together in a sweep count less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.stats import t as student
+from threadpoolctl import threadpool_limits
+
+from rheotwin.arrays import Array, Indices
+from rheotwin.errors import RheotwinError
+from rheotwin.materials import Channel
+from rheotwin.validation.identification.order import runs_probability
+from rheotwin.validation.identification.record import OscillationRecord
+from rheotwin.validation.identification.result import Adequacy, Curve, Identified, LawTable, OrderRow, Parameter
+from rheotwin.validation.identification.spectrum import Columns, Refined, refined, series
+
+ShiftKind = Literal["none", "free", "wlf", "arrhenius"]
+GAS = 8.314462618
+"""Gas constant [J/(mol K)]."""
+ZERO = 273.15
+"""0 Celsius [K]."""
+LN10 = float(np.log(10.0))
+PER_DECADE = 40
+"""Times of the grid in each decade of reduced frequency; it goes on by half a decade at either end."""
+LEAST_OVERLAP = 0.2
+"""Share of a sweep on which two temperatures must overlap to be laid over each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweeps:
+    """A record as a dictionary of arms: rows of storage, then of loss, both over their values.
+
+    `shift` numbers are ln a of each temperature but the reference; (ln C1, ln(C2 + T_min - T_r)); or ln(E/(R T_r)).
+    """
+
+    record: OscillationRecord
+    kind: ShiftKind
+    reference: float
+    viscous: bool = True
+
+    @cached_property
+    def temperatures(self) -> Array:
+        """Temperatures [Celsius], ascending."""
+        return np.unique(_temperature(self.record))
+
+    @cached_property
+    def place(self) -> Indices:
+        """Place of each row's temperature among them (F,)."""
+        return np.searchsorted(self.temperatures, _temperature(self.record)).astype(np.int64)
+
+    @property
+    def data(self) -> Array:
+        """Ones: residuals are relative."""
+        return np.ones(2 * len(self.record.frequency))
+
+    def shifts(self, numbers: Array) -> tuple[Array, Array]:
+        """Return ln a of each temperature (k,), and its slopes (k, e) by the numbers that make it."""
+        above = self.temperatures - self.reference
+        if self.kind == "free":
+            others = np.flatnonzero(above != 0.0)
+            slopes = np.eye(len(above))[:, others]
+            return slopes @ numbers, slopes
+        if self.kind == "wlf":
+            first, past = np.exp(numbers)
+            second = past - above.min()
+            ratio = above / (second + above)
+            values = -LN10 * first * ratio
+            return values, np.stack([values, -values * past / (second + above)], axis=1)
+        if self.kind == "arrhenius":
+            absolute = self.reference + ZERO
+            values = np.exp(numbers[0]) * (absolute / (self.temperatures + ZERO) - 1.0)
+            return values, values[:, None]
+        return np.zeros(len(above)), np.zeros((len(above), 0))
+
+    def reduced(self, numbers: Array) -> Array:
+        """Return reduced frequencies w a_T [rad/s] of all rows (F,)."""
+        return np.asarray(self.record.frequency * np.exp(self.shifts(numbers)[0][self.place]))
+
+    def columns(self, log_times: Array, shift: Array) -> Columns:
+        """Return answers relative to the data: x^2/(1 + x^2) and x/(1 + x^2) with x = w a_T tau."""
+        frequency = self.reduced(shift)
+        x = frequency[:, None] * np.exp(log_times)
+        below = 1.0 / (1.0 + x * x)
+        nothing = np.zeros_like(frequency)
+        over = (1.0 / np.concatenate([self.record.storage, self.record.loss]))[:, None]
+        constants = [np.concatenate([nothing + 1.0, nothing])]
+        slopes = [np.concatenate([nothing, nothing])]
+        if self.viscous:
+            constants.append(np.concatenate([nothing, frequency]))
+            slopes.append(constants[1])
+        drift = self.shifts(shift)[1][self.place]
+        return Columns(
+            over * np.concatenate([x * x * below, x * below]),
+            over * np.concatenate([2.0 * (x * below) ** 2, x * (1.0 - x * x) * below**2]),
+            over * np.stack(constants, axis=1),
+            over * np.stack(slopes, axis=1),
+            np.concatenate([drift, drift]),
+        )
+
+
+def _temperature(record: OscillationRecord) -> Array:
+    return np.zeros(len(record.frequency)) if record.temperature is None else record.temperature
+
+
+def overlapped(record: OscillationRecord) -> Array:
+    """Return ln a of each temperature (k,), the lowest 0, by laying each sweep over its neighbour.
+
+    The shift d makes log storage and log loss differ least where the two sweeps overlap.
+    """
+    temperature = _temperature(record)
+    levels = np.unique(temperature)
+    found = np.zeros(len(levels))
+    for number in range(1, len(levels)):
+        cold, warm = (_sweep(record, temperature == level) for level in levels[number - 1 : number + 1])
+        width = min(np.ptp(cold[0]), np.ptp(warm[0]))
+        tried = np.linspace(-0.5, 1.0 - LEAST_OVERLAP, 261) * width
+        apart = [_apart(cold, (warm[0] - shift, *warm[1:])) for shift in tried]
+        found[number] = found[number - 1] - tried[int(np.argmin(apart))]
+    return found
+
+
+def _sweep(record: OscillationRecord, rows: Array) -> tuple[Array, Array, Array]:
+    order = np.argsort(record.frequency[rows])
+    frequency, storage, loss = (np.log(one[rows][order]) for one in (record.frequency, record.storage, record.loss))
+    return frequency, storage, loss
+
+
+def _apart(one: Sequence[Array], other: Sequence[Array]) -> float:
+    low, high = max(one[0][0], other[0][0]), min(one[0][-1], other[0][-1])
+    at = np.linspace(low, max(high, low), 20)
+    pairs = zip(one[1:], other[1:], strict=True)
+    return float(sum(np.mean((np.interp(at, one[0], a) - np.interp(at, other[0], b)) ** 2) for a, b in pairs))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best series with one kind of shift."""
+
+    sweeps: Sweeps
+    fit: Refined
+    effective: float
+    noise: float
+
+    @property
+    def name(self) -> str:
+        """Name of the candidate: "bank-5", "bank-20 free"."""
+        kind = "" if self.sweeps.kind == "none" else f" {self.sweeps.kind}"
+        return f"bank-{len(self.fit.terms.log_times)}{kind}"
+
+    @property
+    def criterion(self) -> float:
+        """BIC on the effective number of rows."""
+        return self.fit.criterion(self.effective, self.noise)
+
+
+def identify_oscillation(
+    record: OscillationRecord,
+    *,
+    shift: ShiftKind | None = None,
+    reference: float | None = None,
+    terms: int | None = None,
+    poisson: float = 0.0,
+) -> Identified:
+    """Return the Prony series of a record, with shifts of a kind (None: the best) to `reference` [Celsius].
+
+    `terms` fixes their number. The law is that at the reference temperature, by default the middle one.
+    """
+    _check(record)
+    levels = np.unique(_temperature(record))
+    level = float(levels[len(levels) // 2]) if reference is None else reference
+    several = len(levels) > 1
+    kinds = (get_args(ShiftKind)[1:] if several else ("none",)) if shift is None else (shift,)
+    if several and "none" in kinds:
+        raise RheotwinError(f"{record.name}: it has {len(levels)} temperatures; choose a shift: free, wlf, arrhenius")
+    if "free" in kinds and level not in levels:
+        if shift == "free":
+            raise RheotwinError(
+                f"{record.name}: free shifts refer to a measured temperature, and {level:g} is none; "
+                f"choose one of {', '.join(f'{one:g}' for one in levels)}, or shift wlf"
+            )
+        kinds = tuple(kind for kind in kinds if kind != "free")
+    with threadpool_limits(limits=1, user_api="blas"):
+        paths = _paths(record, kinds, level)
+    least = min((fit for path in paths.values() for fit in path), key=lambda fit: fit.noise)
+    effective = effective_rows(next(iter(paths)), least.residuals)
+    noise = record.sigma or least.noise
+    candidates = [Found(sweeps, fit, effective, noise) for sweeps, path in paths.items() for fit in path]
+    chosen = _choose(record, candidates, terms)
+    return _result(record, chosen, candidates, poisson)
+
+
+def _check(record: OscillationRecord) -> None:
+    columns = record.frequency, record.storage, record.loss
+    for name, values in zip(("frequency", "storage", "loss"), columns, strict=False):
+        bad = np.flatnonzero(~(np.isfinite(values) & (values > 0.0)))
+        if len(bad):
+            raise RheotwinError(
+                f"{record.name}: {name} is {values[bad[0]]:g} in row {bad[0] + 1}; residuals are relative, so give "
+                "values above 0 and leave out rows without any"
+            )
+    levels, counts = np.unique(_temperature(record), return_counts=True)
+    if counts.min() < 4:
+        few = levels[int(np.argmin(counts))]
+        raise RheotwinError(f"{record.name}: {counts.min()} rows at {few:g} Celsius; a sweep needs four frequencies")
+
+
+def _paths(record: OscillationRecord, kinds: Sequence[ShiftKind], level: float) -> dict[Sweeps, list[Refined]]:
+    """Return the series of every number of terms for each kind of shift: one is found, the others start from it."""
+    levels = np.unique(_temperature(record))
+    if len(levels) == 1:
+        sweeps = Sweeps(record, "none", level)
+        return {sweeps: series(sweeps, _grid(record.frequency), np.zeros(0))}
+    near = overlapped(record)
+    near -= np.interp(level, levels, near)
+    lead = next((kind for kind in kinds if kind == "free"), kinds[0])
+    first = Sweeps(record, lead, level)
+    begin = _numbers(first, near)
+    paths = {first: series(first, _grid(first.reduced(begin)), begin)}
+    for kind in kinds:
+        if kind == lead:
+            continue
+        sweeps = Sweeps(record, kind, level)
+        starts = [replace(fit.terms, shift=_numbers(sweeps, first.shifts(fit.terms.shift)[0])) for fit in paths[first]]
+        paths[sweeps] = [refined(sweeps, start) for start in starts]
+    return paths
+
+
+def _grid(reduced: Array) -> Array:
+    """Return log times from half a decade below 1/w to half a decade above."""
+    low, high = -np.log(reduced.max()) - LN10 / 2.0, -np.log(reduced.min()) + LN10 / 2.0
+    return np.linspace(low, high, int(PER_DECADE * (high - low) / LN10) + 1)
+
+
+def _numbers(sweeps: Sweeps, logs: Array) -> Array:
+    """Return the numbers of a kind of shift that come nearest to ln a of the temperatures (k,)."""
+    above = sweeps.temperatures - sweeps.reference
+    if sweeps.kind == "free":
+        return np.asarray((logs - logs[above == 0.0])[above != 0.0])
+    guesses = {"wlf": np.log([10.0, 50.0]), "arrhenius": np.log([50.0])}
+    start = guesses.get(sweeps.kind, np.zeros(0))
+    return least_squares(lambda q: sweeps.shifts(q)[0] - logs, start, bounds=(-10.0, 12.0)).x if len(start) else start
+
+
+def effective_rows(sweeps: Sweeps, residuals: Array) -> float:
+    """Return N (1 - r)/(1 + r), r the correlation of neighbours in frequency among a sweep's residuals (0 at least)."""
+    order = np.lexsort((sweeps.record.frequency, sweeps.place))
+    same = np.diff(sweeps.place[order]) == 0
+    halves = (half[order] for half in np.split(residuals, 2))
+    products = np.concatenate([(half[1:] * half[:-1])[same] for half in halves])
+    r = max(float(np.mean(products) / np.mean(residuals**2)), 0.0)
+    return max(len(residuals) * (1.0 - r) / (1.0 + r), 8.0)
+
+
+def _choose(record: OscillationRecord, candidates: Sequence[Found], terms: int | None) -> Found:
+    asked = [one for one in candidates if terms in (None, len(one.fit.terms.log_times))]
+    if not asked:
+        counts = [len(one.fit.terms.log_times) for one in candidates]
+        raise RheotwinError(
+            f"{record.name}: {terms} terms cannot be told apart in these data; ask for {min(counts)} to {max(counts)}"
+        )
+    good = [one for one in asked if not one.fit.rejection]
+    return min(good or asked, key=lambda one: one.criterion)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Values, standard errors of logs (of shifts: of themselves), names and units of a series' unknowns."""
+
+    found: Found
+
+    @property
+    def quantile(self) -> float:
+        """Student's factor of a 95 % interval."""
+        rows, count = self.found.fit.jacobian.shape
+        return float(student.ppf(0.975, max(rows - count, 1)))
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the unknowns, wider as fewer rows count."""
+        fit = self.found.fit
+        inverse = np.linalg.pinv(fit.jacobian.T @ fit.jacobian, hermitian=True)
+        return np.asarray(inverse * fit.noise**2 * len(fit.residuals) / self.found.effective)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return all parameters with their intervals: moduli and times, shifts."""
+        terms, n = self.found.fit.terms, len(self.found.fit.terms.log_times)
+        constants = [
+            (name, unit)
+            for (name, unit), value in zip((("g_inf", "Pa"), ("eta", "Pa s")), terms.constants, strict=False)
+            if value > 0.0
+        ]
+        named = [*constants, *((f"g{k + 1}", "Pa") for k in range(n)), *((f"tau{k + 1}", "s") for k in range(n))]
+        values, half = terms.unknowns, self.quantile * np.sqrt(np.diag(self.covariance))
+        found = [_interval(*one, values[k], half[k], np.exp) for k, one in enumerate(named)]
+        return (*found, *self._shifts(values[len(named) :], half[len(named) :]))
+
+    def _shifts(self, values: Array, half: Array) -> list[Parameter]:
+        sweeps = self.found.sweeps
+        above = sweeps.temperatures - sweeps.reference
+        if sweeps.kind == "free":
+            others = sweeps.temperatures[above != 0.0]
+            rows = zip(others, values, half, strict=True)
+            return [_interval(f"log10 a({t:g} C)", "1", v, h, lambda q: q / LN10) for t, v, h in rows]
+        if sweeps.kind == "wlf":
+            first = _interval("C1", "1", values[0], half[0])
+            return [first, _interval("C2", "K", values[1], half[1], lambda q: float(np.exp(q) - above.min()))]
+        if sweeps.kind == "arrhenius":
+            scale = GAS * (sweeps.reference + ZERO)
+            return [_interval("activation energy", "J/mol", values[0], half[0], lambda q: scale * np.exp(q))]
+        return []
+
+    def band(self) -> Array:
+        """Return half the 95 % band of the model, relative to the data (2 F,)."""
+        jacobian = self.found.fit.jacobian
+        variance = np.sum((jacobian @ self.covariance) * jacobian, axis=1)
+        return np.asarray(self.quantile * np.sqrt(np.maximum(variance, 0.0)))
+
+    def correlations(self) -> Array:
+        """Return the correlations of the unknowns."""
+        size = np.sqrt(np.maximum(np.diag(self.covariance), 1e-300))
+        return np.asarray(self.covariance / np.outer(size, size))
+
+
+def _interval(name: str, unit: str, value: float, half: float, turned: Callable[[float], float] = np.exp) -> Parameter:
+    low, middle, high = (float(turned(value + side * min(half, 50.0))) for side in (-1.0, 0.0, 1.0))
+    return Parameter(name, middle, low, high, unit)
+
+
+def _adequacy(record: OscillationRecord, found: Found) -> Adequacy:
+    order = np.lexsort((record.frequency, found.sweeps.place))
+    halves = np.split(found.fit.residuals, 2)
+    runs = min(runs_probability(half[order]) for half in halves)
+    largest = float(np.abs(found.fit.residuals).max())
+    rms = np.sqrt(found.fit.misfit / len(found.fit.residuals))
+    free = max(len(found.fit.residuals) - found.fit.jacobian.shape[1], 1)
+    chi2 = found.fit.misfit / free / record.sigma**2 if record.sigma else 1.0
+    fits = chi2 < 1.5 if record.sigma else bool(rms < 0.1)
+    words = f"leaves {100 * rms:.2g} % rms of storage and loss, {100 * largest:.2g} % at most"
+    known = f"{chi2:.2g} times the variance of the noise" if record.sigma else "the noise was not given"
+    hang = "; what is left hangs together over frequency" if runs < 0.01 else ""
+    return Adequacy(fits, chi2, largest, runs, f"the series {words} ({known}){hang}")
+
+
+def _result(record: OscillationRecord, found: Found, candidates: Sequence[Found], poisson: float) -> Identified:
+    known, sweeps, terms = _Known(found), found.sweeps, found.fit.terms
+    levels = sweeps.temperatures
+    place = f" at {sweeps.reference:g} C" if record.temperature is not None else ""
+    tables = tuple(_row(one, found) for one in candidates)
+    equilibrium, eta = (*terms.constants, 0.0)[:2]
+    strengths, times = tuple(terms.strengths.tolist()), tuple(np.exp(terms.log_times).tolist())
+    channel = Channel(float(equilibrium), strengths, times, float(eta))
+    scale = 1.0 if record.modulus == "young" else 2.0 * (1.0 + poisson)
+    band = known.band()
+    uncertainty = float(f"{min(np.median(band), 0.99):.2g}")
+    law = LawTable("generalized-maxwell", channel.scaled(scale), poisson, uncertainty)
+    notes = [f"the law is that of {sweeps.reference:g} Celsius"] if len(levels) > 1 else []
+    for kind in dict.fromkeys(one.sweeps.kind for one in candidates if one.sweeps.kind != sweeps.kind):
+        best = min((one for one in candidates if one.sweeps.kind == kind), key=lambda one: one.criterion)
+        notes.append(f"{best.name} leaves {_row(best, found).misfit:.2%} (rms of what is relative)")
+    return Identified(
+        title=record.name,
+        model=found.name,
+        parameters=known.parameters(),
+        correlations=known.correlations(),
+        orders=tables,
+        flat=(),
+        adequacy=_adequacy(record, found),
+        curves=_curves(record, found, band, place),
+        law=law,
+        notes=tuple(notes),
+        provenance={"source": record.source, "effective_rows": found.effective, "rows": 2 * len(record.frequency)},
+    )
+
+
+def _row(one: Found, chosen: Found) -> OrderRow:
+    count, rows = one.fit.jacobian.shape[1], one.effective
+    misfit = np.sqrt(one.fit.misfit / len(one.fit.residuals))
+    aic = one.criterion - count * np.log(rows) + 2.0 * count
+    verdict = "chosen" if one is chosen else one.fit.rejection or "possible"
+    sigma = one.sweeps.record.sigma
+    chi2 = one.fit.misfit / max(len(one.fit.residuals) - count, 1) / sigma**2 if sigma else 1.0
+    parameters = _Known(one).parameters() if one.sweeps is chosen.sweeps else ()
+    return OrderRow(one.name, parameters, float(misfit), chi2, float(aic), one.criterion, rows, verdict)
+
+
+def _curves(record: OscillationRecord, found: Found, band: Array, place: str) -> tuple[Curve, ...]:
+    """Return storage and loss over reduced frequency, all temperatures in one."""
+    at = found.sweeps.reduced(found.fit.terms.shift)
+    order = np.argsort(at, kind="stable")
+    models = np.split(1.0 + found.fit.residuals, 2)
+    made = []
+    pairs = (("storage modulus", record.storage), ("loss modulus", record.loss))
+    for (quantity, values), model, half in zip(pairs, models, np.split(band, 2), strict=True):
+        low, middle, high = ((values * (model + side * half))[order] for side in (-1.0, 0.0, 1.0))
+        made.append(Curve(record.name + place, quantity, "Pa", at[order], values[order], middle, low, high))
+    return tuple(made)
