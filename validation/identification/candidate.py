@@ -19,8 +19,8 @@ from rheotwin.materials.voigt_chain import Spectrum, chain_of_spectrum, spectrum
 from rheotwin.validation.identification.record import TimeRecord
 from rheotwin.validation.identification.response import FrictionModel, LawModel
 
-MOST, WIDEST = 4, 8
-"""Largest order that is tried unasked, and of a series of arms over many decades."""
+MOST = 4
+"""Largest order that is tried unasked."""
 
 
 class Scale(NamedTuple):
@@ -164,7 +164,6 @@ LAWS: dict[str, tuple[Candidate, ...]] = {
     **_family("power-chain", 1, chain=True, power=True),
     **_family("power-bank", 1, power=True),
     **_family("cubic-bank", 1, cubic=True),
-    "prony": tuple(Candidate(f"bank-{n}", n) for n in range(1, WIDEST + 1)),
     "three-element": (Candidate("three-element", 1, equilibrium=False, viscosity=True),),
     "friction": (Candidate("friction", 1, friction=True),),
 }

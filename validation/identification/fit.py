@@ -2,8 +2,7 @@
 
     minimise sum ((model - data)/sigma)^2 over the logarithms of the law's numbers, and offsets where they are asked for
 
-Starts are random times, log-uniform over the record, and the clusters of a dense grid; the moduli that go with times
-are a non-negative linear problem (Prony).
+Starts are random times, log-uniform over the record; the moduli that go with them are a non-negative linear problem.
 """
 
 from __future__ import annotations
@@ -35,8 +34,6 @@ REACH = 25.0
 """Logarithms stay within this of the scale."""
 LEAST = 1e-3
 """Least modulus that a start has, as a share of the largest."""
-GRID = 8.0
-"""Times per decade of the grid on which clusters are sought."""
 Sigmas = tuple[float, float]
 
 
@@ -183,8 +180,6 @@ def fit(problem: Problem, seed: int = 0, starts: int = STARTS, first: Array | No
     rng = np.random.default_rng([seed, *problem.candidate.name.encode()])
     with threadpool_limits(1):  # matrices are slim
         tried = [start_of(problem, rng) for _ in range(starts)] + ([] if first is None else [first])
-        if starts and problem.candidate.arms > 1 and problem.leading:
-            tried.append(start_of(problem, rng, times_of_clusters(problem)))
         found = [solve(problem, start, ROUGH, ROUGH_STEPS) for start in tried]
         costs = [float(np.sum(problem.residuals(unknowns) ** 2)) for unknowns in found]
         return fitted(problem, solve(problem, found[int(np.argmin(costs))]))
@@ -195,29 +190,8 @@ def fitted(problem: Problem, unknowns: Array) -> Fit:
     return Fit(problem, unknowns, problem.residuals(unknowns), problem.slopes(unknowns))
 
 
-def times_of_clusters(problem: Problem) -> Array:
-    """Return times of arms [s]: many are given non-negative moduli, neighbours are put together until few are left.
-
-    The moduli of a dense grid come in pairs of neighbours, one for each time of a sparse spectrum.
-    """
-    candidate, scale = problem.candidate, problem.scale
-    decades = np.log10(scale.duration / scale.shortest)
-    grid = np.geomspace(0.5 * scale.shortest, 2.0 * scale.duration, 2 + int(GRID * decades))
-    bank = _pulled_start(problem.leading, candidate, grid, 1.0, scale, least=0.0)
-    kept = bank.strengths > LEAST * bank.strengths.sum()
-    if np.count_nonzero(kept) < candidate.arms:
-        return np.geomspace(scale.shortest, scale.duration, candidate.arms)
-    weights, logs = bank.strengths[kept], np.log(grid[kept])
-    while len(logs) > candidate.arms:
-        i = int(np.argmin(np.diff(logs)))
-        pair = slice(i, i + 2)
-        logs[i], weights[i] = np.average(logs[pair], weights=weights[pair]), weights[pair].sum()
-        logs, weights = np.delete(logs, i + 1), np.delete(weights, i + 1)
-    return np.asarray(np.exp(logs))
-
-
-def start_of(problem: Problem, rng: np.random.Generator, times: Array | None = None) -> Array:
-    """Return times, random ones if none are given, with the moduli that suit them best."""
+def start_of(problem: Problem, rng: np.random.Generator) -> Array:
+    """Return random times with the moduli that suit them best."""
     candidate, scale = problem.candidate, problem.scale
     offsets = np.zeros(len(problem.offsets) * len(problem.records))
     shortest, longest = np.log(scale.shortest), np.log(scale.duration)
@@ -228,8 +202,7 @@ def start_of(problem: Problem, rng: np.random.Generator, times: Array | None = N
     power = float(np.exp(rng.uniform(-0.3, 0.7))) if candidate.power else 1.0
     leading = problem.leading
     units = candidate.arms if leading else candidate.arms - 1 + candidate.equilibrium + candidate.viscosity
-    if times is None:
-        times = np.exp(np.sort(rng.uniform(shortest, longest, units)))
+    times = np.exp(np.sort(rng.uniform(shortest, longest, units)))
     if leading:
         bank = _pulled_start(leading, candidate, times, power, scale)
     else:
@@ -237,12 +210,12 @@ def start_of(problem: Problem, rng: np.random.Generator, times: Array | None = N
     return np.concatenate([candidate.unknowns(bank, power), offsets])
 
 
-def _moduli(columns: list[list[Array]], data: list[Array], least: float = LEAST) -> Array:
-    """Return non-negative factors of columns (per part, per record), none below the least share of the largest."""
+def _moduli(columns: list[list[Array]], data: list[Array]) -> Array:
+    """Return non-negative factors of columns (per part, per record), none of them nought."""
     matrix = np.stack([np.concatenate(column) for column in columns], axis=1)
     size = np.abs(matrix).max(axis=0)
     found, _ = nnls(matrix / size, np.concatenate(data))
-    return np.asarray(np.maximum(found, least * max(found.max(), 1e-300)) / size)
+    return np.asarray(np.maximum(found, LEAST * max(found.max(), 1e-300)) / size)
 
 
 def _pulled_start(
@@ -255,7 +228,7 @@ def _pulled_start(
     ] * candidate.viscosity
     parts += [Spectrum(0.0, np.ones(1), np.array([time]), 0.0) for time in times]
     columns = [[respond(LawModel(part, power, 0.0, scale.depth), one) for one in pulled] for part in parts]
-    found = _moduli(columns, [one.force for one in pulled], least)
+    found = _moduli(columns, [one.force for one in pulled])
     beside = candidate.equilibrium + candidate.viscosity
     return Spectrum(
         float(found[0]) if candidate.equilibrium else 0.0,
