@@ -57,6 +57,11 @@ class Problem:
         return self.peaks or scale_of(self.records)
 
     @cached_property
+    def leading(self) -> list[TimeRecord]:
+        """The parts of prescribed displacement with which records begin."""
+        return [_first_phase(record) for record in self.records if record.phases[0].drive == "displacement"]
+
+    @cached_property
     def deviations(self) -> Array:
         """Standard deviation of every datum."""
         pairs = zip(self.records, self.sigma, strict=True)
@@ -195,11 +200,12 @@ def start_of(problem: Problem, rng: np.random.Generator) -> Array:
         own = np.log(stiff) + np.sort(rng.uniform(shortest, longest, 2))
         return np.concatenate([[np.log(stiff)], own, [np.log(share * scale.force)], offsets])
     power = float(np.exp(rng.uniform(-0.3, 0.7))) if candidate.power else 1.0
-    leading = [record for record in problem.records if record.phases[0].drive == "displacement"]
+    leading = problem.leading
     units = candidate.arms if leading else candidate.arms - 1 + candidate.equilibrium + candidate.viscosity
     times = np.exp(np.sort(rng.uniform(shortest, longest, units)))
-    bank = _pulled_start(leading, candidate, times, power, scale) if leading else None
-    if bank is None:
+    if leading:
+        bank = _pulled_start(leading, candidate, times, power, scale)
+    else:
         bank = _loaded_start(problem.records, candidate, times, power, scale)
     return np.concatenate([candidate.unknowns(bank, power), offsets])
 
@@ -213,15 +219,14 @@ def _moduli(columns: list[list[Array]], data: list[Array]) -> Array:
 
 
 def _pulled_start(
-    records: list[TimeRecord], candidate: Candidate, times: Array, power: float, scale: Scale
+    pulled: list[TimeRecord], candidate: Candidate, times: Array, power: float, scale: Scale, least: float = LEAST
 ) -> Spectrum:
-    """Return a bank from the phases of prescribed displacement with which the records begin."""
+    """Return the bank of these times whose force is nearest under prescribed displacements."""
     none = np.zeros(0)
     parts = [Spectrum(1.0, none, none, 0.0)] * candidate.equilibrium + [
         Spectrum(0.0, none, none, 1.0)
     ] * candidate.viscosity
     parts += [Spectrum(0.0, np.ones(1), np.array([time]), 0.0) for time in times]
-    pulled = [_first_phase(record) for record in records]
     columns = [[respond(LawModel(part, power, 0.0, scale.depth), one) for one in pulled] for part in parts]
     found = _moduli(columns, [one.force for one in pulled])
     beside = candidate.equilibrium + candidate.viscosity

@@ -123,6 +123,33 @@ def test_the_law_in_a_scene_reproduces_the_record(found: Identified, tmp_path: P
     )
 
 
+@pytest.mark.parametrize(
+    ("geometry", "drive"),
+    [
+        (Geometry("bar", 0.06, 1e-4), "force"),
+        (Geometry("layer", 1e-3, 1e-4), "displacement"),
+        (Geometry("strain"), "displacement"),
+    ],
+)
+def test_pieces_of_any_geometry_run(geometry: Geometry, drive: str, tmp_path: Path) -> None:
+    path, law = ramps(), LawModel(Channel(8.0, (5.0,), (4.0,), 3.0).spectrum())
+    phases = (Phase("force" if drive == "force" else "displacement", len(path.time)),)
+    load = replace(path, force=10.0 * path.displacement, phases=phases, geometry=geometry)
+    record = replace(answered(load, law, 0.0), time=path.time + 7.0)
+    (tmp_path / "piece.toml").write_text(identify(record, law="chain-2", poisson=0.25).scene)
+    options = [word for one in ("stepper=quasi-static", "step=0.1") for word in ("--set", f"fem.{one}")]
+    run = tmp_path / "run"
+    assert main(["run", str(tmp_path / "piece.toml"), "--output", str(run), "--quiet", *options]) == 0
+    probes = open_record(run).probes
+    shown = probes["probe.end.displacement_x" if drive == "force" else "support.wall.force_x"]
+    steady = np.abs(np.diff(record.displacement, 2, append=0.0, prepend=0.0)) < 1e-6  # the force jumps elsewhere
+    places = np.ones(len(record.time), bool) if drive == "force" else steady
+    expected = record.observed[places]
+    assert np.interp(record.time[places] - 7.0, probes["time"], shown) == pytest.approx(
+        expected, abs=2e-3 * np.abs(expected).max()
+    )
+
+
 def test_a_result_is_written_once_and_whole(found: Identified, tmp_path: Path) -> None:
     folder = found.save(tmp_path / "out")
     data = json.loads((folder / "result.json").read_text())

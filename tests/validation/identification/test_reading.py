@@ -120,6 +120,7 @@ FAULTS: dict[str, tuple[str, tuple[Any, ...], Mapping[str, Any], str]] = {
     "saturated": ("time_s,d_mm,F_N", (TIME, WAY, STUCK), {}, "rows 6 to 121: the force stays at 30 while"),
     "hold": ("time_s,d_mm,F_N", (TIME, HELD, PUSH + 5.0), {}, "a hold without its ramp, which leaves .* b_0.*--ramp S"),
     "number": ("time_s,d_mm,F_N", (TIME, WAY, ["x", *PUSH[1:]]), {}, "row 1: 'x' in column 'F_N' is no finite number"),
+    "machine": ("time_s,d_mm,F_N", (TIME, WAY + 90.0, PUSH), {}, "row 1: it begins at the displacement 0.09 .* --tare"),
     "phases": ("time_s,d_mm,F_N", (TIME, WAY, PUSH), {"drive": "displacement,free"}, "'displacement' is no phase"),
     "alone": ("time_s,d_mm,stress_kPa", (TIME, WAY, PUSH), {}, "displacement, stress do not go together"),
 }  # fmt: skip
