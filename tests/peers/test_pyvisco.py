@@ -1,6 +1,6 @@
 """pyvisco's minimal Prony series: ours of as many terms leaves no more of the same storage and loss moduli.
 
-pyvisco begins with one term a decade and takes one after the other away while the times are optimised (L-BFGS, normalised
+pyvisco begins with one term a decade and takes one after the other away while times are optimised (L-BFGS, normalised
 moduli); it suggests the series that leaves 1.5 times the least.
 """
 

@@ -93,19 +93,28 @@ def flat(judged: Judged) -> tuple[Flat, ...]:
     """Return combinations of parameters that the data leave open by more than a factor, widest first."""
     candidate = judged.fit.problem.candidate
     logs = [i for i, name in enumerate(candidate.names) if name not in LINEAR_NAMES]
-    covariance = judged.read_covariance[np.ix_(logs, logs)]
+    names = [candidate.names[i] for i in logs]
+    found = open_combinations(judged.read_covariance[np.ix_(logs, logs)], names, judged.quantile)
+    return tuple(Flat(said, factor, remedy(judged, first)) for said, factor, first in found)
+
+
+def open_combinations(covariance: Array, names: Sequence[str], quantile: float) -> list[tuple[str, float, str]]:
+    """Return combinations "k1^0.8 b2" known to no better than a factor, that factor and its first name, widest first.
+
+    `covariance` is that of logarithms, `quantile` half of a 95 % interval in standard deviations.
+    """
     if not np.isfinite(covariance).all():
-        return ()
+        return []
     found = []
     for variance, direction in zip(*_rising(covariance), strict=True):
-        factor = float(np.exp(min(judged.quantile * np.sqrt(max(variance, 0.0)), 700.0)))
+        factor = float(np.exp(min(quantile * np.sqrt(max(variance, 0.0)), 700.0)))
         if factor < FLAT:
             continue
         share = direction / direction[np.argmax(np.abs(direction))]
-        part = [(candidate.names[logs[i]], share[i]) for i in np.argsort(-np.abs(share)) if abs(share[i]) > PART]
+        part = [(names[i], share[i]) for i in np.argsort(-np.abs(share)) if abs(share[i]) > PART]
         said = " ".join(name if round(power, 2) == 1.0 else f"{name}^{power:.2g}" for name, power in part)
-        found.append(Flat(said, factor, remedy(judged, part[0][0])))
-    return tuple(found[::-1])
+        found.append((said, factor, part[0][0]))
+    return found[::-1]
 
 
 def _rising(covariance: Array) -> tuple[Array, Array]:

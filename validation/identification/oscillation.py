@@ -26,9 +26,10 @@ from threadpoolctl import threadpool_limits
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
+from rheotwin.validation.identification.intervals import open_combinations
 from rheotwin.validation.identification.order import runs_probability
 from rheotwin.validation.identification.record import OscillationRecord
-from rheotwin.validation.identification.result import Adequacy, Curve, Identified, LawTable, OrderRow, Parameter
+from rheotwin.validation.identification.result import Adequacy, Curve, Flat, Identified, LawTable, OrderRow, Parameter
 from rheotwin.validation.identification.spectrum import Columns, Refined, refined, series
 
 ShiftKind = Literal["none", "free", "wlf", "arrhenius"]
@@ -39,6 +40,10 @@ ZERO = 273.15
 LN10 = float(np.log(10.0))
 PER_DECADE = 40
 """Times of the grid in each decade of reduced frequency; it goes on by half a decade at either end."""
+BEYOND = 3.0
+"""Time over that of the lowest frequency from which an arm cannot be told from a spring."""
+UNBOUNDED = 1e300
+"""Factor within which something is known of which nothing is known."""
 LEAST_OVERLAP = 0.2
 """Share of a sweep on which two temperatures must overlap to be laid over each other."""
 
@@ -298,15 +303,49 @@ class _Known:
         inverse = np.linalg.pinv(fit.jacobian.T @ fit.jacobian, hermitian=True)
         return np.asarray(inverse * fit.noise**2 * len(fit.residuals) / self.found.effective)
 
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Names and units of moduli and times."""
+        beside = zip((("g_inf", "Pa"), ("eta", "Pa s")), self.found.fit.terms.constants, strict=False)
+        numbers = range(1, len(self.found.fit.terms.log_times) + 1)
+        arms = [(f"{name}{k}", unit) for name, unit in (("g", "Pa"), ("tau", "s")) for k in numbers]
+        return [name for name, value in beside if value > 0.0] + arms
+
+    def flat(self) -> tuple[Flat, ...]:
+        """Return combinations of moduli and times that are known to no better than a factor, widest first."""
+        names = [name for name, _ in self.named]
+        many = len(names)
+        found = open_combinations(self.covariance[:many, :many], names, self.quantile)
+        named = [Flat(said, factor, self._remedy(first)) for said, factor, first in found]
+        return (*self._slow(), *named)
+
+    def _slow(self) -> tuple[Flat, ...]:
+        """Name an arm that stands for the spring: slower than all frequencies it acts as g_inf + g and g/tau only."""
+        last, slowest = len(self.times), self.found.sweeps.reduced(self.found.fit.terms.shift).min()
+        if self.found.fit.terms.constants[0] > 0.0 or slowest * self.times[-1] < BEYOND:
+            return ()
+        said = f"g_inf^-1 g{last} tau{last} (their g_inf + g{last} and g{last}/tau{last} are known)"
+        return (Flat(said, UNBOUNDED, self._remedy(f"tau{last}")),)
+
+    def _remedy(self, name: str) -> str:
+        reduced = self.found.sweeps.reduced(self.found.fit.terms.shift)
+        times = {f"{kind}{k}": t for k, t in enumerate(self.times, start=1) for kind in ("g", "tau")}
+        rate = {"g_inf": 0.0, "eta": np.inf}.get(name, 1.0 / times.get(name, 1.0))
+        if rate > reduced.max():
+            return f"needs frequencies above {reduced.max():.2g} rad/s, or a lower temperature"
+        if rate < reduced.min():
+            return f"needs frequencies below {reduced.min():.2g} rad/s, or a higher temperature"
+        return "needs less noise, or fewer terms"
+
+    @property
+    def times(self) -> Array:
+        """Relaxation times [s]."""
+        return np.asarray(np.exp(self.found.fit.terms.log_times))
+
     def parameters(self) -> tuple[Parameter, ...]:
         """Return all parameters with their intervals: moduli and times, shifts."""
-        terms, n = self.found.fit.terms, len(self.found.fit.terms.log_times)
-        constants = [
-            (name, unit)
-            for (name, unit), value in zip((("g_inf", "Pa"), ("eta", "Pa s")), terms.constants, strict=False)
-            if value > 0.0
-        ]
-        named = [*constants, *((f"g{k + 1}", "Pa") for k in range(n)), *((f"tau{k + 1}", "s") for k in range(n))]
+        terms = self.found.fit.terms
+        named = self.named
         values, half = terms.unknowns, self.quantile * np.sqrt(np.diag(self.covariance))
         found = [_interval(*one, values[k], half[k], np.exp) for k, one in enumerate(named)]
         return (*found, *self._shifts(values[len(named) :], half[len(named) :]))
@@ -380,7 +419,7 @@ def _result(record: OscillationRecord, found: Found, candidates: Sequence[Found]
         parameters=known.parameters(),
         correlations=known.correlations(),
         orders=tables,
-        flat=(),
+        flat=known.flat(),
         adequacy=_adequacy(record, found),
         curves=_curves(record, found, band, place),
         law=law,

@@ -160,3 +160,20 @@ def test_the_command_line_takes_a_table_over_frequency(tmp_path: Path, capsys: p
     assert 'model = "generalized-maxwell"' in (tmp_path / "out" / "law.toml").read_text()
     assert main(["identify", str(path), "--law", "chain"]) == 2
     assert "identified from one table, without --law" in capsys.readouterr().err
+
+
+def test_a_term_beyond_the_frequencies_is_named_with_what_would_tell() -> None:
+    slow = Channel.prony(5.0, (20.0, 8.0), (0.05, 200.0))
+    found = identify_oscillation(measured(slow, np.logspace(-1.3, 2.5, 30), 0.01), terms=2)
+    (flat,) = found.flat
+    assert flat.combination.startswith("g_inf^-1 g2 tau2 (") and flat.factor > 1e6
+    assert flat.remedy == "needs frequencies below 0.05 rad/s, or a higher temperature"
+    assert found.value("g2") == pytest.approx(13.0, rel=0.02)  # g_inf + g2
+    assert found.value("g2") / found.value("tau2") == pytest.approx(0.04, rel=0.05)
+    assert identify_oscillation(measured(TWO, np.logspace(-2.0, 2.5, 30), 0.01), terms=2).flat == ()
+
+
+def test_two_terms_of_one_time_are_named_as_a_combination() -> None:
+    near = Channel.prony(5.0, (20.0, 8.0), (0.05, 0.12))
+    found = identify_oscillation(measured(near, np.logspace(-2.0, 2.5, 30), 0.05), terms=2)
+    assert found.flat and found.flat[0].remedy == "needs less noise, or fewer terms"
