@@ -12,6 +12,8 @@ STRAIGHT = 1e-9
 """Part of the largest value by which a corner of the path leaves a straight line."""
 WEIGHTLESS = 1e-6
 """Mass of an end of which none is known, over stiffness times the square of the shortest step [1]."""
+FINER = 20.0
+"""Steps of springs in the shortest step of the record: friction is of first order in them."""
 
 
 def scene_of(record: TimeRecord, law: LawTable) -> str:
@@ -70,6 +72,13 @@ def scene_of(record: TimeRecord, law: LawTable) -> str:
             f"factor = {(record.force[at] / peak).tolist()!r}",
         ]
     lines += ["", "[probes.end]", 'body = "piece"', f"at = [{geometry.length!r}]", ""]
+    own = step / 4.0 if first.drive == "force" else step
+    lines += ["[solvers]", f'fem = {{ stepper = "quasi-static", step = {own!r} }}']
+    if all(phase.drive == "displacement" for phase in record.phases):
+        lines += [f"truss = {{ step = {step / FINER!r} }}", ""]
+    elif record.mass and law.channel.viscosity:  # 2 m/b is where explicit steps of the free end begin to grow
+        stable = 1.8 * geometry.factor * mass / law.channel.viscosity
+        lines += [f"truss = {{ step = {min(step / FINER, stable)!r} }}", ""]
     return "\n".join([*lines, "[output]", f"interval = {float(time[-1])!r}", f"probe_interval = {step!r}", ""])
 
 

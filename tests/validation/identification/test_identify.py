@@ -98,12 +98,8 @@ def test_reading_a_chain_is_the_inverse_of_making_it() -> None:
 @pytest.mark.parametrize("solver", ["truss", "fem"])
 def test_the_law_in_a_scene_reproduces_the_record(found: Identified, tmp_path: Path, solver: str) -> None:
     folder = found.save(tmp_path / "out")
-    step = {"truss": ["truss.step=0.0025"], "fem": ["fem.step=0.1", "--set", "fem.stepper=quasi-static"]}[solver]
     run = tmp_path / "run"
-    assert (
-        main(["run", str(folder / "piece.toml"), "--solver", solver, "--output", str(run), "--quiet", "--set", *step])
-        == 0
-    )
+    assert main(["run", str(folder / "piece.toml"), "--solver", solver, "--output", str(run), "--quiet"]) == 0
     probes = open_record(run).probes
     record = noisy_d(3)
     pushed = record.observed_force
@@ -137,9 +133,8 @@ def test_pieces_of_any_geometry_run(geometry: Geometry, drive: str, tmp_path: Pa
     load = replace(path, force=10.0 * path.displacement, phases=phases, geometry=geometry)
     record = replace(answered(load, law, 0.0), time=path.time + 7.0)
     (tmp_path / "piece.toml").write_text(identify(record, law="chain-2", poisson=0.25).scene)
-    options = [word for one in ("stepper=quasi-static", "step=0.1") for word in ("--set", f"fem.{one}")]
     run = tmp_path / "run"
-    assert main(["run", str(tmp_path / "piece.toml"), "--output", str(run), "--quiet", *options]) == 0
+    assert main(["run", str(tmp_path / "piece.toml"), "--output", str(run), "--quiet"]) == 0
     probes = open_record(run).probes
     shown = probes["probe.end.displacement_x" if drive == "force" else "support.wall.force_x"]
     steady = np.abs(np.diff(record.displacement, 2, append=0.0, prepend=0.0)) < 1e-6  # the force jumps elsewhere
@@ -148,6 +143,18 @@ def test_pieces_of_any_geometry_run(geometry: Geometry, drive: str, tmp_path: Pa
     assert np.interp(record.time[places] - 7.0, probes["time"], shown) == pytest.approx(
         expected, abs=2e-3 * np.abs(expected).max()
     )
+
+
+def test_a_piece_with_friction_runs(tmp_path: Path) -> None:
+    record = replace(ramps(), geometry=Geometry("bar", 0.06, 1e-4))
+    found = identify(answered(record, FrictionModel(200.0, 20.0, 200.0, 2.0), 0.0), law="friction")
+    (tmp_path / "piece.toml").write_text(found.scene)
+    run = tmp_path / "run"
+    assert main(["run", str(tmp_path / "piece.toml"), "--solver", "truss", "--output", str(run), "--quiet"]) == 0
+    probes = open_record(run).probes
+    left = np.interp(record.time, probes["time"], probes["support.wall.force_x"]) - found.curves[0].measured
+    steady = np.abs(np.diff(record.displacement, 2, append=0.0, prepend=0.0)) < 1e-6
+    assert np.abs(left[steady]).max() < 0.01 * np.abs(found.curves[0].measured).max()
 
 
 def test_a_result_is_written_once_and_whole(found: Identified, tmp_path: Path) -> None:
