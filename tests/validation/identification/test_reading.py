@@ -159,7 +159,7 @@ def test_noise_is_taken_off_straight_paths(tmp_path: Path) -> None:
     assert isinstance(clean, TimeRecord) and clean.displacement == pytest.approx(1e-3 * path, abs=1e-8)
     wave = 2.0 + np.sin(np.arange(2000.0) * 0.4) ** 3
     file = written(tmp_path, "time_s,d_mm,F_N", np.arange(2000.0), wave, wave)
-    with pytest.raises(RheotwinError, match="not made of 40 straight pieces"):
+    with pytest.raises(RheotwinError, match="not made of 24 straight pieces"):
         read_record(file, straight=True)
 
 
