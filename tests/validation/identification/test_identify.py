@@ -337,6 +337,13 @@ def test_correlated_residuals_count_as_fewer() -> None:
     assert np.log(wide.high / wide.low) > 1.8 * np.log(narrow.high / narrow.low)
 
 
+def test_a_spike_is_no_noise() -> None:
+    record = answered(ramps(), LawModel(Channel(8.0, (5.0,), (4.0,), 0.0).spectrum()), 0.03)
+    assert "looks like noise" in identify(record, law="bank-1").adequacy.sentence
+    spiked = replace(record, force=np.where(record.time == record.time[200], 0.0, record.force))
+    assert "is not noise" in identify(spiked, law="bank-1").adequacy.sentence
+
+
 def test_records_of_different_pieces_are_refused() -> None:
     one = ramps()
     with pytest.raises(RheotwinError, match="different geometry"):
