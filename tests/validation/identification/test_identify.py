@@ -317,6 +317,7 @@ def test_flat_combinations_are_named_with_their_test() -> None:
     result = identify(record, law="bank-1", open_ended=True)
     assert any("tau1" in one.combination or "k_inf" in one.combination for one in result.flat)
     assert all("hold of" in one.remedy for one in result.flat[:1])
+    assert result.orders[0].verdict.startswith("the best, but: ") and "100 %" in result.orders[0].verdict
     with pytest.raises(RheotwinError, match=r"cannot be told from its data: .* needs a hold of \d+"):
         identify(record, law="bank-1")
 
