@@ -13,6 +13,9 @@ from rheotwin.validation.identification.record import TimeRecord
 LEAST_ROWS = 10
 STUCK_ROWS = 5
 """So many equal readings at the largest force are a cell at its end, if the piece moves meanwhile."""
+MEAN = np.full(STUCK_ROWS, 1.0 / STUCK_ROWS)
+MOVED = 0.05
+"""Part of the peak that a moving mean, which has little noise, moves by if the piece moves at all."""
 STILL = 1e-3
 """Part of the peak within which nothing has moved."""
 BEGINNING = 0.1
@@ -56,7 +59,7 @@ def check_test(path: Path, record: TimeRecord) -> None:
         )
     end = np.argmax(np.abs(f))
     stuck = end + int(np.argmin(np.append(f[end:] == f[end], False)))
-    if stuck - end >= STUCK_ROWS and np.ptp(x[end:stuck]) > 10.0 * STILL * depth:
+    if stuck - end >= STUCK_ROWS and np.ptp(np.convolve(x[end:stuck], MEAN, "valid")) > MOVED * depth:
         raise RheotwinError(
             f"{path}: rows {end + 1} to {stuck}: the force stays at {f[end]:.6g} while the piece moves: the cell was "
             "at its end; repeat the test with a larger one"

@@ -186,6 +186,8 @@ def _half_band(curve: Curve) -> float:
 
 def _row(row: Judged, best: Judged) -> OrderRow:
     verdict = row.not_told or ("possible" if row.adequacy.adequate else "does not describe the record")
+    if row is best:
+        verdict = "chosen" if verdict == "possible" else f"the best, but: {verdict}"
     return OrderRow(
         row.fit.problem.candidate.name,
         () if row.acts_as_less else intervals.parameters(row),
@@ -194,7 +196,7 @@ def _row(row: Judged, best: Judged) -> OrderRow:
         row.aic,
         row.bic,
         row.effective,
-        verdict if row is not best else "chosen" if row.adequacy.adequate else f"the best, but it {verdict}",
+        verdict,
     )
 
 

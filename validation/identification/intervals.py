@@ -126,7 +126,7 @@ def remedy(judged: Judged, name: str) -> str:
     """Return which test would tell a parameter."""
     scale, candidate = judged.fit.problem.scale, judged.fit.problem.candidate
     values = dict(zip(candidate.names, np.exp(judged.read[: len(candidate.names)]), strict=True))
-    number = name.lstrip("abgktu_info")
+    number = name.lstrip("abgktu")
     time = values.get(f"tau{number}", values.get(f"b{number}", np.inf) / values.get(f"k{number}", np.inf))
     if name == "b_0" or (np.isfinite(time) and time < 3.0 * scale.shortest):
         return f"needs a faster ramp, and samples every {0.3 * min(time, scale.shortest):.2g} s around its ends"

@@ -25,6 +25,8 @@ CHANCE = 1e-3
 """Probability below which runs of sign are not taken as chance."""
 FEWEST = 20.0
 """A series counts as this many independent data at least: what a wrong model leaves is one long wave, and no noise."""
+SPIKE = 6.5
+"""A residual this many standard deviations large is no noise."""
 QUIET = 5
 """Samples before anything moves that suffice for the noise of the force."""
 
@@ -224,7 +226,8 @@ class Judged:
         """Whether the model describes the data."""
         problem = self.fit.problem
         largest = max(float(np.abs(self.left(at)).max() / np.abs(problem.data[at]).max()) for _, _, at in self.series)
-        noise = self.runs > CHANCE and (not self.sigma_known or self.reduced_chi2 < 1.5)
+        spiky = any(np.abs(self.left(at)).max() > SPIKE * np.std(self.left(at)) for _, _, at in self.series)
+        noise = self.runs > CHANCE and not spiky and (not self.sigma_known or self.reduced_chi2 < 1.5)
         good = noise or self.misfit <= GOOD
         said = f"it describes the record to {self.misfit:.2%} of its peak (rms), at worst to {largest:.2%}; "
         if noise:

@@ -25,7 +25,7 @@ def scene_of(record: TimeRecord, law: LawTable) -> str:
     section = geometry.area / (2.0 * (1.0 + law.poisson) if geometry.modulus == "shear" else 1.0)
     first = record.phases[0]
     held = time[: first.end]
-    step = float(np.diff(time).min())
+    step = float(f"{np.diff(time).min():.9g}")  # without the rounding of times
     stiff = law.channel.instantaneous + law.channel.viscosity / step
     mass = record.mass or WEIGHTLESS * stiff / geometry.factor * step**2
     lines = [

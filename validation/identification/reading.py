@@ -20,6 +20,7 @@ from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.scene.units import Quantity, parsed_unit
 from rheotwin.validation.identification.faults import check_rows, check_test
 from rheotwin.validation.identification.record import Drive, Geometry, OscillationRecord, Phase, TimeRecord
+from rheotwin.validation.identification.straight import straightened
 
 NAMES: dict[str, tuple[str, ...]] = {
     "time": ("time", "t", "test time", "elapsed time", "zeit"),
@@ -68,11 +69,13 @@ def read_record(
     ramp: float = 0.0,
     flip_force: bool = False,
     tare: bool = False,
+    straight: bool = False,
 ) -> TimeRecord | OscillationRecord:
     """Read a record. `columns` and `units` say what headers do not.
 
     `drive` is what was prescribed, until which time [s]: "displacement", "force", "displacement:96.5,free" with `mass`
     [kg] of the end that is let go. `ramp` [s] before the first row the piece was at rest. `tare`: the first row is 0.
+    `straight`: what was prescribed went straight from corner to corner, and its noise is taken off.
     """
     source = Path(path)
     if source.is_dir():
@@ -98,7 +101,7 @@ def read_record(
         )
     record = replace(record, phases=phases_of(drive, record.time), mass=mass)
     check_test(source, record)
-    return record
+    return straightened(record) if straight else record
 
 
 def read_columns(path: Path, columns: Mapping[str, str], units: Mapping[str, str]) -> dict[str, Array]:

@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ramp", metavar="S", type=float, default=0.0, help="the piece was at rest so long before")
     parser.add_argument("--flip-force", action="store_true", help="forces were written with the other sign")
     parser.add_argument("--tare", action="store_true", help="the first row is zero of force and displacement")
+    parser.add_argument("--straight", action="store_true", help="take the noise off a path of straight pieces")
     parser.add_argument(
         "--offset", metavar="NAME", action="append", choices=("force-zero", "delay"), default=[],
         help="identify as well: force-zero, delay (of what was prescribed)",
@@ -47,9 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--poisson", metavar="NU", type=float, default=0.0, help="for the law's table, it is not measured; default: 0"
     )
-    parser.add_argument(
-        "--shift", choices=("free", "wlf", "arrhenius"), help="of temperatures; default: the best"
-    )
+    parser.add_argument("--shift", choices=("free", "wlf", "arrhenius"), help="of temperatures; default: the best")
     parser.add_argument("--temperature", metavar="C", type=float, help="of the law; default: the middle one")
     parser.add_argument("--terms", metavar="N", type=int, help="of the series, over frequency; default: by BIC")
     parser.add_argument("--seed", type=int, default=0, help="of the starts; the same gives the same result")
@@ -73,6 +72,7 @@ def execute(args: argparse.Namespace) -> int:
         "ramp": args.ramp,
         "flip_force": args.flip_force,
         "tare": args.tare,
+        "straight": args.straight,
     }
     records, blind = ([read_record(path, **said) for path in paths] for paths in (args.records, args.blind))
     found = _identified(args, records, blind)

@@ -22,6 +22,7 @@ from rheotwin.validation.identification.intervals import bootstrap, profiles
 from rheotwin.validation.identification.legacy import legacy_two_element
 from rheotwin.validation.identification.order import correlation_length, judged, runs_probability
 from rheotwin.validation.identification.response import FrictionModel, LawModel, respond
+from rheotwin.validation.identification.straight import straightened
 
 TRUTH = {"k1": 10.0, "b1": 30.0, "k2": 20.0, "b2": 300.0}
 
@@ -60,6 +61,17 @@ def test_run_d_with_noise_is_two_units_within_their_intervals(found: Identified)
         assert row.bic == pytest.approx(1801 * np.log(row.reduced_chi2) + len(row.parameters) * np.log(1801), abs=30.0)
     assert found.adequacy.adequate and found.adequacy.reduced_chi2 == pytest.approx(1.0, abs=0.1)
     assert found.flat == () and 0.0 < found.law.uncertainty < 0.01  # type: ignore[union-attr, operator]
+
+
+def test_noise_of_the_path_is_no_force_of_a_dashpot() -> None:
+    """0.05 mm of noise on the path too: b_0 would carry 19 mN of it; made straight, the law is that of a clean path."""
+    record = noisy_d(1)
+    rough = np.where(record.observed_force, 5e-5 * np.random.default_rng(7).normal(size=len(record.time)), 0.0)
+    noisy = replace(record, displacement=record.displacement + rough, sigma=(None, None))
+    assert not identify(noisy, law="chain-2").adequacy.adequate
+    found = identify(straightened(noisy), law="chain")
+    assert found.model == "chain-2" and found.adequacy.adequate
+    assert [found.value(name) for name in TRUTH] == pytest.approx(list(TRUTH.values()), rel=5e-3)
 
 
 def test_massless_release_costs_little() -> None:
@@ -305,6 +317,7 @@ def test_flat_combinations_are_named_with_their_test() -> None:
     result = identify(record, law="bank-1", open_ended=True)
     assert any("tau1" in one.combination or "k_inf" in one.combination for one in result.flat)
     assert all("hold of" in one.remedy for one in result.flat[:1])
+    assert result.orders[0].verdict.startswith("the best, but: ") and "100 %" in result.orders[0].verdict
     with pytest.raises(RheotwinError, match=r"cannot be told from its data: .* needs a hold of \d+"):
         identify(record, law="bank-1")
 
@@ -323,6 +336,13 @@ def test_correlated_residuals_count_as_fewer() -> None:
     )
     narrow, wide = (identify(one, law="bank-1").parameters[1] for one in (many, few))
     assert np.log(wide.high / wide.low) > 1.8 * np.log(narrow.high / narrow.low)
+
+
+def test_a_spike_is_no_noise() -> None:
+    record = answered(ramps(), LawModel(Channel(8.0, (5.0,), (4.0,), 0.0).spectrum()), 0.03)
+    assert "looks like noise" in identify(record, law="bank-1").adequacy.sentence
+    spiked = replace(record, force=np.where(record.time == record.time[200], 0.0, record.force))
+    assert "is not noise" in identify(spiked, law="bank-1").adequacy.sentence
 
 
 def test_records_of_different_pieces_are_refused() -> None:

@@ -146,6 +146,23 @@ def test_a_dead_start_is_said(tmp_path: Path) -> None:
         read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, late, np.concatenate([np.zeros(40), PUSH[:-40]])))
 
 
+def test_noise_is_taken_off_straight_paths(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    path = np.interp(TIME, [0.0, 3.1, 15.3, 20.0, 30.0], [0.0, 5.0, 5.0, 2.0, 2.5])
+    noisy = path + 0.02 * rng.normal(size=len(TIME))
+    file = written(tmp_path, "time_s,d_mm,F_N", TIME, noisy, 8.0 * path)
+    record = read_record(file, straight=True)
+    assert isinstance(record, TimeRecord)
+    assert np.abs(1e3 * record.displacement - path).max() < 0.03
+    assert np.sqrt(np.mean((1e3 * record.displacement - path) ** 2)) < 0.5 * 0.02
+    clean = read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, path, 8.0 * path), straight=True)
+    assert isinstance(clean, TimeRecord) and clean.displacement == pytest.approx(1e-3 * path, abs=1e-8)
+    wave = 2.0 + np.sin(np.arange(2000.0) * 0.4) ** 3
+    file = written(tmp_path, "time_s,d_mm,F_N", np.arange(2000.0), wave, wave)
+    with pytest.raises(RheotwinError, match="not made of 24 straight pieces"):
+        read_record(file, straight=True)
+
+
 def test_letting_go_is_seen(tmp_path: Path) -> None:
     way, push = WAY * np.where(TIME > 20.0, np.exp(20.0 - TIME), 1.0), np.where(TIME > 20.0, 0.0, PUSH)
     with pytest.warns(UserWarning, match="from row 82 on .* add --drive displacement:20,free"):
