@@ -44,6 +44,8 @@ BEYOND = 3.0
 """Time over that of the lowest frequency from which an arm cannot be told from a spring."""
 UNBOUNDED = 1e300
 """Factor within which something is known of which nothing is known."""
+MOST_FLAT, MOST_NAMES = 3, 6
+"""Flat directions that are named, and parameters in one: those of a broad spectrum have many."""
 LEAST_OVERLAP = 0.2
 """Share of a sweep on which two temperatures must overlap to be laid over each other."""
 
@@ -312,11 +314,11 @@ class _Known:
         return [name for name, value in beside if value > 0.0] + arms
 
     def flat(self) -> tuple[Flat, ...]:
-        """Return combinations of moduli and times that are known to no better than a factor, widest first."""
+        """Return combinations of moduli and times that are known to no better than a factor, the widest few."""
         names = [name for name, _ in self.named]
         many = len(names)
         found = open_combinations(self.covariance[:many, :many], names, self.quantile)
-        named = [Flat(said, factor, self._remedy(first)) for said, factor, first in found]
+        named = [Flat(_shortened(said), factor, self._remedy(first)) for said, factor, first in found[:MOST_FLAT]]
         return (*self._slow(), *named)
 
     def _slow(self) -> tuple[Flat, ...]:
@@ -375,6 +377,15 @@ class _Known:
         """Return the correlations of the unknowns."""
         size = np.sqrt(np.maximum(np.diag(self.covariance), 1e-300))
         return np.asarray(self.covariance / np.outer(size, size))
+
+
+def _shortened(combination: str) -> str:
+    words = combination.split()
+    return (
+        combination
+        if len(words) <= MOST_NAMES
+        else f"{' '.join(words[:MOST_NAMES])} and {len(words) - MOST_NAMES} more"
+    )
 
 
 def _interval(name: str, unit: str, value: float, half: float, turned: Callable[[float], float] = np.exp) -> Parameter:

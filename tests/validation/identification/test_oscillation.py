@@ -11,7 +11,7 @@ from rheotwin.__main__ import main
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
-from rheotwin.validation.identification.oscillation import ShiftKind, Sweeps, identify_oscillation
+from rheotwin.validation.identification.oscillation import ShiftKind, Sweeps, _shortened, identify_oscillation
 from rheotwin.validation.identification.record import OscillationRecord
 from rheotwin.validation.identification.spectrum import Terms, residuals_of
 
@@ -177,3 +177,13 @@ def test_two_terms_of_one_time_are_named_as_a_combination() -> None:
     near = Channel.prony(5.0, (20.0, 8.0), (0.05, 0.12))
     found = identify_oscillation(measured(near, np.logspace(-2.0, 2.5, 30), 0.05), terms=2)
     assert found.flat and found.flat[0].remedy == "needs less noise, or fewer terms"
+
+
+def test_flat_directions_of_a_broad_spectrum_are_few_and_short() -> None:
+    times = 10.0 ** np.linspace(-3.0, 3.0, 13)
+    found = identify_oscillation(
+        measured(Channel.prony(0.5, (1.0,) * 13, times), np.logspace(-3.0, 3.0, 60), 0.03), terms=9
+    )
+    assert 0 < len(found.flat) <= 3
+    assert all(len(one.combination.split()) <= 6 + 3 for one in found.flat)
+    assert _shortened("a b^2 c d e f g h") == "a b^2 c d e f and 2 more" and _shortened("a b") == "a b"
