@@ -93,7 +93,7 @@ def page(found: Identified, plot: Plot | None = None) -> str:
 
 def shown(orders: Sequence[OrderRow]) -> list[OrderRow]:
     """Return the candidates of the table: the chosen one and the best by BIC, in their order."""
-    best = sorted(orders, key=lambda row: (row.verdict != "chosen", row.bic))[:MOST_ORDERS]
+    best = sorted(orders, key=lambda row: (not row.verdict.startswith(("chosen", "the best")), row.bic))[:MOST_ORDERS]
     return [row for row in orders if row in best]
 
 
