@@ -1,7 +1,7 @@
 """Prony terms of storage and loss together, and the shifts of temperatures, from records over frequency.
 
-Residuals are relative, of storage and loss alike; terms and shifts (`sweeps`) are found together. BIC chooses the number
-of terms and the kind of shift, with the noise that the longest series of all leaves, on the number of rows that count:
+Residuals are relative, of storage and loss alike; terms and shifts (`sweeps`) are found together. BIC chooses number
+of terms and kind of shift, with the noise that the longest series of all leaves, on the number of rows that count:
 residuals that hang together in a sweep count less.
 """
 
