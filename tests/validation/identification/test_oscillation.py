@@ -11,9 +11,10 @@ from rheotwin.__main__ import main
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
-from rheotwin.validation.identification.oscillation import ShiftKind, Sweeps, _shortened, identify_oscillation
+from rheotwin.validation.identification.oscillation import _shortened, identify_oscillation
 from rheotwin.validation.identification.record import OscillationRecord
 from rheotwin.validation.identification.spectrum import Terms, residuals_of
+from rheotwin.validation.identification.sweeps import ShiftKind, Sweeps
 
 FIVE = Channel.prony(1.0, (4.0, 2.0, 3.0, 1.0, 2.0), tuple(10.0 ** np.arange(-2.0, 3.0)))
 TWO = Channel.prony(5.0, (20.0, 8.0), (0.05, 4.0))
