@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gallery_circuit
+import gallery_identified
 import gallery_map
 import gallery_pareto
 import numpy as np
@@ -283,6 +284,8 @@ def main(names: list[str]) -> None:
         gallery_pareto.draw_pareto(ROOT, IMAGES)
     if not names or gallery_map.NAME in names:
         gallery_map.draw_map(ROOT, IMAGES, ROOT / "runs" / "map")
+    if not names or gallery_identified.NAME in names:
+        gallery_identified.draw_identified(IMAGES)
 
 
 if __name__ == "__main__":

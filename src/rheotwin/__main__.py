@@ -20,6 +20,7 @@ from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
 VERBS = (
     *("run", "compare", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment"),
+    "identify",
     "cache",
 )
 RENAMED = {"verify": "validate"}

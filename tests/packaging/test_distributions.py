@@ -84,7 +84,7 @@ def test_the_wheel_holds_every_module_all_data_and_nothing_else(wheel: Path) -> 
     validation = ROOT / "validation"
     templates = in_wheel(validation, "templates/*")
     assert {name.rpartition("/")[0] for name in templates} == {
-        f"rheotwin/validation/{room}/templates" for room in ("checks", "report")
+        f"rheotwin/validation/{room}/templates" for room in ("checks", "identification", "report")
     }
     data = in_wheel(validation / "references", "*.toml") | in_wheel(validation / "baselines", "*.toml")
     assert len(templates) >= 3 and len(data) >= 25

@@ -119,6 +119,10 @@ MORE: dict[str, tuple[Breaks, str]] = {
         changed(f"{CIRCUIT}.parameters.quantise_constant", lambda raw: raw + 1),
         "circuit.F1",
     ),
+    "identification: slopes of a fit": (
+        scaled("rheotwin.validation.identification.fit.central_differences", 1.05),
+        "identification.ID-31",
+    ),
     "fixed point: memory of a point": (lambda p: p.setattr(f"{CIRCUIT}.timing.POINT_RAMS", 16), "circuit.F6"),
 }
 """What is broken, and which checks are to notice; one of each room, and the others."""
