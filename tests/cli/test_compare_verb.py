@@ -173,6 +173,7 @@ def test_a_refinement_study_runs_every_mesh_and_weighs_them() -> None:
 def test_the_program_chooses_a_reference_that_can_judge(depth: float, method: str) -> None:
     """Small strain where it serves, large strain where the body strains too much; finer meshes until it can judge."""
     pressed = {"tools.bar.motion.displacement": [[0.0, 0.0], [0.0, -depth], [0.0, 0.0]]}
+    pressed |= {"solvers": {"fem": {"step": 0.02}, "truss": {"step": 1e-3}}}
     said = command("compare", scene_file(pressed), "--output", "cmp", "--quiet")
     assert said.code == EXIT_OK, said.err
     numbers = json.loads(Path("cmp/comparison.json").read_text())
