@@ -64,7 +64,7 @@ def scene_of(record: ExperimentRecord, scene: Scene, registration: Registration)
 
 @dataclass(frozen=True)
 class _Field:
-    """Points known by their rest places: `matrix` takes nodes (N, ..) to them, `points` (P, 3) [m] is where they were."""
+    """Points known by their rest places: `matrix` takes nodes (N, ..) to them, `points` (P, 3) [m] were seen."""
 
     matrix: Any
     points: Array

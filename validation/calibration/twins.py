@@ -16,7 +16,7 @@ from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.run import grid_topology, scene_as_run
-from rheotwin.scene import Scene
+from rheotwin.scene import Scene, scene_from_data
 from rheotwin.tensors import padded
 from rheotwin.validation.calibration.measured import pusher_of
 from rheotwin.validation.calibration.problem import run_scene_at
@@ -43,8 +43,10 @@ def twin(
     Clouds at `times` [s] hold `points` in total, or nodes with known rest places if `tracked`; the real body is `scale`
     times as large as that of the scene. Force and volume are known at those times.
     """
-    scene = scene.with_case()
-    problem, seen = build_problem(scene), np.unique(np.asarray(times, dtype=float))
+    seen = np.unique(np.asarray(times, dtype=float))
+    data = scene_as_run(scene.with_case()) | {"output": {"times": seen[seen > 0.0].tolist()}}
+    scene = scene_from_data(data, base=scene.resolve("."), source=scene.source)
+    problem = build_problem(scene)
     courses = run_scene_at(scene, solver, seen)
     if courses.reasons[0] is not None:
         raise RheotwinError(f"twin: the run of '{solver}' gives no record: {courses.reasons[0]}")
