@@ -1,5 +1,6 @@
 """Evaluations: the papers' twin, lanes against set after set, every term of the cost, sets that fail, bad input."""
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.scene import Scene, load_scene, scene_from_data
 from rheotwin.validation.calibration import CalibrationProblem, Costs, Parameter, parameters_of, twin
 from rheotwin.validation.checks.running import Data, box_scene, path, side
-from rheotwin.validation.experiments.record import ExperimentRecord
+from rheotwin.validation.experiments.record import Course, ExperimentRecord
 from rheotwin.validation.experiments.synthetic import Noise
 
 TIMES = (0.1, 0.25, 0.4)
@@ -124,6 +125,32 @@ def test_the_punch_of_a_record_drives_the_scene() -> None:
     driven = CalibrationProblem(pushed(), "truss", [record]).evaluate(TRUTH)[0]
     own = CalibrationProblem(pushed(), "truss", [replace(record, path=None)]).evaluate(TRUTH)[0]
     assert driven.total < 0.7 * own.total
+
+
+def test_a_record_of_forces_drives_a_scene_that_forces_push() -> None:
+    """The force that the punch has needed leads to the same shapes, and is no term of the cost then."""
+    times = np.linspace(0.01, 0.25, 25).tolist()
+    data = pushed().model_dump(mode="json")
+    where = data["supports"].pop("punch")["where"]
+    data["forces"] = {"press": {"body": "block", "where": where, "total": [0.0, 0.0, -100.0]}}
+    data |= {"duration": 0.25, "output": {"interval": 0.25}}
+    factor = {"times": [0.0, 0.25], "factor": [0.0, 1.0]}
+    ramp = scene_from_data(data | {"forces": {"press": data["forces"]["press"] | factor}})
+    record, _ = twin(ramp, "truss", [0.1, 0.2, 0.25], points=1500)
+    assert record.force is None and record.path is None
+    along = Course(np.array(times), np.outer(times, [0.0, 0.0, -400.0]))
+    driven = CalibrationProblem(scene_from_data(data), "truss", [replace(record, force=along)])
+    same, own = driven.evaluate(TRUTH)[0], CalibrationProblem(ramp, "truss", [record]).evaluate(TRUTH)[0]
+    assert driven.ways == ("8 sets at a time",)
+    assert same.total == pytest.approx(own.total, rel=0.01)
+    assert same.force == () and same.terms is not None and "forces" not in same.terms
+
+
+def test_a_problem_goes_to_other_processes() -> None:
+    problem = CalibrationProblem(pushed(), "truss", [seen()], costs=Costs(forces=0.1))
+    other = pickle.loads(pickle.dumps(problem))
+    sets = around_truth(3)
+    assert [e.total for e in other.evaluate(sets)] == [e.total for e in problem.evaluate(sets)]
 
 
 def test_a_set_that_fails_has_an_infinite_cost_and_a_reason() -> None:
