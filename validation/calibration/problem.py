@@ -225,6 +225,16 @@ class CalibrationProblem:
         pairs = zip(others[::2], others[1::2], strict=True)
         return tuple(p.name for p, pair in zip(self.parameters, pairs, strict=True) if set(pair) == {first})
 
+    def error_of_lanes(self) -> float:
+        """Return the relative error of the cost that raised masses make at the start; 0 where sets run alone."""
+        start = [parameter.start for parameter in self.parameters]
+        if all(run.population is None for run in self._of("fit")):
+            return 0.0
+        given = (self.scene, self.solver, self.records, self.parameters, self.costs)
+        alone = CalibrationProblem(*given, parts=self._parts, lanes=False)
+        (one,), (other,) = self.evaluate(start), alone.evaluate(start)
+        return abs(one.total / other.total - 1.0)
+
     def with_parameters(self, theta: ArrayLike) -> Scene:
         """Return the scene with a set (n,) of parameters."""
         data = self._copy()
