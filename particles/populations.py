@@ -88,7 +88,8 @@ class _Elements:
 
 def _groups(problem: Problem, laws: Sequence[BodyLaws], elements: Indices) -> tuple[Indices, tuple[str, ...]]:
     """Return the group of each element (M, corners), one for each law of each body, and the names of their laws."""
-    group, names = np.zeros(len(elements), np.int32), []
+    group = np.zeros(len(elements), np.int32)
+    names: list[str] = []
     for body, own in zip(problem.bodies, laws, strict=True):
         inside = (elements[:, 0] >= body.nodes.start) & (elements[:, 0] < body.nodes.stop)
         group[inside] = len(names) + own.of(elements[inside] - body.first_node)
@@ -243,9 +244,10 @@ class TrussPopulation:
     def _channels(self, sets: Sequence[Laws]) -> tuple[list[list[Channel]], list[str | None]]:
         """Return the channels of every group in every lane, and why a set has none; idle lanes run the last set."""
         usual = {name: law.law() for name, law in self._scene_laws.items() if name in self._names}
-        found, reasons = [], []
+        found: list[list[Channel]] = []
+        reasons: list[str | None] = []
         for laws in sets:
-            channels = [laws.get(name, usual.get(name)).channel("young") for name in self._names]
+            channels = [{**usual, **laws}[name].channel("young") for name in self._names]
             reasons.append(self._unfit(channels))
             found.append(channels)
         good = [channels for channels, reason in zip(found, reasons, strict=True) if reason is None]
@@ -316,7 +318,8 @@ class TrussPopulation:
         weight = padded(problem.masses[:, None] * problem.gravity)
         begin_forces, move = moves_in_lanes(self.lanes)
         phases: dict[tuple[int, ...], tuple[Program, Any]] = {}
-        pieces, first = [], 0
+        pieces: list[_Piece] = []
+        first = 0
         for part, count in zip(ends, counts, strict=True):
             active = tuple(k for k, item in enumerate(problem.prescribed) if item.begin <= part[0] < item.end)
             if active not in phases:
@@ -337,7 +340,8 @@ class TrussPopulation:
         return pieces
 
     def _force_stages(self) -> list[Stage]:
-        first, stages = 0, []
+        first = 0
+        stages: list[Stage] = []
         for part in self._parts:
             constants = self._constants[first : first + len(part.names)]
             stages.append(part.stage(self.lanes, self._arms, self._spring, constants, self._at))

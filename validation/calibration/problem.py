@@ -170,13 +170,14 @@ class CalibrationProblem:
         check_capabilities(solver, problem)
         measured = Measured(record, problem, registration)
         population, way = None, "set after set"
-        if not lanes or not hasattr(solver, "population"):
+        offered = getattr(solver, "population", None)
+        if not lanes or offered is None:
             why = "as asked for" if not lanes else f"the solver '{self.solver}' has no populations"
         elif strange := [p.name for p in self.parameters if not p.place.startswith("laws.") or "poisson" in p.place]:
             why = f"{strange[0]} is no number of a law's springs and dashpots"
         else:
             try:
-                population, why = solver.population(problem, options), ""
+                population, why = offered(problem, options), ""
                 way = f"{population.lanes} sets at a time"
             except RheotwinError as error:
                 why = str(error)
