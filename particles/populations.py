@@ -44,6 +44,8 @@ STEPS = 2000
 """Steps of a run: the papers' 2 ms in 4 s, at which S is within 2 % of that of short steps."""
 SHARE = 0.92
 """Share of the largest stable h/M that particles take."""
+SAME_STEP = 1e-9
+"""Relative difference of two steps that is rounding."""
 NOTHING = 1e-9
 """Force of a pressure that has lost the whole volume, over that of the shortest edge, that is none."""
 ROOM = 3.9
@@ -217,8 +219,11 @@ class TrussPopulation:
         due = {float(time): number for number, time in enumerate(times)}
         if 0.0 in due:
             places[due[0.0]] = self._now(0)
+        step = 0.0
         for piece in plan:
-            self._put_constants(channels, piece.step)
+            if abs(piece.step - step) > SAME_STEP * step:
+                step = piece.step
+                self._put_constants(channels, step)
             piece.program.step = piece.step
             piece.program.run(piece.first, piece.count)
             if piece.end in due:
