@@ -19,7 +19,7 @@ from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
 VERBS = (
-    *("run", "compare", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment"),
+    *("run", "compare", "sweep", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment"),
     "cache",
 )
 RENAMED = {"verify": "validate"}

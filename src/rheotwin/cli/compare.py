@@ -74,9 +74,9 @@ def execute(args: argparse.Namespace) -> int:
 
     settings = parse_settings(args.set)
     scene = load_scene(args.scene, settings.scene)
-    solvers = _names(args.solvers, "--solvers", "solver", "fem,truss")
+    solvers = names_in(args.solvers, "--solvers", "solver", "fem,truss")
     meshes = parse_refinements(args.refine, solvers)
-    cases = _cases(scene, args.cases)
+    cases = cases_of(scene, args.cases)
     settings.only_for(*solvers)
     chosen = args.reference or (AUTO if REFERENCE in solvers and not args.refine else solvers[0])
     auto = chosen == AUTO
@@ -141,18 +141,19 @@ def _print_verdicts(comparison: Comparison) -> None:
         console.print(f"reference: {comparison.reason}.", soft_wrap=True)
 
 
-def _names(text: str, flag: str, thing: str, example: str) -> list[str]:
+def names_in(text: str, flag: str, thing: str, example: str) -> list[str]:
+    """Return the names of a comma-separated list."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise RheotwinError(f"{flag}: name at least one {thing}, for example {flag} {example}")
     return list(dict.fromkeys(names))
 
 
-def _cases(scene: Scene, text: str | None) -> list[str | None]:
+def cases_of(scene: Scene, text: str | None) -> list[str | None]:
     """Return the cases to run; a scene without cases is run once."""
     if text is not None:
         example = ",".join(list(scene.case_names)[:2]) or "elastic,viscoplastic"
-        return [scene.with_case(name).case for name in _names(text, "--cases", "case", example)]
+        return [scene.with_case(name).case for name in names_in(text, "--cases", "case", example)]
     return list(scene.case_names) or [None]
 
 
