@@ -19,8 +19,8 @@ from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
 VERBS = (
-    *("run", "compare", "sweep", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment"),
-    "cache",
+    *("run", "compare", "sweep", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit"),
+    *("experiment", "cache"),
 )
 RENAMED = {"verify": "validate"}
 """Verbs of earlier versions and what they are called now."""
