@@ -53,7 +53,7 @@ def scene_from_data(data: Mapping[str, Any], *, base: Path | None = None, source
     return scene.located(base=base or Path(), source=source)
 
 
-def _change(data: dict[str, Any], place: str, value: Any) -> None:
+def put_at(data: dict[str, Any], place: str, value: Any) -> None:
     """Put a value at a dotted place of raw scene data; a whole number counts the entries of a list from 0."""
     *path, last = place.split(".")
     table: Any = data
@@ -93,7 +93,7 @@ def parse_scene(
             f"{source or 'scene'}: not a TOML file: {said[:1].lower()}{said[1:]}{_line_of(said, text)}"
         ) from error
     for place, value in (changes or {}).items():
-        _change(data, place, value)
+        put_at(data, place, value)
     return scene_from_data(data, base=base, source=source)
 
 

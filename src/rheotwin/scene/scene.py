@@ -24,6 +24,7 @@ from rheotwin.errors import Fault, RheotwinError, nearest_name
 from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
+from rheotwin.scene.calibrate import CalibratedSpec, Place
 from rheotwin.scene.checks import cross_faults, draft_of, reading_of
 from rheotwin.scene.contact import ContactSpec
 from rheotwin.scene.laws import CaseSpec, LawSpec
@@ -102,6 +103,8 @@ class Scene(SceneModel):
     """What is written, and when."""
     solvers: dict[Name, dict[str, JsonValue]] = Field(default_factory=dict)
     """Options of solvers, by solver name, always in SI units; each solver checks its own."""
+    calibrate: dict[Place, CalibratedSpec] = Field(default_factory=dict)
+    """Numbers that `rheotwin calibrate` finds from experiments, by their dotted places in SI units."""
 
     _source: Path | None = PrivateAttr(default=None)
     _base: Path = PrivateAttr(default=Path())

@@ -1,0 +1,11 @@
+"""Parameters of a scene from captured shapes, forces, volumes and fields."""
+
+from rheotwin.validation.calibration.problem import (
+    CalibrationProblem,
+    Costs,
+    Evaluation,
+    Parameter,
+    parameters_of,
+)
+
+__all__ = ["CalibrationProblem", "Costs", "Evaluation", "Parameter", "parameters_of"]
