@@ -79,11 +79,12 @@ class BodyLaws:
     """The laws of one body's elements of one sort: first that of its core, then of groups, each on its nodes.
 
     `groups` are (nodes,) masks of the body: an element belongs to the first, the surface, with any corner on it and to
-    the others, the parts, with all corners in them; the last one wins.
+    the others, the parts, with all corners in them; the last one wins. `names` are those of the laws in the scene.
     """
 
     laws: tuple[Law, ...]
     groups: tuple[NDArray[np.bool_], ...]
+    names: tuple[str, ...]
 
     @property
     def linear(self) -> bool:
@@ -151,10 +152,12 @@ def _laws_of(
     count = body.mesh.p.shape[1]
     law = body.law if core is None else _named_law(problem, body, core, f"{OPTIONS}.voxel_laws.{body.name}")
     laws, groups = [law, law], [np.zeros(count, dtype=np.bool_)]  # without a law of its own the surface has no nodes
+    names = 2 * [problem.scene.bodies[body.name].law if core is None else core]
     surface = surfaces.get(body.name)
     if surface is not None:
         key = "voxel_surface_laws" if surfaces is options.voxel_surface_laws else "surface_laws"
         laws[1] = _named_law(problem, body, surface, f"{OPTIONS}.{key}.{body.name}")
+        names[1] = surface
         groups[0][surface_nodes(body)] = True
     named = problem.scene.bodies[body.name].parts if body.parts else {}
     parts: list[tuple[str, Any]] = [(f"bodies.{body.name}.parts.{name}", part) for name, part in named.items()]
@@ -163,8 +166,9 @@ def _laws_of(
     ]
     for place, part in parts:
         laws.append(_named_law(problem, body, part.law, f"{place}.law"))
+        names.append(part.law)
         groups.append(_part(problem, body, part.where, f"{place}.where"))
-    return BodyLaws(tuple(laws), tuple(groups))
+    return BodyLaws(tuple(laws), tuple(groups), tuple(names))
 
 
 def _part(problem: Problem, body: ProblemBody, where: Where, place: str) -> NDArray[np.bool_]:

@@ -42,6 +42,7 @@ from rheotwin.particles.virial import (
     response,
     stored_energy,
 )
+from rheotwin.population import Population
 from rheotwin.problem import Problem
 from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, EDGE_LAWS, SOLID_TOOLS, Capabilities
 
@@ -346,3 +347,10 @@ class TrussSolver:
         """Set up the truss at time zero."""
         assert isinstance(options, TrussOptions)
         return ParticleSimulation(problem, truss(problem, options))
+
+    def population(self, problem: Problem, options: BaseModel) -> Population:
+        """Return the truss for many sets of laws at a time; raises with the reason where it has something else."""
+        from rheotwin.particles.populations import TrussPopulation  # which needs the truss of this module
+
+        assert isinstance(options, TrussOptions)
+        return TrussPopulation(problem, options)
