@@ -219,6 +219,18 @@ class _Asker:
             self.requests.put((self, None))
 
 
+def check(problem: Problem, name: str, budget: int) -> None:
+    """Raise for what is wrong before the first evaluation."""
+    if name not in SEARCHES:
+        raise RheotwinError(f"--search {name}: there is no such search; choose from {', '.join(SEARCHES)}")
+    least = first_ask(name, len(problem.parameters))
+    if budget < least:
+        raise RheotwinError(
+            f"--budget {budget}: {name} asks for {least} evaluations of {len(problem.parameters)} parameters before it "
+            f"can choose; give at least {least}"
+        )
+
+
 def search(
     problem: Problem,
     name: str,
@@ -230,15 +242,8 @@ def search(
     watch: Watch = lambda progress: None,
 ) -> list[Found]:
     """Return what a search finds from each seed within `budget` evaluations, the best first."""
-    if name not in SEARCHES:
-        raise RheotwinError(f"--search {name}: there is no such search; choose from {', '.join(SEARCHES)}")
+    check(problem, name, budget)
     space = Space(problem.parameters)
-    least = first_ask(name, len(space.parameters))
-    if budget < least:
-        raise RheotwinError(
-            f"--budget {budget}: {name} asks for {least} evaluations of {len(space.parameters)} parameters before it "
-            f"can choose; give at least {least}"
-        )
     requests: SimpleQueue[tuple[_Asker, Task | None]] = SimpleQueue()
     askers = [_Asker(seed, budget, requests) for seed in seeds]
     threads = [Thread(target=asker.run, args=(name, space), daemon=True) for asker in askers]
