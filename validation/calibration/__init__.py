@@ -7,5 +7,6 @@ from rheotwin.validation.calibration.problem import (
     Parameter,
     parameters_of,
 )
+from rheotwin.validation.calibration.twins import twin
 
-__all__ = ["CalibrationProblem", "Costs", "Evaluation", "Parameter", "parameters_of"]
+__all__ = ["CalibrationProblem", "Costs", "Evaluation", "Parameter", "parameters_of", "twin"]

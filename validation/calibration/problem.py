@@ -9,16 +9,30 @@ the number of points (N e = 1 m without points): what misses by its uncertainty 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rheotwin.arrays import Array
-from rheotwin.scene import Scene
+from rheotwin.build import build_problem
+from rheotwin.errors import RheotwinError
+from rheotwin.materials import Law
+from rheotwin.phases import start_simulation
+from rheotwin.population import Courses, Population
+from rheotwin.run import scene_as_run, solver_options
+from rheotwin.scene import Scene, scene_from_data
+from rheotwin.scene.load import law_from_data, put_at
+from rheotwin.solver import RUNAWAY, check_capabilities, checked_options, find_solver
+from rheotwin.validation.calibration.measured import Measured, Score, scene_of
+from rheotwin.validation.calibration.registration import Registration, registered
 from rheotwin.validation.experiments.record import ExperimentRecord
+from rheotwin.validation.metrics.meshes import NOISE
 
+MOST = 10**12
+"""Steps to any time."""
 Part = Literal["fit", "validate", "predict"]
 """What a record is for: to find parameters, to stop a search, to be foretold."""
 
@@ -69,12 +83,16 @@ class Evaluation:
 
 
 def parameters_of(scene: Scene) -> tuple[Parameter, ...]:
-    """Return the parameters that a scene marks in `[calibrate]`."""
-    raise NotImplementedError
+    """Return the parameters that a scene marks in `[calibrate]`; their names are their places."""
+    return tuple(Parameter(place, place, spec.low, spec.high, spec.first) for place, spec in scene.calibrate.items())
 
 
 class CalibrationProblem:
-    """Numbers of a scene to be found, by what a solver makes of the scene and what records say."""
+    """Numbers of a scene to be found, by what a solver makes of the scene and what records say.
+
+    A truss whose parameters are all in its laws runs as a population, eight or sixteen sets at a time; anything else
+    runs set after set. `way` says which it is, and why.
+    """
 
     def __init__(
         self,
@@ -87,30 +105,245 @@ class CalibrationProblem:
         parts: Sequence[Part] = (),
         lanes: bool = True,
     ) -> None:
-        """Take the parameters of the scene unless others are given; all records are to be fitted without `parts`."""
-        raise NotImplementedError
+        """Take the parameters of the scene unless others are given; all records are to be fitted without `parts`.
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The numbers to be found."""
-        raise NotImplementedError
+        `lanes` is False for set after set, whatever the solver offers.
+        """
+        self.scene, self.solver = scene.with_case(), solver
+        self.parameters = tuple(parameters) or parameters_of(scene)
+        self.costs = costs or Costs()
+        self.records, self._parts = tuple(records), tuple(parts) or ("fit",) * len(records)
+        self._data = scene_as_run(self.scene)
+        self._check()
+        start = self.with_parameters([parameter.start for parameter in self.parameters])
+        self._runs = [self._run(record, start, lanes) for record in self.records]
+        self.ways = tuple(run.way for run in self._runs)
+
+    def _check(self) -> None:
+        if not self.parameters:
+            raise RheotwinError("calibrate: no parameter is marked; name places and bounds in [calibrate] of the scene")
+        if len(self._parts) != len(self.records) or "fit" not in self._parts:
+            raise RheotwinError("calibrate: say of each record whether to fit, validate or predict it, and fit one")
+        for parameter in self.parameters:
+            if not parameter.low < parameter.high or not parameter.low <= parameter.start <= parameter.high:
+                raise RheotwinError(
+                    f"calibrate.{parameter.name}: its bounds {parameter.low:g} and {parameter.high:g} are crossed, or "
+                    f"its start {parameter.start:g} lies outside of them"
+                )
+            self._put(self._copy(), parameter, parameter.start)
+        held = {
+            "shapes": any(frame.rest is None for record in self.records for frame in record.frames),
+            "fields": any(frame.rest is not None for record in self.records for frame in record.frames),
+            "forces": any(record.force is not None for record in self.records),
+            "volumes": any(record.volume is not None for record in self.records),
+        }
+        if not any(held[term] and getattr(self.costs, term) > 0.0 for term in held):
+            there = ", ".join(term for term in held if held[term]) or "nothing"
+            raise RheotwinError(f"calibrate: the records hold {there}, and none of it has a weight in the cost")
+
+    def _copy(self) -> dict[str, Any]:
+        return deepcopy(self._data)
+
+    def _put(self, data: dict[str, Any], parameter: Parameter, value: float) -> None:
+        """Put a number at its place, which must be one of a number."""
+        place = f"calibrate.{parameter.name}"
+        try:
+            old = put_at(data, parameter.place, value)
+        except RheotwinError as error:
+            raise RheotwinError(str(error).replace(f"--set {parameter.place}", place)) from None
+        if isinstance(old, bool) or not isinstance(old, int | float | None):
+            raise RheotwinError(f"{place}: there is {old!r} at this place, and no number")
+
+    def _run(self, record: ExperimentRecord, start: Scene, lanes: bool) -> _Run:
+        """Return the runs of a record: its scene, what is compared, and how sets are run."""
+        registration = registered(record, build_problem(start))
+        scene = scene_of(record, start, registration)
+        solver = find_solver(self.solver)
+        options = checked_options(solver, solver_options(scene, self.solver, None))
+        problem = build_problem(scene)
+        check_capabilities(solver, problem)
+        measured = Measured(record, problem, registration)
+        population, way = None, "set after set"
+        if not lanes or not hasattr(solver, "population"):
+            why = "as asked for" if not lanes else f"the solver '{self.solver}' has no populations"
+        elif strange := [p.name for p in self.parameters if not p.place.startswith("laws.") or "poisson" in p.place]:
+            why = f"{strange[0]} is no number of a law's springs and dashpots"
+        else:
+            try:
+                population, why = solver.population(problem, options), ""
+                way = f"{population.lanes} sets at a time"
+            except RheotwinError as error:
+                why = str(error)
+        return _Run(measured, scene, population, f"{way} ({why})" if why else way)
 
     def points(self, part: Part = "fit") -> int:
         """Return the number N of points in S."""
-        raise NotImplementedError
+        return sum(run.measured.points for run in self._of(part))
+
+    @property
+    def registrations(self) -> tuple[Registration, ...]:
+        """How each record lies in the scene."""
+        return tuple(run.measured.registration for run in self._runs)
+
+    def _of(self, part: Part) -> list[_Run]:
+        return [run for run, own in zip(self._runs, self._parts, strict=True) if own == part]
 
     def evaluate(self, thetas: ArrayLike, part: Part = "fit") -> list[Evaluation]:
         """Return what sets (m, n) of parameters are worth on the records of a part."""
-        raise NotImplementedError
+        sets = self._sets(thetas)
+        return [self._evaluation(theta, own, part) for theta, own in zip(sets, self._scores(sets, part), strict=True)]
 
     def residuals(self, thetas: ArrayLike, part: Part = "fit") -> list[Array | None]:
-        """Return signed residuals (r,) over their noise for least squares, None for sets without a result."""
-        raise NotImplementedError
+        """Return signed residuals (r,) over their noise for least squares, None for sets without a result.
+
+        Distances are positive outside of the body; a term of weight w counts by its square root.
+        """
+        found: list[Array | None] = []
+        for scores in self._scores(self._sets(thetas), part):
+            if any(score.reason is not None for score in scores):
+                found.append(None)
+                continue
+            weighted = [(getattr(self.costs, term), part) for s in scores for term, part in (s.residuals or {}).items()]
+            found.append(np.concatenate([np.sqrt(weight) * part for weight, part in weighted if weight > 0.0]))
+        return found
 
     def idle(self) -> tuple[str, ...]:
         """Return the names of parameters that change nothing between their bounds, all others at their start."""
-        raise NotImplementedError
+        start = np.array([parameter.start for parameter in self.parameters])
+        sets = np.tile(start, (1 + 2 * len(start), 1))
+        for k, parameter in enumerate(self.parameters):
+            sets[1 + 2 * k, k], sets[2 + 2 * k, k] = parameter.low, parameter.high
+        first, *others = (evaluation.total for evaluation in self.evaluate(sets))
+        if not np.isfinite(first):
+            return ()
+        pairs = zip(others[::2], others[1::2], strict=True)
+        return tuple(p.name for p, pair in zip(self.parameters, pairs, strict=True) if set(pair) == {first})
 
     def with_parameters(self, theta: ArrayLike) -> Scene:
         """Return the scene with a set (n,) of parameters."""
-        raise NotImplementedError
+        data = self._copy()
+        for parameter, value in zip(self.parameters, np.asarray(theta, dtype=float), strict=True):
+            self._put(data, parameter, float(value))
+        return scene_from_data(data, base=self.scene.resolve("."), source=self.scene.source)
+
+    def _sets(self, thetas: ArrayLike) -> Array:
+        sets = np.atleast_2d(np.asarray(thetas, dtype=float))
+        if sets.shape[1] != len(self.parameters):
+            raise RheotwinError(f"calibrate: sets of {sets.shape[1]} numbers for {len(self.parameters)} parameters")
+        return sets
+
+    def _scores(self, sets: Array, part: Part) -> list[list[Score]]:
+        """Return what every set is worth by every record of a part."""
+        runs = self._of(part)
+        for run in runs:
+            if not run.measured.has_reference:
+                self._refer(run)
+        by_run = [self._scored(run, sets) for run in runs]
+        return [list(own) for own in zip(*by_run, strict=True)] if runs else [[] for _ in sets]
+
+    def _refer(self, run: _Run) -> None:
+        """Let clouds know the shape at the start of the search, or that at rest where it has none."""
+        start = np.array([[parameter.start for parameter in self.parameters]])
+        courses, where = self._courses(run, start)
+        good = where[0] is None and courses is not None and courses.reasons[0] is None
+        run.measured.refer_to(courses.places[..., 0] if courses is not None and good else None)
+
+    def _scored(self, run: _Run, sets: Array) -> list[Score]:
+        step, found = run.lanes, []
+        for first in range(0, len(sets), step):
+            part = sets[first : first + step]
+            courses, reasons = self._courses(run, part)
+            kept = iter([] if courses is None else run.measured.scores(courses, reasons.count(None)))
+            found += [next(kept) if reason is None else Score(reason=reason) for reason in reasons]
+        return found
+
+    def _courses(self, run: _Run, sets: Array) -> tuple[Courses | None, list[str | None]]:
+        """Return the courses of those sets that are not refused, and why others are."""
+        taken: list[Any] = []
+        reasons: list[str | None] = []
+        for theta in sets:
+            try:
+                taken.append(self._laws(theta) if run.population is not None else self._changed(run, theta))
+                reasons.append(None)
+            except RheotwinError as error:
+                reasons.append(str(error))
+        if not taken:
+            return None, reasons
+        if run.population is not None:
+            return run.population.run(taken, run.measured.times), reasons
+        courses = run_scene_at(taken[0], self.solver, run.measured.times)
+        return (courses if courses.reasons[0] is None else None), list(courses.reasons)
+
+    def _laws(self, theta: Array) -> dict[str, Law]:
+        """Return the laws that a set changes."""
+        tables: dict[str, Any] = {}
+        for parameter, value in zip(self.parameters, theta, strict=True):
+            name = parameter.place.split(".")[1]
+            tables.setdefault(name, deepcopy(self._data["laws"][name]))
+            put_at({"laws": tables}, parameter.place, float(value))
+        return {name: law_from_data(name, table) for name, table in tables.items()}
+
+    def _changed(self, run: _Run, theta: Array) -> Scene:
+        """Return the scene of a record with a set of parameters."""
+        data = scene_as_run(run.scene)
+        for parameter, value in zip(self.parameters, theta, strict=True):
+            put_at(data, parameter.place, float(value))
+        return scene_from_data(data, base=self.scene.resolve("."), source=self.scene.source)
+
+    def _evaluation(self, theta: Array, scores: Sequence[Score], part: Part) -> Evaluation:
+        reason = next((score.reason for score in scores if score.reason is not None), None)
+        if reason is not None:
+            return Evaluation(theta, np.inf, reason=reason)
+
+        def joined(name: str) -> tuple[Any, ...]:
+            return tuple(value for score in scores for value in getattr(score, name))
+
+        per_time = joined("per_time")
+        terms, total = {"shapes": float(np.sum(per_time))}, self.costs.shapes * float(np.sum(per_time))
+        unit = NOISE * self.points(part) or 1.0
+        for term in ("forces", "volumes", "fields"):
+            parts = [score.residuals[term] for score in scores if score.residuals and term in score.residuals]
+            if parts:
+                terms[term] = float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
+                total += getattr(self.costs, term) * unit * terms[term]
+        counts, volume, force = joined("counts"), joined("volume"), joined("force")
+        if not np.isfinite(total):
+            return Evaluation(theta, np.inf, reason="diverged")
+        return Evaluation(theta, total, per_time, counts, volume, force, terms=terms)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A record, its scene at the start of the search, and how sets are run."""
+
+    measured: Measured
+    scene: Scene
+    population: Population | None
+    way: str
+
+    @property
+    def lanes(self) -> int:
+        """How many sets run at a time."""
+        return 1 if self.population is None else self.population.lanes
+
+
+def run_scene_at(scene: Scene, solver: str, times: Array) -> Courses:
+    """Return the course of one scene at increasing times [s] by any solver, as that of one set."""
+    try:
+        found, problem = find_solver(solver), build_problem(scene)
+        simulation = start_simulation(found, problem, checked_options(found, solver_options(scene, solver, None)))
+        places = np.zeros((len(times), 3, len(problem.points), 1))
+        forces: dict[str, Array] = {}
+        for k, time in enumerate(times):
+            simulation.advance(float(time), MOST)
+            place = simulation.positions
+            away = np.abs(place - problem.points).max()
+            if not (away <= RUNAWAY * problem.extent and simulation.time >= time - 0.51 * simulation.step_size):
+                return Courses(places, {}, (f"diverged before {time:g} s",))
+            places[k, : problem.dimension, :, 0] = place.T
+            for name, force in simulation.reactions().items():
+                if len(force) == problem.dimension and not name.endswith(".moment"):
+                    forces.setdefault(name, np.zeros((len(times), 3, 1)))[k, : problem.dimension, 0] = force
+    except RheotwinError as error:
+        return Courses(np.zeros((len(times), 3, 0, 1)), {}, (str(error),))
+    return Courses(places, forces, (None,))

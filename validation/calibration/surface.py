@@ -39,7 +39,7 @@ LEAST = 1e-300
 def _offset(table: Any, at: Any, x: Any, y: Any, z: Any) -> Any:
     """Return the squared distance of a point to a triangle, and its height above the triangle's plane.
 
-    In the plane it is a + b u + c w, by the duals of the edges u and w; outside of it the nearest of three edges counts.
+    In its plane it is a + b u + c w by the duals of the edges u and w; beyond them the nearest of three edges counts.
     """
     dx, dy, dz = x - load(table, 0, at), y - load(table, 1, at), z - load(table, 2, at)
     b = dx * load(table, 3, at) + dy * load(table, 4, at) + dz * load(table, 5, at)

@@ -127,17 +127,35 @@ def from_run(
     """
     from rheotwin.record import open_record
 
-    _check(noise, points)
     opened = open_record(folder)
-    run = view_of(opened)
+    contact = np.asarray(opened.field("contact_force")) if "contact_force" in opened.manifest.fields else None
+    name, run = Path(folder).resolve().name, view_of(opened)
+    return from_view(
+        run, name, noise=noise, seed=seed, times=times, points=points, tracked=tracked, tool=tool, contact=contact
+    )
+
+
+def from_view(
+    run: RunView,
+    name: str,
+    *,
+    noise: Noise,
+    seed: int,
+    times: Sequence[float] = (),
+    points: int = POINTS,
+    tracked: bool = False,
+    tool: str | None = None,
+    contact: Array | None = None,
+) -> tuple[ExperimentRecord, str]:
+    """Return the same of a run as arrays; `contact` (F, N, 3) [N] are the forces of tools on nodes, which hide them."""
+    _check(noise, points)
     chance = np.random.default_rng(seed)
     instants = _instants(run, times)
-    contact = np.asarray(opened.field("contact_force")) if "contact_force" in opened.manifest.fields else None
     frames = _frames(run, instants, contact, chance, noise, points, tracked=tracked)
     source, path, force = _tool(run, tool, chance, noise)
     truth = _truth(run, seed, noise)
     record = ExperimentRecord(
-        id=f"{Path(folder).resolve().name}-seed-{seed}",
+        id=f"{name}-seed-{seed}",
         kind="synthetic",
         specimen=_specimen(run),
         frames=frames,

@@ -6,16 +6,20 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.scene.bodies import FileBody
 from rheotwin.scene.checks import draft_of
 from rheotwin.scene.faults import field_faults
+from rheotwin.scene.laws import LawSpec
 from rheotwin.scene.scene import Scene, draft_faults
 from rheotwin.scene.tools import MeshTool
+
+if TYPE_CHECKING:
+    from rheotwin.materials import Law
 
 
 def scene_schema() -> dict[str, Any]:
@@ -53,8 +57,11 @@ def scene_from_data(data: Mapping[str, Any], *, base: Path | None = None, source
     return scene.located(base=base or Path(), source=source)
 
 
-def put_at(data: dict[str, Any], place: str, value: Any) -> None:
-    """Put a value at a dotted place of raw scene data; a whole number counts the entries of a list from 0."""
+def put_at(data: dict[str, Any], place: str, value: Any) -> Any:
+    """Put a value at a dotted place of raw scene data; a whole number counts the entries of a list from 0.
+
+    Returns what was there, None if nothing.
+    """
     *path, last = place.split(".")
     table: Any = data
     for number, word in enumerate((*path, last)):
@@ -73,9 +80,23 @@ def put_at(data: dict[str, Any], place: str, value: Any) -> None:
                 f"--set {place}: {here} has no '{key}'{nearest_name(word, table)}; there: {', '.join(table)}"
             )
         if number == len(path):
+            old = table[key] if isinstance(table, list) else table.get(key)
             table[key] = value
         else:
             table = table[key]
+    return old
+
+
+_LAW: TypeAdapter[Any] = TypeAdapter(LawSpec)
+
+
+def law_from_data(name: str, table: Mapping[str, Any]) -> Law:
+    """Return the law of a table in SI units, as it is in the data of a scene."""
+    try:
+        found: Law = _LAW.validate_python(table).law()
+    except ValidationError as error:
+        raise RheotwinError(f"laws.{name}: {field_faults(error)[0].message}") from None
+    return found
 
 
 def parse_scene(

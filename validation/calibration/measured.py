@@ -1,0 +1,217 @@
+"""One record in one scene: when to look, what to compare, and what a set of parameters is worth by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rheotwin.arrays import Array, Indices
+from rheotwin.errors import RheotwinError
+from rheotwin.population import Courses
+from rheotwin.problem import Problem
+from rheotwin.run import grid_topology, scene_as_run
+from rheotwin.scene import Scene, scene_from_data
+from rheotwin.tensors import padded
+from rheotwin.validation.calibration.registration import Registration
+from rheotwin.validation.calibration.surface import Bodies, Cloud
+from rheotwin.validation.experiments.record import Course, ExperimentRecord
+from rheotwin.validation.experiments.synthetic import SIGMA_OF_MEAN
+from rheotwin.validation.metrics import transfer
+from rheotwin.validation.metrics.meshes import NOISE
+
+FORCE_NOISE, VOLUME_NOISE = 0.1, 0.005
+"""Relative uncertainties where a record names none (calibration spec, 10)."""
+
+
+def pusher_of(scene: Scene) -> tuple[str, str]:
+    """Return the table and the name of what pushes: the one tool, else the one support that moves."""
+    tools, moving = list(scene.tools), [name for name, item in scene.supports.items() if item.motion is not None]
+    table, names = ("tools", tools) if tools else ("supports", moving)
+    if len(names) != 1:
+        raise RheotwinError(
+            f"scene: {'nothing' if not names else ' and '.join(names)} push{'es' if not names else ''} the body; "
+            "a calibration needs one tool or one moving support"
+        )
+    return table, names[0]
+
+
+def scene_of(record: ExperimentRecord, scene: Scene, registration: Registration) -> Scene:
+    """Return the scene of an experiment: pushed as its path says, shown at the times of its frames, as long as it."""
+    data, dimension = scene_as_run(scene), scene.dimension
+    table, name = pusher_of(scene)
+    path = record.path
+    if path is not None:
+        way = registration.way(path.values)[:, :dimension]
+        entry: dict[str, Any] = data[table][name]
+        entry["motion"] = {"times": path.times.tolist(), "displacement": (way - way[0]).tolist()}
+        release = None if record.punch is None else record.punch.release
+        if table == "supports" and release is not None:
+            kept = path.times <= release
+            entry["until"] = release
+            entry["motion"] = {key: np.asarray(value)[kept].tolist() for key, value in entry["motion"].items()}
+    elif data[table][name]["motion"] is None:
+        raise RheotwinError(
+            f"record '{record.id}': it has no path of its punch (punch.csv), and {table}.{name} has no motion; give one"
+        )
+    frames = [frame.time for frame in record.frames if frame.time > 0.0]
+    data["duration"] = max(scene.duration, *frames, 0.0)
+    data["output"] = {"times": sorted({*frames, data["duration"]})}
+    return scene_from_data(data, base=scene.resolve("."), source=scene.source)
+
+
+@dataclass(frozen=True)
+class _Field:
+    """Points known by their rest places: `matrix` takes nodes (N, ..) to them, `points` (P, 3) [m] is where they were."""
+
+    matrix: Any
+    points: Array
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a set is worth by one record: S [m] and far points by frame, volumes [m3] and forces [N] there, and misfits.
+
+    `residuals` are over their noise, by term; `reason` says why there is nothing else.
+    """
+
+    per_time: tuple[float, ...] = ()
+    counts: tuple[int, ...] = ()
+    volume: tuple[float, ...] = ()
+    force: tuple[float, ...] = ()
+    residuals: Mapping[str, Array] | None = None
+    reason: str | None = None
+
+
+class Measured:
+    """A record in the problem of its own scene."""
+
+    def __init__(self, record: ExperimentRecord, problem: Problem, registration: Registration) -> None:
+        self.record, self.problem, self.registration = record, problem, registration
+        self._bodies = Bodies(problem)
+        self._pusher = _force_name(problem)
+        self._check_times()
+        self._frames = np.array([frame.time for frame in record.frames])
+        self.times = np.unique(
+            np.concatenate([self._frames, _times(record.force, problem), _times(record.volume, problem)])
+        )
+        self._clouds: list[Cloud | None] | None = None
+        self._fields = [
+            None
+            if frame.rest is None
+            else self._field(registration.place(frame.rest), registration.place(frame.points))
+            for frame in record.frames
+        ]
+
+    def _check_times(self) -> None:
+        late = [frame.time for frame in self.record.frames if frame.time > self.problem.scene.duration * (1 + 1e-9)]
+        if late:
+            raise RheotwinError(
+                f"record '{self.record.id}': a frame is of {late[0]:g} s and the scene lasts "
+                f"{self.problem.scene.duration:g} s; let it last longer"
+            )
+
+    @property
+    def points(self) -> int:
+        """Number of points in S."""
+        return sum(len(frame.points) for frame in self.record.frames if frame.rest is None)
+
+    def _field(self, rest: Array, points: Array) -> _Field:
+        problem = self.problem
+        found = transfer(padded(problem.points), grid_topology(problem).vtk_cells(), problem.bodies[0].cell, rest)  # type: ignore[arg-type]
+        return _Field(found.matrix, points)
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether clouds know a shape that they are near to."""
+        return self._clouds is not None
+
+    def refer_to(self, places: Array | None) -> None:
+        """Take the shapes (T, 3, N) [m] of a run, or that at rest, as those that clouds are near to."""
+        rest = padded(self.problem.points)
+        shapes = [rest if places is None else places[k].T for k in self._at(self._frames)]
+        self._clouds = [
+            None if frame.rest is not None else self._bodies.cloud(self.registration.place(frame.points), shape)
+            for frame, shape in zip(self.record.frames, shapes, strict=True)
+        ]
+
+    def _at(self, times: Array) -> Indices:
+        return np.searchsorted(self.times, times)
+
+    def scores(self, courses: Courses, sets: int) -> list[Score]:
+        """Return what the first sets of some courses are worth."""
+        assert self._clouds is not None
+        scale, at = self.registration.scale, self._at(self._frames)
+        force = self._force(courses)
+        volumes, least = (np.array(values) for values in zip(*map(self._bodies.sizes, courses.places), strict=True))
+        residuals: dict[str, list[Array]] = {"shapes": [], "fields": []}
+        per_time, counts = np.zeros((2, len(at), courses.places.shape[-1]))
+        sigma = SIGMA_OF_MEAN * (self.record.uncertainty.mean_abs or NOISE)
+        for number, (cloud, field, k) in enumerate(zip(self._clouds, self._fields, at, strict=True)):
+            if cloud is not None:
+                found = self._bodies.distances(cloud, courses.places[k], scale)
+                per_time[number], counts[number] = found.total, found.far
+                residuals["shapes"].append(found.signed / sigma)
+            elif field is not None:
+                moved = np.stack([field.matrix @ component for component in courses.places[k]], axis=1)
+                away = scale * (moved - field.points[:, :, None])
+                residuals["fields"].append(away.reshape(-1, away.shape[-1]) / sigma)
+        parts = {term: np.concatenate(values) for term, values in residuals.items() if values}
+        parts |= self._courses_off(force, volumes)
+        found = []
+        for lane in range(sets):
+            reason = courses.reasons[lane] or _inverted(self.times, least[:, lane])
+            if reason is not None:
+                found.append(Score(reason=reason))
+                continue
+            found.append(
+                Score(
+                    tuple(per_time[:, lane].tolist()),
+                    tuple(counts[:, lane].astype(int).tolist()),
+                    tuple((scale**3 * volumes[at, lane]).tolist()),
+                    () if force is None else tuple(np.linalg.norm(force[at, :, lane], axis=1).tolist()),
+                    {term: values[:, lane] for term, values in parts.items()},
+                )
+            )
+        return found
+
+    def _force(self, courses: Courses) -> Array | None:
+        """Return the force (T, 3, S) [N] of what pushes on the body."""
+        return None if self._pusher not in courses.forces else -courses.forces[self._pusher]
+
+    def _courses_off(self, force: Array | None, volumes: Array) -> dict[str, Array]:
+        """Return how far forces and volumes (T, S) are from the measured ones, over their noise."""
+        found, known, sure = {}, self.record.force, self.record.uncertainty
+        if known is not None and force is not None:
+            kept = known.times <= self.problem.scene.duration
+            wanted = self.registration.turned(known.values[kept])
+            noise = (sure.force_rel or FORCE_NOISE) * np.linalg.norm(wanted, axis=1).max(initial=1e-300)
+            sigma = np.full(len(wanted), noise) if known.sigma is None else np.maximum(known.sigma[kept], 1e-3 * noise)
+            off = (force[self._at(known.times[kept])] - wanted[:, :, None]) / sigma[:, None, None]
+            found["forces"] = off[:, : self.problem.dimension].reshape(-1, off.shape[-1])
+        volume = self.record.volume
+        if volume is not None:
+            kept = volume.times <= self.problem.scene.duration
+            wanted = volume.values[kept]
+            noise = (sure.volume_rel or VOLUME_NOISE) * wanted
+            sigma = noise if volume.sigma is None else np.maximum(volume.sigma[kept], 1e-3 * noise)
+            real = self.registration.scale**3 * volumes[self._at(volume.times[kept])]
+            found["volumes"] = (real - wanted[:, None]) / sigma[:, None]
+        return found
+
+
+def _times(course: Course | Any, problem: Problem) -> Array:
+    return np.zeros(0) if course is None else course.times[course.times <= problem.scene.duration]
+
+
+def _force_name(problem: Problem) -> str:
+    table, name = pusher_of(problem.scene)
+    return f"{table.removesuffix('s')}.{name}"
+
+
+def _inverted(times: Array, least: Array) -> str | None:
+    """Say when a cell is inverted, from the least determinant (T,) at a corner."""
+    bad = np.flatnonzero(~(least > 0.0))
+    return f"a cell is inverted at {times[bad[0]]:g} s" if len(bad) else None

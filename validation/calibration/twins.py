@@ -1,0 +1,89 @@
+"""Records of a scene whose laws are known: what an experiment on a model would have seen (calibration, section 10).
+
+G0 is the model itself, so that searches, metric and identifiability are tested; G1 is another method, finite elements,
+that shares no force with the particles that are calibrated on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rheotwin.arrays import Array
+from rheotwin.build import build_problem
+from rheotwin.errors import RheotwinError
+from rheotwin.problem import Problem
+from rheotwin.run import grid_topology, scene_as_run
+from rheotwin.scene import Scene
+from rheotwin.tensors import padded
+from rheotwin.validation.calibration.measured import pusher_of
+from rheotwin.validation.calibration.problem import run_scene_at
+from rheotwin.validation.calibration.surface import Bodies
+from rheotwin.validation.experiments.metadata import Punch
+from rheotwin.validation.experiments.record import Course, ExperimentRecord
+from rheotwin.validation.experiments.synthetic import POINTS, Noise, from_view
+from rheotwin.validation.run_view import RunView, tributary_weights
+
+
+def twin(
+    scene: Scene,
+    solver: str,
+    times: Sequence[float],
+    *,
+    noise: Noise | None = None,
+    seed: int = 0,
+    points: int = POINTS,
+    scale: float = 1.0,
+    tracked: bool = False,
+) -> tuple[ExperimentRecord, str]:
+    """Return the record of a scene run by a solver, and the sealed truth as JSON text.
+
+    Clouds at `times` [s] hold `points` in total, or nodes with known rest places if `tracked`; the real body is `scale`
+    times as large as that of the scene. Force and volume are known at those times.
+    """
+    scene = scene.with_case()
+    problem, seen = build_problem(scene), np.unique(np.asarray(times, dtype=float))
+    courses = run_scene_at(scene, solver, seen)
+    if courses.reasons[0] is not None:
+        raise RheotwinError(f"twin: the run of '{solver}' gives no record: {courses.reasons[0]}")
+    rest, topology = scale * padded(problem.points), grid_topology(problem)
+    cells, name = topology.vtk_cells(), "scene" if scene.source is None else scene.source.stem
+    table, pusher = pusher_of(scene)
+    kind, axes = table.removesuffix("s"), "xyz"[: problem.dimension]
+    force = courses.forces[f"{kind}.{pusher}"][..., 0]
+    probes = {f"{kind}.{pusher}.force_{axis}": force[:, k] for k, axis in enumerate(axes)}
+    if problem.dimension == 3:
+        volumes = np.array([Bodies(problem).sizes(place)[0][0] for place in courses.places])
+        probes["volume.bodies"] = scale**3 * volumes
+    run = RunView(
+        label=solver,
+        solver=solver,
+        case=scene.case,
+        times=seen,
+        displacement=scale * courses.places[..., 0].transpose(0, 2, 1) - rest,
+        rest=rest,
+        cells=cells,
+        cell_kind=topology.cell_kind,
+        node_weights=tributary_weights(rest, cells, topology.cell_kind),
+        probe_times=seen,
+        probes=probes,
+        manifest={"scene": scene_as_run(scene), "case": scene.case, "solver": solver, "title": scene.title},
+    )
+    record, truth = from_view(
+        run, name, noise=noise or Noise(), seed=seed, times=seen.tolist(), points=points, tracked=tracked
+    )
+    path = _path(problem, pusher, scale) if table == "supports" else None
+    until = scene.supports[pusher].until if table == "supports" else None
+    return replace(record, path=path, punch=record.punch or Punch(release=until)), truth
+
+
+def _path(problem: Problem, support: str, scale: float) -> Course | None:
+    """Return how far a support moves (F, 3) [m], None if its parts move each on their own."""
+    items = [item for item in problem.prescribed if item.support == support]
+    if len(items) != 1 or items[0].begin > 0.0:
+        return None
+    motion = items[0].motion
+    values: Array = scale * padded(np.array([motion.at(float(time)) for time in motion.times]))
+    return None if motion.smooth else Course(motion.times.copy(), values)
