@@ -28,7 +28,7 @@ from rheotwin.kernels.vectors import aligned
 from rheotwin.materials import Channel
 from rheotwin.particles.edge_laws import BodyLaws, body_laws, voxel_laws
 from rheotwin.particles.forces.elements import ARM_ROWS, ARMS, STIFFNESS, VISCOSITY
-from rheotwin.particles.forces.global_pressure import body_volumes
+from rheotwin.particles.forces.global_pressure import GlobalPressure, body_volumes
 from rheotwin.particles.forces.in_lanes import edges_in_lanes, halves_in_lanes, moves_in_lanes, pressure_in_lanes
 from rheotwin.particles.forces.voxel_centre import half_vectors
 from rheotwin.particles.steps import pack_loads
@@ -42,6 +42,8 @@ STEPS = 2000
 """Steps of a run: the papers' 2 ms in 4 s, at which S is within 2 % of that of short steps."""
 SHARE = 0.85
 """Share of the largest stable h/M that particles take."""
+NOTHING = 1e-9
+"""Force of a pressure that has lost the whole volume, over that of the shortest edge, that is none."""
 ROOM = 3.9
 """Largest h^2 K/M + 2 h C/M of a step, which is stable below 4."""
 
@@ -154,6 +156,17 @@ def _obstacle(made: Truss) -> str | None:
     return next((reason for reason, present in unknown.items() if present), None)
 
 
+def _pressure_that_acts(made: Truss, moduli: Sequence[float]) -> GlobalPressure | None:
+    """Return the global pressure, with dV/dx at rest; none that only has a record tell the volume."""
+    pressure = made.shape.global_pressure
+    if pressure is None:
+        return None
+    volume = float(body_volumes(pressure, padded(made.problem.points))[0])  # leaves dV/dx behind
+    most = pressure.stiffness * volume * float(np.abs(pressure.gradient).max())
+    weak = most < NOTHING * min(moduli) * float(made.network.rest_length.min())
+    return None if weak and pressure.damping == 0.0 else pressure
+
+
 class TrussPopulation:
     """Runs of a truss, `lanes` sets of laws at a time (`rheotwin.population.Population`)."""
 
@@ -173,9 +186,7 @@ class TrussPopulation:
         channels = [self._scene_laws[name].law().channel("young") for name in self._names]
         self._arms = max(len(channel.times) for channel in channels)
         self._spring = any(channel.equilibrium != 0.0 for channel in channels)
-        self._pressure = made.shape.global_pressure
-        if self._pressure is not None:
-            body_volumes(self._pressure, padded(problem.points))  # leaves dV/dx behind
+        self._pressure = _pressure_that_acts(made, [channel.instantaneous for channel in channels])
         self._wanted = options.step or problem.scene.duration / STEPS
         self._plans: dict[tuple[float, ...], list[_Piece]] = {}
         size = len(problem.points) * self.lanes
