@@ -22,7 +22,7 @@ from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.executor import Executor
 from rheotwin.validation.calibration.problem import Evaluation, Parameter
-from rheotwin.validation.calibration.searches import SEARCHES, Normal, Space, first_ask
+from rheotwin.validation.calibration.searches import BY_SQUARES, SEARCHES, Normal, Space, first_ask
 
 LANES = 8
 """Sets that are best evaluated in one call."""
@@ -84,10 +84,14 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Found:
-    """What the search of one seed came to: its best set, evaluations spent, (spent, cost) whenever it got better."""
+    """What the search of one seed came to: its best set by cost or by squares, and how good that is by these.
+
+    `course` has (evaluations spent, how good) whenever it got better.
+    """
 
     seed: int
     best: Evaluation
+    value: float
     spent: int
     course: tuple[tuple[int, float], ...]
 
@@ -165,6 +169,7 @@ class _Asker:
     """What one search sees: it counts, remembers the best, and waits for its answers."""
 
     seed: int
+    name: str
     budget: int
     requests: SimpleQueue[tuple[_Asker, Task | None]]
     replies: SimpleQueue[Any] = field(default_factory=SimpleQueue)
@@ -180,12 +185,12 @@ class _Asker:
         costs = []
         for item in self._ask(Task(allowed)) if len(allowed) else ():
             self.spent += 1
-            costs.append(item.total)
+            costs.append(item.squares if self.name in BY_SQUARES else item.total)
             if item.reason is not None:
                 self.reasons[item.reason] += 1
-            if self.best is None or item.total < self.best.total:
+            if not self.course or costs[-1] < self.course[-1][1]:
                 self.best = item
-                self.course.append((self.spent, item.total))
+                self.course.append((self.spent, costs[-1]))
         if len(allowed) < len(thetas):
             raise _Spent
         return np.array(costs)
@@ -205,12 +210,12 @@ class _Asker:
             raise _Spent
         return found
 
-    def run(self, name: str, space: Space) -> None:
+    def run(self, space: Space) -> None:
         """Search: the first seed begins at the start of the parameters, the others anywhere."""
         chance = np.random.default_rng(self.seed)
         start = space.unit(chance.random(len(space.parameters)))
         try:
-            SEARCHES[name](self, space, chance, space.start if self.seed == 0 else start)
+            SEARCHES[self.name](self, space, chance, space.start if self.seed == 0 else start)
         except _Spent:
             pass
         except BaseException as error:  # it belongs to the thread that waits for all
@@ -245,8 +250,8 @@ def search(
     check(problem, name, budget)
     space = Space(problem.parameters)
     requests: SimpleQueue[tuple[_Asker, Task | None]] = SimpleQueue()
-    askers = [_Asker(seed, budget, requests) for seed in seeds]
-    threads = [Thread(target=asker.run, args=(name, space), daemon=True) for asker in askers]
+    askers = [_Asker(seed, name, budget, requests) for seed in seeds]
+    threads = [Thread(target=asker.run, args=(space,), daemon=True) for asker in askers]
     alive, begin, kept, computed = list(askers), perf_counter(), store or Store(), 0
     for thread in threads:
         thread.start()
@@ -279,9 +284,9 @@ def search(
 
 def _found(askers: Iterable[_Asker]) -> list[Found]:
     """Return what was found, or say why nothing was."""
-    found = [Found(a.seed, a.best, a.spent, tuple(a.course)) for a in askers if a.best is not None]
-    found.sort(key=lambda item: item.best.total)
-    if found and np.isfinite(found[0].best.total):
+    found = [Found(a.seed, a.best, a.course[-1][1], a.spent, tuple(a.course)) for a in askers if a.best is not None]
+    found.sort(key=lambda item: item.value)
+    if found and np.isfinite(found[0].value):
         return found
     reasons: Counter[str] = sum((asker.reasons for asker in askers), Counter())
     reason, times = reasons.most_common(1)[0]

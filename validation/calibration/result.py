@@ -30,13 +30,15 @@ PART = 0.25
 """Share of the largest exponent that a parameter needs to be named in a combination."""
 AT_BOUND = 1e-3
 """A parameter this close to a bound, as a share of their distance in `linear`, lies on it."""
+CLOSE = 1.01
+"""A seed has found the same as the best where it is no worse than by this factor."""
 MOST = 700.0
 """Largest logarithm that is a number."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number that was found: its 95 % interval, its least and largest value over the seeds, the bound it lies on."""
+    """A number that was found: its 95 % interval, its least and largest value over the close seeds, the bound it lies on."""
 
     name: str
     value: float
@@ -104,8 +106,8 @@ def result(
     if records.get("validate"):
         validated = problem.evaluate(np.array([run.best.theta for run in found]), "validate")
         best = found[int(np.argmin([item.total for item in validated]))].best.theta
-    names, thetas = [item.name for item in space.parameters], np.array([run.best.theta for run in found])
-    spread = thetas[np.isfinite([run.best.total for run in found])]
+    names = [item.name for item in space.parameters]
+    spread = np.array([run.best.theta for run in found if run.value <= CLOSE * found[0].value])
     covariance = covariance_at(problem, space, best)
     return Result(
         tuple(_parameters(space, best, spread, covariance)),
@@ -113,7 +115,7 @@ def result(
         flat(space, covariance),
         tuple(_quality(problem, space, best, part, own) for part, own in records.items() if own),
         tuple(
-            {"seed": run.seed, "cost": run.best.total, "spent": run.spent}
+            {"seed": run.seed, "cost": run.best.total, "spent": run.spent, "close": run.value <= CLOSE * found[0].value}
             | {"parameters": dict(zip(names, map(float, run.best.theta), strict=True))}
             for run in found
         ),
@@ -217,6 +219,12 @@ def _quality(
 def sentences(found: Result) -> list[str]:
     """Return what a reader should know beside the table."""
     said = [f"{item.name} lies on its {item.bound} bound: widen it" for item in found.parameters if item.bound]
+    close = sum(run["close"] for run in found.seeds)
+    if close < len(found.seeds):
+        said.append(
+            f"{close} of {len(found.seeds)} seeds came within 1 % of the best, the others ended elsewhere, at costs up to "
+            f"{100.0 * max(run['cost'] for run in found.seeds):.4g} cm"
+        )
     said += [
         f"{item.name}: the seeds lie between {item.least:.4g} and {item.largest:.4g}, further apart than the interval "
         f"{item.low:.4g} to {item.high:.4g}: trust it only after a larger budget, or where a flat direction explains it"

@@ -1,7 +1,7 @@
 """Searches for the least cost: each asks for populations of parameter sets and is told what they cost.
 
-A search is a function of (ask, space, chance, start): `ask(thetas)` gives the costs of sets (m, n), infinite where a set
-has no result, and ends the search when its budget is spent. The searches of the calibration papers are as printed
+A search is a function of (ask, space, chance, start): `ask(thetas)` gives the costs of sets (m, n), infinite for sets
+without a result, and ends the search when its budget is spent. The searches of the calibration papers are as printed
 there: neighbours are all 2^n corners at one step D, walks take `WALK` random steps. The others work in logarithms.
 """
 
@@ -60,7 +60,7 @@ class Ask(Protocol):
     """What a search sees of the evaluator."""
 
     def __call__(self, thetas: Array) -> Array:
-        """Return the costs (m,) of sets (m, n)."""
+        """Return the costs (m,) of sets (m, n), or the sums of squares where the search goes by these."""
         ...
 
     def normal(self, thetas: Array, steps: Array) -> Normal | None:
@@ -130,17 +130,31 @@ class Space:
         return values
 
     def outer(self, values: Array) -> Array:
-        """Return sets of parameters from inner coordinates, within their bounds."""
-        return self.clipped(self.beyond(values))
+        """Return sets of parameters from inner coordinates, within their bounds.
 
-    def beyond(self, values: Array) -> Array:
-        """Return sets of parameters from inner coordinates, wherever they are."""
+        Laws that leave them are scaled back together, as far as that goes: shapes stay the same.
+        """
+        logs = self._unchained(values)
+        if self.chains:
+            rows = np.concatenate(self.chains)
+            down = np.min(np.log(self.high[rows]) - logs[..., rows], axis=-1)
+            up = np.max(np.log(self.low[rows]) - logs[..., rows], axis=-1)
+            shift = np.where(up <= down, np.clip(0.0, up, np.maximum(up, down)), 0.0)
+            logs[..., rows] += shift[..., None]
+        return self.clipped(self.unlinear(logs))
+
+    def inside(self, values: Array) -> Array:
+        """Return which sets (m,) of inner coordinates (m, n) lie within all bounds."""
+        logs = self._unchained(values)
+        return np.all((logs >= self.linear(self.low)) & (logs <= self.linear(self.high)), axis=-1)
+
+    def _unchained(self, values: Array) -> Array:
         values = np.array(values)
         for chain in self.chains:
             slow, share, series = np.moveaxis(values[..., chain], -1, 0)
             c1, c2 = series + np.logaddexp(0.0, share), series + np.logaddexp(0.0, -share)
             values[..., chain] = np.stack([np.logaddexp(c1, c2) - slow, c1, c2], axis=-1)
-        return self.unlinear(values)
+        return values
 
     def unit(self, values: Array) -> Array:
         """Return sets from coordinates between 0 and 1, logarithmic where bounds are positive."""
@@ -320,21 +334,25 @@ def _cma() -> Any:
 def least_squares(ask: Ask, space: Space, chance: Chance, start: Array) -> None:
     """Levenberg and Marquardt, from start after start: one call for a set and its slopes, one for eight dampings.
 
-    d = -(J^T J + l diag(J^T J))^-1 J^T r with J in the inner coordinates; the best of the eight by cost is taken.
+    d = -(A + l diag A)^-1 (J^T r + p), A = J^T J + 1, p = x - x_start in the inner coordinates: to r^T r comes a pull
+    back to the start by a standard deviation for each factor e, so that what records do not tell stays where it is.
     """
     for at in islice(_starts(space, chance, start), STARTS):
-        here, cost, normal, damping, idle = space.inner(at), _cost(ask, at), None, 1.0, 0
+        first = here = space.inner(at)
+        cost, normal, damping, idle = _cost(ask, at), None, 1.0, 0
         while np.isfinite(cost) and idle < 3:
             normal = normal or slopes(ask, space, here)
             if normal is None:
                 break
-            scale = np.diag(np.diag(normal.matrix) + 1e-12 * np.trace(normal.matrix) + 1e-300)
-            tried = [here - np.linalg.solve(normal.matrix + damping * own * scale, normal.vector) for own in DAMPINGS]
-            costs = ask(space.outer(np.array(tried)))
+            matrix, vector = normal.matrix + np.eye(len(here)), normal.vector + here - first
+            scale = np.diag(np.diag(matrix))
+            tried = [here - np.linalg.solve(matrix + damping * part * scale, vector) for part in DAMPINGS]
+            thetas = space.outer(np.array(tried))
+            costs = ask(thetas) + np.sum((space.inner(thetas) - first) ** 2, axis=1)
             best = int(np.argmin(costs))
             idle = 0 if costs[best] < (1.0 - GAIN) * cost else idle + 1
             if costs[best] < cost:
-                here, cost, normal = space.inner(space.outer(tried[best])), float(costs[best]), None
+                here, cost, normal = space.inner(thetas[best]), float(costs[best]), None
                 damping *= DAMPINGS[best]
             else:
                 damping *= 1e2
@@ -343,7 +361,7 @@ def least_squares(ask: Ask, space: Space, chance: Chance, start: Array) -> None:
 def slopes(ask: Ask, space: Space, here: Array) -> Normal | None:
     """Return the sums around a set in inner coordinates, by differences that point away from the bounds."""
     beside = here + DIFFERENCE * np.eye(len(here))
-    outside = np.any(space.beyond(beside) != space.outer(beside), axis=1)
+    outside = ~space.inside(beside)
     steps = np.where(outside, -DIFFERENCE, DIFFERENCE)
     return ask.normal(space.outer(np.vstack([here, here + np.diag(steps)])), steps)
 
@@ -362,6 +380,8 @@ SEARCHES: Mapping[str, Search] = {
     "modified": modified,
 }
 """All searches by name."""
+BY_SQUARES = ("least-squares",)
+"""Searches that go by sums of squares and not by costs."""
 
 
 def first_ask(name: str, parameters: int) -> int:

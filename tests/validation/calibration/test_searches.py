@@ -42,7 +42,7 @@ class Valley:
         return [
             Evaluation(theta, np.inf, reason=f"the run diverged below {self.wall:g}")
             if left is None
-            else Evaluation(theta, float(left @ left), per_time=(1.0, 2.0), counts=(3,))
+            else Evaluation(theta, float(left @ left), per_time=(1.0, 2.0), counts=(3,), squares=float(left @ left))
             for theta, left in zip(thetas, self.residuals(thetas), strict=True)
         ]
 
