@@ -38,7 +38,7 @@ MOST = 700.0
 
 @dataclass(frozen=True)
 class Number:
-    """A number that was found: its 95 % interval, its least and largest value over the close seeds, the bound it lies on."""
+    """A number that was found: its 95 % interval, its range over the close seeds, the bound it lies on."""
 
     name: str
     value: float
@@ -222,7 +222,7 @@ def sentences(found: Result) -> list[str]:
     close = sum(run["close"] for run in found.seeds)
     if close < len(found.seeds):
         said.append(
-            f"{close} of {len(found.seeds)} seeds came within 1 % of the best, the others ended elsewhere, at costs up to "
+            f"{close} of {len(found.seeds)} seeds came within 1 % of the best, the others ended at costs up to "
             f"{100.0 * max(run['cost'] for run in found.seeds):.4g} cm"
         )
     said += [

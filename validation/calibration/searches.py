@@ -274,12 +274,20 @@ def _starts(space: Space, chance: Chance, start: Array) -> Iterator[Array]:
 
 
 def nelder_mead(ask: Ask, space: Space, chance: Chance, start: Array) -> None:
-    """A simplex that moves away from its worst corner, from start after start (scipy)."""
+    """A simplex that moves away from its worst corner, from start after start (scipy).
+
+    Outside of the bounds a set costs what the nearest one inside does, times 1 + its distance: the simplex stays whole.
+    """
+
+    def cost(values: Array) -> float:
+        theta = space.outer(values)
+        return min(_cost(ask, theta), BAD) * (1.0 + float(np.linalg.norm(values - space.inner(theta))))
+
     for at in _starts(space, chance, start):
         center = space.inner(at)
         simplex = center + SIMPLEX * np.vstack([np.zeros(len(center)), np.eye(len(center))])
         minimize(
-            lambda values: min(_cost(ask, space.outer(values)), BAD),
+            cost,
             center,
             method="Nelder-Mead",
             options={"initial_simplex": simplex, "xatol": CLOSE, "fatol": 0.0, "maxfev": 10**9, "maxiter": 10**9},

@@ -57,8 +57,8 @@ def found(problem: Valley, name: str, budget: int = 400, seeds: int = 2, **how: 
         return search(problem, name, budget, here, seeds=range(seeds), **how)
 
 
-REACHED = {"least-squares": 1e-9, "nelder-mead": 1e-9, "cma": 1e-6, "differential-evolution": 1e-2}
-"""Share of the cost at the start that is left after 400 evaluations."""
+REACHED = {"least-squares": 1e-6, "nelder-mead": 1e-9, "cma": 1e-6, "differential-evolution": 1e-2}
+"""Share of the cost at the start that is left after 400 evaluations; least squares keep a pull to their start."""
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -130,6 +130,16 @@ def test_inner_coordinates_are_undone() -> None:
     assert space.inner(thetas)[0] == pytest.approx(
         [np.log((c1 + c2) / k), np.log(c1 / c2), np.log(c1 * c2 / (c1 + c2)), 0.4]
     )
+
+
+def test_laws_are_scaled_back_into_their_bounds_together() -> None:
+    other = tuple(Parameter(f"o-{p.name}", p.place.replace("dough", "skin"), p.low, p.high, p.start) for p in DOUGH)
+    space = Space((*DOUGH, *other))
+    theta = np.array([6000.0, 1800.0, 10000.0, 5000.0, 1700.0, 9000.0])  # half of it lies within
+    assert space.outer(space.inner(theta)) == pytest.approx(theta / 2.0, rel=1e-12)
+    assert list(space.inside(space.inner(np.array([theta, theta / 3.0])))) == [False, True]
+    wide = np.array([6000.0, 1800.0, 10000.0, 100.0, 1700.0, 9000.0])  # no scale would do
+    assert space.outer(space.inner(wide)) == pytest.approx(space.clipped(wide), rel=1e-12)
 
 
 def test_a_search_gone_on_with_asks_nothing_twice_and_ends_at_the_same_place(tmp_path: Path) -> None:
