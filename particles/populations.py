@@ -1,10 +1,10 @@
 """Runs of many sets of laws of one truss or lattice, one in each lane of a vector (calibration, sections 14 and 15).
 
-Inertia is negligible in bodies that are calibrated, so masses are raised where a step of h [s] needs it. With the
-largest eigenvalues a_ig of sum n n^T over the elements of law g at particle i, and the viscosity
-c_g = eta + sum kappa (1 - exp(-A h))/A + k h/2 that a step of such an element has,
+Inertia is negligible in bodies that are calibrated, so masses are raised where a step of h [s] needs it. Elements of
+law g have the viscosity c_g = eta + sum kappa (1 - exp(-A h))/A + k h/2 in a step; C = sum c_g L_g. With the largest
+eigenvalue a_ig of sum n n^T over those at particle i, and mu_g of A_g^-1 L_g, A_g = diag(a_ig),
 
-    h/M_i = min(h/m_i, SHARE/sum_g c_g a_ig),      so that   max eig M^-1 C h <= 2 SHARE < 2.
+    h/M_i = min(h/m_i, 2 SHARE/sum_g mu_g c_g a_ig),      so that   max eig M^-1 C h <= 2 SHARE < 2.
 
 A step then does not depend on the set. The loops are in `rheotwin.particles.forces.in_lanes`.
 """
@@ -18,6 +18,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
@@ -30,7 +31,8 @@ from rheotwin.particles.edge_laws import BodyLaws, body_laws, voxel_laws
 from rheotwin.particles.forces.elements import ARM_ROWS, ARMS, STIFFNESS, VISCOSITY
 from rheotwin.particles.forces.global_pressure import GlobalPressure, body_volumes
 from rheotwin.particles.forces.in_lanes import edges_in_lanes, halves_in_lanes, moves_in_lanes, pressure_in_lanes
-from rheotwin.particles.forces.voxel_centre import half_vectors
+from rheotwin.particles.forces.voxel_centre import half_matrix, half_vectors
+from rheotwin.particles.stability import edge_matrix, largest_eigenvalue
 from rheotwin.particles.steps import pack_loads
 from rheotwin.particles.truss import Truss, TrussOptions, truss
 from rheotwin.population import Courses, Laws
@@ -40,7 +42,7 @@ from rheotwin.tensors import padded
 
 STEPS = 2000
 """Steps of a run: the papers' 2 ms in 4 s, at which S is within 2 % of that of short steps."""
-SHARE = 0.85
+SHARE = 0.92
 """Share of the largest stable h/M that particles take."""
 NOTHING = 1e-9
 """Force of a pressure that has lost the whole volume, over that of the shortest edge, that is none."""
@@ -64,7 +66,7 @@ class _Piece:
 class _Elements:
     """Elements of one kind in lanes: `ends` as its loop wants them, the group of each and its law, l0 [m].
 
-    `bounds` (groups, N) are the largest eigenvalues of what the elements of a group add up to at each particle.
+    `bounds` (groups, N) are mu_g a_ig/2.
     """
 
     loop: Any
@@ -101,6 +103,13 @@ def _largest(directions: Array, node: Indices, group: Indices, groups: int, coun
     return np.asarray(np.linalg.eigvalsh(sums)[..., -1])
 
 
+def _scale(bounds: Array, matrix: csr_matrix, problem: Problem) -> None:
+    """Multiply a_ig (N,) by mu_g/2 of a matrix L_g on the components that are ever free."""
+    always = [item for item in problem.prescribed if item.begin <= 0.0 and item.end >= problem.scene.duration]
+    free = (held_by(always, problem.points.shape) < 0) & (bounds > 0.0)[:, None]
+    bounds *= 0.5 * largest_eigenvalue(matrix, np.repeat(bounds, problem.dimension), free.ravel())
+
+
 def _edge_elements(made: Truss, options: TrussOptions) -> _Elements:
     """Return the edges, each at its first particle."""
     problem, ends = made.problem, np.sort(made.network.edges, axis=1)
@@ -111,16 +120,14 @@ def _edge_elements(made: Truss, options: TrussOptions) -> _Elements:
     directions = padded(problem.points[ends[:, 1]] - problem.points[ends[:, 0]]) / rest[:, None]
     both = np.concatenate([directions, directions]), np.concatenate([ends[:, 0], ends[:, 1]]), np.tile(group, 2)
     bounds = _largest(*both, len(names), len(problem.points))
+    for g, own in enumerate(bounds):
+        _scale(own, edge_matrix(problem.points, ends[group == g], np.ones(np.count_nonzero(group == g))), problem)
     other = np.ascontiguousarray(ends[:, 1], np.int32)
     return _Elements(edges_in_lanes, (first, other), group, names, 1.0, rest, bounds)
 
 
 def _half_elements(made: Truss, options: TrussOptions) -> _Elements:
-    """Return the half elements in voxels.
-
-    With v_c the mean of the corners' velocities  sum (n.(v_c - v_a))^2 <= 2 sum (n.v_a)^2 + 2 L mean v_a^2,  where L is
-    the largest eigenvalue of the sum of n n^T in the voxel.
-    """
+    """Return the half elements in voxels; at a particle also those of its voxels' middles count, an eighth of them."""
     problem, halves = made.problem, made.shape.halves
     cells, corners = halves.cells, halves.cells.shape[1]
     group, names = _groups(problem, voxel_laws(problem, options), cells)
@@ -130,6 +137,8 @@ def _half_elements(made: Truss, options: TrussOptions) -> _Elements:
     voxel = np.repeat(np.arange(len(cells)), corners)
     own = _largest(directions, voxel, np.zeros(len(voxel), np.int64), 1, len(cells))[0]
     np.add.at(bounds, (each, cells.ravel()), np.repeat(own / corners, corners))
+    for g, part in enumerate(bounds):
+        _scale(part, half_matrix(cells, padded(problem.points), (each == g).astype(float), problem.dimension), problem)
     ends = (np.ascontiguousarray(cells, np.int32),)
     return _Elements(halves_in_lanes, ends, group, names, options.local_volume_scale, halves.length, bounds)
 
