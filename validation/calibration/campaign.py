@@ -21,6 +21,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.executor import Executor
+from rheotwin.record.atomic import creating, write_text
 from rheotwin.validation.calibration.problem import Evaluation, Parameter
 from rheotwin.validation.calibration.searches import BY_SQUARES, SEARCHES, Normal, Space, first_ask
 
@@ -84,39 +85,45 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Found:
-    """What the search of one seed came to: its best set by cost or by squares, and how good that is by these.
+    """What the search of one seed came to: its best set, by cost or by squares as the search goes.
 
-    `course` has (evaluations spent, how good) whenever it got better.
+    `course` has (evaluations spent, cost or squares) whenever it got better.
     """
 
     seed: int
     best: Evaluation
-    value: float
+    by_squares: bool
     spent: int
     course: tuple[tuple[int, float], ...]
 
+    @property
+    def value(self) -> float:
+        """Its cost or squares."""
+        return self.best.squares if self.by_squares else self.best.total
+
 
 class Store:
-    """Evaluations in a file, a line each, behind a line that says of what; without a file they are only remembered."""
+    """Evaluations in a file, a line each, behind a line that says of what; without a file they are only remembered.
+
+    The file begins with the first set that has a result: a search that finds nothing leaves nothing.
+    """
 
     def __init__(self, path: Path | None = None, identity: Mapping[str, str] | None = None) -> None:
+        """Go on with the file if there is one; its identity must be this."""
         self._path, self._known = path, dict[bytes, Evaluation | Normal | None]()
-        said = dict(identity or {})
-        if path is None:
-            return
-        if not path.exists():
-            path.write_text(json.dumps(said) + "\n", encoding="utf-8")
+        self._waiting = [json.dumps(dict(identity or {}))]
+        if path is None or not path.exists():
             return
         first, *lines = path.read_text(encoding="utf-8").split("\n")
         earlier = json.loads(first)
-        for name, value in said.items():
+        for name, value in (identity or {}).items():
             if earlier.get(name) != value:
                 raise RheotwinError(f"{path}: its evaluations are of another {name}; start over with --overwrite")
-        whole = lines[:-1]  # what a kill cut off has no end
-        for line in whole:
+        for line in lines[:-1]:  # what a kill cut off has no end
             key, found = _read(json.loads(line))
             self._known[key] = found
-        path.write_text("\n".join([first, *whole, ""]), encoding="utf-8")
+        self._waiting = []
+        write_text(path, "\n".join([first, *lines[:-1], ""]))
 
     def get(self, task: Task) -> Any:
         """Return what is known of a task: a list for evaluations; raise KeyError where something is missing."""
@@ -130,17 +137,22 @@ class Store:
 
     def put(self, task: Task, found: list[Evaluation] | Normal | None) -> None:
         """Keep the answer to a task."""
-        lines = []
+        good = False
         if isinstance(found, list):
             for theta, item in zip(task.thetas, found, strict=True):
                 self._known[theta.tobytes()] = item
-                lines.append(_plain(asdict(item)))
+                self._waiting.append(json.dumps(_plain(asdict(item))))
+                good |= bool(np.isfinite(item.total))
         else:
             self._known[task.key] = found
-            lines.append(_plain({"thetas": task.thetas, "steps": task.steps, "normal": found and asdict(found)}))
-        if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(line) + "\n" for line in lines))
+            said = {"thetas": task.thetas, "steps": task.steps, "normal": found and asdict(found)}
+            self._waiting.append(json.dumps(_plain(said)))
+        if self._path is not None and (good or self._path.exists()):
+            with creating(self._path.parent):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write("".join(f"{line}\n" for line in self._waiting))
+            self._waiting = []
 
 
 def _plain(value: Any) -> Any:
@@ -179,13 +191,18 @@ class _Asker:
     reasons: Counter[str] = field(default_factory=Counter)
     error: BaseException | None = None
 
+    @property
+    def by_squares(self) -> bool:
+        """Whether the search goes by sums of squares."""
+        return self.name in BY_SQUARES
+
     def __call__(self, thetas: Array) -> Array:
         """Return the costs of sets, as long as the budget lasts."""
         allowed = np.ascontiguousarray(thetas[: self.budget - self.spent], dtype=float)
         costs = []
         for item in self._ask(Task(allowed)) if len(allowed) else ():
             self.spent += 1
-            costs.append(item.squares if self.name in BY_SQUARES else item.total)
+            costs.append(item.squares if self.by_squares else item.total)
             if item.reason is not None:
                 self.reasons[item.reason] += 1
             if not self.course or costs[-1] < self.course[-1][1]:
@@ -284,7 +301,7 @@ def search(
 
 def _found(askers: Iterable[_Asker]) -> list[Found]:
     """Return what was found, or say why nothing was."""
-    found = [Found(a.seed, a.best, a.course[-1][1], a.spent, tuple(a.course)) for a in askers if a.best is not None]
+    found = [Found(a.seed, a.best, a.by_squares, a.spent, tuple(a.course)) for a in askers if a.best is not None]
     found.sort(key=lambda item: item.value)
     if found and np.isfinite(found[0].value):
         return found

@@ -30,8 +30,8 @@ PART = 0.25
 """Share of the largest exponent that a parameter needs to be named in a combination."""
 AT_BOUND = 1e-3
 """A parameter this close to a bound, as a share of their distance in `linear`, lies on it."""
-CLOSE = 1.01
-"""A seed has found the same as the best where it is no worse than by this factor."""
+CLOSE, RISE = 0.01, 12.0
+"""A seed has found the same as the best where its cost is higher by this share, its squares by so much of their noise."""
 MOST = 700.0
 """Largest logarithm that is a number."""
 
@@ -107,33 +107,34 @@ def result(
         validated = problem.evaluate(np.array([run.best.theta for run in found]), "validate")
         best = found[int(np.argmin([item.total for item in validated]))].best.theta
     names = [item.name for item in space.parameters]
-    spread = np.array([run.best.theta for run in found if run.value <= CLOSE * found[0].value])
-    covariance = covariance_at(problem, space, best)
+    covariance, noise = covariance_at(problem, space, best)
+    close = [run.value - found[0].value <= (RISE * noise if run.by_squares else CLOSE * run.value) for run in found]
+    spread = np.array([run.best.theta for run, near in zip(found, close, strict=True) if near])
     return Result(
         tuple(_parameters(space, best, spread, covariance)),
         tuple(_ratios(space, best, spread, covariance)),
         flat(space, covariance),
         tuple(_quality(problem, space, best, part, own) for part, own in records.items() if own),
         tuple(
-            {"seed": run.seed, "cost": run.best.total, "spent": run.spent, "close": run.value <= CLOSE * found[0].value}
+            {"seed": run.seed, "cost": run.best.total, "spent": run.spent, "close": near}
             | {"parameters": dict(zip(names, map(float, run.best.theta), strict=True))}
-            for run in found
+            for run, near in zip(found, close, strict=True)
         ),
     )
 
 
-def covariance_at(problem: CalibrationProblem, space: Space, theta: Array) -> Array:
-    """Return the covariance (n, n) of the `linear` coordinates at a set; huge where nothing is known."""
+def covariance_at(problem: CalibrationProblem, space: Space, theta: Array) -> tuple[Array, float]:
+    """Return the covariance (n, n) of the `linear` coordinates at a set, huge where nothing is known, and s2."""
     here = space.linear(theta)
     ahead = space.unlinear(here + DIFFERENCE)
     steps = np.where(ahead > space.high, -DIFFERENCE, DIFFERENCE)
     sums = answer(problem, Task(np.vstack([theta, space.unlinear(here + np.diag(steps))]), steps))
     if not isinstance(sums, Normal):
-        return np.diag(np.full(len(here), MOST**2))
+        return np.diag(np.full(len(here), MOST**2)), 1.0
     values, vectors = np.linalg.eigh(sums.matrix)
     noise = max(1.0, sums.squares / max(sums.count - len(here), 1))
     variances = np.minimum(noise / np.maximum(values, 1e-12 * values[-1] + 1e-300), MOST**2)
-    return np.asarray((vectors * variances) @ vectors.T)
+    return np.asarray((vectors * variances) @ vectors.T), float(noise)
 
 
 def _parameters(space: Space, best: Array, spread: Array, covariance: Array) -> list[Number]:
@@ -222,7 +223,7 @@ def sentences(found: Result) -> list[str]:
     close = sum(run["close"] for run in found.seeds)
     if close < len(found.seeds):
         said.append(
-            f"{close} of {len(found.seeds)} seeds came within 1 % of the best, the others ended at costs up to "
+            f"{close} of {len(found.seeds)} seeds came as far as the best, the others ended at costs up to "
             f"{100.0 * max(run['cost'] for run in found.seeds):.4g} cm"
         )
     said += [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--costs",
         default=",".join(COSTS),
         metavar="NAME[=W],..",
-        help="what counts, and its weight; what no record holds does not; default: shapes,forces,volumes,fields, 1 each",
+        help="what counts, and its weight; what no record holds does not; default: shapes,forces,volumes,fields",
     )
     parser.add_argument(
         "--search",
@@ -126,11 +125,13 @@ def _check_folder(folder: Path, *, overwrite: bool, go_on: bool) -> None:
 def _identity(scene: Scene, solver: str, folders: Mapping[Part, list[Path]], costs: str) -> dict[str, str]:
     """Return what evaluations depend on, by name."""
     from rheotwin.run import scene_as_run
+    from rheotwin.validation.experiments.writer import SEALED
 
     def digest(*parts: bytes) -> str:
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
     files = [file for folder in folders["fit"] for file in sorted(folder.rglob("*")) if file.is_file()]
+    files = [file for file in files if SEALED not in file.parts]
     return {
         "version": executor.fingerprint()["sources"],
         "scene": digest(json.dumps(scene_as_run(scene), sort_keys=True).encode()),
@@ -147,29 +148,17 @@ def _search(
     folder: Path,
     identity: Mapping[str, str],
 ) -> list[Found]:
-    from rheotwin.record.atomic import creating
     from rheotwin.validation.calibration.campaign import Store, check, search
 
     check(problem, args.search, args.budget)
-    new = not folder.exists()
-    with creating(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        if not args.go_on:
-            (folder / EVALUATIONS).unlink(missing_ok=True)
-        store = Store(folder / EVALUATIONS, identity)
+    if not args.go_on:
+        (folder / EVALUATIONS).unlink(missing_ok=True)
+    store = Store(folder / EVALUATIONS, identity)
+    watch = (lambda progress: None) if args.quiet else _Said()
     try:
-        return search(
-            *(problem, args.search, args.budget, workers),
-            seeds=range(args.seeds),
-            store=store,
-            watch=(lambda progress: None) if args.quiet else _Said(),
-        )
+        return search(problem, args.search, args.budget, workers, seeds=range(args.seeds), store=store, watch=watch)
     except KeyboardInterrupt:
         print("give the same command with --continue to go on", file=sys.stderr)
-        raise
-    except RheotwinError:
-        if new:
-            shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
