@@ -131,6 +131,8 @@ class _Processes:
         self._folder = folder
         self._idle = [self._fresh() for _ in range(workers)]
         self._busy: dict[Future[Any], tuple[int, ProcessPoolExecutor]] = {}
+        self._shared: object = None
+        self._file: Path | None = None
 
     @staticmethod
     def _fresh() -> ProcessPoolExecutor:
@@ -146,15 +148,15 @@ class _Processes:
     def each(
         self, function: Callable[[Shared, Item], Answer], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Answer]]:
-        blob = pickle.dumps(shared)
-        file = self._folder / hashlib.sha256(blob).hexdigest()
-        if not file.exists():
-            file.write_bytes(blob)
+        if shared is not self._shared or self._file is None:
+            blob = pickle.dumps(shared)
+            self._shared, self._file = shared, self._folder / hashlib.sha256(blob).hexdigest()
+            self._file.write_bytes(blob)
         waiting, deaths = deque(range(len(items))), Counter[int]()
         while waiting or self._busy:
             while waiting and self._idle:
                 index, pool = waiting.popleft(), self._idle.pop()
-                asked = file, pickle.dumps((function, items[index]))
+                asked = self._file, pickle.dumps((function, items[index]))
                 try:
                     future = pool.submit(_answer_in_process, *asked)
                 except BrokenProcessPool:  # it died while it had nothing to do
@@ -259,6 +261,8 @@ class _Dask:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._shared: object = None
+        self._packed: Any = None
         with _same_modules():
             found: dict[str, dict[str, str]] = client.run(fingerprint)
         self.workers = len(found)
@@ -276,10 +280,11 @@ class _Dask:
     ) -> Iterator[tuple[int, Answer]]:
         from distributed import KilledWorker, as_completed
 
-        # a task and no scattered data: the scheduler makes it again on a worker that comes later
-        packed = self._client.submit(pickle.loads, pickle.dumps(shared))
+        if shared is not self._shared or self._packed is None:
+            # a task and no scattered data: the scheduler makes it again on a worker that comes later
+            self._shared, self._packed = shared, self._client.submit(pickle.loads, pickle.dumps(shared), pure=False)
         futures = {
-            self._client.submit(_answer_on_host, fingerprint(), function, packed, item, pure=False): index
+            self._client.submit(_answer_on_host, fingerprint(), function, self._packed, item, pure=False): index
             for index, item in enumerate(items)
         }
         try:

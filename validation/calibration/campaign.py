@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -18,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.executor import Executor
 from rheotwin.record.atomic import creating, write_text
@@ -59,15 +60,27 @@ class Task:
         return self.thetas.tobytes() + (b"" if self.steps is None else b"|" + self.steps.tobytes())
 
 
-def answer(problem: Problem, task: Task) -> list[Evaluation] | Normal | None:
-    """Carry out a task."""
-    if task.steps is None:
-        return problem.evaluate(task.thetas)
-    found = [left for left in problem.residuals(task.thetas) if left is not None]
-    if len(found) < len(task.thetas):
+def answer(problem: Problem, tasks: Sequence[Task]) -> list[Any]:
+    """Carry out tasks of one kind, all their sets in one population; return evaluations or sums of each."""
+    thetas, ends = np.concatenate([task.thetas for task in tasks]), np.cumsum([len(task.thetas) for task in tasks])[:-1]
+    if tasks[0].steps is None:
+        return [list(own) for own in _split(problem.evaluate(thetas), ends)]
+    left = _split(problem.residuals(thetas), ends)
+    return [_sums(own, task.steps) for own, task in zip(left, tasks, strict=True) if task.steps is not None]
+
+
+def _split(found: list[Any], ends: Indices) -> list[list[Any]]:
+    places = [0, *ends.tolist(), len(found)]
+    return [found[first:last] for first, last in pairwise(places)]
+
+
+def _sums(residuals: list[Array | None], steps: Array) -> Normal | None:
+    """Return sums of the slopes between the first set and each other; None where one has no result."""
+    known = [left for left in residuals if left is not None]
+    if len(known) < len(residuals):
         return None
-    slopes = (np.array(found[1:]) - found[0]) / task.steps[:, None]
-    return Normal(slopes @ slopes.T, slopes @ found[0], float(found[0] @ found[0]), len(found[0]))
+    slopes = (np.array(known[1:]) - known[0]) / steps[:, None]
+    return Normal(slopes @ slopes.T, slopes @ known[0], float(known[0] @ known[0]), len(known[0]))
 
 
 @dataclass(frozen=True)
@@ -141,11 +154,11 @@ class Store:
         if isinstance(found, list):
             for theta, item in zip(task.thetas, found, strict=True):
                 self._known[theta.tobytes()] = item
-                self._waiting.append(json.dumps(_plain(asdict(item))))
+                self._waiting.append(json.dumps(_plain(vars(item))))
                 good |= bool(np.isfinite(item.total))
         else:
             self._known[task.key] = found
-            said = {"thetas": task.thetas, "steps": task.steps, "normal": found and asdict(found)}
+            said = {"thetas": task.thetas, "steps": task.steps, "normal": found and vars(found)}
             self._waiting.append(json.dumps(_plain(said)))
         if self._path is not None and (good or self._path.exists()):
             with creating(self._path.parent):
@@ -323,7 +336,9 @@ def _compute(problem: Problem, executor: Executor, store: Store, tasks: Sequence
     sums = {task.key: task for task in tasks if task.steps is not None and task.key not in store}
     thetas = np.array(list(new.values()))
     each = len(thetas) if executor.workers == 1 else min(-(-len(thetas) // executor.workers), LANES)
-    items = [Task(thetas[k : k + each]) for k in range(0, len(thetas), max(each, 1))] + list(sums.values())
+    items = [[Task(thetas[k : k + each])] for k in range(0, len(thetas), max(each, 1))]
+    items += [list(sums.values())] if executor.workers == 1 and sums else [[task] for task in sums.values()]
     for index, found in executor.each(answer, problem, items):
-        store.put(items[index], found)
-    return sum(len(item.thetas) for item in items)
+        for task, own in zip(items[index], found, strict=True):
+            store.put(task, own)
+    return sum(len(task.thetas) for item in items for task in item)

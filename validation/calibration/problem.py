@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -112,6 +113,7 @@ class CalibrationProblem:
         `lanes` is False for set after set, whatever the solver offers.
         """
         self.scene, self.solver = scene.with_case(), solver
+        self._made_of = (scene, solver, records, parameters, costs), {"parts": parts, "lanes": lanes}
         self.parameters = tuple(parameters) or parameters_of(scene)
         self.costs = costs or Costs()
         self.records, self._parts = tuple(records), tuple(parts) or ("fit",) * len(records)
@@ -120,6 +122,11 @@ class CalibrationProblem:
         start = self.with_parameters([parameter.start for parameter in self.parameters])
         self._runs = [self._run(record, start, lanes) for record in self.records]
         self.ways = tuple(run.way for run in self._runs)
+
+    def __reduce__(self) -> Any:
+        """Travel to other processes as what it was made of."""
+        positional, named = self._made_of
+        return partial(CalibrationProblem, **named), positional
 
     def _check(self) -> None:
         if not self.parameters:
@@ -309,7 +316,7 @@ class CalibrationProblem:
                 terms[term] = float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
                 total += getattr(self.costs, term) * unit * terms[term]
         squares = sum(
-            getattr(self.costs, term) * float(part @ part)
+            getattr(self.costs, term) * float(np.sum(part * part))
             for score in scores
             for term, part in (score.residuals or {}).items()
         )

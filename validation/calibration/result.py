@@ -31,7 +31,7 @@ PART = 0.25
 AT_BOUND = 1e-3
 """A parameter this close to a bound, as a share of their distance in `linear`, lies on it."""
 CLOSE, RISE = 0.01, 12.0
-"""A seed has found the same as the best where its cost is higher by this share, its squares by so much of their noise."""
+"""A seed has found the same as the best where its cost is higher by this share, its squares by so much noise."""
 MOST = 700.0
 """Largest logarithm that is a number."""
 
@@ -128,7 +128,7 @@ def covariance_at(problem: CalibrationProblem, space: Space, theta: Array) -> tu
     here = space.linear(theta)
     ahead = space.unlinear(here + DIFFERENCE)
     steps = np.where(ahead > space.high, -DIFFERENCE, DIFFERENCE)
-    sums = answer(problem, Task(np.vstack([theta, space.unlinear(here + np.diag(steps))]), steps))
+    (sums,) = answer(problem, [Task(np.vstack([theta, space.unlinear(here + np.diag(steps))]), steps)])
     if not isinstance(sums, Normal):
         return np.diag(np.full(len(here), MOST**2)), 1.0
     values, vectors = np.linalg.eigh(sums.matrix)
