@@ -20,7 +20,7 @@ Laws = Mapping[str, Law]
 class Courses:
     """What runs of several sets are at T times: `places` (T, 3, N, sets) [m], zero in unused dimensions.
 
-    `forces` (T, 3, sets) [N] by name of tool or support are those of the bodies on it. Sets that diverged have a reason.
+    `forces` (T, 3, sets) [N] by name of tool or support are those of the bodies on it; `reasons` say what diverged.
     """
 
     places: Array

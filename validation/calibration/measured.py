@@ -26,35 +26,38 @@ FORCE_NOISE, VOLUME_NOISE = 0.1, 0.005
 """Relative uncertainties where a record names none (calibration spec, 10)."""
 
 
-def pusher_of(scene: Scene) -> tuple[str, str]:
-    """Return the table and the name of what pushes: the one tool, else the one support that moves."""
+def pusher_of(scene: Scene) -> tuple[str, str] | None:
+    """Return the table and the name of what moves the body: the one tool, else the one moving support.
+
+    None where forces or weight do.
+    """
     tools, moving = list(scene.tools), [name for name, item in scene.supports.items() if item.motion is not None]
     table, names = ("tools", tools) if tools else ("supports", moving)
-    if len(names) != 1:
-        raise RheotwinError(
-            f"scene: {'nothing' if not names else ' and '.join(names)} push{'es' if not names else ''} the body; "
-            "a calibration needs one tool or one moving support"
-        )
-    return table, names[0]
+    if len(names) == 1:
+        return table, names[0]
+    if names:
+        raise RheotwinError(f"scene: {' and '.join(names)} push the body; a calibration needs one of them")
+    if not scene.forces and not any(scene.gravity if isinstance(scene.gravity, tuple) else (1.0,)):
+        raise RheotwinError("scene: nothing pushes the body; give a tool or a support a motion, or add a force")
+    return None
 
 
 def scene_of(record: ExperimentRecord, scene: Scene, registration: Registration) -> Scene:
-    """Return the scene of an experiment: pushed as its path says, shown at the times of its frames, as long as it."""
-    data, dimension = scene_as_run(scene), scene.dimension
-    table, name = pusher_of(scene)
-    path = record.path
-    if path is not None:
-        way = registration.way(path.values)[:, :dimension]
-        entry: dict[str, Any] = data[table][name]
-        entry["motion"] = {"times": path.times.tolist(), "displacement": (way - way[0]).tolist()}
-        release = None if record.punch is None else record.punch.release
-        if table == "supports" and release is not None:
-            kept = path.times <= release
-            entry["until"] = release
-            entry["motion"] = {key: np.asarray(value)[kept].tolist() for key, value in entry["motion"].items()}
-    elif data[table][name]["motion"] is None:
+    """Return the scene of an experiment: pushed as its path says, shown at the times of its frames, as long as it.
+
+    A scene that is pushed by one force alone follows the force of a record without a path.
+    """
+    data, pusher, path = scene_as_run(scene), pusher_of(scene), record.path
+    if pusher is None:
+        if path is not None:
+            raise RheotwinError(f"record '{record.id}': it has the path of a punch, and no tool or support moves here")
+        _drive_by_force(data, record, registration)
+    elif path is not None:
+        _drive_by_path(data[pusher[0]][pusher[1]], path, record, registration, scene.dimension)
+    elif data[pusher[0]][pusher[1]].get("motion") is None:
         raise RheotwinError(
-            f"record '{record.id}': it has no path of its punch (punch.csv), and {table}.{name} has no motion; give one"
+            f"record '{record.id}': it has no path of its punch (punch.csv), and {'.'.join(pusher)} has no motion; "
+            "give one"
         )
     frames = [frame.time for frame in record.frames if frame.time > 0.0]
     data["duration"] = max(scene.duration, *frames, 0.0)
@@ -62,9 +65,28 @@ def scene_of(record: ExperimentRecord, scene: Scene, registration: Registration)
     return scene_from_data(data, base=scene.resolve("."), source=scene.source)
 
 
+def _drive_by_path(
+    entry: dict[str, Any], path: Course, record: ExperimentRecord, registration: Registration, dimension: int
+) -> None:
+    way, until = registration.way(path.values)[:, :dimension], entry.get("until")
+    if record.punch is not None and record.punch.release is not None and "until" in entry:
+        entry["until"] = until = record.punch.release
+    kept = path.times <= (np.inf if until is None else until)
+    entry["motion"] = {"times": path.times[kept].tolist(), "displacement": (way - way[0])[kept].tolist()}
+
+
+def _drive_by_force(data: dict[str, Any], record: ExperimentRecord, registration: Registration) -> None:
+    forces = list(data["forces"].values())
+    if record.force is None or len(forces) != 1 or forces[0].get("total") is None:
+        return
+    total = np.asarray(forces[0]["total"])
+    along = registration.turned(record.force.values)[:, : len(total)] @ total / (total @ total)
+    forces[0] |= {"times": record.force.times.tolist(), "factor": along.tolist()}
+
+
 @dataclass(frozen=True)
 class _Field:
-    """Points known by their rest places: `matrix` takes nodes (N, ..) to them, `points` (P, 3) [m] is where they were."""
+    """Points known by their rest places: `matrix` takes nodes (N, ..) to them, `points` (P, 3) [m] were seen."""
 
     matrix: Any
     points: Array
@@ -179,7 +201,7 @@ class Measured:
 
     def _force(self, courses: Courses) -> Array | None:
         """Return the force (T, 3, S) [N] of what pushes on the body."""
-        return None if self._pusher not in courses.forces else -courses.forces[self._pusher]
+        return None if self._pusher is None else -courses.forces[self._pusher]
 
     def _courses_off(self, force: Array | None, volumes: Array) -> dict[str, Array]:
         """Return how far forces and volumes (T, S) are from the measured ones, over their noise."""
@@ -206,9 +228,10 @@ def _times(course: Course | Any, problem: Problem) -> Array:
     return np.zeros(0) if course is None else course.times[course.times <= problem.scene.duration]
 
 
-def _force_name(problem: Problem) -> str:
-    table, name = pusher_of(problem.scene)
-    return f"{table.removesuffix('s')}.{name}"
+def _force_name(problem: Problem) -> str | None:
+    """Return the name of the force of what pushes; None where forces of the scene do."""
+    pusher = pusher_of(problem.scene)
+    return None if pusher is None else f"{pusher[0].removesuffix('s')}.{pusher[1]}"
 
 
 def _inverted(times: Array, least: Array) -> str | None:

@@ -113,20 +113,19 @@ class CalibrationProblem:
         `lanes` is False for set after set, whatever the solver offers.
         """
         self.scene, self.solver = scene.with_case(), solver
-        self._made_of = (scene, solver, records, parameters, costs), {"parts": parts, "lanes": lanes}
         self.parameters = tuple(parameters) or parameters_of(scene)
         self.costs = costs or Costs()
         self.records, self._parts = tuple(records), tuple(parts) or ("fit",) * len(records)
-        self._data = scene_as_run(self.scene)
+        self._data, self._lanes = scene_as_run(self.scene), lanes
         self._check()
         start = self.with_parameters([parameter.start for parameter in self.parameters])
         self._runs = [self._run(record, start, lanes) for record in self.records]
         self.ways = tuple(run.way for run in self._runs)
 
     def __reduce__(self) -> Any:
-        """Travel to other processes as what it was made of."""
-        positional, named = self._made_of
-        return partial(CalibrationProblem, **named), positional
+        """Let other processes make the same problem: what is compiled and bound stays here."""
+        given = (self.scene, self.solver, self.records, self.parameters, self.costs)
+        return partial(CalibrationProblem, parts=self._parts, lanes=self._lanes), given
 
     def _check(self) -> None:
         if not self.parameters:

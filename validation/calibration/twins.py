@@ -16,7 +16,7 @@ from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.run import grid_topology, scene_as_run
-from rheotwin.scene import Scene
+from rheotwin.scene import Scene, scene_from_data
 from rheotwin.tensors import padded
 from rheotwin.validation.calibration.measured import pusher_of
 from rheotwin.validation.calibration.problem import run_scene_at
@@ -43,17 +43,20 @@ def twin(
     Clouds at `times` [s] hold `points` in total, or nodes with known rest places if `tracked`; the real body is `scale`
     times as large as that of the scene. Force and volume are known at those times.
     """
-    scene = scene.with_case()
-    problem, seen = build_problem(scene), np.unique(np.asarray(times, dtype=float))
+    seen = np.unique(np.asarray(times, dtype=float))
+    data = scene_as_run(scene.with_case()) | {"output": {"times": seen[seen > 0.0].tolist()}}
+    scene = scene_from_data(data, base=scene.resolve("."), source=scene.source)
+    problem = build_problem(scene)
     courses = run_scene_at(scene, solver, seen)
     if courses.reasons[0] is not None:
         raise RheotwinError(f"twin: the run of '{solver}' gives no record: {courses.reasons[0]}")
     rest, topology = scale * padded(problem.points), grid_topology(problem)
     cells, name = topology.vtk_cells(), "scene" if scene.source is None else scene.source.stem
-    table, pusher = pusher_of(scene)
-    kind, axes = table.removesuffix("s"), "xyz"[: problem.dimension]
-    force = courses.forces[f"{kind}.{pusher}"][..., 0]
-    probes = {f"{kind}.{pusher}.force_{axis}": force[:, k] for k, axis in enumerate(axes)}
+    pusher, probes = pusher_of(scene), {}
+    if pusher is not None:
+        of = f"{pusher[0].removesuffix('s')}.{pusher[1]}"
+        force = courses.forces[of][..., 0]
+        probes = {f"{of}.force_{axis}": force[:, k] for k, axis in enumerate("xyz"[: problem.dimension])}
     if problem.dimension == 3:
         volumes = np.array([Bodies(problem).sizes(place)[0][0] for place in courses.places])
         probes["volume.bodies"] = scale**3 * volumes
@@ -74,9 +77,10 @@ def twin(
     record, truth = from_view(
         run, name, noise=noise or Noise(), seed=seed, times=seen.tolist(), points=points, tracked=tracked
     )
-    path = _path(problem, pusher, scale) if table == "supports" else None
-    until = scene.supports[pusher].until if table == "supports" else None
-    return replace(record, path=path, punch=record.punch or Punch(release=until)), truth
+    if pusher is None or pusher[0] != "supports":
+        return record, truth
+    release = scene.supports[pusher[1]].until
+    return replace(record, path=_path(problem, pusher[1], scale), punch=Punch(release=release)), truth
 
 
 def _path(problem: Problem, support: str, scale: float) -> Course | None:

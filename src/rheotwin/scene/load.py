@@ -95,7 +95,9 @@ def law_from_data(name: str, table: Mapping[str, Any]) -> Law:
     try:
         found: Law = _LAW.validate_python(table).law()
     except ValidationError as error:
-        raise RheotwinError(f"laws.{name}: {field_faults(error)[0].message}") from None
+        fault = error.errors()[0]
+        place = ".".join(map(str, ("laws", name, *fault["loc"][1:])))
+        raise RheotwinError(f"{place}: {fault['msg'][:1].lower()}{fault['msg'][1:]}") from None
     return found
 
 
