@@ -90,6 +90,8 @@ def test_every_term_is_least_at_the_truth_and_is_that_of_the_noise_there() -> No
         assert wrong.total > 1.2 * right.total, term
         if term != "shapes":
             assert right.terms is not None and 0.2 < right.terms[term] < 2.0, (term, right.terms)
+        if term == "fields":
+            assert right.terms is not None and right.terms[term] == pytest.approx(1.0, rel=0.1)
         residual, off = problem.residuals([TRUTH, TRUTH * [1.0, 4.0, 0.4]])
         assert residual is not None and off is not None and np.mean(off**2) > np.mean(residual**2)
         assert np.mean(residual**2) < 5.4  # 99.9 % of the mean of three squares
