@@ -86,6 +86,9 @@ def execute(args: argparse.Namespace) -> int:
     _check_folder(folder, overwrite=args.overwrite, go_on=args.go_on)
     if idle := problem.idle():
         raise RheotwinError(f"calibrate.{idle[0]}: changes nothing between its bounds; leave it out of [calibrate]")
+    if not args.quiet:
+        for one, way, lies in zip(everything, problem.ways, problem.registrations, strict=True):
+            print(f"{one.id}: {way}; {lies.sentence()}", file=sys.stderr)
     identity = _identity(scene, args.solver, folders, args.costs)
     with executor.opened(args.executor) as workers:
         found = _search(args, problem, workers, folder, identity)
