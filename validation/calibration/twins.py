@@ -1,7 +1,7 @@
 """Records of a scene whose laws are known: what an experiment on a model would have seen (calibration, section 10).
 
-G0 is the model itself, so that searches, metric and identifiability are tested; G1 is another method, finite elements,
-that shares no force with the particles that are calibrated on it.
+G0 is the model itself, so that searches, metric and identifiability are tested; G1 is a continuum by finite elements of
+its own (`continuum`), that shares no code with the particles that are calibrated on it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rheotwin.problem import Problem
 from rheotwin.run import grid_topology, scene_as_run
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.tensors import padded
+from rheotwin.validation.calibration.continuum import continuum_course
 from rheotwin.validation.calibration.measured import pusher_of
 from rheotwin.validation.calibration.problem import run_scene_at
 from rheotwin.validation.calibration.surface import Bodies
@@ -25,6 +26,9 @@ from rheotwin.validation.experiments.metadata import Punch
 from rheotwin.validation.experiments.record import Course, ExperimentRecord
 from rheotwin.validation.experiments.synthetic import POINTS, Noise, from_view
 from rheotwin.validation.run_view import RunView, tributary_weights
+
+CONTINUUM = "continuum"
+"""What stands for G1 where others name a solver."""
 
 
 def twin(
@@ -38,7 +42,7 @@ def twin(
     scale: float = 1.0,
     tracked: bool = False,
 ) -> tuple[ExperimentRecord, str]:
-    """Return the record of a scene run by a solver, and the sealed truth as JSON text.
+    """Return the record of a scene run by a solver or as "continuum", and the sealed truth as JSON text.
 
     Clouds at `times` [s] hold `points` in total, or nodes with known rest places if `tracked`; the real body is `scale`
     times as large as that of the scene. Force and volume are known at those times.
@@ -47,7 +51,7 @@ def twin(
     data = scene_as_run(scene.with_case()) | {"output": {"times": seen[seen > 0.0].tolist()}}
     scene = scene_from_data(data, base=scene.resolve("."), source=scene.source)
     problem = build_problem(scene)
-    courses = run_scene_at(scene, solver, seen)
+    courses = continuum_course(problem, seen) if solver == CONTINUUM else run_scene_at(scene, solver, seen)
     if courses.reasons[0] is not None:
         raise RheotwinError(f"twin: the run of '{solver}' gives no record: {courses.reasons[0]}")
     rest, topology = scale * padded(problem.points), grid_topology(problem)
