@@ -48,6 +48,17 @@ PATIENCE = 30.0
 """How long to wait for a scheduler and its first worker [s]."""
 
 
+class GivenUp(RheotwinError):
+    """The evaluation at place `index` of the items ends whoever computes it."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        super().__init__(
+            f"evaluation {index + 1} was given up: its worker was ended from outside {ATTEMPTS} times; "
+            "it may want more memory than there is, so give it fewer workers beside it"
+        )
+
+
 class Executor(Protocol):
     """Where evaluations are computed."""
 
@@ -139,11 +150,9 @@ class _Processes:
         return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
     def end(self) -> None:
-        """End all processes, and what they are at."""
-        for pool in (*self._idle, *(pool for _, pool in self._busy.values())):
-            for process in (pool._processes or {}).values():
-                process.terminate()
-            pool.shutdown(wait=True, cancel_futures=True)
+        """End all processes."""
+        for pool in self._idle:
+            _stop(pool)
 
     def each(
         self, function: Callable[[Shared, Item], Answer], shared: Shared, items: Sequence[Item]
@@ -153,51 +162,72 @@ class _Processes:
             self._shared, self._file = shared, self._folder / hashlib.sha256(blob).hexdigest()
             self._file.write_bytes(blob)
         waiting, deaths = deque(range(len(items))), Counter[int]()
-        while waiting or self._busy:
-            while waiting and self._idle:
-                index, pool = waiting.popleft(), self._idle.pop()
-                asked = self._file, pickle.dumps((function, items[index]))
-                try:
-                    future = pool.submit(_answer_in_process, *asked)
-                except BrokenProcessPool:  # it died while it had nothing to do
-                    pool = self._fresh()
-                    future = pool.submit(_answer_in_process, *asked)
-                self._busy[future] = index, pool
-            for future in wait(self._busy, return_when=FIRST_COMPLETED).done:
-                index, pool = self._busy.pop(future)
-                try:
-                    with _same_modules():
-                        answer = future.result()
-                except BrokenProcessPool as error:
-                    self._idle.append(self._fresh())
-                    deaths[index] += 1
-                    if deaths[index] == ATTEMPTS:
-                        raise _died(index) from error
-                    waiting.appendleft(index)
-                except BaseException:
-                    self._idle.append(pool)
-                    raise
-                else:
-                    self._idle.append(pool)
-                    yield index, answer
+        try:
+            while waiting or self._busy:
+                while waiting and self._idle:
+                    self._begin(waiting.popleft(), function, items)
+                for future in wait(self._busy, return_when=FIRST_COMPLETED).done:
+                    index, pool = self._busy.pop(future)
+                    try:
+                        with _same_modules():
+                            answer = future.result()
+                    except BrokenProcessPool as error:
+                        self._idle.append(self._fresh())
+                        deaths[index] += 1
+                        if deaths[index] == ATTEMPTS:
+                            raise GivenUp(index) from error
+                        waiting.appendleft(index)
+                    except BaseException:
+                        self._idle.append(pool)
+                        raise
+                    else:
+                        self._idle.append(pool)
+                        yield index, answer
+        finally:  # whoever stops asking does not want what is under way
+            for _, pool in self._busy.values():
+                _stop(pool)
+                self._idle.append(self._fresh())
+            self._busy.clear()
+
+    def _begin(self, index: int, function: Callable[[Shared, Item], Answer], items: Sequence[Item]) -> None:
+        """Let an idle process begin with an item."""
+        pool, asked = self._idle.pop(), (self._file, pickle.dumps((function, items[index])))
+        try:
+            future = pool.submit(_answer_in_process, *asked)
+        except BrokenProcessPool:  # it died while it had nothing to do
+            pool = self._fresh()
+            future = pool.submit(_answer_in_process, *asked)
+        self._busy[future] = index, pool
 
 
-def _answer_in_process(file: Path, asked: bytes) -> Any:
+def _stop(pool: ProcessPoolExecutor) -> None:
+    for process in (pool._processes or {}).values():
+        process.terminate()
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _answer_in_process(file: Path | None, asked: bytes) -> Any:
     _one_thread()
     function, item = pickle.loads(asked)  # here, so that what cannot be loaded is an answer and not a death
-    return function(_shared(file), item)
+    with _travelling():
+        return function(_shared(file), item)
 
 
 @lru_cache(maxsize=1)
-def _shared(file: Path) -> Any:
+def _shared(file: Path | None) -> Any:
+    assert file is not None
     return pickle.loads(file.read_bytes())
 
 
-def _died(index: int) -> RheotwinError:
-    return RheotwinError(
-        f"evaluation {index + 1} was given up: its worker was ended from outside {ATTEMPTS} times; "
-        "it may want more memory than there is, so give it fewer workers beside it"
-    )
+@contextmanager
+def _travelling() -> Iterator[None]:
+    """Turn errors of any form into one that other processes can read."""
+    try:
+        yield
+    except RheotwinError as error:
+        plain = RheotwinError(str(error))
+        plain.exit_code = error.exit_code
+        raise plain from None
 
 
 # --------------------------------------------------------------------------------------------------- dask
@@ -293,7 +323,7 @@ class _Dask:
                     with _same_modules():
                         answer = future.result()
                 except KilledWorker as error:
-                    raise _died(futures[future]) from error
+                    raise GivenUp(futures[future]) from error
                 yield futures[future], answer
         finally:
             self._client.cancel(list(futures))
@@ -302,4 +332,5 @@ class _Dask:
 def _answer_on_host(wanted: dict[str, str], function: Callable[[Any, Item], Answer], shared: Any, item: Item) -> Answer:
     _one_thread()
     _check(fingerprint(), wanted, platform.node())  # it may have come later
-    return function(shared, item)
+    with _travelling():
+        return function(shared, item)

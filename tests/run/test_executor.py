@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rheotwin import executor
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import EXIT_DIVERGED, Diverged, RheotwinError
 
 PLACES = ["lanes", "processes:2", "dask"]
 
@@ -72,6 +72,22 @@ def test_a_worker_that_dies_costs_the_evaluation_it_was_at_and_nothing_else(plac
 def test_an_evaluation_that_ends_every_worker_is_given_up_in_one_sentence() -> None:
     with executor.opened("processes:1") as workers, pytest.raises(RheotwinError, match=r"1 was given up.* 3 times"):
         list(workers.each(hopeless, None, [0]))
+
+
+def refused(shared: None, item: int) -> int:
+    if item == 1:
+        raise Diverged(time=1.0, body="block", node=3, position=(0.0,), advice="reduce the step")
+    sleep(0.2 * item)
+    return item
+
+
+def test_an_error_travels_and_what_was_under_way_is_dropped() -> None:
+    with executor.opened("processes:2") as workers:
+        for _ in range(2):
+            with pytest.raises(RheotwinError, match=r"the run diverged at t = 1 s .*reduce the step") as error:
+                list(workers.each(refused, None, range(5)))
+            assert error.value.exit_code == EXIT_DIVERGED
+        assert dict(workers.each(wave, np.ones(1), [2.0])).keys() == {0}
 
 
 @pytest.mark.parametrize("text", ["lane", "lanes:2", "processes:0", "processes:", "dask:", ""])
