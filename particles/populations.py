@@ -44,6 +44,8 @@ STEPS = 2000
 """Steps of a run: the papers' 2 ms in 4 s, at which S is within 2 % of that of short steps."""
 SHARE = 0.92
 """Share of the largest stable h/M that particles take."""
+SAME_STEP = 1e-9
+"""Relative difference of two steps that is rounding."""
 NOTHING = 1e-9
 """Force of a pressure that has lost the whole volume, over that of the shortest edge, that is none."""
 ROOM = 3.9
@@ -88,7 +90,8 @@ class _Elements:
 
 def _groups(problem: Problem, laws: Sequence[BodyLaws], elements: Indices) -> tuple[Indices, tuple[str, ...]]:
     """Return the group of each element (M, corners), one for each law of each body, and the names of their laws."""
-    group, names = np.zeros(len(elements), np.int32), []
+    group = np.zeros(len(elements), np.int32)
+    names: list[str] = []
     for body, own in zip(problem.bodies, laws, strict=True):
         inside = (elements[:, 0] >= body.nodes.start) & (elements[:, 0] < body.nodes.stop)
         group[inside] = len(names) + own.of(elements[inside] - body.first_node)
@@ -216,8 +219,11 @@ class TrussPopulation:
         due = {float(time): number for number, time in enumerate(times)}
         if 0.0 in due:
             places[due[0.0]] = self._now(0)
+        step = 0.0
         for piece in plan:
-            self._put_constants(channels, piece.step)
+            if abs(piece.step - step) > SAME_STEP * step:
+                step = piece.step
+                self._put_constants(channels, step)
             piece.program.step = piece.step
             piece.program.run(piece.first, piece.count)
             if piece.end in due:
@@ -243,9 +249,10 @@ class TrussPopulation:
     def _channels(self, sets: Sequence[Laws]) -> tuple[list[list[Channel]], list[str | None]]:
         """Return the channels of every group in every lane, and why a set has none; idle lanes run the last set."""
         usual = {name: law.law() for name, law in self._scene_laws.items() if name in self._names}
-        found, reasons = [], []
+        found: list[list[Channel]] = []
+        reasons: list[str | None] = []
         for laws in sets:
-            channels = [laws.get(name, usual.get(name)).channel("young") for name in self._names]
+            channels = [{**usual, **laws}[name].channel("young") for name in self._names]
             reasons.append(self._unfit(channels))
             found.append(channels)
         good = [channels for channels, reason in zip(found, reasons, strict=True) if reason is None]
@@ -316,7 +323,8 @@ class TrussPopulation:
         weight = padded(problem.masses[:, None] * problem.gravity)
         begin_forces, move = moves_in_lanes(self.lanes)
         phases: dict[tuple[int, ...], tuple[Program, Any]] = {}
-        pieces, first = [], 0
+        pieces: list[_Piece] = []
+        first = 0
         for part, count in zip(ends, counts, strict=True):
             active = tuple(k for k, item in enumerate(problem.prescribed) if item.begin <= part[0] < item.end)
             if active not in phases:
@@ -337,7 +345,8 @@ class TrussPopulation:
         return pieces
 
     def _force_stages(self) -> list[Stage]:
-        first, stages = 0, []
+        first = 0
+        stages: list[Stage] = []
         for part in self._parts:
             constants = self._constants[first : first + len(part.names)]
             stages.append(part.stage(self.lanes, self._arms, self._spring, constants, self._at))

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 from skfem import Basis, ElementHex1, MeshHex1
 from skfem.quadrature import get_quadrature
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import ThreeElement
 from rheotwin.population import Courses
@@ -117,7 +117,7 @@ class _Continuum:
         self.x = self.x + h * velocity
         self.steps += 1
 
-    def _held(self) -> tuple[Array, Array]:
+    def _held(self) -> tuple[Array, Flags]:
         """Return velocities (3 N,) with those of supports in this step, and which components are free."""
         begin, end = self.steps * self._h, (self.steps + 1) * self._h
         v, free = np.zeros(self.x.shape), np.ones(self.x.shape, dtype=bool)

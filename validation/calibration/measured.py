@@ -141,8 +141,8 @@ class Measured:
         return sum(len(frame.points) for frame in self.record.frames if frame.rest is None)
 
     def _field(self, rest: Array, points: Array) -> _Field:
-        problem = self.problem
-        found = transfer(padded(problem.points), grid_topology(problem).vtk_cells(), problem.bodies[0].cell, rest)  # type: ignore[arg-type]
+        topology = grid_topology(self.problem)
+        found = transfer(padded(self.problem.points), topology.vtk_cells(), topology.cell_kind, rest)
         return _Field(found.matrix, points)
 
     @property

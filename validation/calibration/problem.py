@@ -172,13 +172,14 @@ class CalibrationProblem:
         check_capabilities(solver, problem)
         measured = Measured(record, problem, registration)
         population, way = None, "set after set"
-        if not lanes or not hasattr(solver, "population"):
+        offered = getattr(solver, "population", None)
+        if not lanes or offered is None:
             why = "as asked for" if not lanes else f"the solver '{self.solver}' has no populations"
         elif strange := [p.name for p in self.parameters if not p.place.startswith("laws.") or "poisson" in p.place]:
             why = f"{strange[0]} is no number of a law's springs and dashpots"
         else:
             try:
-                population, why = solver.population(problem, options), ""
+                population, why = offered(problem, options), ""
                 way = f"{population.lanes} sets at a time"
             except RheotwinError as error:
                 why = str(error)
@@ -226,6 +227,16 @@ class CalibrationProblem:
             return ()
         pairs = zip(others[::2], others[1::2], strict=True)
         return tuple(p.name for p, pair in zip(self.parameters, pairs, strict=True) if set(pair) == {first})
+
+    def error_of_lanes(self) -> float:
+        """Return the relative error of the cost that raised masses make at the start; 0 where sets run alone."""
+        start = [parameter.start for parameter in self.parameters]
+        if all(run.population is None for run in self._of("fit")):
+            return 0.0
+        given = (self.scene, self.solver, self.records, self.parameters, self.costs)
+        alone = CalibrationProblem(*given, parts=self._parts, lanes=False)
+        (one,), (other,) = self.evaluate(start), alone.evaluate(start)
+        return abs(one.total / other.total - 1.0)
 
     def with_parameters(self, theta: ArrayLike) -> Scene:
         """Return the scene with a set (n,) of parameters."""

@@ -10,6 +10,7 @@ Gauss-Newton on the distances n.(x - q) to the nearest points q of the surface a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -117,9 +118,9 @@ def _by_boxes(record: ExperimentRecord, rest: Array, dimension: int) -> Registra
     return Registration(turn, rest.min(axis=0) - least / scale, scale)
 
 
-def _moved_on(start: Registration, points: Array, surface: object) -> Registration:
+def _moved_on(start: Registration, points: Array, surface: Any) -> Registration:
     """Return the registration with the rigid motion that brings points (M, 3) [m] of the record onto the surface."""
-    faced = surface.compute_normals(cell_normals=True, point_normals=False, auto_orient_normals=True)  # type: ignore[attr-defined]
+    faced = surface.compute_normals(cell_normals=True, point_normals=False, auto_orient_normals=True)
     normals, found = np.asarray(faced.cell_data["Normals"], dtype=float), start
     for _ in range(ROUNDS):
         place = found.place(points)

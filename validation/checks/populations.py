@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 from rheotwin.scene import scene_from_data
 from rheotwin.validation.calibration import CalibrationProblem, Parameter, twin
@@ -19,7 +19,6 @@ def _sets() -> list[list[float]]:
     return [[*SETS[name].core, *(SETS[name].surface or SETS[name].core)] for name in NAMES]
 
 
-@cache
 def _evaluated(lanes: bool) -> list[Evaluation]:
     """Evaluate printed sets on the points of the first."""
     core, *_ = _sets()

@@ -11,7 +11,9 @@ from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.scene import Scene, load_scene, scene_from_data
 from rheotwin.validation.calibration import CalibrationProblem, Costs, Parameter, parameters_of, twin
+from rheotwin.validation.calibration.registration import TURNS
 from rheotwin.validation.checks.running import Data, box_scene, path, side
+from rheotwin.validation.experiments.metadata import Specimen
 from rheotwin.validation.experiments.record import Course, ExperimentRecord
 from rheotwin.validation.experiments.synthetic import Noise
 
@@ -127,6 +129,39 @@ def test_the_punch_of_a_record_drives_the_scene() -> None:
     driven = CalibrationProblem(pushed(), "truss", [record]).evaluate(TRUTH)[0]
     own = CalibrationProblem(pushed(), "truss", [replace(record, path=None)]).evaluate(TRUTH)[0]
     assert driven.total < 0.7 * own.total
+
+
+def test_a_record_in_other_axes_is_worth_the_same() -> None:
+    """With y upright, the origin in the middle and a frame of the body at rest."""
+    record = twin(pushed(), "truss", (0.0, *TIMES), scale=2.0, points=2000)[0]
+    turn = TURNS["y"].T
+    middle = 0.5 * np.array(record.specimen.size)
+
+    def turned(values: Array) -> Array:
+        return np.asarray(values @ turn.T)
+
+    assert record.force is not None and record.path is not None
+    other = replace(
+        record,
+        specimen=Specimen.model_validate(
+            {"size": np.abs(turned(2.0 * middle)).tolist(), "up": "y", "origin": "center"}
+        ),
+        frames=tuple(replace(frame, points=turned(frame.points - middle), normals=None) for frame in record.frames),
+        force=replace(record.force, values=turned(record.force.values)),
+        path=replace(record.path, values=turned(record.path.values)),
+    )
+    costs = Costs(forces=0.2, volumes=0.2)
+    problems = [CalibrationProblem(pushed(), "truss", [seen], costs=costs) for seen in (record, other)]
+    assert all(problem.registrations[0].at_rest for problem in problems)
+    for one, two in zip(*(problem.evaluate(around_truth(3)) for problem in problems), strict=True):
+        assert two.total == pytest.approx(one.total, rel=1e-3)
+        assert len(one.per_time) == 4 and one.volume[0] == pytest.approx(8.0 * 12e-6, rel=1e-9)
+
+
+def test_the_error_of_lanes_is_told() -> None:
+    problem = CalibrationProblem(pushed(), "truss", [seen()])
+    assert 0.0 < problem.error_of_lanes() < 0.02
+    assert CalibrationProblem(pushed(), "truss", [seen()], lanes=False).error_of_lanes() == 0.0
 
 
 def test_a_record_of_forces_drives_a_scene_that_forces_push() -> None:

@@ -12,6 +12,8 @@ COMMAND_ONLY = {
     "truss.R13",
     "calibration.KF",
     "calibration.A3.implicit",
+    "calibration.A7",
+    "calibration.G1",
 }
 """All but the tets and large lattices, which take seconds, have tests of their own."""
 EXHAUSTIVE = pytest.mark.exhaustive

@@ -1,0 +1,98 @@
+"""G1: the reference truth of the calibration specification, and lattices calibrated on its points (section 10)."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+
+from rheotwin.arrays import Array
+from rheotwin.scene import Scene, scene_from_data
+from rheotwin.validation.calibration import CalibrationProblem, Parameter, twin
+from rheotwin.validation.checks.check import Values, check
+from rheotwin.validation.checks.pushed_lattice import CAPTURED, DEPTH, RELEASE, STOP, TIMES, Printed, scene
+from rheotwin.validation.checks.running import FLOOR, Data, box_scene, path
+from rheotwin.validation.experiments.record import ExperimentRecord
+from rheotwin.validation.experiments.synthetic import Noise
+
+GF = 98.0665
+"""A gram force on a square centimetre [Pa]."""
+LAW: Data = {
+    "model": "three-element",
+    "bulk": 80.0 * GF,
+    "shear": 20.0 * GF,
+    "voigt_viscosity": {"bulk": 0.0, "shear": 5.0 * GF},
+    "series_viscosity": {"bulk": 180.0 * GF, "shear": 35.0 * GF},
+}
+"""mu1, eta1, eta2, kappa and zeta of the reference truth."""
+SIZE, CELLS = [0.10, 0.10, 0.06], [20, 10, 12]
+"""Real dough [m], and the specification's 20 x 12 x 10 hexahedra: long where nothing changes, along the punch."""
+STRENGTH = 1000.0
+"""Gain of the global condition [gf/cm2 per cm3]."""
+MODELS: dict[str, Data] = {
+    "6x4x6 M1": {},
+    "6x4x6 M2": {"local_volume": True},
+    "6x4x6 M3G": {"global_pressure": STRENGTH},
+}
+ROUNDS, GRID, CLOSER = 4, 12, 0.2
+"""Grids of the search, each so many points wide and a fifth of the width on either side of the best of the last."""
+
+
+def truth() -> Scene:
+    """Return the real dough under the kinematics KF, of twice the lengths of the virtual one."""
+    top = {"x": [0.0399, 0.0601], "z": [0.0599, 0.0601]}
+    motion = path((0.0, STOP), [[0.0] * 3, [0.0, 0.0, -0.02 * DEPTH]])
+    punch = {"body": "block", "where": {"box": top}, "motion": motion, "until": RELEASE}
+    more: Data = {"cell": "hex", "mass": 0.864, "duration": 4.0, "supports": FLOOR | {"punch": punch}}
+    return scene_from_data(box_scene(LAW, size=SIZE, cells=CELLS, **more))
+
+
+@cache
+def record() -> ExperimentRecord:
+    """Return what was seen of it; volume and force without errors."""
+    return twin(truth(), "continuum", TIMES, noise=Noise(force=0.0, volume=0.0), points=CAPTURED)[0]
+
+
+def truth_volumes() -> Values:
+    """Compute A7: V/8 [cm3], and how the force relaxes."""
+    seen = record()
+    assert seen.volume is not None and seen.force is not None
+    found = {f"V({t:.1f})": 1e6 * v / 8.0 for t, v in zip(seen.volume.times, seen.volume.values, strict=True)}
+    force = np.linalg.norm(seen.force.values, axis=1)
+    return found | {"F(3.3)/F(1.0)": float(force[1] / force[0])}
+
+
+def least_shape(problem: CalibrationProblem, stiffness: float, low: Array, high: Array) -> float:
+    """Return the least S [m] over the logarithms of C1/K and C2/K, by grids that close in."""
+    best = np.inf
+    for _ in range(ROUNDS):
+        axes = [np.linspace(*ends, GRID) for ends in zip(low, high, strict=True)]
+        grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+        totals = np.array([found.total for found in problem.evaluate(stiffness * np.exp(grid))])
+        best, at, width = min(best, float(totals.min())), grid[totals.argmin()], CLOSER * (high - low)
+        low, high = at - width, at + width
+    return best
+
+
+def calibrated_shapes() -> Values:
+    """Compute the least S [cm] of lattices with one law."""
+    stiffness, found = 1990.0, {}
+    low, high = np.log([0.01, 0.3]), np.log([3.0, 20.0])
+    for name, options in MODELS.items():
+        data = scene(Printed((stiffness, 510.0, 3470.0)))
+        data["solvers"] = {"truss": {"match": "edge", **options}}
+        places = ("laws.core.voigt_viscosity", "laws.core.series_viscosity")
+        data["bodies"]["block"]["law"] = "core"
+        marked = [Parameter(place, place, 1e-3, 1e8, 1e3) for place in places]
+        problem = CalibrationProblem(scene_from_data(data), "truss", [record()], marked)
+        found[name] = 100.0 * least_shape(problem, stiffness, low, high)
+    return found
+
+
+_check = partial(check, solvers=("truss",))
+CHECKS = {
+    "continuum_twin": (
+        _check("calibration.A7", truth_volumes, name="truth-volumes"),
+        _check("calibration.G1", calibrated_shapes, name="calibrated-shapes"),
+    )
+}
