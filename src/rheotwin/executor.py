@@ -21,6 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -266,17 +267,17 @@ def _check(own: dict[str, str], wanted: dict[str, str], host: str) -> None:
 @contextmanager
 def _dask(address: str) -> Iterator[Executor]:
     try:
-        from distributed import Client, LocalCluster
+        distributed: Any = import_module("distributed")
     except ImportError as error:
         raise RheotwinError(
             "--executor dask: dask is not installed; install it with: pip install 'rheotwin[cluster]'"
         ) from error
     with ExitStack() as stack:
         if not address:
-            cluster = LocalCluster(_processors(), threads_per_worker=1, dashboard_address=":0")
+            cluster = distributed.LocalCluster(_processors(), threads_per_worker=1, dashboard_address=":0")
             address = stack.enter_context(cluster).scheduler_address
         try:
-            client = stack.enter_context(Client(address, timeout=PATIENCE))
+            client = stack.enter_context(distributed.Client(address, timeout=PATIENCE))
             client.wait_for_workers(1, timeout=PATIENCE)
         except (OSError, ValueError) as error:  # a timeout is an OSError
             raise RheotwinError(
@@ -308,8 +309,7 @@ class _Dask:
     def each(
         self, function: Callable[[Shared, Item], Answer], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Answer]]:
-        from distributed import KilledWorker, as_completed
-
+        distributed: Any = import_module("distributed")
         if shared is not self._shared or self._packed is None:
             # a task and no scattered data: the scheduler makes it again on a worker that comes later
             self._shared, self._packed = shared, self._client.submit(pickle.loads, pickle.dumps(shared), pure=False)
@@ -318,11 +318,11 @@ class _Dask:
             for index, item in enumerate(items)
         }
         try:
-            for future in as_completed(futures):
+            for future in distributed.as_completed(futures):
                 try:
                     with _same_modules():
                         answer = future.result()
-                except KilledWorker as error:
+                except distributed.KilledWorker as error:
                     raise GivenUp(futures[future]) from error
                 yield futures[future], answer
         finally:

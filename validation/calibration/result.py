@@ -232,16 +232,16 @@ def sentences(found: Result) -> list[str]:
         for item in (*found.parameters, *found.ratios)
         if not item.agrees
     ]
-    for item in found.flat:
-        wide = "any factor" if item.factor > 1e6 else f"a factor of {item.factor:.2g}"
-        said.append(f"{item.combination} is open by {wide}: {item.remedy}")
-    for item in found.qualities:
-        noise = "" if item.floor is None else f", of noise alone {100.0 * item.floor:.4g} cm"
-        gain = 100.0 * (1.0 - item.cost / item.start) if np.isfinite(item.start) and item.start > 0.0 else np.nan
+    for open_ in found.flat:
+        wide = "any factor" if open_.factor > 1e6 else f"a factor of {open_.factor:.2g}"
+        said.append(f"{open_.combination} is open by {wide}: {open_.remedy}")
+    for own in found.qualities:
+        noise = "" if own.floor is None else f", of noise alone {100.0 * own.floor:.4g} cm"
+        gain = 100.0 * (1.0 - own.cost / own.start) if np.isfinite(own.start) and own.start > 0.0 else np.nan
         better = f", {gain:.0f} % better than the start" if np.isfinite(gain) else ""
         said.append(
-            f"{item.part}: S = {100.0 * item.shape:.4g} cm, S/N = {100.0 * item.per_point:.4g} cm of {item.points} "
-            f"points{noise}; cost {100.0 * item.cost:.4g} cm{better}" + (f"; {item.reason}" if item.reason else "")
+            f"{own.part}: S = {100.0 * own.shape:.4g} cm, S/N = {100.0 * own.per_point:.4g} cm of {own.points} "
+            f"points{noise}; cost {100.0 * own.cost:.4g} cm{better}" + (f"; {own.reason}" if own.reason else "")
         )
     return said
 

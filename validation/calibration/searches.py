@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from scipy.optimize import differential_evolution, minimize
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.validation.calibration.problem import Parameter
 
@@ -94,7 +94,7 @@ class Space:
         return np.array([item.start for item in self.parameters])
 
     @cached_property
-    def logs(self) -> Array:
+    def logs(self) -> Flags:
         """Which parameters are looked for in logarithms."""
         return self.low > 0.0
 
@@ -143,10 +143,10 @@ class Space:
             logs[..., rows] += shift[..., None]
         return self.clipped(self.unlinear(logs))
 
-    def inside(self, values: Array) -> Array:
+    def inside(self, values: Array) -> Flags:
         """Return which sets (m,) of inner coordinates (m, n) lie within all bounds."""
         logs = self._unchained(values)
-        return np.all((logs >= self.linear(self.low)) & (logs <= self.linear(self.high)), axis=-1)
+        return np.asarray(np.all((logs >= self.linear(self.low)) & (logs <= self.linear(self.high)), axis=-1))
 
     def _unchained(self, values: Array) -> Array:
         values = np.array(values)
@@ -166,14 +166,14 @@ class Space:
         return self.unit(chance.random(len(self.parameters)))
 
 
-Search = Callable[[Ask, Space, "Chance", Array], None]
+Search = Callable[[Ask, Space, "Chance", Array], object]
 
 
 # ------------------------------------------------------------------------------- searches of the papers
 
 
 def _corners(count: int) -> Array:
-    return 2.0 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1) - 1.0
+    return np.array(list(product((-1.0, 1.0), repeat=count)))
 
 
 def _step(space: Space) -> Array:
@@ -244,7 +244,7 @@ def genetic(ask: Ask, space: Space, chance: Chance, start: Array, mutation: Lite
     length = BITS * len(start)
     weights = 2.0 ** np.arange(BITS)[::-1] / (2.0**BITS - 1.0)
 
-    def decoded(strings: Array) -> Array:
+    def decoded(strings: Indices) -> Array:
         return space.low + (strings.reshape(len(strings), -1, BITS) @ weights) * (space.high - space.low)
 
     strings = chance.integers(0, 2, (INDIVIDUALS, length))
@@ -369,8 +369,7 @@ def least_squares(ask: Ask, space: Space, chance: Chance, start: Array) -> None:
 def slopes(ask: Ask, space: Space, here: Array) -> Normal | None:
     """Return the sums around a set in inner coordinates, by differences that point away from the bounds."""
     beside = here + DIFFERENCE * np.eye(len(here))
-    outside = ~space.inside(beside)
-    steps = np.where(outside, -DIFFERENCE, DIFFERENCE)
+    steps = np.where(space.inside(beside), DIFFERENCE, -DIFFERENCE)
     return ask.normal(space.outer(np.vstack([here, here + np.diag(steps)])), steps)
 
 
@@ -394,8 +393,8 @@ BY_SQUARES = ("least-squares",)
 
 def first_ask(name: str, parameters: int) -> int:
     """Return how many evaluations a search asks for before it can get better."""
-    corners = 2**parameters + 1
-    known = {"genetic": INDIVIDUALS, "genetic-paper": INDIVIDUALS, "nelder-mead": parameters + 1}
+    corners = 1 + int(2**parameters)
+    known: dict[str, int] = {"genetic": INDIVIDUALS, "genetic-paper": INDIVIDUALS, "nelder-mead": parameters + 1}
     known |= {"least-squares": parameters + 2 + len(DAMPINGS), "cma": 8 * (1 + parameters // 8)}
     known |= {"differential-evolution": max(5, POPULATION * parameters)}
     return known.get(name, corners)

@@ -49,8 +49,8 @@ def execute(args: argparse.Namespace) -> int:
 
     solvers, settings = names_in(args.solvers, "--solvers", "solver", "fem,truss"), parse_settings(args.set)
     vary = dict(_values(text) for text in args.vary)
-    for place, values in vary.items():
-        parse_settings([f"{place}={json.dumps(values[0])}"]).only_for(*solvers)
+    for entry, values in vary.items():
+        parse_settings([f"{entry}={json.dumps(values[0])}"]).only_for(*solvers)
     settings.only_for(*solvers)
     cases = cases_of(load_scene(args.scene, settings.scene), args.cases)
     sweep = Sweep(args.scene.absolute(), vary, solvers, cases, settings.scene, settings.options)
