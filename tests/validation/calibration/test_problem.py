@@ -275,3 +275,21 @@ def test_a_record_without_its_punch_is_refused_where_the_scene_has_none() -> Non
 def test_crossed_bounds_are_a_fault_of_the_scene(bounds: Data) -> None:
     with pytest.raises(RheotwinError, match=r"calibrate\.laws\.stuff\.young"):
         pushed(calibrate={"laws.stuff.young": bounds})
+
+
+def test_plane_bodies_run_in_lanes_too() -> None:
+    punch = side("top", motion=path((0.0, 0.25), [[0.0] * 2, [0.0, -0.003]]), until=0.3)
+    punch["where"] = {"box": {"x": [0.009, 0.021], "y": [0.019, 0.021]}}
+    supports = {"floor": side("bottom"), "punch": punch}
+    data: Data = {"calibrate": MARKED, "solvers": {"truss": {"match": "edge"}}, "supports": supports}
+    data |= {"size": [0.03, 0.02], "cell": "quad", "equal_mass": 12.0, "duration": 0.4}
+    scene = scene_from_data(box_scene(LAW, cells=[3, 2], **data))
+    record, _ = twin(scene, "truss", TIMES, points=300, noise=Noise(points=1e-4))
+    problem, slow = (
+        CalibrationProblem(scene, "truss", [record], costs=Costs(shapes=0.0, forces=1.0), lanes=lanes)
+        for lanes in (True, False)
+    )
+    assert problem.ways == ("8 sets at a time",)
+    for one, other in zip(problem.evaluate(around_truth(3)), slow.evaluate(around_truth(3)), strict=True):
+        assert one.total == pytest.approx(other.total, rel=0.02)
+        np.testing.assert_allclose(one.volume, other.volume, rtol=2e-3)
