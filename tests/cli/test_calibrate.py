@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,51 +10,20 @@ from rheotwin.scene import load_scene, scene_from_data
 from rheotwin.validation.calibration.twins import twin
 from rheotwin.validation.experiments.synthetic import Noise
 from rheotwin.validation.experiments.writer import write_experiment
-from tests.conftest import Data, Said, command, write_scene
+from tests.conftest import DOUGH, Data, Said, command, pushed_lump, write_scene
 
-TRUTH = {"young": 2e3, "voigt_viscosity": 500.0, "series_viscosity": 3500.0}
-PUSH: Data = {
-    "schema": 1,
-    "title": "a pushed lump",
-    "dimension": 3,
-    "duration": 2.0,
-    "laws": {"dough": {"model": "three-element", "poisson": 0.25, **TRUTH}},
-    "bodies": {
-        "lump": {
-            "shape": "box",
-            "size": [0.06, 0.04, 0.04],
-            "cells": [3, 2, 2],
-            "cell": "hex",
-            "law": "dough",
-            "mass": 10.0,
-        }
-    },
-    "supports": {
-        "floor": {"body": "lump", "where": {"side": "bottom"}},
-        "punch": {
-            "body": "lump",
-            "where": {"box": {"x": [0.015, 0.045], "z": [0.039, 0.041]}},
-            "motion": {"ramp": {"to": [0.0, 0.0, -0.008], "time": 0.5}},
-            "until": 1.5,
-        },
-    },
-    "solvers": {"truss": {"match": "edge"}},
-    "calibrate": {
-        "laws.dough.young": {"low": 500.0, "high": 1e4, "start": 1e3},
-        "laws.dough.voigt_viscosity": {"low": 100.0, "high": 1e4, "start": 2e3},
-        "laws.dough.series_viscosity": {"low": 500.0, "high": 2e4, "start": 2e3},
-    },
-}
+PUSH = pushed_lump()
 
 
 @pytest.fixture
 def record(own_folder: Path) -> str:
     """The twin of the push, and another of half its depth to be predicted."""
-    for name, depth in (("pushed", -0.008), ("weak", -0.004)):
-        data: dict[str, Any] = json.loads(json.dumps(PUSH))
-        data["supports"]["punch"]["motion"]["ramp"]["to"][2] = depth
+    for name, depth in (("pushed", 0.008), ("weak", 0.004)):
         found, truth = twin(
-            *(scene_from_data(data), "truss", [0.5, 1.4, 1.55, 1.7, 2.0]), noise=Noise(2e-4), seed=1, points=2000
+            *(scene_from_data(pushed_lump(depth)), "truss", [0.5, 1.4, 1.55, 1.7, 2.0]),
+            noise=Noise(2e-4),
+            seed=1,
+            points=2000,
         )
         write_experiment(Path(name), found, truth=truth)
     write_scene(PUSH)
@@ -73,7 +41,7 @@ def test_a_twin_comes_back_within_its_intervals_and_predicts(record: str) -> Non
     found, folder = json.loads(said.out), Path("runs/calibrate-scene")
     assert json.loads((folder / "calibration.json").read_text()) == found
     for item in found["parameters"]:
-        truth = TRUTH[item["name"].rpartition(".")[2]]
+        truth = DOUGH[item["name"].rpartition(".")[2]]
         assert item["low"] < truth < item["high"] and item["high"] < 2.0 * item["low"], item
         assert item["low"] < item["least"] <= item["value"] <= item["largest"] < item["high"]
     assert {item["name"] for item in found["ratios"]} == {

@@ -96,6 +96,17 @@ def test_an_unknown_executor_lists_those_there_are(text: str) -> None:
         pass
 
 
+def test_workers_of_a_scheduler_that_is_there_already() -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        executor.opened(f"dask:{cluster.scheduler_address}") as workers,
+    ):
+        assert workers.workers == 2
+        assert dict(workers.each(threads, None, [0, 0, 0])) == {0: 1, 1: 1, 2: 1}
+        assert len(cluster.scheduler.workers) == 2
+
+
 def test_no_scheduler_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(executor, "PATIENCE", 0.5)

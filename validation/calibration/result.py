@@ -16,7 +16,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.scene import Scene
 from rheotwin.validation.baselines.files import toml
-from rheotwin.validation.calibration.campaign import Found, Task, answer
+from rheotwin.validation.calibration.campaign import Found, Problem, Task, answer
 from rheotwin.validation.calibration.problem import CalibrationProblem, Part
 from rheotwin.validation.calibration.searches import DIFFERENCE, Normal, Space
 from rheotwin.validation.experiments.record import ExperimentRecord
@@ -123,16 +123,21 @@ def result(
     )
 
 
-def covariance_at(problem: CalibrationProblem, space: Space, theta: Array) -> tuple[Array, float]:
-    """Return the covariance (n, n) of the `linear` coordinates at a set, huge where nothing is known, and s2."""
+def normal_at(problem: Problem, space: Space, theta: Array) -> Normal | None:
+    """Return the sums around a set in `linear` coordinates, None without a result."""
     here = space.linear(theta)
-    ahead = space.unlinear(here + DIFFERENCE)
-    steps = np.where(ahead > space.high, -DIFFERENCE, DIFFERENCE)
+    steps = np.where(space.unlinear(here + DIFFERENCE) > space.high, -DIFFERENCE, DIFFERENCE)
     (sums,) = answer(problem, [Task(np.vstack([theta, space.unlinear(here + np.diag(steps))]), steps)])
-    if not isinstance(sums, Normal):
-        return np.diag(np.full(len(here), MOST**2)), 1.0
+    return sums if isinstance(sums, Normal) else None
+
+
+def covariance_at(problem: Problem, space: Space, theta: Array) -> tuple[Array, float]:
+    """Return the covariance (n, n) of the `linear` coordinates at a set, huge where nothing is known, and s2."""
+    sums, count = normal_at(problem, space, theta), len(theta)
+    if sums is None:
+        return np.diag(np.full(count, MOST**2)), 1.0
     values, vectors = np.linalg.eigh(sums.matrix)
-    noise = max(1.0, sums.squares / max(sums.count - len(here), 1))
+    noise = max(1.0, sums.squares / max(sums.count - count, 1))
     variances = np.minimum(noise / np.maximum(values, 1e-12 * values[-1] + 1e-300), MOST**2)
     return np.asarray((vectors * variances) @ vectors.T), float(noise)
 
