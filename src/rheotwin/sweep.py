@@ -23,12 +23,13 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A scene file, what is varied in it (place -> values, solver options as `truss.step`), and who runs it.
+    """A scene file and its text, what is varied in it (place -> values, solver options as `truss.step`), who runs it.
 
     `scene` and `options` are what `--set` changes in all runs.
     """
 
     file: Path
+    text: str
     vary: Mapping[str, Sequence[Any]]
     solvers: Sequence[str]
     cases: Sequence[str | None]
@@ -45,7 +46,7 @@ class Sweep:
     def request(self, run: Row, folder: Path) -> Any:
         """Return what to run, scene and options with the values of this run."""
         from rheotwin.run import RunRequest
-        from rheotwin.scene import Scene, load_scene
+        from rheotwin.scene import Scene, parse_scene
 
         tables = {field.alias or name for name, field in Scene.model_fields.items()}
         changes, options = dict(self.scene), dict(self.options.get(run["solver"], {}))
@@ -55,7 +56,8 @@ class Sweep:
                 changes[place] = run[place]
             elif first == run["solver"]:
                 options[option] = run[place]
-        return RunRequest(load_scene(self.file, changes), run["solver"], folder, run.get("case"), options)
+        scene = parse_scene(self.text, base=self.file.parent, source=self.file, changes=changes)
+        return RunRequest(scene, run["solver"], folder, run.get("case"), options)
 
     def check(self) -> None:
         """Raise for what is wrong in any run, before the first one begins."""

@@ -53,7 +53,8 @@ def execute(args: argparse.Namespace) -> int:
         parse_settings([f"{entry}={json.dumps(values[0])}"]).only_for(*solvers)
     settings.only_for(*solvers)
     cases = cases_of(load_scene(args.scene, settings.scene), args.cases)
-    sweep = Sweep(args.scene.absolute(), vary, solvers, cases, settings.scene, settings.options)
+    file: Path = args.scene.absolute()
+    sweep = Sweep(file, file.read_text(encoding="utf-8"), vary, solvers, cases, settings.scene, settings.options)
     folder = args.output or Path("runs") / f"sweep-{args.scene.stem}"
     if not is_free(folder) and not (args.overwrite and (folder / TABLE).is_file()):
         raise RheotwinError(
