@@ -243,9 +243,9 @@ class _Asker:
     def run(self, space: Space) -> None:
         """Search: the first seed begins at the start of the parameters, the others anywhere."""
         chance = np.random.default_rng(self.seed)
-        start = space.unit(chance.random(len(space.parameters)))
+        start = space.start if self.seed == 0 else space.anywhere(chance)
         try:
-            SEARCHES[self.name](self, space, chance, space.start if self.seed == 0 else start)
+            SEARCHES[self.name](self, space, chance, start)
         except _Spent:
             pass
         except BaseException as error:  # it belongs to the thread that waits for all

@@ -270,7 +270,7 @@ def _starts(space: Space, chance: Chance, start: Array) -> Iterator[Array]:
     """Yield the start, then others forever."""
     yield start
     while True:
-        yield space.unit(chance.random(len(start)))
+        yield space.anywhere(chance)
 
 
 def nelder_mead(ask: Ask, space: Space, chance: Chance, start: Array) -> None:
