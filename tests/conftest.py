@@ -73,6 +73,8 @@ BLAST: Data = {
     "forces.blast.times": [0.1, 0.2],
 }
 """A force that carries the block through the roof after a while."""
+DOUGH = {"young": 2e3, "voigt_viscosity": 500.0, "series_viscosity": 3500.0}
+"""Constants of the edges of the pushed lump [N/m, N s/m]."""
 TWIN: Data = {"shape": "box", "size": [0.2, 0.1], "cells": [4, 2], "law": "dough", "mass": 20.0, "origin": [1.0, 0.0]}
 """A second block beside the first."""
 
@@ -90,6 +92,31 @@ def data(*changes: Data | None) -> Data:
         else:
             table[last] = deepcopy(value)
     return found
+
+
+def pushed_lump(depth: float = 0.008) -> Data:
+    """Return a lump of 4 x 3 x 3 particles pushed [m], held, let go; its law is to be calibrated."""
+    lump = {"shape": "box", "size": [0.06, 0.04, 0.04], "cells": [3, 2, 2], "cell": "hex", "law": "dough", "mass": 10.0}
+    punch = {
+        "body": "lump",
+        "where": {"box": {"x": [0.015, 0.045], "z": [0.039, 0.041]}},
+        "motion": {"ramp": {"to": [0.0, 0.0, -depth], "time": 0.5}},
+        "until": 1.5,
+    }
+    return {
+        "schema": 1,
+        "dimension": 3,
+        "duration": 2.0,
+        "laws": {"dough": {"model": "three-element", "poisson": 0.25, **DOUGH}},
+        "bodies": {"lump": lump},
+        "supports": {"floor": {"body": "lump", "where": {"side": "bottom"}}, "punch": punch},
+        "solvers": {"truss": {"match": "edge"}},
+        "calibrate": {
+            "laws.dough.young": {"low": 500.0, "high": 1e4, "start": 1e3},
+            "laws.dough.voigt_viscosity": {"low": 100.0, "high": 1e4, "start": 2e3},
+            "laws.dough.series_viscosity": {"low": 500.0, "high": 2e4, "start": 2e3},
+        },
+    }
 
 
 def scene_with(*changes: Data | None, base: Path | None = None) -> Scene:

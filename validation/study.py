@@ -80,13 +80,13 @@ def settling_of(runs: Sequence[RunView]) -> dict[str, Convergence]:
         return {}
     numbers: dict[str, list[float]] = {}
     for run in runs:
-        for name, value in _numbers(run).items():
+        for name, value in numbers_of(run).items():
             numbers.setdefault(name, []).append(value)
     return {name: convergence(meshes, values) for name, values in numbers.items() if len(values) == len(meshes)}
 
 
-def _numbers(run: RunView) -> dict[str, float]:
-    """Return what a refinement study looks at."""
+def numbers_of(run: RunView) -> dict[str, float]:
+    """Return the telling numbers of a run, in `UNITS`."""
     peaks = [
         float(np.linalg.norm(vector(run.probes, kind, name, "force"), axis=1).max())
         for kind, name in force_sources(run.probes)

@@ -19,9 +19,8 @@ from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
 VERBS = (
-    *("run", "compare", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit", "experiment"),
-    "identify",
-    "cache",
+    *("run", "compare", "sweep", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit"),
+    *("experiment", "identify", "calibrate", "cache"),
 )
 RENAMED = {"verify": "validate"}
 """Verbs of earlier versions and what they are called now."""

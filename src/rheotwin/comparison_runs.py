@@ -15,6 +15,7 @@ from rheotwin.refinements import Refinements, mesh_label, record_part, refined_o
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from rheotwin.executor import Executor
     from rheotwin.loop import Outcome
     from rheotwin.problem import Problem
     from rheotwin.record import Manifest
@@ -54,6 +55,7 @@ class Plan:
     overwrite: bool
     go_on: bool
     quiet: bool
+    workers: Executor
 
     def tasks(
         self, meshes: Refinements, *, method: str | None = None, options: Mapping[str, Any] | None = None
@@ -138,18 +140,20 @@ def _is_same_run(manifest: Manifest, request: RunRequest, problem: Problem, opti
     )
 
 
-def run_all(tasks: list[Task], finished: list[str], *, quiet: bool) -> bool:
+def run_all(tasks: list[Task], finished: list[str], workers: Executor, *, quiet: bool) -> bool:
     """Carry out all tasks, noting those finished; return whether any run ended early."""
+    kept, new = ([task for task in tasks if (task.action == "keep") == keep] for keep in (True, False))
     early = False
-    for task in tasks:
-        if task.action == "keep":
-            early |= _kept(task, quiet)
-        else:
-            outcome = _carry_out(task, quiet)
-            early |= outcome.status != "complete"
-            if outcome.status == "interrupted":
-                raise KeyboardInterrupt
+    for task in kept:
+        early |= _kept(task, quiet)
         finished.append(task.label)
+    for place, outcome in workers.each(_carry_out, quiet or workers.workers > 1, new):
+        if not quiet or outcome.message:
+            _say(new[place], outcome, quiet)
+        if outcome.status == "interrupted":
+            raise KeyboardInterrupt
+        early |= outcome.status != "complete"
+        finished.append(new[place].label)
     return early
 
 
@@ -165,21 +169,22 @@ def _kept(task: Task, quiet: bool) -> bool:
     return manifest.status != "complete"
 
 
-def _carry_out(task: Task, quiet: bool) -> Outcome:
+def _carry_out(quiet: bool, task: Task) -> Outcome:
     from rheotwin.observers import Progress, told_of_compiling
     from rheotwin.run import resume_run, run_scene
 
     watchers = [] if quiet else [Progress(task.label)]
     with nullcontext() if quiet else told_of_compiling():
         if task.action == "resume":
-            outcome = resume_run(task.request.folder, observers=watchers)
-        else:
-            outcome = run_scene(task.request, observers=watchers)
+            return resume_run(task.request.folder, observers=watchers)
+        return run_scene(task.request, observers=watchers)
+
+
+def _say(task: Task, outcome: Outcome, quiet: bool) -> None:
     if not quiet:
         print(f"{task.label}: {outcome.status}, {outcome.steps} steps in {outcome.loop_seconds:.2f} s", file=sys.stderr)
     if outcome.message:
         print(f"{task.label}: {outcome.message}", file=sys.stderr)
-    return outcome
 
 
 @dataclass
@@ -253,7 +258,7 @@ class OwnReference:
         from rheotwin.validation import view_of
 
         tasks = self.plan.tasks({solver: [mesh]}, method=method, options=options)
-        run_all(tasks, [], quiet=self.plan.quiet)
+        run_all(tasks, [], self.plan.workers, quiet=self.plan.quiet)
         for task in tasks:
             view = view_of(open_record(task.request.folder))
             self.folders.append(task.request.folder)

@@ -39,9 +39,21 @@ def test_one_report_of_all_cases_and_solvers() -> None:
     assert again.code == EXIT_BAD_INPUT and "--overwrite" in again.sentence
 
 
+def test_runs_of_other_processes_are_the_same() -> None:
+    for words in ((), ("--executor", "processes:2", "--output", "shared")):
+        said = command("compare", scene_file(CASES), "--quiet", "--reference", "truss", *words)
+        assert said.code == EXIT_OK, said.err
+    for name in NAMES:
+        here, there = (open_record(Path(folder) / "runs" / name) for folder in ("runs/compare-press", "shared"))
+        assert {column: values.tobytes() for column, values in here.probes.items()} == {
+            column: values.tobytes() for column, values in there.probes.items()
+        }
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ("--executor processes:x", "--executor processes:x: choose from lanes, processes"),
         ("--solvers fem,trus", "there is no solver named 'trus' (did you mean 'truss'?); installed: fem, truss, "),
         ("--solvers ,", "--solvers: name at least one solver, for example --solvers fem,truss"),
         ("--cases ,", "--cases: name at least one case, for example --cases springy,doughy"),

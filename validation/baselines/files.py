@@ -121,13 +121,13 @@ def save_baseline(baseline: Baseline) -> None:
     plain: dict[str, Any] = {"schema": SCHEMA_VERSION, "title": baseline.title, "scene": baseline.scene}
     plain |= {"solver": baseline.solver} | ({"case": baseline.case} if baseline.case else {})
     plain |= {"quick": baseline.quick}
-    lines = [*comments, *(f"{name} = {_toml(value)}" for name, value in plain.items())]
+    lines = [*comments, *(f"{name} = {toml(value)}" for name, value in plain.items())]
     if baseline.options:
-        lines += ["", "[options]", *(f"{name} = {_toml(value)}" for name, value in baseline.options.items())]
+        lines += ["", "[options]", *(f"{name} = {toml(value)}" for name, value in baseline.options.items())]
     for table, items in (("values", baseline.values), ("history", baseline.history)):
         for item in items:
             pairs = [(name, value) for name, value in asdict(item).items() if value is not None]
-            lines += ["", f"[[{table}]]", *(f"{name} = {_toml(value)}" for name, value in pairs)]
+            lines += ["", f"[[{table}]]", *(f"{name} = {toml(value)}" for name, value in pairs)]
     try:
         write_text(baseline.path, "\n".join(lines) + "\n")
     except OSError as error:
@@ -144,10 +144,10 @@ def digest(folder: Path) -> str:
     return found.hexdigest()
 
 
-def _toml(value: object) -> str:
+def toml(value: object) -> str:
     """Return a value of a baseline as TOML; JSON and TOML agree on strings, truth and finite numbers."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return "[" + ", ".join(toml(item) for item in value) + "]"
     return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

@@ -65,7 +65,8 @@ class Evaluation:
 
     `total` is the cost [m], infinite with a `reason` where the set is refused, diverges or inverts a cell. Per frame:
     `per_time` the part of S [m], `counts` the points beyond 0.25 cm, `volume` of the bodies [m3], `force` of the punch
-    on them [N], all of the real body. `terms` are the unweighted terms of the cost.
+    on them [N], all of the real body. `terms` are the unweighted terms of the cost, `squares` the sum of the weighted
+    residuals' squares, which least squares and intervals go by.
     """
 
     theta: Array
@@ -76,6 +77,7 @@ class Evaluation:
     force: tuple[float, ...] = ()
     reason: str | None = None
     terms: dict[str, float] | None = None
+    squares: float = np.inf
 
     @property
     def shape(self) -> float:
@@ -323,10 +325,15 @@ class CalibrationProblem:
             if parts:
                 terms[term] = float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
                 total += getattr(self.costs, term) * unit * terms[term]
+        squares = sum(
+            getattr(self.costs, term) * float(np.sum(part * part))
+            for score in scores
+            for term, part in (score.residuals or {}).items()
+        )
         counts, volume, force = joined("counts"), joined("volume"), joined("force")
         if not np.isfinite(total):
             return Evaluation(theta, np.inf, reason="diverged")
-        return Evaluation(theta, total, per_time, counts, volume, force, terms=terms)
+        return Evaluation(theta, total, per_time, counts, volume, force, terms=terms, squares=squares)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ SLACK = 1e-9
 """Share of a body's extent by which a triangle may be nearer than its bound says: rounding."""
 ROWS = 18
 """Numbers of a triangle: a corner, two duals, the normal, 1/length^2 of the edges, products of two of them."""
+TIED = 1e-9
+"""Squared distances that differ by less than this share are to one point."""
 LEAST = 1e-300
 """Least squared length [m2] and area [m4]: flat triangles stay finite."""
 
@@ -59,6 +61,16 @@ def _offset(table: Any, at: Any, x: Any, y: Any, z: Any) -> Any:
         third = e * e * uu + 2.0 * e * t * uw + t * t * ww
         found = select(inside < 0.0, found + max(min(min(first, second), third), 0.0), found)
     return found, h
+
+
+@formula
+def _side(square: Any, h: Any, best: Any, height: Any) -> Any:
+    """Return the height that tells on which side a point is: that of the nearest triangle.
+
+    Triangles that share the nearest point, an edge's or a corner's, do not all tell it: the largest height does.
+    """
+    tied = (square <= (1.0 + TIED) * best) & (h * h > height * height)
+    return select((square < (1.0 - TIED) * best) | tied, h, height)
 
 
 @cache
@@ -119,13 +131,13 @@ def _measured(lanes: int) -> Any:
                 if not any_of((gap < 0.0) | (gap * gap <= best)):
                     break
                 square, h = _offset(table, slot(near[p, k] * lanes), x, y, z)
-                height = select(square < best, h, height)
+                height = _side(square, h, best, height)
                 best = min(best, square)
                 k += 1
             if k == last and last < triangles:
                 for f in range(triangles):
                     square, h = _offset(table, slot(f * lanes), x, y, z)
-                    height = select(square < best, h, height)
+                    height = _side(square, h, best, height)
                     best = min(best, square)
             distance = math.sqrt(best)
             store(found, 0, slot(p * lanes), math.copysign(distance, height))

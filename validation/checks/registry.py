@@ -6,12 +6,8 @@ tag, by solver, quick ones only; one after the other, or shared out over process
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -21,6 +17,7 @@ from time import perf_counter
 
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.executor import Executor, GivenUp
 from rheotwin.validation.baselines import BUILT_IN
 from rheotwin.validation.checks.check import Check, Measurement, Unavailable
 from rheotwin.validation.checks.outcome import Coverage, Result, Verification, assessed, not_measured
@@ -156,54 +153,37 @@ def verify(
     *,
     kept: Mapping[str, Result] | None = None,
     note: Note = lambda result: None,
-    jobs: int = 1,
+    workers: Executor | None = None,
     baselines: Path | None = None,
     coverage: tuple[Coverage, ...] = (),
 ) -> Verification:
     """Run checks; `watch` is called with each before it starts, `note` with each result as soon as it is there.
 
-    Results in `kept`, by name, are taken over. With more than one job every check runs in a process of its own pool,
-    which looks it up by name, in the baselines of the folder given as well.
+    Results in `kept`, by name, are taken over. Workers elsewhere look a check up by name, in the baselines of the
+    folder given as well, and `watch` is called when it is done.
     """
     everything, known = tuple(checks), dict(kept or {})
     todo = [check for check in everything if check.name not in known]
-    if jobs > 1 and len(todo) > 1:
-        _in_pool(todo, known, watch, note, jobs, baselines)
-    else:
-        for check in todo:
-            watch(check)
-            known[check.name] = carry_out(check)
-            note(known[check.name])
+    if workers is not None and workers.workers > 1 and len(todo) > 1:
+        while todo:
+            try:
+                for place, result in workers.each(_carry_out_named, baselines, [check.name for check in todo]):
+                    watch(todo[place])
+                    known[result.name] = result
+                    note(result)
+            except GivenUp as error:
+                check = todo[error.index]
+                known[check.name] = not_measured(check, "could not run", str(error))
+                note(known[check.name])
+            todo = [check for check in todo if check.name not in known]
+    for check in todo:
+        watch(check)
+        known[check.name] = carry_out(check)
+        note(known[check.name])
     return Verification(__version__, tuple(known[check.name] for check in everything), coverage)
 
 
-def _in_pool(
-    todo: list[Check], known: dict[str, Result], watch: Watch, note: Note, jobs: int, baselines: Path | None
-) -> None:
-    """Fill in the results of all checks from a pool; processes are fresh ones with one thread each."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        running: dict[Future[Result], Check] = {}
-        for check in todo:
-            running[pool.submit(_carry_out_named, check.name, baselines)] = check
-        try:
-            for done in as_completed(running):
-                check = running[done]
-                watch(check)
-                try:
-                    known[check.name] = done.result()
-                except BrokenProcessPool:
-                    reason = "the process that ran it was ended from outside; run it alone, or with fewer --jobs"
-                    known[check.name] = not_measured(check, "could not run", reason)
-                note(known[check.name])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _carry_out_named(name: str, baselines: Path | None) -> Result:
+def _carry_out_named(baselines: Path | None, name: str) -> Result:
     """Run the check of that name, in another process."""
     checks = all_checks() if baselines is None else all_checks(baselines)
     return carry_out(next(check for check in checks if check.name == name))

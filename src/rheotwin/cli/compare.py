@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rheotwin import executor
 from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
 from rheotwin.comparison_runs import REFERENCE, OwnReference, Plan, Task, run_all
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "default: auto where fem is compared without --refine, else the first solver",
     )
     parser.add_argument("--cases", help="comma-separated cases; default: all cases of the scene")
+    parser.add_argument("--executor", default="lanes", help=executor.HELP)
     parser.add_argument("--output", type=Path, help="folder of the comparison; default: runs/compare-SCENE")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing comparison")
     parser.add_argument(
@@ -74,9 +76,9 @@ def execute(args: argparse.Namespace) -> int:
 
     settings = parse_settings(args.set)
     scene = load_scene(args.scene, settings.scene)
-    solvers = _names(args.solvers, "--solvers", "solver", "fem,truss")
+    solvers = names_in(args.solvers, "--solvers", "solver", "fem,truss")
     meshes = parse_refinements(args.refine, solvers)
-    cases = _cases(scene, args.cases)
+    cases = cases_of(scene, args.cases)
     settings.only_for(*solvers)
     chosen = args.reference or (AUTO if REFERENCE in solvers and not args.refine else solvers[0])
     auto = chosen == AUTO
@@ -85,34 +87,44 @@ def execute(args: argparse.Namespace) -> int:
     references = None if args.references is None else load_validation(args.references)
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
-    plan = Plan(scene, cases, settings.options, output, overwrite=args.overwrite, go_on=args.go_on, quiet=args.quiet)
-    # All are checked before the first one runs, so that a fault in the last solver costs no time.
-    tasks = plan.tasks(meshes)
-    finished: list[str] = []
-    try:
-        early = run_all(tasks, finished, quiet=args.quiet)
-        folders = [task.request.folder for task in tasks]
-        names: dict[Path, str] = {}
-        reason = ""
-        if auto and not early:
-            views = [view_of(open_record(folder)) for folder in folders]
-            search = OwnReference(plan, reference, meshes[reference], views)
-            reference = search.find()
-            folders, names, reason = [*folders, *search.folders], search.names, "; ".join(search.said)
-        if not args.quiet:
-            print("comparing the runs and drawing the report", file=sys.stderr)
-        report = compare_records(
-            folders,
+    with executor.opened(args.executor) as workers:
+        plan = Plan(
+            scene,
+            cases,
+            settings.options,
             output,
-            reference=reference,
-            references=references,
             overwrite=args.overwrite,
-            names=names,
-            reason=reason,
+            go_on=args.go_on,
+            quiet=args.quiet,
+            workers=workers,
         )
-    except (KeyboardInterrupt, RheotwinError):
-        print(_how_to_go_on(finished, tasks), file=sys.stderr)
-        raise
+        # All are checked before the first one runs, so that a fault in the last solver costs no time.
+        tasks = plan.tasks(meshes)
+        finished: list[str] = []
+        try:
+            early = run_all(tasks, finished, workers, quiet=args.quiet)
+            folders = [task.request.folder for task in tasks]
+            names: dict[Path, str] = {}
+            reason = ""
+            if auto and not early:
+                views = [view_of(open_record(folder)) for folder in folders]
+                search = OwnReference(plan, reference, meshes[reference], views)
+                reference = search.find()
+                folders, names, reason = [*folders, *search.folders], search.names, "; ".join(search.said)
+            if not args.quiet:
+                print("comparing the runs and drawing the report", file=sys.stderr)
+            report = compare_records(
+                folders,
+                output,
+                reference=reference,
+                references=references,
+                overwrite=args.overwrite,
+                names=names,
+                reason=reason,
+            )
+        except (KeyboardInterrupt, RheotwinError):
+            print(_how_to_go_on(finished, tasks), file=sys.stderr)
+            raise
     if args.json:
         print(json.dumps({"report": str(report), "records": [str(folder) for folder in folders]}, indent=2))
     else:
@@ -142,18 +154,19 @@ def _print_verdicts(comparison: Comparison) -> None:
         console.print(f"reference: {comparison.reason}.", soft_wrap=True)
 
 
-def _names(text: str, flag: str, thing: str, example: str) -> list[str]:
+def names_in(text: str, flag: str, thing: str, example: str) -> list[str]:
+    """Return the names of a comma-separated list."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise RheotwinError(f"{flag}: name at least one {thing}, for example {flag} {example}")
     return list(dict.fromkeys(names))
 
 
-def _cases(scene: Scene, text: str | None) -> list[str | None]:
+def cases_of(scene: Scene, text: str | None) -> list[str | None]:
     """Return the cases to run; a scene without cases is run once."""
     if text is not None:
         example = ",".join(list(scene.case_names)[:2]) or "elastic,viscoplastic"
-        return [scene.with_case(name).case for name in _names(text, "--cases", "case", example)]
+        return [scene.with_case(name).case for name in names_in(text, "--cases", "case", example)]
     return list(scene.case_names) or [None]
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rheotwin import executor
 from rheotwin.errors import EXIT_OK, RheotwinError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baselines", type=Path, metavar="DIR", help="folder of your baselines; default: the built-in ones"
     )
     parser.add_argument("--list", action="store_true", help="list the checks without running them")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the checks; default: 1")
+    parser.add_argument("--executor", default="lanes", help=executor.HELP)
     parser.add_argument(
         "--output", type=Path, metavar="FOLDER", help="write report.html, validate.json, junit.xml, summary.md, plots"
     )
@@ -72,8 +73,6 @@ def execute(args: argparse.Namespace) -> int:
     from rheotwin.validation.checks.registry import selected
     from rheotwin.validation.checks.texts import print_list, print_table
 
-    if args.jobs < 1:
-        raise RheotwinError(f"--jobs {args.jobs}: give a number of processes of at least 1")
     if args.go_on and args.output is None:
         raise RheotwinError("--continue: name the folder to go on with, --output FOLDER")
     everything = registry.all_checks() if args.baselines is None else registry.all_checks(args.baselines)
@@ -138,15 +137,16 @@ def _run(
     if finished and not args.quiet:
         print(f"{len(finished)} of {len(checks)} checks are kept", file=sys.stderr)
     try:
-        return verify(
-            checks,
-            watch=(lambda check: None) if args.quiet else _announce,
-            kept=known,
-            note=note,
-            jobs=args.jobs,
-            baselines=args.baselines,
-            coverage=coverage(catalogue(), everything),
-        )
+        with executor.opened(args.executor) as workers:
+            return verify(
+                checks,
+                watch=(lambda check: None) if args.quiet else _announce,
+                kept=known,
+                note=note,
+                workers=workers,
+                baselines=args.baselines,
+                coverage=coverage(catalogue(), everything),
+            )
     except KeyboardInterrupt:
         if folder is not None:
             print(

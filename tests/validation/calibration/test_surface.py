@@ -95,3 +95,16 @@ def test_plane_bodies_have_an_outline(cell: str) -> None:
     found = bodies.distances(bodies.cloud(points, places[..., 0].T), places)
     np.testing.assert_allclose(found.signed, [[0.1, 0.1], [0.1, 0.1]], atol=1e-12)
     np.testing.assert_allclose(found.total, [0.2, 0.2])
+
+
+def test_points_beyond_edges_and_corners_are_outside() -> None:
+    problem = body()
+    bodies, points = Bodies(problem), around(problem, 4000)
+    for places in (np.repeat(problem.points.T[:, :, None], 8, axis=2), shapes(problem, size=0.004)):
+        found = bodies.distances(bodies.cloud(points, problem.points), places)
+        for lane in (0, 7):
+            faces = np.column_stack([np.full(len(bodies.triangles), 3), bodies.triangles]).ravel()
+            surface = pyvista.PolyData(places[..., lane].T.copy(), faces)
+            wanted = pyvista.PolyData(points).compute_implicit_distance(surface)["implicit_distance"]
+            told = np.abs(wanted) > 1e-9
+            assert (np.sign(found.signed[told, lane]) == np.sign(wanted[told])).all()

@@ -149,7 +149,7 @@ def test_all_flags_are_in_the_help_and_the_old_word_names_the_new_one(capsys: py
     with pytest.raises(SystemExit):
         main(["validate", "--help"])
     said = capsys.readouterr().out
-    flags = "--select --tag --solver --quick --list --jobs --output --overwrite --continue --json --bless --reason"
+    flags = "--select --tag --solver --quick --list --executor --output --overwrite --continue --json --bless --reason"
     assert all(flag in said for flag in flags.split())
     assert main(["verify", "--quick"]) == 2
     assert capsys.readouterr().err == "error: `rheotwin verify` is now called `rheotwin validate`; use that\n"
@@ -161,7 +161,7 @@ def test_all_flags_are_in_the_help_and_the_old_word_names_the_new_one(capsys: py
         (("--select", "R99"), "error: --select: there is no check 'R99'"),
         (("--select", " , "), "--select: the selection is empty"),
         (("--select", "R7", "--solver", "fixed-point"), "the selection is empty: no check fits"),
-        (("--jobs", "0"), "--jobs 0: give a number of processes of at least 1"),
+        (("--executor", "processes:0"), "--executor processes:0: choose from lanes, processes, processes:N"),
         (("--continue",), "--continue: name the folder to go on with"),
         (("--reason", "why not"), "--reason and --yes belong to --bless"),
         (("--baselines", "/nowhere/at-all"), "there is no such folder"),
@@ -175,8 +175,8 @@ def test_what_cannot_be_asked_is_one_sentence(words: tuple[str, ...], sentence: 
 
 def test_processes_give_the_same_results_in_order(command) -> None:
     alone, shared = (
-        json.loads(command("--select", "R3,R2,E12,E19", "--json", "--quiet", "--jobs", jobs)[1])["checks"]
-        for jobs in (1, 2)
+        json.loads(command("--select", "R3,R2,E12,E19", "--json", "--quiet", "--executor", place)[1])["checks"]
+        for place in ("lanes", "processes:2")
     )
     for check in (*alone, *shared):
         del check["seconds"]

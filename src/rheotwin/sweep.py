@@ -1,0 +1,111 @@
+"""A scene over a grid of values: every combination run by every solver, one row of numbers each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rheotwin.errors import RheotwinError
+
+if TYPE_CHECKING:
+    from rheotwin.executor import Executor
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A scene file and its text, what is varied in it (place -> values, solver options as `truss.step`), who runs it.
+
+    `scene` and `options` are what `--set` changes in all runs.
+    """
+
+    file: Path
+    text: str
+    vary: Mapping[str, Sequence[Any]]
+    solvers: Sequence[str]
+    cases: Sequence[str | None]
+    scene: Mapping[str, Any]
+    options: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def runs(self) -> tuple[Row, ...]:
+        """What tells the runs apart: the coordinates of the table."""
+        cases = {"case": self.cases} if any(self.cases) else {}
+        axes: Mapping[str, Sequence[Any]] = {**self.vary, **cases, "solver": self.solvers}
+        return tuple(dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
+
+    def request(self, run: Row, folder: Path) -> Any:
+        """Return what to run, scene and options with the values of this run."""
+        from rheotwin.run import RunRequest
+        from rheotwin.scene import Scene, parse_scene
+
+        tables = {field.alias or name for name, field in Scene.model_fields.items()}
+        changes, options = dict(self.scene), dict(self.options.get(run["solver"], {}))
+        for place in self.vary:
+            first, _, option = place.partition(".")
+            if first in tables:
+                changes[place] = run[place]
+            elif first == run["solver"]:
+                options[option] = run[place]
+        scene = parse_scene(self.text, base=self.file.parent, source=self.file, changes=changes)
+        return RunRequest(scene, run["solver"], folder, run.get("case"), options)
+
+    def check(self) -> None:
+        """Raise for what is wrong in any run, before the first one begins."""
+        from rheotwin.run import check_request
+
+        with tempfile.TemporaryDirectory() as folder:
+            for run in self.runs:
+                check_request(self.request(run, Path(folder) / "run"))
+
+
+def measured(sweep: Sweep, run: Row) -> Row:
+    """Run once; return its coordinates, how it ended, and its numbers, in their units [N, m, 1, s]."""
+    from rheotwin.record import open_record
+    from rheotwin.run import run_scene
+    from rheotwin.validation import view_of
+    from rheotwin.validation.study import UNITS, numbers_of
+
+    row: Row = dict(run)
+    with tempfile.TemporaryDirectory(prefix="rheotwin-") as folder, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            outcome = run_scene(sweep.request(run, Path(folder) / "run"))
+            row |= {"status": outcome.status, "remarks": outcome.message}
+            if outcome.status == "interrupted":
+                raise KeyboardInterrupt
+            view = view_of(open_record(Path(folder) / "run"))
+            row |= {f"{name} [{UNITS[name]}]": value for name, value in numbers_of(view).items()}
+            row["wall time [s]"] = view.cost.wall_time
+        except RheotwinError as error:
+            row |= {"status": "failed", "remarks": str(error)}
+    remarks = [row["remarks"], *(str(item.message) for item in said if issubclass(item.category, UserWarning))]
+    return row | {"remarks": "; ".join(" ".join(text.split()) for text in dict.fromkeys(remarks) if text)}
+
+
+def table(sweep: Sweep, executor: Executor) -> Iterator[tuple[int, Row]]:
+    """Yield the place and the row of each run, as they come in."""
+    return executor.each(measured, sweep, sweep.runs)
+
+
+def written(rows: Sequence[Row]) -> str:
+    """Return rows as CSV: coordinates first, then numbers with their units, remarks last.
+
+    `pandas.read_csv(FILE).set_index(COORDINATES).to_xarray()` makes a grid of it.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row if name != "remarks"))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*names, "remarks"], restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()})
+    return text.getvalue()
