@@ -223,7 +223,7 @@ def law_of(best: Judged, poisson: float, uncertainty: float) -> tuple[LawTable |
             f"{candidate.name} is no law of a scene: its elasticity is not linear; for a small range take --law chain",
         )
     factor = geometry.factor * (2.0 * (1.0 + poisson) if geometry.modulus == "shear" else 1.0)
-    known = min(uncertainty, 0.99)
+    known = float(f"{min(uncertainty, 0.99):.2g}")
     if candidate.friction:
         if geometry.modulus == "shear":
             return None, "friction is a stress in tension: a sheared layer does not give it"

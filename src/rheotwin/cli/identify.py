@@ -108,13 +108,13 @@ def _identified(args: argparse.Namespace, records: list[Any], blind: list[Any]) 
 
 def words(found: Identified) -> str:
     """Return a result as lines of text."""
-    from rheotwin.validation.identification.page import shown
+    from rheotwin.validation.identification.page import interval, shown, value
 
     lines = [f"{found.title}: {found.model}", "", "  order           misfit       BIC  verdict"]
     lines += [f"  {row.name:14s} {row.misfit:7.2%} {row.bic:9.1f}  {row.verdict}" for row in shown(found.orders)]
     lines += ["", "  parameter           value   95 % interval"]
     lines += [
-        f"  {one.name:14s} {one.value:10.4g}   {one.low:.4g} to {one.high:.4g} {one.unit.strip('1')}".rstrip()
+        f"  {one.name:14s} {value(one):>10s}   {interval(one)} {one.unit.strip('1')}".rstrip()
         for one in found.parameters
     ]
     lines += ["", *(f"  not known: {one.combination}, {_factor(one.factor)}; {one.remedy}" for one in found.flat)]
