@@ -71,10 +71,12 @@ def standing(views: Sequence[RunView], method: str) -> Standing:
         finest = max((run for run in runs if run.solver == method), key=lambda run: run.refinement)
         part, steady = of_reference(runs, finest)
         errors = [abs(row.error) for row in judged(runs, finest).rows if row.error is not None]
+        if not errors:
+            return Standing(finest.label, enough=True, reason="it has no other run to judge")
         converging &= steady
         if part.value is None:
             return Standing(finest.label if not several else method, enough=False, reason=part.why)
-        found.append((part.value, min(errors, default=1.0)))
+        found.append((part.value, min(errors)))
     uncertainty, least = max(found, key=lambda pair: pair[0] / max(pair[1], 1e-12))
     enough = uncertainty <= ENOUGH * least
     words = f"its uncertainty of {100.0 * uncertainty:.2g} % is {'' if enough else 'not '}below a third of the "
