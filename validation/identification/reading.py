@@ -109,6 +109,14 @@ def read_columns(path: Path, columns: Mapping[str, str], units: Mapping[str, str
     """Return the columns that have a meaning, in SI."""
     header, rows = _split(path)
     found = _meanings(path, header, columns)
+    bare = [kind for kind, (_, unit) in found.items() if kind not in _PLAIN and kind not in units and unit is None]
+    if bare:
+        names = " and ".join(f"'{header[found[kind][0]]}'" for kind in bare)
+        said = ",".join(f"{kind}={_SI[kind].replace('1/s', 'Hz')}" for kind in bare)
+        raise RheotwinError(
+            f"{path}: column{'s' if len(bare) > 1 else ''} {names} name{'s' if len(bare) == 1 else ''} no unit; "
+            f"say it with --units {said}"
+        )
     numbers = {}
     for kind, (place, unit) in found.items():
         factor = _factor(path, kind, header[place], units.get(kind, unit))
@@ -208,11 +216,7 @@ def _is_unit(kind: str, unit: str | None) -> bool:
 def _factor(path: Path, kind: str, header: str, unit: str | None) -> float:
     """Return the size of a unit in SI."""
     if unit is None:
-        if kind in _PLAIN:
-            return _PLAIN[kind]
-        raise RheotwinError(
-            f"{path}: column '{header}' names no unit; say it with --units {kind}={_SI[kind].replace('1/s', 'Hz')}"
-        )
+        return _PLAIN[kind]
     if unit in _OTHER.get(kind, {}):
         return _OTHER[kind][unit]
     if kind in _SI:

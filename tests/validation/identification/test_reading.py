@@ -112,6 +112,7 @@ FAULTS: dict[str, tuple[str, tuple[Any, ...], Mapping[str, Any], str]] = {
     "named column": ("time_s,d_mm,F_N", (TIME, WAY, PUSH), {"columns": {"force": "G"}}, "no column 'G'"),
     "quantity": ("time_s,d_mm,F_N", (TIME, WAY, PUSH), {"columns": {"forse": "F"}}, "did you mean 'force'"),
     "no unit": ("time_s,d_mm,force", (TIME, WAY, PUSH), {}, "'force' names no unit; say it with --units force=N"),
+    "no units": ("t,d,F_N", (TIME, WAY, PUSH), {}, "columns 't' and 'd' name no unit.*--units time=s,displacement=m"),
     "unit": ("time_s,d_mm,F_lbf", (TIME, WAY, PUSH), {}, "'lbf' is no unit of force.*N, mN, kN"),
     "wrong kind": ("time_s,d [N],F_N", (TIME, WAY, PUSH), {}, "'N' is no unit of displacement"),
     "time": ("time_s,d_mm,F_N", (BACK, WAY, PUSH), {}, "row 41: its time 9 s is not after 9.75 s"),
@@ -191,6 +192,22 @@ def test_letting_go_is_seen(tmp_path: Path) -> None:
     way, push = WAY * np.where(TIME > 20.0, np.exp(20.0 - TIME), 1.0), np.where(TIME > 20.0, 0.0, PUSH)
     with pytest.warns(UserWarning, match="from row 82 on .* add --drive displacement:20,free"):
         read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, way, push))
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--ramp=-1", "--ramp -1: it is at least 0"),
+        ("--mass=nan", "--mass nan: it is at least 0"),
+        ("--bootstrap=-3", "--bootstrap -3: it is at least 0"),
+        ("--seed=-1", "--seed -1: it is at least 0"),
+        ("--poisson=0.6", "--poisson 0.6: it lies between -1 and 0.5"),
+        ("--terms=3", "--terms is for storage and loss over frequency"),
+    ],
+)
+def test_numbers_that_mean_nothing(option: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identify", str(written(tmp_path)), option, "--out", str(tmp_path / "out")]) == 2
+    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 def test_the_command_prints_a_law_and_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
