@@ -107,7 +107,8 @@ def against_experiment(runs: Sequence[RunView], record: ExperimentRecord, tool: 
         return curve_match(run.probe_times, exerted, course.times, course.values, noisy=True)
 
     quantity = Quantity(f"force on {name}", match)
-    interval = max((float(law.get("uncertainty") or 0.0) for law in _laws(runs[0])), default=0.0)
+    stated = [max((float(law.get("uncertainty") or 0.0) for law in _laws(run)), default=0.0) for run in runs]
+    interval = max(stated) if all(stated) else 0.0
     why = "" if interval else "no law states its `uncertainty`: give half the 95 % interval of its moduli"
     return _judged(list(runs), quantity, [Part("material", interval or None, why), _noise(record)], None)
 

@@ -189,6 +189,8 @@ def test_a_measurement_adds_noise_and_material(fem: RunView) -> None:
     assert row.uncertainty == pytest.approx(np.hypot(0.2, 0.06)) and row.words == "agrees within U"
     unknown = against_experiment(known, replace(record, force=Course(fem.probe_times, seen)))
     assert unknown is not None and "no noise of its forces" in unknown.rows[0].reason
+    mixed = against_experiment([known[0], scaled(flat, 1.1, 2)], common)  # a law without an interval beside one
+    assert mixed is not None and "`uncertainty`" in mixed.rows[0].reason
     assert against_experiment(runs, replace(record, force=None)) is None
 
 
