@@ -144,6 +144,13 @@ def test_a_run_alone_has_nothing_to_judge(fem: RunView) -> None:
     assert standing(meshes, "fem").enough and standing(meshes, "fem").reason == "it has no other run to judge"
 
 
+def test_a_reference_is_judged_as_it_is_reported(fem: RunView, truss: RunView) -> None:
+    """fem 1 + .04/n^2: the limit is 1, from which truss of 1.03 is 3 %, and from fem@4 2.7 %."""
+    views = [*(scaled(fem, 1.0 + 0.04 / n**2, n) for n in (1, 2, 4)), scaled(truss, 1.03)]
+    found = standing(views, "fem")
+    assert found.label == "fem@limit" and found.enough and found.reason.endswith("smallest difference, 3 %")
+
+
 def test_without_forces_displacements_are_judged(fem: RunView, truss: RunView) -> None:
     def bare(run: RunView, factor: float, refinement: int) -> RunView:
         scene = {**run.manifest["scene"], "refinement": refinement}
