@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rheotwin.refinements import LIMIT
 from rheotwin.validation.run_view import RunView
-from rheotwin.validation.study import labelled
+from rheotwin.validation.study import labelled, with_limits
 from rheotwin.validation.verdict import LARGE, judged, of_reference, small_strain_gradient
 
 LARGE_STRAIN = "fem-large"
@@ -62,20 +62,27 @@ def next_mesh(views: Sequence[RunView], method: str) -> tuple[int | None, str]:
 def standing(views: Sequence[RunView], method: str) -> Standing:
     """Say how good the meshes of a method are as a reference for all other runs, in every case."""
     views = labelled(views)
-    limit = f"{method}@{LIMIT}"
+    limit, cases = f"{method}@{LIMIT}", list(dict.fromkeys(view.case for view in views))
     several = len({view.refinement for view in views if view.solver == method}) > 1
+    converging = several and all(of_reference(*_of_case(views, case, method))[1] for case in cases)
     found: list[tuple[float, float]] = []
-    converging = several
-    for case in dict.fromkeys(view.case for view in views):
-        runs = [view for view in views if view.case == case]
-        finest = max((run for run in runs if run.solver == method), key=lambda run: run.refinement)
-        part, steady = of_reference(runs, finest)
-        errors = [abs(row.error) for row in judged(runs, finest).rows if row.error is not None]
-        converging &= steady
+    for case in cases:
+        runs, judge = _of_case(with_limits(views, limit if converging else None), case, method)
+        part, _ = of_reference(runs, judge)
+        errors = [abs(row.error) for row in judged(runs, judge).rows if row.error is not None]
+        if not errors:
+            return Standing(judge.label, enough=True, reason="it has no other run to judge")
         if part.value is None:
-            return Standing(finest.label if not several else method, enough=False, reason=part.why)
-        found.append((part.value, min(errors, default=1.0)))
+            return Standing(judge.label if not several else method, enough=False, reason=part.why)
+        found.append((part.value, min(errors)))
     uncertainty, least = max(found, key=lambda pair: pair[0] / max(pair[1], 1e-12))
     enough = uncertainty <= ENOUGH * least
     words = f"its uncertainty of {100.0 * uncertainty:.2g} % is {'' if enough else 'not '}below a third of the "
     return Standing(limit if converging else method, enough, f"{words}smallest difference, {100.0 * least:.2g} %")
+
+
+def _of_case(views: Sequence[RunView], case: str | None, method: str) -> tuple[list[RunView], RunView]:
+    """Return the runs of a case, and of these the limit of the method, else its run on the finest mesh."""
+    runs = [view for view in views if view.case == case]
+    own = [run for run in runs if run.solver == method]
+    return runs, max(own, key=lambda run: (run.label.endswith(f"@{LIMIT}"), run.refinement))

@@ -31,6 +31,13 @@ WIDE = 0.25
 """U above which agreement says nothing [1]."""
 LARGE = 0.05
 """Gradient of displacements, exceeded in a tenth of the body, from which a small-strain reference is none [1]."""
+NARROWER = {
+    "mesh and step": "finer meshes make it smaller",
+    "reference": "finer meshes of the reference make it smaller",
+    "material": "a law known better makes it smaller",
+    "data": "data of less noise make it smaller",
+}
+"""What makes a part of U smaller."""
 REST = 0.05
 """What a curve may differ by beside a factor before it counts, where U is smaller [1]."""
 
@@ -100,7 +107,8 @@ def against_experiment(runs: Sequence[RunView], record: ExperimentRecord, tool: 
         return curve_match(run.probe_times, exerted, course.times, course.values, noisy=True)
 
     quantity = Quantity(f"force on {name}", match)
-    interval = max((float(law.get("uncertainty") or 0.0) for law in _laws(runs[0])), default=0.0)
+    stated = [max((float(law.get("uncertainty") or 0.0) for law in _laws(run)), default=0.0) for run in runs]
+    interval = max(stated) if all(stated) else 0.0
     why = "" if interval else "no law states its `uncertainty`: give half the 95 % interval of its moduli"
     return _judged(list(runs), quantity, [Part("material", interval or None, why), _noise(record)], None)
 
@@ -117,13 +125,26 @@ def _material(runs: Sequence[RunView]) -> Part:
 
 LOADS = ("dimension", "plane", "thickness", "duration", "gravity", "supports", "tools", "forces", "links")
 """Tables of a scene that all runs of a comparison share; cells of bodies may differ."""
+BODIES = ("size", "radius", "height", "base", "cut", "origin", "rotation", "mass", "density", "velocity", "spin")
+"""What bodies of all runs share."""
 
 
 def _other_scenes(runs: Sequence[RunView], reference: RunView) -> list[Part]:
     """Return a part nobody can estimate where a run was loaded in another way than the reference."""
     scenes = [dict(run.manifest.get("scene") or {}) for run in (reference, *runs)]
     differing = [name for name in LOADS if any(scene.get(name) != scenes[0].get(name) for scene in scenes)]
+    differing += ["bodies"] * any(_other_bodies(scene, scenes[0]) for scene in scenes)
     return [Part("scene", None, f"runs of other scenes: {', '.join(differing)} differ")] if differing else []
+
+
+def _other_bodies(scene: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether bodies of one name differ in what both scenes say of `BODIES`."""
+    mine, theirs = (dict(one.get("bodies") or {}) for one in (scene, other))
+    return any(
+        None not in (pair := (mine[name].get(key), theirs[name].get(key))) and pair[0] != pair[1]
+        for name in mine.keys() & theirs.keys()
+        for key in BODIES
+    )
 
 
 def _noise(record: ExperimentRecord) -> Part:
@@ -145,13 +166,17 @@ def _noise(record: ExperimentRecord) -> Part:
 
 def of_reference(runs: Sequence[RunView], reference: RunView) -> tuple[Part, bool]:
     """Return the part of the reference, from its own meshes, and whether these show an order of convergence."""
+    family = _family(runs, reference.solver)
+    if early := [run for run in (reference, *family) if _ended_early(run)]:
+        why = f"the reference did not reach the end, {_ended_early(early[0])}: give it smaller steps or an easier path"
+        return Part("reference", None, why), False
     if (gradient := small_strain_gradient(reference)) > LARGE:
         why = (
             f"finite elements of small strain are no reference where a tenth of the body strains by more than "
             f"{100.0 * gradient:.0f} %, take --reference auto"
         )
         return Part("reference", None, why), False
-    found = _settling(_family(runs, reference.solver), quantity_of(reference))
+    found = _settling(family, quantity_of(reference))
     if found is None or found.uncertainty is None:
         name = dict(reference.manifest.get("solver") or {}).get("name") or reference.solver
         auto = "" if name == reference.solver else "--reference auto "  # a method of the program's own choice
@@ -160,6 +185,12 @@ def of_reference(runs: Sequence[RunView], reference: RunView) -> tuple[Part, boo
     steady = found.verdict in ("converging", "settled")
     at_limit = reference.label.endswith(f"@{LIMIT}") and found.verdict == "converging"
     return Part("reference", abs(found.values[-1] - 1.0) if at_limit else BIASED * found.uncertainty), steady
+
+
+def _ended_early(run: RunView) -> str:
+    """Return how a run ended that did not reach its end, else nothing."""
+    status = run.manifest.get("status", "complete")
+    return "" if status == "complete" else f"{run.shown} ends at t = {run.times[-1]:.4g} s ({status})"
 
 
 def _family(runs: Sequence[RunView], solver: str) -> list[RunView]:
@@ -199,7 +230,9 @@ def _row(
     run = family[-1]
     settling, match = _settling(family, quantity), quantity.match(run)
     of_meshes = None if settling is None else settling.uncertainty
-    if of_meshes is None:
+    if early := [one for one in family if _ended_early(one)]:
+        own = Part("mesh and step", None, _ended_early(early[-1]))
+    elif of_meshes is None:
         own = Part("mesh and step", None, f"one mesh of {run.solver}: add --refine {run.solver}=1,2")
     else:
         own = Part("mesh and step", BIASED * of_meshes)
@@ -233,7 +266,8 @@ def _told(match: Match | None, uncertainty: float | None, parts: Sequence[Part])
     if abs(match.error) > uncertainty:
         return "differs", "too large" if match.error > 0.0 else "too small"
     if uncertainty > WIDE:
-        return "cannot be told", "U is too wide: finer meshes or better data make it smaller"
+        widest = max(parts, key=lambda part: part.value or 0.0)
+        return "cannot be told", f"U is too wide, most of it from {widest.source}: {NARROWER[widest.source]}"
     if match.rest > max(uncertainty, REST):
         return "differs", f"right in size, but its course differs by {100.0 * match.rest:.0f} %"
     return "agrees within U", ""
@@ -254,18 +288,20 @@ def _advice(runs: Sequence[RunView], quantity: Quantity, shared: Sequence[Part],
         for run in runs
         if not run.label.endswith(f"@{LIMIT}") and run is not reference and (match := quantity.match(run)) is not None
     ]
+    if not [run for run in runs if run is not reference]:
+        return f"There is nothing to judge: {against} was compared with no other run."
     if not matched:
         return f"No run has a quantity in common with {against}."
-    sure = "" if outer is not None else ", if the reference can be trusted, which nothing here shows"
+    sure = "" if outer is not None else "; how sure that is, nothing here shows"
+    known = "" if outer is None else f" ± {100.0 * outer:.1f}"
     good = [(run, error) for run, error in matched if abs(error) + (outer or 0.0) <= WANTED]
     if not good:
         run, error = min(matched, key=lambda pair: abs(pair[1]))
         return (
             f"No run is known to be within {100.0 * WANTED:.0f} % of {against} in the {quantity.name}: the nearest is "
-            f"{run.shown} with {100.0 * error:+.1f} %{sure}."
+            f"{run.shown} with {100.0 * error:+.1f}{known} %{sure}."
         )
     run, error = min(good, key=lambda pair: _spent(pair[0]))
-    known = "" if outer is None else f" ± {100.0 * outer:.1f}"
     found = f"{100.0 * error:+.1f}{known} %"
     # The fair price of a model is that of the reference's method where it is no better than it has to be.
     rivals = [other for other, _ in good if reference is not None and other.solver == reference.solver != run.solver]

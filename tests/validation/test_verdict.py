@@ -11,6 +11,7 @@ from rheotwin.validation.experiments.metadata import Specimen, Uncertainty
 from rheotwin.validation.experiments.record import Course, ExperimentRecord
 from rheotwin.validation.metrics import curve_match, force_curve_error
 from rheotwin.validation.metrics.fits import BIASED
+from rheotwin.validation.reference import standing
 from rheotwin.validation.report.sentences import markdown_summary, verdict_notes
 from rheotwin.validation.study import labelled, with_limits
 from rheotwin.validation.verdict import against_experiment, displacement_gradient
@@ -65,7 +66,7 @@ def test_error_and_parts_are_those_worked_out_by_hand(fem: RunView, truss: RunVi
     [
         ((1.02, 1.01, 1.005), "agrees within U", ""),
         ((0.72, 0.71, 0.705), "differs", "too small"),
-        ((1.5, 1.2), "cannot be told", "U is too wide"),
+        ((1.5, 1.2), "cannot be told", "U is too wide, most of it from mesh and step: finer meshes make it smaller"),
         ((1.01,), "cannot be told", "one mesh of truss: add --refine truss=1,2"),
     ],
 )
@@ -88,6 +89,16 @@ def test_what_lacks_an_interval_says_what_to_run(fem: RunView, truss: RunView) -
         replace(run, manifest={"scene": {**run.manifest["scene"], "tools": {"bar": {"width": 2}}}}) for run in runs
     ]
     assert "runs of other scenes: tools differ" in row_of(meshes + deeper).reason
+    larger = [
+        replace(run, manifest={"scene": {**run.manifest["scene"], "bodies": {"block": {"size": [size, 1.0]}}}})
+        for size, one in ((1.0, meshes), (2.0, runs))
+        for run in one
+    ]
+    assert "runs of other scenes: bodies differ" in row_of(larger).reason
+    ended = [replace(run, manifest={**run.manifest, "status": "diverged"}) for run in runs]
+    assert "truss with volume springs@4 ends at t = " in row_of(meshes + ended).reason
+    ended = [replace(run, manifest={**run.manifest, "status": "diverged"}) for run in meshes]
+    assert "the reference did not reach the end, fem@4 ends at t = " in row_of(ended + runs).reason
     small = {"name": "fem", "options": {"kinematics": "small"}}
     strained = [replace(mesh, manifest={**mesh.manifest, "solver": small}) for mesh in meshes]
     assert displacement_gradient(meshes[0]) > 0.1
@@ -124,7 +135,20 @@ def test_advice_takes_the_cheapest_run_that_is_good_enough(fem: RunView, truss: 
     assert case.advice.startswith(
         "No run is known to be within 5 % of fem in the force on bar: the nearest is truss with"
     )
-    assert "which nothing here shows" in case.advice
+    assert case.advice.endswith("; how sure that is, nothing here shows.")
+
+
+def test_a_run_alone_has_nothing_to_judge(fem: RunView) -> None:
+    assert case_of([fem]).advice == "There is nothing to judge: fem was compared with no other run."
+    meshes = [scaled(fem, 1.0 + 0.1 / n**2, n) for n in (1, 2)]
+    assert standing(meshes, "fem").enough and standing(meshes, "fem").reason == "it has no other run to judge"
+
+
+def test_a_reference_is_judged_as_it_is_reported(fem: RunView, truss: RunView) -> None:
+    """fem 1 + .04/n^2: the limit is 1, from which truss of 1.03 is 3 %, and from fem@4 2.7 %."""
+    views = [*(scaled(fem, 1.0 + 0.04 / n**2, n) for n in (1, 2, 4)), scaled(truss, 1.03)]
+    found = standing(views, "fem")
+    assert found.label == "fem@limit" and found.enough and found.reason.endswith("smallest difference, 3 %")
 
 
 def test_without_forces_displacements_are_judged(fem: RunView, truss: RunView) -> None:
@@ -172,6 +196,8 @@ def test_a_measurement_adds_noise_and_material(fem: RunView) -> None:
     assert row.uncertainty == pytest.approx(np.hypot(0.2, 0.06)) and row.words == "agrees within U"
     unknown = against_experiment(known, replace(record, force=Course(fem.probe_times, seen)))
     assert unknown is not None and "no noise of its forces" in unknown.rows[0].reason
+    mixed = against_experiment([known[0], scaled(flat, 1.1, 2)], common)  # a law without an interval beside one
+    assert mixed is not None and "`uncertainty`" in mixed.rows[0].reason
     assert against_experiment(runs, replace(record, force=None)) is None
 
 

@@ -21,6 +21,9 @@ STILL = 1e-3
 BEGINNING = 0.1
 """Part of the largest displacement at which no piece begins without a force."""
 
+ZERO = 0.05
+"""Part of the peak that a force without any displacement is worth a warning at."""
+
 
 def check_rows(path: Path, record: TimeRecord) -> None:
     """Refuse rows that tell nothing or are out of order."""
@@ -37,20 +40,32 @@ def check_rows(path: Path, record: TimeRecord) -> None:
     for name, values in (("displacement", record.displacement), ("force", record.force)):
         if not np.abs(values).max() > 0.0:
             raise RheotwinError(f"{path}: its {name} is 0 throughout; record a test in which it is not")
-        if name == "force" and not np.ptp(values) > 0.0:
-            raise RheotwinError(f"{path}: its force is {values[0]:g} throughout; record a test in which it changes")
 
 
 def check_test(path: Path, record: TimeRecord) -> None:
-    """Refuse a force of the wrong sign, a cell at its end, a hold without its ramp; say how long a record is dead."""
+    """Refuse a constant record, a wrong sign, a cell at its end, a hold without its ramp; warn of doubtful rows."""
     x, f = record.displacement, record.force
-    depth = np.abs(x).max()
+    depth, drive = np.abs(x).max(), record.phases[0].drive
+    driven = record.phases[0].end
+    name, seen = ("displacement", x) if drive == "force" else ("force", f)
+    if not np.ptp(seen[1:]) > 0.0:  # the first row may be that of --ramp
+        raise RheotwinError(f"{path}: its {name} is {seen[-1]:g} throughout; record a test in which it changes")
+    if drive == "force" and np.ptp(f[:driven]) <= STILL * np.abs(f).max():
+        raise RheotwinError(
+            f"{path}: it is a load without its beginning, which leaves the dashpots open; say with --ramp S how long "
+            "before the first row the piece was at rest"
+        )
     if abs(x[0]) > BEGINNING * depth and abs(f[0]) < 10.0 * STILL * np.abs(f).max():
         raise RheotwinError(
             f"{path}: row 1: it begins at the displacement {x[0]:.4g} with next to no force; if the piece is at rest "
             "there, add --tare"
         )
-    driven = record.phases[0].end
+    if drive == "displacement" and abs(f[0]) > ZERO * np.abs(f).max() and abs(x[0]) < STILL * depth:
+        warnings.warn(
+            f"{path}: row 1: it begins with the force {f[0]:.4g} at next to no displacement: if that is the zero of "
+            "the cell, add --tare or --offset force-zero",
+            stacklevel=3,
+        )
     peak = int(np.argmax(np.abs(x[:driven])))
     if x[:driven] @ f[:driven] < 0.0:
         raise RheotwinError(
@@ -59,12 +74,16 @@ def check_test(path: Path, record: TimeRecord) -> None:
         )
     end = np.argmax(np.abs(f))
     stuck = end + int(np.argmin(np.append(f[end:] == f[end], False)))
-    if stuck - end >= STUCK_ROWS and np.ptp(np.convolve(x[end:stuck], MEAN, "valid")) > MOVED * depth:
+    if (
+        record.observed_force[end]
+        and stuck - end >= STUCK_ROWS
+        and np.ptp(np.convolve(x[end:stuck], MEAN, "valid")) > MOVED * depth
+    ):
         raise RheotwinError(
             f"{path}: rows {end + 1} to {stuck}: the force stays at {f[end]:.6g} while the piece moves: the cell was "
             "at its end; repeat the test with a larger one"
         )
-    if record.phases[0].drive == "displacement" and np.ptp(x[:driven]) <= STILL * depth:
+    if drive == "displacement" and np.ptp(x[:driven]) <= STILL * depth:
         raise RheotwinError(
             f"{path}: it is a hold without its ramp, which leaves the dashpot b_0 and all times shorter than the ramp "
             "open; record the ramp, or say with --ramp S how long it took"
@@ -78,7 +97,7 @@ def check_test(path: Path, record: TimeRecord) -> None:
             stacklevel=3,
         )
     still = int(np.argmax(np.abs(x - x[0]) > STILL * depth))
-    if still > LEAST_ROWS and record.phases[0].drive == "displacement":
+    if still > LEAST_ROWS and drive == "displacement":
         warnings.warn(
             f"{path}: nothing moves in its first {still} rows: they give the noise of the force", stacklevel=3
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -67,7 +68,7 @@ def identify(
 
 
 def check_together(records: Sequence[TimeRecord]) -> None:
-    """Refuse records of different pieces."""
+    """Refuse records of different pieces, and one record given twice: intervals would shrink, and none is blind."""
     if not records:
         raise RheotwinError("there is no record to identify from; give one at least")
     first = records[0].geometry
@@ -78,6 +79,9 @@ def check_together(records: Sequence[TimeRecord]) -> None:
                 f"{first.area:g} m2, and {record.geometry.kind}, {record.geometry.length:g} m, "
                 f"{record.geometry.area:g} m2); identify from strain and stress, or from each alone"
             )
+    for record, other in combinations(records, 2):
+        if np.array_equal(record.time, other.time) and np.array_equal(record.force, other.force):
+            raise RheotwinError(f"{record.name} and {other.name} are one record given twice; give each once")
 
 
 def _fits(
@@ -223,7 +227,7 @@ def law_of(best: Judged, poisson: float, uncertainty: float) -> tuple[LawTable |
             f"{candidate.name} is no law of a scene: its elasticity is not linear; for a small range take --law chain",
         )
     factor = geometry.factor * (2.0 * (1.0 + poisson) if geometry.modulus == "shear" else 1.0)
-    known = min(uncertainty, 0.99)
+    known = float(f"{min(uncertainty, 0.99):.2g}")
     if candidate.friction:
         if geometry.modulus == "shear":
             return None, "friction is a stress in tension: a sheared layer does not give it"

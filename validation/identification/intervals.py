@@ -127,7 +127,8 @@ def remedy(judged: Judged, name: str) -> str:
     scale, candidate = judged.fit.problem.scale, judged.fit.problem.candidate
     values = dict(zip(candidate.names, np.exp(judged.read[: len(candidate.names)]), strict=True))
     number = name.lstrip("abgktu")
-    time = values.get(f"tau{number}", values.get(f"b{number}", np.inf) / values.get(f"k{number}", np.inf))
+    stiffness = values.get(f"k{number}", values.get("k", np.inf))
+    time = values.get(f"tau{number}", values.get(f"b{number}", np.inf) / stiffness)
     if name == "b_0" or (np.isfinite(time) and time < 3.0 * scale.shortest):
         return f"needs a faster ramp, and samples every {0.3 * min(time, scale.shortest):.2g} s around its ends"
     if np.isfinite(time) and time > 0.3 * scale.duration:

@@ -286,6 +286,8 @@ def _result(record: OscillationRecord, found: Found, candidates: Sequence[Found]
     uncertainty = float(f"{min(np.median(band), 0.99):.2g}")
     law = LawTable("generalized-maxwell", channel.scaled(scale), poisson, uncertainty)
     notes = [f"the law is that of {sweeps.reference:g} Celsius"] if len(levels) > 1 else []
+    if len(levels) > 1 and not min(levels) <= sweeps.reference <= max(levels):
+        notes[0] += f", beyond the measured {min(levels):g} to {max(levels):g}: intervals hold only if the shift does"
     for kind in dict.fromkeys(one.sweeps.kind for one in candidates if one.sweeps.kind != sweeps.kind):
         best = min((one for one in candidates if one.sweeps.kind == kind), key=lambda one: one.criterion)
         notes.append(f"{best.name} leaves {_row(best, found).misfit:.2%} (rms of what is relative)")

@@ -34,10 +34,11 @@ NAMES: dict[str, tuple[str, ...]] = {
         "compression",
         "travel",
         "stroke",
+        "weg",
     ),
     "strain": ("strain", "eps", "epsilon", "nominal strain", "engineering strain"),
     "shear": ("shear", "gamma", "shear strain"),
-    "force": ("force", "load", "f", "standard force"),
+    "force": ("force", "load", "f", "standard force", "kraft"),
     "stress": ("stress", "sigma", "nominal stress", "engineering stress", "shear stress"),
     "frequency": ("frequency", "freq", "omega", "angular frequency"),
     "storage": ("storage", "storage modulus", "e'", "g'"),
@@ -108,6 +109,14 @@ def read_columns(path: Path, columns: Mapping[str, str], units: Mapping[str, str
     """Return the columns that have a meaning, in SI."""
     header, rows = _split(path)
     found = _meanings(path, header, columns)
+    bare = [kind for kind, (_, unit) in found.items() if kind not in _PLAIN and kind not in units and unit is None]
+    if bare:
+        names = " and ".join(f"'{header[found[kind][0]]}'" for kind in bare)
+        said = ",".join(f"{kind}={_SI[kind].replace('1/s', 'Hz')}" for kind in bare)
+        raise RheotwinError(
+            f"{path}: column{'s' if len(bare) > 1 else ''} {names} name{'s' if len(bare) == 1 else ''} no unit; "
+            f"say it with --units {said}"
+        )
     numbers = {}
     for kind, (place, unit) in found.items():
         factor = _factor(path, kind, header[place], units.get(kind, unit))
@@ -122,14 +131,18 @@ def read_columns(path: Path, columns: Mapping[str, str], units: Mapping[str, str
 
 def _split(path: Path) -> tuple[list[str], list[list[str]]]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        data = path.read_bytes()
+    except OSError as error:
         raise RheotwinError(f"{path}: cannot be read ({error}); give a readable CSV file") from error
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:  # as testing machines write the sign of degrees
+        lines = data.decode("latin-1").splitlines()
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
     if not lines:
         raise RheotwinError(f"{path}: it is empty; write a header and rows")
     between = max(",;\t", key=lines[0].count)
-    if between == ";":
+    if between != ",":
         lines = [line.replace(",", ".") for line in lines]
     header, *rows = csv.reader(lines, delimiter=between)
     return [cell.strip() for cell in header], rows
@@ -150,8 +163,12 @@ def _meanings(path: Path, header: list[str], columns: Mapping[str, str]) -> dict
         found[kind] = place, _without_unit(header[place])[1]
     for place, cell in enumerate(header):
         for kind, unit in _known(cell):
+            if kind in found and kind not in columns and _is_unit(kind, unit):
+                raise RheotwinError(
+                    f"{path}: columns '{header[found[kind][0]]}' and '{cell}' are both known as {kind}; "
+                    f"say which with --columns {kind}=NAME"
+                )
             found.setdefault(kind, (place, unit))
-            break
     needed = ("frequency", "storage", "loss") if "frequency" in found else ("time",)
     lacking = [kind for kind in needed if kind not in found]
     if "frequency" not in found:
@@ -189,14 +206,17 @@ def _known(cell: str) -> list[tuple[str, str | None]]:
     return []
 
 
+def _is_unit(kind: str, unit: str | None) -> bool:
+    try:
+        return unit is None or _factor(Path(), kind, "", unit) > 0.0
+    except RheotwinError:  # as T_C, which is no time
+        return False
+
+
 def _factor(path: Path, kind: str, header: str, unit: str | None) -> float:
     """Return the size of a unit in SI."""
     if unit is None:
-        if kind in _PLAIN:
-            return _PLAIN[kind]
-        raise RheotwinError(
-            f"{path}: column '{header}' names no unit; say it with --units {kind}={_SI[kind].replace('1/s', 'Hz')}"
-        )
+        return _PLAIN[kind]
     if unit in _OTHER.get(kind, {}):
         return _OTHER[kind][unit]
     if kind in _SI:

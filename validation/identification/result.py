@@ -187,7 +187,8 @@ class Identified:
         return found
 
     def save(self, folder: Path | str) -> Path:
-        """Write result.json, law.toml, piece.toml, report.html, picture.png and cards into a new or empty folder."""
+        """Write result, law, piece, page, picture and cards into a new or empty folder, all or nothing."""
+        from rheotwin.validation.folder import filled_aside, move_in, write_texts
         from rheotwin.validation.identification.cards import cards
         from rheotwin.validation.identification.page import page, picture
 
@@ -198,15 +199,11 @@ class Identified:
             files |= {"law.toml": self.to_toml()} | cards(self.law)
         if self.scene:
             files["piece.toml"] = self.scene
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            for name, text in files.items():
-                (target / name).write_text(text, encoding="utf-8")
-            (target / "picture.png").write_bytes(plot.png)
-        except OSError as error:
-            raise RheotwinError(
-                f"could not write {target}: {error.strerror}; choose a folder that can be written to"
-            ) from error
+        with filled_aside(target, "law") as aside:
+            write_texts(aside, files.items())
+            (aside / "picture.png").write_bytes(plot.png)
+            target.mkdir(exist_ok=True)
+            move_in(aside, target, ["picture.png", *reversed(files)])
         return target
 
 

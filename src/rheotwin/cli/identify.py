@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     from rheotwin.validation.identification.reading import geometry_of, read_record
     from rheotwin.validation.identification.result import free_folder
 
+    _check_numbers(args)
     if args.out is not None:
         free_folder(args.out)
     said: dict[str, Any] = {
@@ -82,11 +84,23 @@ def execute(args: argparse.Namespace) -> int:
     return EXIT_OK if found.adequacy.adequate else EXIT_FALLS_SHORT
 
 
+def _check_numbers(args: argparse.Namespace) -> None:
+    """Refuse numbers that mean nothing."""
+    for name in ("mass", "ramp", "bootstrap", "seed"):
+        if not 0.0 <= getattr(args, name) < math.inf:
+            raise RheotwinError(f"--{name} {getattr(args, name):g}: it is at least 0")
+    if not -1.0 < args.poisson < 0.5:
+        raise RheotwinError(f"--poisson {args.poisson:g}: it lies between -1 and 0.5, both not included")
+
+
 def _identified(args: argparse.Namespace, records: list[Any], blind: list[Any]) -> Identified:
     """Identify records over time, or one over frequency."""
     from rheotwin.validation.identification import TimeRecord, identify, identify_oscillation
 
     if all(isinstance(record, TimeRecord) for record in (*records, *blind)):
+        for name in ("shift", "temperature", "terms"):
+            if getattr(args, name) is not None:
+                raise RheotwinError(f"--{name} is for storage and loss over frequency, not for records over time")
         return identify(
             records,
             law=[name for name in (args.law or "").split(",") if name],
@@ -108,13 +122,13 @@ def _identified(args: argparse.Namespace, records: list[Any], blind: list[Any]) 
 
 def words(found: Identified) -> str:
     """Return a result as lines of text."""
-    from rheotwin.validation.identification.page import shown
+    from rheotwin.validation.identification.page import interval, shown, value
 
     lines = [f"{found.title}: {found.model}", "", "  order           misfit       BIC  verdict"]
     lines += [f"  {row.name:14s} {row.misfit:7.2%} {row.bic:9.1f}  {row.verdict}" for row in shown(found.orders)]
     lines += ["", "  parameter           value   95 % interval"]
     lines += [
-        f"  {one.name:14s} {one.value:10.4g}   {one.low:.4g} to {one.high:.4g} {one.unit.strip('1')}".rstrip()
+        f"  {one.name:14s} {value(one):>10s}   {interval(one)} {one.unit.strip('1')}".rstrip()
         for one in found.parameters
     ]
     lines += ["", *(f"  not known: {one.combination}, {_factor(one.factor)}; {one.remedy}" for one in found.flat)]

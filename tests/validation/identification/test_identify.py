@@ -345,10 +345,12 @@ def test_a_spike_is_no_noise() -> None:
     assert "is not noise" in identify(spiked, law="bank-1").adequacy.sentence
 
 
-def test_records_of_different_pieces_are_refused() -> None:
+def test_records_of_different_pieces_and_one_given_twice_are_refused() -> None:
     one = ramps()
     with pytest.raises(RheotwinError, match="different geometry"):
         identify([one, replace(one, geometry=Geometry("bar", 0.1, 1e-4))])
+    with pytest.raises(RheotwinError, match="are one record given twice"):
+        identify(one, blind=[one])
     with pytest.raises(RheotwinError, match=r"there is no law 'chian'.*did you mean"):
         identify(one, law="chian")
     pushed = replace(one, phases=(Phase("force", len(one.time)),), force=one.displacement)

@@ -91,6 +91,8 @@ def test_shifts_are_found_together_with_the_terms(kind: ShiftKind) -> None:
 
 
 def test_the_law_at_a_temperature_that_was_not_measured() -> None:
+    beyond = identify_oscillation(at_levels(SHIFTS["wlf"]), shift="wlf", reference=90.0)
+    assert "90 Celsius, beyond the measured " in beyond.notes[0]
     found = identify_oscillation(at_levels(SHIFTS["wlf"]), shift="wlf", reference=15.0)
     a = 10.0 ** (-8.0 * 5.0 / 65.0)
     assert found.law is not None

@@ -55,6 +55,16 @@ def test_the_folder_holds_everything_and_the_law_runs(tmp_path: Path) -> None:
     np.testing.assert_allclose(channel.strengths, found.law.channel.strengths, rtol=1e-12)
 
 
+def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)  # of the picture, after all texts
+    with pytest.raises(RheotwinError, match=r"could not write the law to .*/out: No space left"):
+        from_oscillation().save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_is_taken_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(RheotwinError, match="choose another one"):

@@ -36,6 +36,7 @@ def written(folder: Path, header: str = "time_s,displacement_mm,force_N", *colum
         "t [s], extension [mm], Load [N]",
         "Time (s),Indentation (mm),Standard force (N)",
         "zeit / s,x / mm,F / N",
+        "Zeit [s],Weg [mm],Kraft [N]",
         "elapsed_time_s,displacement_mm,force_N",
     ],
 )
@@ -111,6 +112,7 @@ FAULTS: dict[str, tuple[str, tuple[Any, ...], Mapping[str, Any], str]] = {
     "named column": ("time_s,d_mm,F_N", (TIME, WAY, PUSH), {"columns": {"force": "G"}}, "no column 'G'"),
     "quantity": ("time_s,d_mm,F_N", (TIME, WAY, PUSH), {"columns": {"forse": "F"}}, "did you mean 'force'"),
     "no unit": ("time_s,d_mm,force", (TIME, WAY, PUSH), {}, "'force' names no unit; say it with --units force=N"),
+    "no units": ("t,d,F_N", (TIME, WAY, PUSH), {}, "columns 't' and 'd' name no unit.*--units time=s,displacement=m"),
     "unit": ("time_s,d_mm,F_lbf", (TIME, WAY, PUSH), {}, "'lbf' is no unit of force.*N, mN, kN"),
     "wrong kind": ("time_s,d [N],F_N", (TIME, WAY, PUSH), {}, "'N' is no unit of displacement"),
     "time": ("time_s,d_mm,F_N", (BACK, WAY, PUSH), {}, "row 41: its time 9 s is not after 9.75 s"),
@@ -122,6 +124,9 @@ FAULTS: dict[str, tuple[str, tuple[Any, ...], Mapping[str, Any], str]] = {
     "number": ("time_s,d_mm,F_N", (TIME, WAY, ["x", *PUSH[1:]]), {}, "row 1: 'x' in column 'F_N' is no finite number"),
     "machine": ("time_s,d_mm,F_N", (TIME, WAY + 90.0, PUSH), {}, "row 1: it begins at the displacement 0.09 .* --tare"),
     "phases": ("time_s,d_mm,F_N", (TIME, WAY, PUSH), {"drive": "displacement,free"}, "'displacement' is no phase"),
+    "still": ("time_s,d_mm,F_N", (TIME, HELD, PUSH), {"drive": "force"}, "its displacement is 0.005 throughout"),
+    "load": ("time_s,d_mm,F_N", (TIME, WAY, HELD), {"drive": "force"}, "a load without its beginning.*--ramp S"),
+    "twice": ("time_s,d_mm,F_N,F_kN", (TIME, WAY, PUSH, PUSH), {}, "'F_N' and 'F_kN' are both .*--columns force=NAME"),
     "alone": ("time_s,d_mm,stress_kPa", (TIME, WAY, PUSH), {}, "displacement, stress do not go together"),
 }  # fmt: skip
 
@@ -138,6 +143,26 @@ def test_faults_are_one_sentence(name: str, tmp_path: Path) -> None:
 def test_geometry_needs_its_units(text: str) -> None:
     with pytest.raises(RheotwinError, match=r"--geometry .* as bar,60 mm,100 mm2"):
         geometry_of(text)
+
+
+def test_a_held_load_is_no_cell_at_its_end(tmp_path: Path) -> None:
+    load, creep = 2.0 * np.minimum(TIME / 0.5, 1.0), 5.0 - 3.0 * np.exp(-TIME / 9.0)
+    record = read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, creep - 2.0, load), drive="force")
+    assert isinstance(record, TimeRecord) and record.phases == (Phase("force", len(TIME)),)
+    record = read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, creep, 0 * TIME + 2.0), drive="force", ramp=0.1)
+    assert isinstance(record, TimeRecord) and record.force[:2].tolist() == [0.0, 2.0]
+
+
+def test_files_of_testing_machines(tmp_path: Path) -> None:
+    path = written(tmp_path, "t_s;d_mm;F_N;T_°C", TIME, WAY, PUSH, 0 * TIME + 20.0, between="\t")
+    path.write_bytes(path.read_text().replace(";", "\t").replace(".", ",").encode("latin-1"))
+    record = read_record(path)
+    assert isinstance(record, TimeRecord) and record.force == pytest.approx(PUSH)
+
+
+def test_a_zero_of_the_cell_is_seen(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="begins with the force 5 at next to no displacement.* --offset force-zero"):
+        read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, WAY, PUSH + 5.0))
 
 
 def test_a_dead_start_is_said(tmp_path: Path) -> None:
@@ -167,6 +192,22 @@ def test_letting_go_is_seen(tmp_path: Path) -> None:
     way, push = WAY * np.where(TIME > 20.0, np.exp(20.0 - TIME), 1.0), np.where(TIME > 20.0, 0.0, PUSH)
     with pytest.warns(UserWarning, match="from row 82 on .* add --drive displacement:20,free"):
         read_record(written(tmp_path, "time_s,d_mm,F_N", TIME, way, push))
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--ramp=-1", "--ramp -1: it is at least 0"),
+        ("--mass=nan", "--mass nan: it is at least 0"),
+        ("--bootstrap=-3", "--bootstrap -3: it is at least 0"),
+        ("--seed=-1", "--seed -1: it is at least 0"),
+        ("--poisson=0.6", "--poisson 0.6: it lies between -1 and 0.5"),
+        ("--terms=3", "--terms is for storage and loss over frequency"),
+    ],
+)
+def test_numbers_that_mean_nothing(option: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identify", str(written(tmp_path)), option, "--out", str(tmp_path / "out")]) == 2
+    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 def test_the_command_prints_a_law_and_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
