@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Indices, Integers
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.blocks import STEP
 from rheotwin.kernels.program import Clock, Program
@@ -72,8 +72,8 @@ class _Elements:
     """
 
     loop: Any
-    ends: tuple[Indices, ...]
-    group: Indices
+    ends: tuple[Integers, ...]
+    group: Integers
     names: tuple[str, ...]
     share: float
     rest: Array
@@ -88,7 +88,7 @@ class _Elements:
         return Stage(made, (*self.ends, self.group, rest, self.inverse, self.states, constants, *at))
 
 
-def _groups(problem: Problem, laws: Sequence[BodyLaws], elements: Indices) -> tuple[Indices, tuple[str, ...]]:
+def _groups(problem: Problem, laws: Sequence[BodyLaws], elements: Indices) -> tuple[Integers, tuple[str, ...]]:
     """Return the group of each element (M, corners), one for each law of each body, and the names of their laws."""
     group = np.zeros(len(elements), np.int32)
     names: list[str] = []
@@ -99,7 +99,7 @@ def _groups(problem: Problem, laws: Sequence[BodyLaws], elements: Indices) -> tu
     return group, tuple(names)
 
 
-def _largest(directions: Array, node: Indices, group: Indices, groups: int, count: int) -> Array:
+def _largest(directions: Array, node: Indices, group: Indices | Integers, groups: int, count: int) -> Array:
     """Return the largest eigenvalue (groups, count) of the sum of n n^T over what each node has of each group."""
     sums = np.zeros((groups, count, 3, 3))
     np.add.at(sums, (group, node), directions[:, :, None] * directions[:, None, :])
@@ -188,7 +188,8 @@ class TrussPopulation:
             raise RheotwinError(f"several sets of laws at a time are beyond this scene: {obstacle}")
         self._problem, self._scene_laws = problem, problem.scene.laws
         single = options.precision == "single"
-        self.lanes, self._dtype = (16, np.float32) if single else (8, np.float64)
+        self.lanes = 16 if single else 8
+        self._dtype: type[np.floating[Any]] = np.float32 if single else np.float64
         self._parts = [_edge_elements(made, options)]
         if len(made.shape.halves.cells):
             self._parts.append(_half_elements(made, options))
@@ -237,7 +238,7 @@ class TrussPopulation:
 
     def _now(self, which: int) -> Array:
         """Return places, velocities or forces (3, N, S) as they are now."""
-        return self._at[which].reshape(3, -1, self.lanes)
+        return np.asarray(self._at[which].reshape(3, -1, self.lanes))
 
     def _begin(self) -> None:
         self._at[0][...] = np.repeat(padded(self._problem.points).T, self.lanes, axis=1)

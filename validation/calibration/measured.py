@@ -182,13 +182,13 @@ class Measured:
                 residuals["fields"].append(away.reshape(-1, away.shape[-1]) / sigma)
         parts = {term: np.concatenate(values) for term, values in residuals.items() if values}
         parts |= self._courses_off(force, volumes)
-        found = []
+        scores: list[Score] = []
         for lane in range(sets):
             reason = courses.reasons[lane] or _inverted(self.times, least[:, lane])
             if reason is not None:
-                found.append(Score(reason=reason))
+                scores.append(Score(reason=reason))
                 continue
-            found.append(
+            scores.append(
                 Score(
                     tuple(per_time[:, lane].tolist()),
                     tuple(counts[:, lane].astype(int).tolist()),
@@ -197,7 +197,7 @@ class Measured:
                     {term: values[:, lane] for term, values in parts.items()},
                 )
             )
-        return found
+        return scores
 
     def _force(self, courses: Courses) -> Array | None:
         """Return the force (T, 3, S) [N] of what pushes on the body."""

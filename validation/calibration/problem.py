@@ -115,7 +115,8 @@ class CalibrationProblem:
         self.scene, self.solver = scene.with_case(), solver
         self.parameters = tuple(parameters) or parameters_of(scene)
         self.costs = costs or Costs()
-        self.records, self._parts = tuple(records), tuple(parts) or ("fit",) * len(records)
+        self.records = tuple(records)
+        self._parts: tuple[Part, ...] = tuple(parts) or ("fit",) * len(records)
         self._data, self._lanes = scene_as_run(self.scene), lanes
         self._check()
         start = self.with_parameters([parameter.start for parameter in self.parameters])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Indices, Integers
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import any_of, formula, load, numbers_of, select, slots, store
 from rheotwin.meshing import boundary_faces, element_measures
@@ -213,7 +213,7 @@ class Cloud(NamedTuple):
     """Points (P, 3) [m], the triangles near each at a reference shape (N, 3) [m] and how far these are at least."""
 
     points: Array
-    near: Indices
+    near: Integers
     bound: Array
     reference: Array
 

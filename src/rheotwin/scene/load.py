@@ -65,7 +65,7 @@ def put_at(data: dict[str, Any], place: str, value: Any) -> Any:
     *path, last = place.split(".")
     table: Any = data
     for number, word in enumerate((*path, last)):
-        key: str | int = word
+        key: Any = word
         here = ".".join(path[:number]) or "the scene"
         if isinstance(table, list):
             if not (word.isdecimal() and int(word) < len(table)):
