@@ -35,6 +35,7 @@ from rheotwin.validation.metrics.meshes import NOISE
 MOST = 10**12
 """Steps to any time."""
 Part = Literal["fit", "validate", "predict"]
+FIT: Part = "fit"
 """What a record is for: to find parameters, to stop a search, to be foretold."""
 
 
@@ -116,7 +117,7 @@ class CalibrationProblem:
         self.parameters = tuple(parameters) or parameters_of(scene)
         self.costs = costs or Costs()
         self.records = tuple(records)
-        self._parts: tuple[Part, ...] = tuple(parts) or ("fit",) * len(records)
+        self._parts: tuple[Part, ...] = tuple(parts) or (FIT,) * len(records)
         self._data, self._lanes = scene_as_run(self.scene), lanes
         self._check()
         start = self.with_parameters([parameter.start for parameter in self.parameters])
