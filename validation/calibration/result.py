@@ -20,14 +20,11 @@ from rheotwin.validation.calibration.campaign import Found, Problem, Task, answe
 from rheotwin.validation.calibration.problem import CalibrationProblem, Part
 from rheotwin.validation.calibration.searches import DIFFERENCE, Normal, Space
 from rheotwin.validation.experiments.record import ExperimentRecord
+from rheotwin.validation.identification.intervals import open_combinations
 from rheotwin.validation.metrics.meshes import NOISE
 
 NORMAL = 1.96
 """Half width of a 95 % interval, in standard deviations."""
-FLAT = 2.0
-"""A combination known to no better than this factor is called flat."""
-PART = 0.25
-"""Share of the largest exponent that a parameter needs to be named in a combination."""
 AT_BOUND = 1e-3
 """A parameter this close to a bound, as a share of their distance in `linear`, lies on it."""
 CLOSE, RISE = 0.01, 12.0
@@ -177,21 +174,12 @@ def _ratios(space: Space, best: Array, spread: Array, covariance: Array) -> list
 def flat(space: Space, covariance: Array) -> tuple[Flat, ...]:
     """Return combinations of parameters that the records leave open by more than a factor, widest first."""
     logs = np.flatnonzero(space.logs)
-    values, vectors = np.linalg.eigh(covariance[np.ix_(logs, logs)])
-    found = []
-    for variance, direction in zip(values[::-1], vectors.T[::-1], strict=True):
-        factor = float(np.exp(min(NORMAL * np.sqrt(max(variance, 0.0)), MOST)))
-        if factor < FLAT:
-            break
-        shares = direction / direction[np.argmax(np.abs(direction))]
-        named = [int(k) for k in np.argsort(-np.abs(shares), kind="stable") if abs(shares[k]) > PART]
-        items = [space.parameters[logs[k]] for k in named]
-        said = " ".join(
-            item.name if round(shares[k], 2) == 1.0 else f"{item.name}^{shares[k]:.2g}"
-            for k, item in zip(named, items, strict=True)
-        )
-        found.append(Flat(said, factor, _remedy([item.place for item in items], shares[named])))
-    return tuple(found)
+    items = [space.parameters[k] for k in logs]
+    found = open_combinations(covariance[np.ix_(logs, logs)], [item.name for item in items], NORMAL)
+    return tuple(
+        Flat(said, factor, _remedy([items[k].place for k, _ in part], np.array([power for _, power in part])))
+        for said, factor, part in found
+    )
 
 
 def _remedy(places: Sequence[str], shares: Array) -> str:

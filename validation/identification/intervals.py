@@ -95,11 +95,13 @@ def flat(judged: Judged) -> tuple[Flat, ...]:
     logs = [i for i, name in enumerate(candidate.names) if name not in LINEAR_NAMES]
     names = [candidate.names[i] for i in logs]
     found = open_combinations(judged.read_covariance[np.ix_(logs, logs)], names, judged.quantile)
-    return tuple(Flat(said, factor, remedy(judged, first)) for said, factor, first in found)
+    return tuple(Flat(said, factor, remedy(judged, names[parts[0][0]])) for said, factor, parts in found)
 
 
-def open_combinations(covariance: Array, names: Sequence[str], quantile: float) -> list[tuple[str, float, str]]:
-    """Return combinations "k1^0.8 b2" known to no better than a factor, that factor and its first name, widest first.
+def open_combinations(
+    covariance: Array, names: Sequence[str], quantile: float
+) -> list[tuple[str, float, list[tuple[int, float]]]]:
+    """Return combinations "k1^0.8 b2" known to no better than a factor, that factor, places and powers, widest first.
 
     `covariance` is that of logarithms, `quantile` half of a 95 % interval in standard deviations.
     """
@@ -111,9 +113,9 @@ def open_combinations(covariance: Array, names: Sequence[str], quantile: float) 
         if factor < FLAT:
             continue
         share = direction / direction[np.argmax(np.abs(direction))]
-        part = [(names[i], share[i]) for i in np.argsort(-np.abs(share)) if abs(share[i]) > PART]
-        said = " ".join(name if round(power, 2) == 1.0 else f"{name}^{power:.2g}" for name, power in part)
-        found.append((said, factor, part[0][0]))
+        part = [(int(i), float(share[i])) for i in np.argsort(-np.abs(share), kind="stable") if abs(share[i]) > PART]
+        said = " ".join(names[i] if round(power, 2) == 1.0 else f"{names[i]}^{power:.2g}" for i, power in part)
+        found.append((said, factor, part))
     return found[::-1]
 
 

@@ -183,7 +183,8 @@ class _Known:
         names = [name for name, _ in self.named]
         many = len(names)
         found = open_combinations(self.covariance[:many, :many], names, self.quantile)
-        named = [Flat(_shortened(said), factor, self._remedy(first)) for said, factor, first in found[:MOST_FLAT]]
+        widest = [(said, factor, names[parts[0][0]]) for said, factor, parts in found[:MOST_FLAT]]
+        named = [Flat(_shortened(said), factor, self._remedy(first)) for said, factor, first in widest]
         return (*self._slow(), *named)
 
     def _slow(self) -> tuple[Flat, ...]:
