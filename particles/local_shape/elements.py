@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from rheotwin.particles.local_shape.options import LocalShapeOptions
 from rheotwin.particles.shear_volume.corners import CHUNK, corners_in_chunks, in_chunks
 from rheotwin.particles.stability import StepBound, stable_step, with_contact_reason
 from rheotwin.problem import Problem
-from rheotwin.tensors import padded
 
 
 @dataclass(frozen=True)
@@ -86,45 +85,65 @@ def room(corners: int) -> Room:
     return Room(places, velocities, pulls, np.zeros((8, 4)))
 
 
+class _Some(NamedTuple):
+    """Cells of one law: their numbers, corners, rest offsets, volumes; k/E [m] and lambda V/E [m3]."""
+
+    cells: Indices
+    corners: Indices
+    offsets: Array
+    volumes: Array
+    shape: Array
+    bulk: Array
+
+
 def find_elements(problem: Problem, options: LocalShapeOptions) -> ShapeElements:
-    """Return the elements of all bodies with the constants of their laws."""
-    found: list[tuple[Indices, Array, Array, Parts, Array, Array]] = []
+    """Return the elements of all bodies, in the order of their cells, with the constants of their laws."""
+    found: list[_Some] = []
+    laws: list[Parts] = []
     matches: dict[str, Any] = {}
+    first = 0
     for body in problem.bodies:
-        measures = element_measures(body.mesh) * problem.thickness
+        volumes = element_measures(body.mesh) * problem.thickness
         for part in body.laws:
             parts = law_parts(problem, part, options)
-            corners = body.mesh.t.T[part.cells] + body.first_node
+            cells = np.arange(len(volumes))[part.cells]
+            corners = body.mesh.t.T[cells] + body.first_node
             places = problem.points[corners]
-            offsets, volumes = places - places.mean(axis=1, keepdims=True), measures[part.cells]
-            k, bulk = constants(problem, parts, offsets, volumes)
-            found.append((corners, offsets, volumes, parts, k, bulk))
+            offsets = places - places.mean(axis=1, keepdims=True)
+            given = constants(problem, parts, offsets, volumes[cells])
+            found.append(_Some(first + cells, corners, offsets, volumes[cells], *given))
+            laws.append(parts)
             name = body.name if len(body.laws) == 1 else part.place.removeprefix("bodies.")
-            matches[name] = match_report(problem, parts, offsets, volumes)
-    counts = [len(item[0]) for item in found]
+            matches[name] = match_report(problem, parts, offsets, volumes[cells])
+        first += len(volumes)
+    together = _Some(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+    order = np.argsort(together.cells)
+    _, corners, offsets, volumes, shape, bulk = (array[order] for array in together)
+    counts = [len(some.cells) for some in found]
+    _check_all_held(problem, corners)
 
     def each(name: str) -> Array:
-        return np.repeat([float(getattr(item[3], name)) for item in found], counts)
+        return np.repeat([float(getattr(parts, name)) for parts in laws], counts)[order]
 
-    corners = np.concatenate([item[0] for item in found])
-    _check_all_held(problem, corners)
-    size, bulk = (np.concatenate([item[n] for item in found]) for n in (4, 5))
     spring, beside, creeps = each("spring"), each("beside"), each("creeps") > 0.0
-    damping = 2.0 * options.damping * np.sqrt(size * spring * problem.masses[corners].mean(axis=1))
-    viscous = bool(np.any(beside) or np.any(damping) or np.any(creeps))
-    volume = bool(np.any(bulk))
+    damping = 2.0 * options.damping * np.sqrt(shape * spring * problem.masses[corners].mean(axis=1))
+    creeping = bool(creeps.any())
     needs = Needs(
-        *(corners.shape[1], problem.dimension, options.rotation, options.passes),
-        *(viscous, bool(np.any(creeps)), volume, options.keep_volume and bool(np.any(creeps))),
+        corners=corners.shape[1],
+        dimension=problem.dimension,
+        rotation=options.rotation,
+        passes=options.passes,
+        viscous=creeping or bool(beside.any() or damping.any()),
+        creeps=creeping,
+        volume=bool(bulk.any()),
+        keeps_volume=options.keep_volume and creeping,
     )
     return ShapeElements(
         corners=np.ascontiguousarray(corners, dtype=np.int64),
-        offsets=padded(np.concatenate([item[1] for item in found]).reshape(-1, problem.dimension)).reshape(
-            len(corners), -1, 3
-        ),
-        volumes=np.concatenate([item[2] for item in found]),
-        spring=size * spring,
-        beside=size * beside,
+        offsets=np.pad(offsets, ((0, 0), (0, 0), (0, 3 - problem.dimension))),
+        volumes=volumes,
+        spring=shape * spring,
+        beside=shape * beside,
         damping=damping,
         bulk=bulk * spring,
         swelling=bulk * beside,

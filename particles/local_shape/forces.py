@@ -85,7 +85,7 @@ class Needs(NamedTuple):
 
 
 @formula
-def _matrix(rows: Any, others: Any, at: Any, count: int) -> Any:
+def matrix_of_rows(rows: Any, others: Any, at: Any, count: int) -> Any:
     """Return sum_a r_a Ro_a^T of rows x1 y1 z1 x2 ..."""
     nothing = 0.0 * load(rows, 0, at)
     a00 = a01 = a02 = a10 = a11 = a12 = a20 = a21 = a22 = nothing
@@ -113,9 +113,9 @@ def _centre(rows: Any, at: Any, count: int) -> None:
 @formula
 def _take_spin(places: Any, velocities: Any, at: Any, count: int) -> None:
     """Take the rotation from velocities (both without their means)."""
-    s = _matrix(places, places, at, count)
+    s = matrix_of_rows(places, places, at, count)
     half = s[0] + s[4] + s[8]
-    m = _matrix(places, velocities, at, count)
+    m = matrix_of_rows(places, velocities, at, count)
     inertia = half - s[0], -s[1], -s[2], -s[1], half - s[4], -s[5], -s[2], -s[5], half - s[8]
     spin = solved(inertia, (m[5] - m[7], m[6] - m[2], m[1] - m[3]), half)
     for a in range(count):
@@ -204,13 +204,13 @@ def add_forces(needs: Needs) -> Any:
     @formula
     def swelling(places: Any, velocities: Any, rest: Any, numbers: Any, at: Any) -> Any:
         """Return p cof(A)/det S."""
-        a, s = _matrix(places, rest, at, count), _matrix(rest, rest, at, count)
+        a, s = matrix_of_rows(places, rest, at, count), matrix_of_rows(rest, rest, at, count)
         a = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8] + flat
         s = s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8] + flat
         c, inverse = cofactors(a), 1.0 / determinant(s, cofactors(s))
         pressure = load(numbers, BULK, at) * (determinant(a, c) * inverse - 1.0)
         if viscous:
-            m = _matrix(velocities, rest, at, count)
+            m = matrix_of_rows(velocities, rest, at, count)
             rate = c[0] * m[0] + c[1] * m[1] + c[2] * m[2] + c[3] * m[3] + c[4] * m[4]
             rate = rate + c[5] * m[5] + c[6] * m[6] + c[7] * m[7] + c[8] * m[8]
             pressure = pressure + load(numbers, SWELLING, at) * inverse * rate
@@ -221,7 +221,7 @@ def add_forces(needs: Needs) -> Any:
     def creep(places: Any, velocities: Any, rest: Any, numbers: Any, q: Any, room: Any, at: Any) -> None:
         """Let Ro creep, and put the Voigt part d into `room`."""
         kept, moved = load(numbers, KEPT, at), load(numbers, MOVED, at)
-        before = _matrix(rest, rest, at, count)
+        before = matrix_of_rows(rest, rest, at, count)
         for a in range(count):
             x, y, z = load(places, 3 * a, at), load(places, 3 * a + 1, at), load(places, 3 * a + 2, at)
             p, r, t = load(rest, 3 * a, at), load(rest, 3 * a + 1, at), load(rest, 3 * a + 2, at)
@@ -235,7 +235,7 @@ def add_forces(needs: Needs) -> Any:
             store(rest, 3 * a + 1, at, q[1] * x + q[4] * y + q[7] * z)
             store(rest, 3 * a + 2, at, q[2] * x + q[5] * y + q[8] * z)
         if isochoric:
-            after = _matrix(rest, rest, at, count)
+            after = matrix_of_rows(rest, rest, at, count)
             before = (
                 before[0],
                 before[1],
@@ -282,7 +282,7 @@ def add_forces(needs: Needs) -> Any:
         if isochoric:
             # Volumes have no dashpot in series: what B takes from their Voigt part comes back, along R.
             size = load(numbers, SHARE, at) / _dot(rest, rest, at, count)
-            a, m = _matrix(places, rest, at, count), _matrix(velocities, rest, at, count)
+            a, m = matrix_of_rows(places, rest, at, count), matrix_of_rows(velocities, rest, at, count)
             along = load(numbers, SPRING, at) * (_double_dot(q, a) - _dot(rest, rest, at, count))
             along = size * (along + load(numbers, DASHPOT, at) * _double_dot(q, m))
             for b in range(count):
@@ -311,7 +311,7 @@ def add_forces(needs: Needs) -> Any:
                 _centre(room.places, at, count)
                 lost = True
                 if not exact:
-                    a = _matrix(room.places, rest, at, count)
+                    a = matrix_of_rows(room.places, rest, at, count)
                     q, saddle = fitted(a, quaternion(turn, at), load(numbers, SPREAD, at))
                     store(turn, 0, at, q[0])
                     store(turn, 1, at, q[1])
@@ -334,7 +334,7 @@ def _renewed(needs: Needs) -> Any:
     @compiled(inside=True)
     def renewed(places: Array, rest: Array, turn: Array, k: int, jacobi: Array) -> None:
         for lane in range(k, k + LANES):
-            a = _matrix(places, rest, lane, count)
+            a = matrix_of_rows(places, rest, lane, count)
             q = quaternion(turn, lane)
             if exact or is_saddle(a, times_transposed(a, matrix_of(q))):
                 q = best_turn(a, q, jacobi)

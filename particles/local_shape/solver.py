@@ -107,7 +107,7 @@ class LocalShape:
         """Return `forces` with some constants times factors of elements (E,)."""
         numbers = self.group.numbers.copy()
         for row, factor in factors.items():
-            numbers[:, row] *= in_chunks(np.broadcast_to(factor, self.group.number))[:, 0]
+            numbers[:, row] *= in_chunks(np.broadcast_to(factor, self.group.number))
         return self.forces(state, self._apart._replace(numbers=numbers))
 
     def stresses(self, state: State) -> tuple[Array, Array]:

@@ -31,7 +31,7 @@ from rheotwin.validation.references.catalogue import ORDER
 MODULES = (
     "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "incompressible", "turning",
     "contact", "continuum_particles", "lattices", "edges", "presses", "identification", "pushed_lattice", "circuit",
-    "parts", "intervals", "cube", "beam", "ecoflex", "repeats",
+    "parts", "intervals", "cube", "beam", "ecoflex", "shape", "repeats",
 )  # fmt: skip
 """Modules that hold `CHECKS` by theme; a new one is one more name here."""
 

@@ -321,3 +321,22 @@ def test_laws_that_elements_cannot_have_are_refused_in_a_sentence(law: Data, opt
 def test_no_passes_are_refused() -> None:
     with pytest.raises(InputFaults, match="passes"):
         begin(body("hex", ELASTIC), passes=0)
+
+
+def test_parts_of_a_body_have_laws_of_their_own() -> None:
+    """A stretched bar of 160 cubes, half of them four times as stiff and relaxing: energy, stress and what remembers."""
+    stiff = {"model": "maxwell", "young": 400.0, "poisson": 0.0, "viscosity": 1e9}
+    scene = box_scene(ELASTIC, cells=[10, 4, 4], cell="hex", density=1.0)
+    scene["laws"]["stiff"] = stiff
+    scene["bodies"]["block"]["parts"] = {"half": {"law": "stiff", "where": {"box": {"x": [5.0, 10.0]}}}}
+    problem, size = problem_of(scene), 1e-6
+    simulation = put(begin(scene, damping=0.0), positions=strained(problem, np.diag([size, 0.0, 0.0])))
+    assert simulation.energy()["stored"] == pytest.approx(0.5 * size**2 * 80.0 * (100.0 + 400.0), rel=1e-5)
+    stress = simulation.cell_stress()[:, 0] / size
+    right = problem.points[problem.bodies[0].mesh.t].mean(axis=0)[:, 0] > 5.0
+    np.testing.assert_allclose(stress[right], 400.0, rtol=1e-5)
+    np.testing.assert_allclose(stress[~right], 100.0, rtol=1e-5)
+    memory = simulation.fields()["memory_stress"][:, 0] / size
+    np.testing.assert_allclose(memory[problem.points[:, 0] < 4.9], 0.0, atol=1e-6)
+    np.testing.assert_allclose(memory[problem.points[:, 0] > 5.1], 400.0, rtol=1e-5)
+    assert set(simulation.statistics()["material_match"]) == {"block.law", "block.parts.half.law"}
