@@ -116,9 +116,12 @@ def find_elements(problem: Problem, options: LocalShapeOptions) -> ShapeElements
             name = body.name if len(body.laws) == 1 else part.place.removeprefix("bodies.")
             matches[name] = match_report(problem, parts, offsets, volumes[cells])
         first += len(volumes)
-    together = _Some(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
-    order = np.argsort(together.cells)
-    _, corners, offsets, volumes, shape, bulk = (array[order] for array in together)
+    order = np.argsort(np.concatenate([some.cells for some in found]))
+
+    def joined(field: int) -> Any:
+        return np.concatenate([some[field] for some in found])[order]
+
+    corners, offsets, volumes, shape, bulk = (joined(field) for field in range(1, 6))
     counts = [len(some.cells) for some in found]
     _check_all_held(problem, corners)
 

@@ -33,7 +33,7 @@ from rheotwin.validation.checks.running import Data, box_scene, path, problem_of
 
 SHAPES, STRAIN = 100, 0.3
 """Random shapes of the table of passes, and their strain."""
-TURNS = {"paper": paper_turn, "sym-atan": sym_atan_turn}
+TURNS: dict[Update, Any] = {"paper": paper_turn, "sym-atan": sym_atan_turn}
 
 
 def angle_errors(update: Update, degrees: float, strain: float = STRAIN, passes: int = 3) -> list[float]:

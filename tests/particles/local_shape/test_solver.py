@@ -324,7 +324,7 @@ def test_no_passes_are_refused() -> None:
 
 
 def test_parts_of_a_body_have_laws_of_their_own() -> None:
-    """A stretched bar of 160 cubes, half of them four times as stiff and relaxing: energy, stress and what remembers."""
+    """A stretched bar of 160 cubes, half of them four times as stiff and relaxing: energy, stress, memory."""
     stiff = {"model": "maxwell", "young": 400.0, "poisson": 0.0, "viscosity": 1e9}
     scene = box_scene(ELASTIC, cells=[10, 4, 4], cell="hex", density=1.0)
     scene["laws"]["stiff"] = stiff
