@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.materials import Channel
+from rheotwin.meshing import build_mesh
 from rheotwin.particles.local_shape.material import parts_of
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.running import FLOOR, block, box_scene, path, problem_of, put, run_to, side, start
@@ -340,3 +342,53 @@ def test_parts_of_a_body_have_laws_of_their_own() -> None:
     np.testing.assert_allclose(memory[problem.points[:, 0] < 4.9], 0.0, atol=1e-6)
     np.testing.assert_allclose(memory[problem.points[:, 0] > 5.1], 400.0, rtol=1e-5)
     assert set(simulation.statistics()["material_match"]) == {"block.law", "block.parts.half.law"}
+
+
+def on_mesh(points: Array, cells: Array) -> Problem:
+    """Return a problem whose mesh is changed after every check of the scene."""
+    problem = problem_of(box_scene(ELASTIC, cells=[1, 1], cell="triangle", density=1.0))
+    changed = replace(problem.bodies[0], mesh=build_mesh("triangle", points.T, cells.T))
+    return replace(problem, bodies=(changed,), points=points, masses=np.ones(len(points)))
+
+
+def test_flat_elements_and_lone_vertices_are_refused_in_a_sentence() -> None:
+    square, halves = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([[0, 1, 2], [0, 2, 3]])
+    for points, sentence in (
+        (square * [1.0, 0.0], "triangle element 0 .*degenerate|has no length"),
+        (np.vstack([square, [[5.0, 5.0]]]), "node 4 is a corner of no element, so nothing holds it; remove it"),
+    ):
+        with pytest.raises(RheotwinError, match=sentence) as told:
+            begin(on_mesh(points, halves))
+        assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("cell", ["triangle", "quad"])
+def test_flattened_elements_are_pushed_out_of_their_line(cell: str) -> None:
+    """Figures 1 and 2: f = k Ro across the line, where springs along edges and diagonals have nothing to give."""
+    problem = problem_of(box_scene(ELASTIC, cells=[1, 1], cell=cell, density=1.0))
+    simulation = put(begin(problem, damping=0.0), positions=problem.points * [1.0, 0.0])
+    forces, places, rest = simulation.method.forces(simulation.state)
+    spring = simulation.method.elements.spring[:, None]
+    if cell == "quad":  # the best rotation of a flattened square is none
+        np.testing.assert_allclose(forces[:, :, 1], spring * rest[:, :, 1], atol=1e-12)
+        np.testing.assert_allclose(forces[:, :, 0], 0.0, atol=1e-12)
+    assert np.abs(places[:, :, 1]).max() == 0.0 and np.all(np.abs(forces[:, :, 1]).max(axis=1) > 0.2 * spring[:, 0])
+    assert np.abs(forces.sum(axis=1)).max() < 1e-12
+
+
+def test_a_relaxing_cube_forgets_in_any_direction_alike() -> None:
+    """Turned by a right angle while it relaxes, it goes on as one that was not."""
+    law = LAWS["three-element"]
+    scene = box_scene(law, cells=[1, 1, 1], cell="hex", density=1.0, origin=[-0.5, -0.5, -0.5])
+    problem, turn = problem_of(scene), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    pulled = strained(problem, np.diag([0.1, -0.05, 0.02]))
+    straight, turned = (put(begin(scene), positions=pulled) for _ in range(2))
+    for simulation in (straight, turned):
+        simulation.advance(1e9, 50)
+    put(turned, positions=turned.positions @ turn.T, velocities=turned.velocities @ turn.T)
+    turns = turned.save()["turns"]
+    turns[:, 0], turns[:, 3] = np.sqrt(0.5), np.sqrt(0.5)
+    put(turned, turns=turns)
+    for simulation in (straight, turned):
+        simulation.advance(1e9, 200)
+    np.testing.assert_allclose(turned.positions, straight.positions @ turn.T, atol=1e-13)

@@ -115,6 +115,10 @@ MORE: dict[str, tuple[Breaks, str]] = {
     ),
     "particles: stiffness of topology forces": (scaled(f"{KEEPING}.make_topology", 0.0, "stiffness"), "truss.R17"),
     "particles: cotangents of corners": (scaled("rheotwin.particles.shear_volume.seed.shear_strains", 1.001), "fem.A5"),
+    "particles: stiffness of polyhedra": (
+        changed("rheotwin.particles.local_shape.elements.constants", lambda found: (1.0001 * found[0], found[1])),
+        "shape.S2",
+    ),
     "fixed point: constants to the raw number above": (
         changed(f"{CIRCUIT}.parameters.quantise_constant", lambda raw: raw + 1),
         "circuit.F1",
