@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("tree", "house", "first_result", "fem", "particles", "continuum", "contact", "fixed_point")
+ALL = ("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "contact", "fixed_point")
 ASKED = ("mutations",)
 """What takes very long and runs only when it is named."""
 

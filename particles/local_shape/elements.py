@@ -10,7 +10,7 @@ import numpy as np
 from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.springs import contact_stiffness
 from rheotwin.errors import RheotwinError
-from rheotwin.kernels.vectors import aligned
+from rheotwin.kernels.vectors import aligned, aligned_copy
 from rheotwin.meshing import element_measures
 from rheotwin.particles.local_shape.forces import ROWS, Group, Needs, Room
 from rheotwin.particles.local_shape.material import Parts, constants, law_parts, match_report, moments
@@ -18,6 +18,9 @@ from rheotwin.particles.local_shape.options import LocalShapeOptions
 from rheotwin.particles.shear_volume.corners import CHUNK, corners_in_chunks, in_chunks
 from rheotwin.particles.stability import StepBound, stable_step, with_contact_reason
 from rheotwin.problem import Problem
+
+SAME = 1e-12
+"""Shapes this close, over their size, differ by the rounding of coordinates."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,21 @@ class ShapeElements:
         """Return the elements for the compiled loop; those that fill up the last chunk pull at nothing."""
         rows = in_chunks(self.rows(h))
         rows[-1, :, len(self.corners) - (len(rows) - 1) * CHUNK :] = _idle(rows)
-        return Group(len(self.corners), corners_in_chunks(self.corners), rows, room(self.needs.corners))
+        corners, (_, blocks) = corners_in_chunks(self.corners), self.rest_shapes()
+        return Group(len(self.corners), corners, rows, blocks, room(self.needs.corners))
 
-    def rest_shapes(self) -> Array:
-        """Return the rest offsets as the loop has them (chunks, 3 n, CHUNK)."""
-        return in_chunks(self.offsets.reshape(len(self.offsets), -1).T)
+    def rest_shapes(self) -> tuple[Array, Indices]:
+        """Return rest offsets as the loop has them (blocks, 3 n, CHUNK), and the block of each chunk.
+
+        Chunks in which all elements are like the first one share a block, unless they creep apart.
+        """
+        found = in_chunks(self.offsets.reshape(len(self.offsets), -1).T)
+        first = found[0, :, :1]
+        same = np.abs(found - first).max(axis=(1, 2)) <= SAME * np.abs(first).max()
+        if self.needs.creeps or not same.any():
+            return found, np.arange(len(found))
+        shared = np.broadcast_to(first, found.shape[1:])[None]
+        return aligned_copy(np.concatenate([shared, found[~same]]), float), np.where(same, 0, np.cumsum(~same))
 
 
 def _idle(rows: Array) -> Array:
@@ -173,12 +186,10 @@ def step_bound(problem: Problem, elements: ShapeElements) -> StepBound:
 
     K_e = B k + lambda V tr S^-1 bounds an element: its shape has k times a projector, its volume one row of that size.
     """
-    d, share = problem.dimension, elements.share
+    d, share = problem.dimension, 1.0 if elements.needs.keeps_volume else elements.share
     size = np.trace(np.linalg.inv(moments(elements.offsets[:, :, :d])), axis1=1, axis2=2)
-    whole = 1.0 if elements.needs.keeps_volume else share
-    shape = 1.0 if elements.needs.keeps_volume else share
-    stiffness = shape * elements.spring + whole * elements.bulk * size
-    viscosity = shape * elements.beside + elements.damping + whole * elements.swelling * size
+    stiffness = share * (elements.spring + elements.bulk * size)
+    viscosity = share * (elements.beside + elements.swelling * size) + elements.damping
     moving = (problem.owners < 0).any(axis=1)
     if not moving.any():
         return StepBound(np.inf, "nothing that moves")

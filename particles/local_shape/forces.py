@@ -25,7 +25,7 @@ import math
 from functools import cache
 from typing import Any, NamedTuple
 
-from rheotwin.arrays import Array, Integers
+from rheotwin.arrays import Array, Indices, Integers
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import any_of, formula, inverse_cube_root, load, numbers_of, slots, store
 from rheotwin.particles.local_shape.options import Rotation
@@ -63,11 +63,15 @@ class Room(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Corners (filled, n) of `number` elements and their constants (chunks, ROWS, CHUNK)."""
+    """Corners (filled, n) of `number` elements, their constants (chunks, ROWS, CHUNK), which shapes a chunk has.
+
+    Chunks of equal elements share theirs: large bodies wait for memory.
+    """
 
     number: int
     corners: Integers
     numbers: Array
+    shape_of: Indices
     room: Room
 
 
@@ -192,7 +196,7 @@ def scatter(count: int) -> Any:
 def add_forces(needs: Needs) -> Any:
     """Return the compiled function that adds the forces of elements to `force` (N, 3) [N].
 
-    It turns `turns` (chunks, 4, CHUNK) to the best fit, and lets rest `shapes` (chunks, 3 n, CHUNK) [m] creep.
+    It turns `turns` (chunks, 4, CHUNK) to the best fit, and lets rest `shapes` (blocks, 3 n, CHUNK) [m] creep.
     """
     count, flat, in_plane = needs.corners, float(needs.dimension == 2), needs.dimension == 2
     viscous, creeps, volume, isochoric = needs.viscous, needs.creeps, needs.volume, needs.keeps_volume
@@ -302,7 +306,12 @@ def add_forces(needs: Needs) -> Any:
     def add_forces(group: Group, turns: Array, shapes: Array, x: Array, v: Array, force: Array) -> None:
         room = group.room
         for chunk in range(group.numbers.shape[0]):
-            first, numbers, turn, rest = chunk * CHUNK, group.numbers[chunk], turns[chunk], shapes[chunk]
+            first, numbers, turn, rest = (
+                chunk * CHUNK,
+                group.numbers[chunk],
+                turns[chunk],
+                shapes[group.shape_of[chunk]],
+            )
             take(group.corners, first, x, room.places)
             if viscous:
                 take(group.corners, first, v, room.velocities)

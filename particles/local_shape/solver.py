@@ -67,7 +67,7 @@ class LocalShape:
 
     def rest_state(self, boundary: Boundary) -> State:
         """Return the state at rest."""
-        turns = np.zeros((len(self.shapes), 4, self.shapes.shape[2]))
+        turns = np.zeros((len(self.group.numbers), 4, self.shapes.shape[2]))
         turns[:, 0] = 1.0
         shapes = self.shapes.copy() if self.elements.needs.creeps else np.zeros((0, *self.shapes.shape[1:]))
         return State(**at_rest(boundary.nodes.rest), turns=turns, shapes=shapes)
@@ -100,7 +100,7 @@ class LocalShape:
         force, shapes = np.zeros_like(x), self._shapes(state).copy()
         add_forces(self.elements.needs)(group, state.turns.copy(), shapes, x, v, force)
         places = x.reshape(-1, self.elements.needs.corners, 3)[:count]
-        rest = in_elements(shapes, count).T.reshape(count, -1, 3)
+        rest = in_elements(shapes[group.shape_of], count).T.reshape(count, -1, 3)
         return force.reshape(-1, *places.shape[1:])[:count], places - places.mean(axis=1, keepdims=True), rest
 
     def _of_parts(self, state: State, factors: dict[int, Any]) -> tuple[Array, Array, Array]:
@@ -161,7 +161,7 @@ def local_shape(problem: Problem, options: LocalShapeOptions) -> LocalShape:
     elements = find_elements(problem, options)
     bound = step_bound(problem, elements)
     step = chosen_step(problem, options, bound, OPTIONS)
-    return LocalShape(problem, step, bound.step, elements, elements.packed(float(step)), elements.rest_shapes())
+    return LocalShape(problem, step, bound.step, elements, elements.packed(float(step)), elements.rest_shapes()[0])
 
 
 class LocalShapeSolver:

@@ -137,7 +137,9 @@ def spurious(rate: float, column: str) -> tuple[float, float]:
     turns = Rotation.from_matrix(turned).as_quat(scalar_first=True).T[None].copy()
     numbers, found = np.zeros((1, ROWS, CHUNK)), np.zeros((3, CHUNK))
     numbers[:, STIFFNESS] = rate
-    group = Group(CHUNK, np.arange(8 * CHUNK, dtype=np.int32).reshape(CHUNK, 8), numbers, room(8))
+    group = Group(
+        CHUNK, np.arange(8 * CHUNK, dtype=np.int32).reshape(CHUNK, 8), numbers, np.zeros(1, np.int64), room(8)
+    )
     x = np.ascontiguousarray(x.reshape(-1, 3))
     with np.errstate(all="ignore"):
         _bouncing(count)(group, turns, shapes, x, np.zeros_like(x), np.zeros_like(x), rate, share * STEPS[rate], found)

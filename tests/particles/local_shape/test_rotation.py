@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from rheotwin.particles.local_shape.rotation import best_turn, matrix_of, plane_turn
+from rheotwin.particles.local_shape.rotation import best_turn, matrix_of, paper_turn, plane_turn, sym_atan_turn
 from rheotwin.validation.checks.shape import angle_errors
 
 Array = NDArray[np.float64]
@@ -74,3 +74,11 @@ def test_passes_bring_the_turn_as_close_as_tabled() -> None:
 def test_a_rigid_turn_is_exact_in_one_pass_of_sym_atan() -> None:
     assert angle_errors("sym-atan", 60.0, strain=0.0)[0] < 1e-14
     assert angle_errors("paper", 60.0, strain=0.0)[0] > 0.1
+
+
+@pytest.mark.parametrize("singular", [(1.0, 1.0, -1.0), (1.0, 0.0, 0.0)])
+def test_passes_leave_mirrored_and_collinear_shapes_alone(singular: tuple[float, float, float]) -> None:
+    """What rounding makes of a singular G would be a turn by any angle."""
+    noise = 1e-13 * np.random.default_rng(6).standard_normal((3, 3))
+    for turn in (sym_atan_turn, paper_turn):
+        assert turn(tuple((np.diag(singular) + noise).ravel())) == pytest.approx(IDENTITY, abs=1e-11)

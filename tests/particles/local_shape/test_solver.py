@@ -392,3 +392,29 @@ def test_a_relaxing_cube_forgets_in_any_direction_alike() -> None:
     for simulation in (straight, turned):
         simulation.advance(1e9, 200)
     np.testing.assert_allclose(turned.positions, straight.positions @ turn.T, atol=1e-13)
+
+
+def test_bending_of_n_layers_is_too_stiff_by_two_over_their_square() -> None:
+    """u = kappa (x y, -x^2/2) stores E kappa^2/24; a square resists three times as much as it should."""
+    kappa = 1e-5
+    for n in (1, 2, 4):
+        scene = box_scene(ELASTIC, cells=[n, n], size=[1.0, 1.0], cell="quad", density=1.0, origin=[-0.5, -0.5])
+        problem = problem_of(scene | {"plane": "stress"})
+        x, y = problem.points.T
+        bent = problem.points + kappa * np.stack([x * y, -0.5 * x * x], axis=1)
+        stored = put(begin(problem, damping=0.0), positions=bent).energy()["stored"]
+        assert stored == pytest.approx(100.0 * kappa**2 / 24.0 * (1.0 + 2.0 / n**2), rel=1e-6)
+
+
+@pytest.mark.parametrize("law", ["elastic", "three-element"])
+def test_a_pressed_block_is_that_of_finite_elements(law: str) -> None:
+    """Without a Poisson ratio it is the same chain of masses for both, to the order of their steps."""
+    down = path((0.0, 1.0), [[0.0] * 3, [0.0, 0.0, -0.1]])
+    supports = FLOOR | {"press": side("top", fix=["z"], motion=down)}
+    problem = block(3, LAWS[law] | {"poisson": 0.0}, {"cell": "hex"}, supports=supports)
+    step = 1.0 / 4096.0
+    ours = begin(problem, damping=0.0, step=step)
+    theirs = start(problem, "fem", stepper="central-difference", step=step)
+    for time in (0.25, 0.5, 0.75):
+        forces = [run_to(simulation, time).reactions()["support.press"][2] for simulation in (ours, theirs)]
+        assert forces[0] == pytest.approx(forces[1], rel=5e-3) and abs(forces[0]) > 1.0
