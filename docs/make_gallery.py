@@ -127,6 +127,12 @@ STRIPS = (
         (330, 160),
     ),
     Strip(
+        "flattened-3d",
+        (0.0, 0.5, 0.6, 1.5),
+        (Row("local-shape", solver="local-shape"), Row("truss")),
+        (330, 240),
+    ),
+    Strip(
         "shape-press-3d",
         (0.0, 0.5, 1.0, 2.0),
         (Row("local-shape", solver="local-shape"), Row("fem", solver="fem")),

@@ -12,7 +12,7 @@ from rheotwin.constraints.contact.springs import contact_stiffness
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.vectors import aligned, aligned_copy
 from rheotwin.meshing import element_measures
-from rheotwin.particles.local_shape.forces import ROWS, Group, Needs, Room
+from rheotwin.particles.local_shape.forces import KEPT, ROWS, SPREAD, Group, Needs, Room
 from rheotwin.particles.local_shape.material import Parts, constants, law_parts, match_report, moments
 from rheotwin.particles.local_shape.options import LocalShapeOptions
 from rheotwin.particles.shear_volume.corners import CHUNK, corners_in_chunks, in_chunks
@@ -87,8 +87,8 @@ class ShapeElements:
 def _idle(rows: Array) -> Array:
     """Return constants (ROWS, 1) of an element without forces."""
     idle = np.zeros((ROWS, 1))
-    idle[3] = 1.0
-    idle[7] = rows[-1, 7, :1]
+    idle[KEPT] = 1.0
+    idle[SPREAD] = rows[-1, SPREAD, :1]
     return idle
 
 
