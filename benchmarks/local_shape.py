@@ -6,10 +6,14 @@ the loop that finds its particles by their numbers, as polyhedra do. Larger latt
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from benchmarks.side_by_side import Ratio, microseconds
 from rheotwin.build import build_problem
+from rheotwin.meshing import build_mesh
 from rheotwin.phases import start_simulation
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import checked_options, find_solver
@@ -51,6 +55,18 @@ def lattice(side: int, law: str, solver: str, **options: Any) -> Any:
     return start_simulation(chosen, build_problem(scene_from_data(scene)), checked_options(chosen, options))
 
 
+def lone(solver: str, **options: Any) -> Any:
+    """Return as many cubes as in a lattice of 20 a side, none of which touches another."""
+    problem = lattice(20, "elastic", solver).method.problem
+    (body,) = problem.bodies
+    points = problem.points[body.mesh.t.T].reshape(-1, 3)
+    corners = np.arange(len(points)).reshape(-1, 8)
+    changed = replace(body, mesh=build_mesh("hex", points.T, corners.T))
+    apart = replace(problem, bodies=(changed,), points=points, masses=np.full(len(points), 0.125))
+    chosen = find_solver(solver)
+    return start_simulation(chosen, apart, checked_options(chosen, options))
+
+
 def cost(simulations: dict[str, Any], cubes: dict[str, int]) -> dict[str, float]:
     """Return ns per cube and step."""
     steps = {name: lambda one=one: one.advance(1e9, STEPS) for name, one in simulations.items()}
@@ -62,11 +78,13 @@ def measure() -> list[Ratio]:
     found = {law: lattice(20, law, "local-shape") for law in LAWS}
     found["springs"] = lattice(20, "elastic", "truss", kernel="unstructured")
     found["springs in rows"] = lattice(20, "elastic", "truss")
+    found["lone"], found["28 springs"] = lone("local-shape"), lone("truss", kernel="unstructured")
     spent = cost(found, dict.fromkeys(found, 20**3))
     against = [Ratio("polyhedra / 60 ns a cube", spent["elastic"] / 60.0, 1.0, f"{spent['elastic']:.1f} ns")]
     against += [Ratio(f"polyhedra, {law} / elastic", spent[law] / spent["elastic"]) for law in LAWS if law != "elastic"]
     against += [
         Ratio("polyhedra / springs", spent["elastic"] / spent["springs"], 2.2, f"{spent['springs']:.1f} ns"),
+        Ratio("lone cubes / 28 springs", spent["lone"] / spent["28 springs"], 1.1, f"{spent['28 springs']:.1f} ns"),
         Ratio("polyhedra / springs in rows", spent["elastic"] / spent["springs in rows"]),
     ]
     sizes = {str(side): lattice(side, "elastic", "local-shape") for side in SIDES}
