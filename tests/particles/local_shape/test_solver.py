@@ -15,6 +15,7 @@ from rheotwin.meshing import build_mesh
 from rheotwin.particles.local_shape.material import parts_of
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.running import FLOOR, block, box_scene, path, problem_of, put, run_to, side, start
+from rheotwin.validation.checks.shape import CRUSHED, shape_error
 
 Array = NDArray[np.float64]
 Data = dict[str, Any]
@@ -202,19 +203,9 @@ def test_a_restart_goes_on_bit_for_bit(law: str, rotation: str) -> None:
 
 
 def crushed(points: Array, how: str, generator: np.random.Generator) -> Array:
-    scale = {"plane": [1.0, 1.0, 0.0], "line": [1.0, 0.0, 0.0], "mirror": [1.0, 1.0, -1.0], "point": [0.0, 0.0, 0.0]}
     if how == "random":
         return np.asarray(points + generator.uniform(-1.0, 1.0, points.shape))
-    return np.asarray(points * np.array(scale[how])[: points.shape[1]])
-
-
-def shape_error(x: Array, points: Array) -> float:
-    """Return how far a body is from its rest shape, turned and moved as it may be, over its size."""
-    a, b = x - x.mean(axis=0), points - points.mean(axis=0)
-    u, _, vt = np.linalg.svd(a.T @ b)
-    flip = np.eye(len(u))
-    flip[-1, -1] = np.sign(np.linalg.det(u @ vt))
-    return float(np.linalg.norm(a - b @ (u @ flip @ vt).T) / np.linalg.norm(b))
+    return np.asarray(points * (CRUSHED | {"point": (0.0, 0.0, 0.0)})[how])
 
 
 @pytest.mark.parametrize("how", ["plane", "line", "mirror", "point", "random"])
