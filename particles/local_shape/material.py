@@ -150,6 +150,7 @@ def match_report(problem: Problem, parts: Parts, offsets: Array, volumes: Array)
             f"average by {misfit:.2g}; cubes, squares and regular simplices miss nothing"
         )
     return {
+        "made_of": "polyhedra",
         "poisson_of_law": parts.poisson,
         "stiffness_misfit": misfit,
         "element_stiffness_misfit": float(single),

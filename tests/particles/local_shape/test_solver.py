@@ -16,6 +16,7 @@ from rheotwin.particles.local_shape.material import parts_of
 from rheotwin.problem import Problem
 from rheotwin.validation.checks.running import FLOOR, block, box_scene, path, problem_of, put, run_to, side, start
 from rheotwin.validation.checks.shape import CRUSHED, shape_error
+from rheotwin.validation.report.page import match_sentence
 
 Array = NDArray[np.float64]
 Data = dict[str, Any]
@@ -276,6 +277,7 @@ def test_the_misfit_of_long_elements_is_told() -> None:
     (match,) = begin(long).statistics()["material_match"].values()
     # S = 2 diag(4, 1, 1) per unit edge, k = E V/q with q the mean: E along x is 2 E, across E/2.
     assert match["young_most"] == pytest.approx(2.0) and match["young_least"] == pytest.approx(0.5)
+    assert match_sentence(match).startswith("polyhedra miss the law's stiffness by ")
     assert match["element_stiffness_misfit"] > 0.3 and "stiffer along their long sides" in match["note"]
     (match,) = begin(body("hex", LAWS["elastic"])).statistics()["material_match"].values()
     assert match["element_stiffness_misfit"] < 1e-12
