@@ -10,7 +10,10 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("tree", "house", "first_result", "fem", "particles", "continuum", "contact", "fixed_point", "calibration")
+ALL = (
+    *("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "contact", "fixed_point"),
+    "calibration",
+)
 ASKED = ("mutations",)
 """What takes very long and runs only when it is named."""
 

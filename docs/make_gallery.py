@@ -127,6 +127,18 @@ STRIPS = (
         tuple(Row(c, c, solver="shear-volume") for c in ("linear", "yielding", "too-soft")),
         (330, 160),
     ),
+    Strip(
+        "flattened-3d",
+        (0.0, 0.5, 0.6, 1.5),
+        (Row("local-shape", solver="local-shape"), Row("truss")),
+        (330, 240),
+    ),
+    Strip(
+        "shape-press-3d",
+        (0.0, 0.5, 1.0, 2.0),
+        (Row("local-shape", solver="local-shape"), Row("fem", solver="fem")),
+        (330, 220),
+    ),
     Strip("shear-volume-3d", (0.0, 0.5, 1.0, 4.0), (Row("shear-volume", solver="shear-volume"),), (330, 240)),
 )
 

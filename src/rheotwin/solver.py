@@ -271,6 +271,7 @@ BUILT_IN: dict[str, str] = {
     "truss": "rheotwin.particles:TrussSolver",
     "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
     "shear-volume": "rheotwin.particles.shear_volume:ShearVolumeSolver",
+    "local-shape": "rheotwin.particles.local_shape:LocalShapeSolver",
 }
 
 

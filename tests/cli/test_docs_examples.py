@@ -13,6 +13,7 @@ from rheotwin.__main__ import build_parser
 from rheotwin.errors import EXIT_OK
 from rheotwin.fem.options import FemOptions
 from rheotwin.particles.fixed_point.prepare import FixedPointOptions
+from rheotwin.particles.local_shape.options import LocalShapeOptions
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.truss import TrussOptions
 from rheotwin.record import open_record
@@ -27,6 +28,7 @@ GUIDES: dict[str, tuple[Path, type[BaseModel]]] = {
     "fixed-point": (ROOT / "docs" / "fixed-point.md", FixedPointOptions),
     "shear-volume": (ROOT / "docs" / "continuum-particles.md", ShearVolumeOptions),
 }
+TABLES = GUIDES | {"local-shape": (ROOT / "docs" / "particles.md", LocalShapeOptions)}
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 
 
@@ -88,9 +90,9 @@ def test_commands_and_links_of_the_page_lead_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("solver", GUIDES)
+@pytest.mark.parametrize("solver", TABLES)
 def test_guide_names_every_option_and_choice(solver: str) -> None:
-    page, options = GUIDES[solver]
+    page, options = TABLES[solver]
     text = page.read_text()
     for name, field in options.model_fields.items():
         assert re.search(rf"`{name}\b", text), name

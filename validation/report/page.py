@@ -195,7 +195,7 @@ def match_sentence(match: object) -> str:
     """
     if not isinstance(match, Mapping) or "stiffness_misfit" not in match:
         return describe(match)
-    springs = "springs and volume springs" if match.get("volume_cells") else "springs"
+    springs = match.get("made_of", "springs and volume springs" if match.get("volume_cells") else "springs")
     misfit = float(match["stiffness_misfit"])
     fit = "match the law's stiffness" if misfit < 1e-6 else f"miss the law's stiffness by {percent(misfit)}"
     parts = [f"{springs} {fit}"]

@@ -119,7 +119,8 @@ def describe_start(problem: Problem, simulation: Simulation, known: Mapping[str,
     lines += [f"body '{name}': {found.sentence()}" for name, found in known.items()]
     for body, match in simulation.statistics().get("material_match", {}).items():
         if "stiffness_misfit" in match:
-            lines.append(f"body '{body}': springs miss the law's stiffness by {100 * match['stiffness_misfit']:.0f} %")
+            made_of, misfit = match.get("made_of", "springs"), 100 * match["stiffness_misfit"]
+            lines.append(f"body '{body}': {made_of} miss the law's stiffness by {misfit:.0f} %")
     return "\n".join(lines)
 
 

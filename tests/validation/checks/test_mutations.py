@@ -119,6 +119,10 @@ MORE: dict[str, tuple[Breaks, str]] = {
         scaled("rheotwin.particles.populations.padded", 1.01),
         "volumes-in-lanes",
     ),
+    "particles: stiffness of polyhedra": (
+        changed("rheotwin.particles.local_shape.elements.constants", lambda found: (1.0001 * found[0], found[1])),
+        "shape.S2",
+    ),
     "fixed point: constants to the raw number above": (
         changed(f"{CIRCUIT}.parameters.quantise_constant", lambda raw: raw + 1),
         "circuit.F1",
