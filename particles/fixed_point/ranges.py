@@ -49,6 +49,8 @@ SAMPLES = 20
 """Times at which the float form is remembered."""
 LARGEST_RUN = 3_000_000_000
 """Edges times steps that a range analysis may take (about half a minute)."""
+OF_PAIR = 20
+"""What looking for contact between two bodies costs, over the edges of all (six small bodies: 5 ms a step)."""
 OF_UNITS = {
     "x": "length",
     "length": "length",
@@ -108,11 +110,13 @@ def analyse(model: CircuitModel, step: float) -> Ranges:
 
 def check_length(model: CircuitModel, step: float) -> int:
     """Return the steps of a scene, or refuse to take so many."""
-    steps = round(model.problem.scene.duration / step)
-    if steps * len(model.edges) > LARGEST_RUN:
+    steps, contact = round(model.problem.scene.duration / step), model.problem.contact
+    bodies = len(model.problem.bodies) if contact is not None and contact.between_bodies else 1
+    if steps * len(model.edges) * (1 + OF_PAIR * bodies * (bodies - 1) // 2) > LARGEST_RUN:
+        among = f" with contact among {bodies} bodies" if bodies > 1 else ""
         raise RheotwinError(
-            f"{OPTIONS}: a range analysis of {steps} steps of {len(model.edges)} edges would take too long; give "
-            "`time_unit`, `length_unit` and `mass_unit` and set `analyse = false`"
+            f"{OPTIONS}: a range analysis of {steps} steps of {len(model.edges)} edges{among} would take too long; "
+            "give `time_unit`, `length_unit` and `mass_unit` and set `analyse = false`"
         )
     return steps
 
