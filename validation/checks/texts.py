@@ -29,21 +29,21 @@ COLOURS = {
 
 def print_table(verification: Verification) -> None:
     """Print a row per quantity under the title of its check, models against measurements apart, then the sentence."""
-    console = _console()
+    out = console()
     checks = [result for result in verification.results if not result.measured]
     measured = [result for result in verification.results if result.measured]
     if checks or not measured:
-        console.print(_table(checks))
+        out.print(_table(checks))
     if measured:
-        console.print(f"\nModels against measurements. {MEANING}\n", soft_wrap=True)
+        out.print(f"\nModels against measurements. {MEANING}\n", soft_wrap=True)
     for place, result in enumerate(measured):
-        console.print(Text(f"{result.reference}: {result.title}, {result.said}", "bold"), soft_wrap=True)
-        console.print(_measured_table(result, heading=place == 0))
+        out.print(Text(f"{result.reference}: {result.title}, {result.said}", "bold"), soft_wrap=True)
+        out.print(_measured_table(result, heading=place == 0))
     for line in verification.remarks:
-        console.print(line, soft_wrap=True)
+        out.print(line, soft_wrap=True)
     for item in verification.coverage:
-        console.print(item.sentence, soft_wrap=True)
-    console.print(verification.sentence)
+        out.print(item.sentence, soft_wrap=True)
+    out.print(verification.sentence)
 
 
 def print_list(checks: Iterable[Check], *, as_json: bool) -> None:
@@ -60,7 +60,7 @@ def print_list(checks: Iterable[Check], *, as_json: bool) -> None:
         also = " ".join(dict.fromkeys(word for word in (check.short, *check.covers) if word))
         quick = "yes" if check.quick else ""
         table.add_row(check.reference, also, check.name, note, " ".join(check.solvers), check.kind, quick)
-    _console().print(table)
+    console().print(table)
 
 
 def number(value: float | None, digits: int = 8) -> str:
@@ -87,9 +87,10 @@ def verdict_text(row: Row) -> str:
     return f"{row.against.word} ({row.against.said}; {row.against.parts}), {row.baseline} since the baseline"
 
 
-def _console() -> Console:
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+def console() -> Console:
+    """Return the console tables are printed on, wide where the output is no terminal."""
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
 
 
 def _about(check: Check) -> dict[str, Any]:

@@ -22,8 +22,6 @@ NAME = "compare"
 HELP = "run a scene with several solvers and write a comparison (JSON, plots, HTML report)"
 
 
-PLAIN_WIDTH = 160
-"""Columns of the verdicts where the output is no terminal."""
 AUTO = "auto"
 """Word for the reference that the program chooses."""
 
@@ -135,9 +133,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _print_verdicts(comparison: Comparison) -> None:
     """Print a row per case and solver, then what to take."""
-    from rich.console import Console
     from rich.table import Table
 
+    from rheotwin.validation.checks.texts import console
     from rheotwin.validation.report.sentences import VERDICT_COLUMNS, verdict_notes, verdict_rows
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -145,13 +143,12 @@ def _print_verdicts(comparison: Comparison) -> None:
         table.add_column(name, overflow="fold")
     for row in verdict_rows(comparison.cases):
         table.add_row(*row)
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
-    console.print(table)
+    out = console()
+    out.print(table)
     for line in verdict_notes(comparison.cases):
-        console.print(line, soft_wrap=True)
+        out.print(line, soft_wrap=True)
     if comparison.reason:
-        console.print(f"reference: {comparison.reason}.", soft_wrap=True)
+        out.print(f"reference: {comparison.reason}.", soft_wrap=True)
 
 
 def names_in(text: str, flag: str, thing: str, example: str) -> list[str]:
