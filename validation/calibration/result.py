@@ -286,9 +286,10 @@ def sentences(found: Result) -> list[str]:
         noise = "" if own.floor is None else f", of noise alone {100.0 * own.floor:.4g} cm"
         gain = 100.0 * (1.0 - own.cost / own.start) if np.isfinite(own.start) and own.start > 0.0 else np.nan
         better = f", {gain:.0f} % better than the start" if np.isfinite(gain) else ""
+        shape = f"S = {100.0 * own.shape:.4g} cm, S/N = {100.0 * own.per_point:.4g} cm of {own.points} points{noise}; "
         said.append(
-            f"{own.part}: S = {100.0 * own.shape:.4g} cm, S/N = {100.0 * own.per_point:.4g} cm of {own.points} "
-            f"points{noise}; cost {100.0 * own.cost:.4g} cm{better}" + (f"; {own.reason}" if own.reason else "")
+            f"{own.part}: {shape if own.points else ''}cost {100.0 * own.cost:.4g} cm{better}"
+            + (f"; {own.reason}" if own.reason else "")
         )
     return said
 

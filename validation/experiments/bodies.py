@@ -24,9 +24,8 @@ from rheotwin.validation.experiments.reader import read_experiment
 from rheotwin.validation.experiments.record import Course, ExperimentRecord, Frame
 from rheotwin.validation.experiments.writer import write_experiment
 
-CLAY = "clay-poking"
-CLAY_TOOLS = ("cylinder", "rectangle", "round")
-CLAY_TRIALS = tuple((motion, tool, trial) for motion in (1, 2) for tool in CLAY_TOOLS for trial in (0, 1))
+SCENES = Path(__file__).parent / "scenes"
+"""Scenes of these bodies, with what is to be found in `[calibrate]`."""
 CLAY_SETTLED = 1.2
 """When the shape after a push is compared [s]: the tool has left by .75 s."""
 GRID, RIM = 2e-3, 0.4
@@ -104,7 +103,7 @@ def read_lump(path: Path, middle: Array) -> Lump:
 
 def clay(motion: int, tool: str, trial: int) -> tuple[ExperimentRecord, Mesh]:
     """Return one push into clay, the tool's path and the shape after it, and the lump before it as a mesh."""
-    folder = data.data_set(CLAY)
+    folder = data.data_set(data.CLAY)
     place = folder / f"data-motion-poking-{motion}" / f"eef-{tool}"
     top = np.load(place / f"mesh_{trial}0_repaired_centre_top.npy")
     before, after = (read_lump(place / f"mesh_{trial}{k}_repaired.obj", top[:2]) for k in (0, 1))
@@ -172,8 +171,8 @@ def cube(state: int) -> ExperimentRecord:
     )
 
 
-BEAM_FRAMES, BEAM_EVERY = 60, 3
-"""Pictures of the beam that are compared, one in so many of the 100 a second."""
+BEAM_FRAMES, BEAM_EVERY, BEAM_NOISE = 60, 3, 0.2e-3
+"""Pictures of the beam that are compared, one in so many of the 100 a second; noise of guessed places [m]."""
 
 
 def beam(test: str) -> ExperimentRecord:
@@ -204,7 +203,7 @@ def beam(test: str) -> ExperimentRecord:
         kind="measured",
         specimen=Specimen(size=size, mass=data.BEAM_DENSITY * float(np.prod(size)), up="z", floor=None),
         frames=tuple(frames),
-        uncertainty=Uncertainty(mean_abs=0.2e-3),
+        uncertainty=Uncertainty(mean_abs=BEAM_NOISE),
         title=f"Silicone cantilever let go, {test}",
         source="github.com/srl-ethz/diffPD_sim2real, MIT",
         notes="places of markers are approximate; the pose it is let go from is held by hand",
@@ -212,8 +211,8 @@ def beam(test: str) -> ExperimentRecord:
     )
 
 
-ECOFLEX_EVERY = 20
-"""One in so many rows of a compression test counts: 2 s."""
+ECOFLEX_EVERY, ECOFLEX_NOISE = 20, 0.02
+"""One in so many rows of a compression test counts, 2 s; how far repeats lie apart, of the largest force [1]."""
 
 
 def ecoflex(phantom: str, test: str) -> ExperimentRecord:
@@ -231,12 +230,12 @@ def ecoflex(phantom: str, test: str) -> ExperimentRecord:
         id=f"ecoflex-{record.id}",
         path=replace(path, values=path.values - begin, times=path.times - path.times[0]),
         force=replace(force, times=force.times - path.times[0]),
-        uncertainty=Uncertainty(force_rel=0.02),
+        uncertainty=Uncertainty(force_rel=ECOFLEX_NOISE),
     )
 
 
 RECORDS: dict[str, Callable[[], ExperimentRecord | tuple[ExperimentRecord, Mesh]]] = {
-    **{f"clay-{m}-{tool}-{k}": partial(clay, m, tool, k) for m, tool, k in CLAY_TRIALS},
+    **{f"clay-{m}-{tool}-{k}": partial(clay, m, tool, k) for m, tool, k in data.CLAY_TRIALS},
     **{f"cube-{state}": partial(cube, state) for state in (1, 2, 3)},
     **{f"beam-{test}": partial(beam, test) for test in data.BEAM_TESTS},
     **{
