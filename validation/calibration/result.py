@@ -233,7 +233,8 @@ def flat(space: Space, covariance: Array) -> tuple[Flat, ...]:
 
 def _remedy(places: Sequence[str], shares: Array) -> str:
     """Return what would tell a combination."""
-    if len(places) > 1 and np.all(shares > 0.5) and all(place.startswith("laws.") for place in places):
+    scale = len(places) > 1 and np.all(shares > 0.5) and all(place.startswith("laws.") for place in places)
+    if scale or all(place.endswith(".young") for place in places):
         return "only a force, or the weight of the body, tells the scale of all"
     if any("voigt_viscosity" in place for place in places):
         return "needs a frame within a tenth of a second after the release, or a second speed"

@@ -47,42 +47,45 @@ class Body:
 
 
 TOOLS = datasets.CLAY_TOOLS
-CLAY = Body(
-    "clay",
-    "local-shape",
-    tuple(f"clay-1-{tool}-0" for tool in TOOLS),
-    (*(f"clay-1-{tool}-1" for tool in TOOLS), "clay-2-rectangle-0", "clay-2-rectangle-1"),
-    (1000.0, 5.0, 120.0, 0.4),
-)
+
+
+def _pushes(fitted: int, found: tuple[float, ...]) -> Body:
+    """Return clay found from a push of 15 mm with each tool; the same into another lump, and 20 mm, are kept aside."""
+    names = [[f"clay-1-{tool}-{trial}" for tool in TOOLS] for trial in (fitted, 1 - fitted)]
+    deeper = ("clay-2-rectangle-0", "clay-2-rectangle-1")
+    return Body("clay", "local-shape", tuple(names[0]), (*names[1], *deeper), found)
+
+
+CLAY, EXCHANGED = _pushes(0, (1000.0, 105.0, 0.38)), _pushes(1, (1000.0, 250.0, 0.38))
 CUBE = Body("cube", "local-shape", ("cube-1", "cube-2"), ("cube-3",), (0.48, 0.4))
-BEAM = Body("beam", "fem", ("beam-gravity_a",), ("beam-gravity_b", "beam-load52_a", "beam-load52_b"), (270e3, 900.0))
+BEAM = Body("beam", "fem", ("beam-gravity_a",), ("beam-gravity_b", "beam-load52_a", "beam-load52_b"), (280.15e3, 740.9))
 ECOFLEX = Body(
-    "ecoflex", "fem", ("ecoflex-EF30_0T_A1",), ("ecoflex-EF30_0T_A2", "ecoflex-EF30_0T_B1"), (110e3,)
+    "ecoflex", "fem", ("ecoflex-EF30_0T_A1",), ("ecoflex-EF30_0T_A2", "ecoflex-EF30_0T_B1"), (121.3e3,)
 )  # fmt: skip
 
 
 def clay() -> Values:
-    """Return S/N [mm] of pushes fitted and kept aside, and how much less the latter is than at the start [%].
+    """Return S/N [mm] of pushes fitted and kept aside, and by how much the latter is less than at the start [%].
 
-    The interval of the gain is that of the mean over pushes of the logarithm of S/S_start, by Student's t.
+    The same with the lumps of either trial exchanged. The interval of the gain is that of the mean logarithm of S over
+    S at the start, by Student's t over the lumps.
     """
     found: dict[str, float] = {}
-    for part, names in (("fitted", CLAY.fitted), ("blind", CLAY.blind)):
-        problems = [CLAY.problem(name) for name in names]
-        totals = np.array([[e.total for e in p.evaluate([CLAY.found, CLAY.start()])] for p in problems])
-        points = sum(p.points() for p in problems)
-        here, start = MILLI * totals.sum(axis=0) / points
-        still = [p.registrations[0].residual or np.nan for p in problems]
-        found |= {f"S/N, {part}": here, f"S/N at the start, {part}": start}
-        found[f"distance of the lumps before the push, {part}"] = MILLI * float(np.mean(still))
-        if part == "blind":
-            logs = np.log(totals[:, 0] / totals[:, 1])
-            half = student.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
-            found["gain, blind"] = PERCENT * (1.0 - here / start)
-            found["least gain, blind"], found["largest gain, blind"] = PERCENT * (
-                1.0 - np.exp(logs.mean() + np.array([half, -half]))
-            )
-    return found
+    ratios: dict[str, list[float]] = {}
+    for body, word in ((CLAY, ""), (EXCHANGED, ", exchanged")):
+        for part, names in (("fitted", body.fitted), ("blind", body.blind)):
+            problems = [body.problem(name) for name in names]
+            totals = np.array([[e.total for e in p.evaluate([body.found, body.start()])] for p in problems])
+            here, start = MILLI * totals.sum(axis=0) / sum(p.points() for p in problems)
+            found |= {f"S/N, {part}{word}": here, f"S/N at the start, {part}{word}": start}
+            if part == "blind":
+                found[f"gain{word}"] = PERCENT * (1.0 - here / start)
+                for name, (own, first) in zip(names, totals, strict=True):
+                    ratios.setdefault(name, []).append(float(np.log(own / first)))
+    logs = np.array([np.mean(own) for own in ratios.values()])
+    half = student.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
+    least, largest = PERCENT * (1.0 - np.exp(logs.mean() + np.array([half, -half])))
+    return found | {"gain, least": least, "gain, largest": largest}
 
 
 def unknown() -> Values:
@@ -107,10 +110,15 @@ def cube() -> Values:
 
 
 def beam() -> Values:
-    """Return how far markers are from where they were seen [mm], a component's root mean square."""
+    """Return how far markers are from where they were seen [mm], a component's root mean square; under 52 g at rest."""
     unit = MILLI * SIGMA_OF_MEAN * bodies.BEAM_NOISE
-    parts = {"fitted": BEAM.fitted, "blind, repeat": BEAM.blind[:1], "blind, 52 g": BEAM.blind[1:]}
-    return {part: unit * _left(BEAM, names, "fields") for part, names in parts.items()}
+    found = {
+        "fitted": unit * _left(BEAM, BEAM.fitted, "fields"),
+        "blind, repeat": unit * _left(BEAM, BEAM.blind[:1], "fields"),
+    }
+    off = [own for name in BEAM.blind[1:] for own in (BEAM.problem(name).by_record([BEAM.found])[0] or ())]
+    heights = np.array([record.reshape(-1, 3)[:, 2] for record in off])
+    return found | {"blind, heights under 52 g": unit * float(np.sqrt(np.mean(heights**2)))}
 
 
 def ecoflex() -> Values:

@@ -99,6 +99,7 @@ def test_what_nothing_tells_is_named_with_its_remedy() -> None:
     assert all(item.high < 1.1 * item.low for item in made.ratios)
     covariance = np.diag([1e-4, 1.0, 1e-4])
     assert [item.combination for item in flat(Space(DOUGH), covariance)] == ["voigt_viscosity"]
+    assert "only a force" in flat(Space(DOUGH), np.diag([1.0, 1e-4, 1e-4]))[0].remedy
     assert "a frame within a tenth of a second after the release" in flat(Space(DOUGH), covariance)[0].remedy
 
 

@@ -1,5 +1,6 @@
 """Readers of the real data sets against numbers their READMEs state; skipped where the data are not there."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +130,16 @@ def test_scenes_of_real_bodies_are_ready_to_run(body: checks.Body) -> None:
     assert len(body.found) == len(scene.calibrate)
     assert all(spec.low <= value <= spec.high for spec, value in zip(scene.calibrate.values(), body.found, strict=True))
     check_capabilities(find_solver(body.solver), build_problem(scene))
+
+
+@pytest.mark.exhaustive
+def test_a_real_beam_is_calibrated_from_data_set_to_prediction(tmp_path: Path) -> None:
+    need(datasets.BEAM)
+    for name in ("beam-gravity_a", "beam-gravity_b"):
+        assert main(["experiment", "convert", name, "--output", str(tmp_path / name)]) == 0
+    scene, budget = str(bodies.SCENES / "beam-3d.toml"), ["--budget", "60", "--seeds", "1", "--quiet"]
+    asked = ["calibrate", scene, str(tmp_path / "beam-gravity_a"), "--predict", str(tmp_path / "beam-gravity_b")]
+    assert main([*asked, "--solver", "fem", *budget, "--output", str(tmp_path / "found")]) == 0
+    result = json.loads((tmp_path / "found" / "calibration.json").read_text())
+    assert [item["value"] for item in result["parameters"]] == pytest.approx(checks.BEAM.found, rel=0.05)
+    assert result["promise"] == 0.0 and result["qualities"][1]["cost"] < 0.8 * result["qualities"][1]["start"]
