@@ -30,6 +30,8 @@ NORMAL = 1.96
 """Half width of a 95 % interval, in standard deviations."""
 AT_BOUND = 1e-3
 """A parameter this close to a bound, as a share of their distance in `linear`, lies on it."""
+EQUAL = 1e-9
+"""Relative difference of numbers that are one."""
 CLOSE, RISE = 0.01, 12.0
 """A seed has found the same as the best where its cost is higher by this share, its squares by so much noise."""
 MOST = 700.0
@@ -51,7 +53,7 @@ class Number:
     @property
     def agrees(self) -> bool:
         """Whether the seeds lie within the interval."""
-        return self.low <= self.least and self.largest <= self.high
+        return self.low <= self.least * (1.0 + EQUAL) and self.largest <= self.high * (1.0 + EQUAL)
 
 
 @dataclass(frozen=True)
@@ -270,10 +272,11 @@ def sentences(found: Result) -> list[str]:
         )
     close = sum(run["close"] for run in found.seeds)
     if close < len(found.seeds):
-        said.append(
-            f"{close} of {len(found.seeds)} seeds came as far as the best, the others ended at costs up to "
-            f"{100.0 * max(run['cost'] for run in found.seeds):.4g} cm"
+        worst = 100.0 * max(run["cost"] for run in found.seeds)
+        ended = (
+            f"ended at costs up to {worst:.4g} cm" if np.isfinite(worst) else "ended above, or began where nothing runs"
         )
+        said.append(f"{close} of {len(found.seeds)} seeds came as far as the best, the others {ended}")
     said += [
         f"{item.name}: the seeds lie between {item.least:.4g} and {item.largest:.4g}, further apart than the interval "
         f"{item.low:.4g} to {item.high:.4g}: trust it only after a larger budget, or where a flat direction explains it"

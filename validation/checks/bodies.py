@@ -56,7 +56,7 @@ def _pushes(fitted: int, found: tuple[float, ...]) -> Body:
     return Body("clay", "local-shape", tuple(names[0]), (*names[1], *deeper), found)
 
 
-CLAY, EXCHANGED = _pushes(0, (1000.0, 105.0, 0.38)), _pushes(1, (1000.0, 250.0, 0.38))
+CLAY, EXCHANGED = _pushes(0, (2000.0, 202.8, 0.4425)), _pushes(1, (1000.0, 250.0, 0.38))
 CUBE = Body("cube", "local-shape", ("cube-1", "cube-2"), ("cube-3",), (0.48, 0.4))
 BEAM = Body("beam", "fem", ("beam-gravity_a",), ("beam-gravity_b", "beam-load52_a", "beam-load52_b"), (280.15e3, 740.9))
 ECOFLEX = Body(
@@ -77,15 +77,15 @@ def clay() -> Values:
             problems = [body.problem(name) for name in names]
             totals = np.array([[e.total for e in p.evaluate([body.found, body.start()])] for p in problems])
             here, start = MILLI * totals.sum(axis=0) / sum(p.points() for p in problems)
-            found |= {f"S/N, {part}{word}": here, f"S/N at the start, {part}{word}": start}
+            found |= {f"S/N, {part}{word}": float(here), f"S/N at the start, {part}{word}": float(start)}
             if part == "blind":
-                found[f"gain{word}"] = PERCENT * (1.0 - here / start)
+                found[f"gain{word}"] = PERCENT * float(1.0 - here / start)
                 for name, (own, first) in zip(names, totals, strict=True):
                     ratios.setdefault(name, []).append(float(np.log(own / first)))
     logs = np.array([np.mean(own) for own in ratios.values()])
     half = student.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
     least, largest = PERCENT * (1.0 - np.exp(logs.mean() + np.array([half, -half])))
-    return found | {"gain, least": least, "gain, largest": largest}
+    return found | {"gain, least": float(least), "gain, largest": float(largest)}
 
 
 def unknown() -> Values:
@@ -125,19 +125,22 @@ def ecoflex() -> Values:
     """Return what forces are off, root mean square over the largest [%]: of a vector of which one component acts."""
     unit = PERCENT * bodies.ECOFLEX_NOISE * np.sqrt(3.0)
     parts = {"fitted": ECOFLEX.fitted, "blind, repeat": ECOFLEX.blind[:1], "blind, specimen": ECOFLEX.blind[1:]}
-    return {part: unit * _left(ECOFLEX, names, "forces") for part, names in parts.items()}
+    return {part: float(unit * _left(ECOFLEX, names, "forces")) for part, names in parts.items()}
 
 
-def _check(name: str, data: str, compute: Compute, solver: str) -> Check:
-    return check(f"measured.calibrated/{name}", with_data(data, compute), name=f"calibrated-{name}", solvers=(solver,))
+def _check(name: str, data: str, compute: Compute, body: Body) -> Check:
+    solvers = (body.solver,)
+    return check(
+        f"measured.{body.scene}/{name}", with_data(data, compute), name=f"{body.scene}-{name}", solvers=solvers
+    )
 
 
 CHECKS = {
     "measured": (
-        _check("clay", datasets.CLAY, clay, CLAY.solver),
-        _check("scale", datasets.CLAY, unknown, CLAY.solver),
-        _check("cube", datasets.CUBE, cube, CUBE.solver),
-        _check("beam", datasets.BEAM, beam, BEAM.solver),
-        _check("ecoflex", datasets.ECOFLEX, ecoflex, ECOFLEX.solver),
+        _check("calibrated", datasets.CLAY, clay, CLAY),
+        _check("scale", datasets.CLAY, unknown, CLAY),
+        _check("calibrated", datasets.CUBE, cube, CUBE),
+        _check("calibrated", datasets.BEAM, beam, BEAM),
+        _check("calibrated", datasets.ECOFLEX, ecoflex, ECOFLEX),
     )
 }

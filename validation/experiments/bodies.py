@@ -28,7 +28,7 @@ SCENES = Path(__file__).parent / "scenes"
 """Scenes of these bodies, with what is to be found in `[calibrate]`."""
 CLAY_SETTLED = 1.2
 """When the shape after a push is compared [s]: the tool has left by .75 s."""
-GRID, RIM = 2e-3, 0.4
+GRID, RIM = 2e-3, 0.5
 """Distance of the rays that find a lump's height [m]; least height at its rim, and of points that count, of its top."""
 LUMP = (6, 3)
 """Hexahedra across a lump and along its height."""
