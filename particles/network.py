@@ -259,6 +259,7 @@ def check_rest_shape(problem: Problem) -> None:
         for a in range(body.mesh.t.shape[0]):
             for b in range(a):
                 lengths = np.linalg.norm(ends[:, a] - ends[:, b], axis=0)
+                lengths[body.mesh.t[a] == body.mesh.t[b]] = np.inf  # collapsed corners of mixed cells
                 cell = int(np.argmin(lengths))
                 if not lengths[cell] > FLAT * problem.extent:
                     first, second = sorted((int(body.mesh.t[a, cell]), int(body.mesh.t[b, cell])))
