@@ -35,6 +35,7 @@ from rheotwin.particles.local_shape.rotation import (
     determinant,
     is_saddle,
     matrix_of,
+    moment,
     normalised,
     paper_turn,
     plane_turn,
@@ -333,6 +334,30 @@ def add_forces(needs: Needs) -> Any:
             give(group.corners, first, room.pulls, force)
 
     return add_forces
+
+
+@cache
+def add_spurious_turns(needs: Needs) -> Any:
+    """Return the compiled function that adds |sum k r x R|/I (15) of a step to sum, sum of squares and largest value.
+
+    `found` is (chunks, 3, CHUNK), `rates` k/I [1/(m2 s2)] (chunks, CHUNK).
+    """
+    count, take, quaternion = needs.corners, gather(needs.corners), numbers_of(4)
+
+    @compiled
+    def add_spurious_turns(group: Group, turns: Array, shapes: Array, x: Array, rates: Array, found: Array) -> None:
+        for chunk in range(group.numbers.shape[0]):
+            take(group.corners, chunk * CHUNK, x, group.room.places)
+            for lane in range(CHUNK):
+                _centre(group.room.places, lane, count)
+                a = matrix_of_rows(group.room.places, shapes[group.shape_of[chunk]], lane, count)
+                b = moment(times_transposed(a, matrix_of(quaternion(turns[chunk], lane))))
+                alpha = rates[chunk, lane] * math.sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2])
+                found[chunk, 0, lane] += alpha
+                found[chunk, 1, lane] += alpha * alpha
+                found[chunk, 2, lane] = max(found[chunk, 2, lane], alpha)
+
+    return add_spurious_turns
 
 
 @cache

@@ -5,6 +5,7 @@ The stress of an element is the virial of its forces over its rest volume, sigma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +27,7 @@ from rheotwin.particles.local_shape.forces import (
     VISCOSITY,
     Group,
     add_forces,
+    add_spurious_turns,
 )
 from rheotwin.particles.local_shape.options import OPTIONS, LocalShapeOptions
 from rheotwin.particles.network import check_rest_shape
@@ -40,7 +42,10 @@ from rheotwin.tensors import INDEX_PAIRS
 
 
 class State(NamedTuple):
-    """Vectors (N, 3), rotations as quaternions (chunks, 4, CHUNK), and rest shapes (rows, CHUNK) where they creep."""
+    """Vectors (N, 3), rotations as quaternions (chunks, 4, CHUNK), rest shapes (rows, CHUNK) where they creep.
+
+    `spurious` (chunks, 3, CHUNK) are sum, sum of squares and largest of the turns that no moment explains (option).
+    """
 
     positions: Array
     velocities: Array
@@ -48,6 +53,7 @@ class State(NamedTuple):
     reaction: Array
     turns: Array
     shapes: Array
+    spurious: Array
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,7 @@ class LocalShape:
     stable_step: float
     blocks: tuple[Block, ...]
     matches: dict[str, Any]
+    counts_turns: bool
 
     name: ClassVar[str] = "local-shape"
     holds_supports: ClassVar[bool] = False
@@ -131,7 +138,8 @@ class LocalShape:
         turns[:, 0] = 1.0
         creeping = [block.shapes.reshape(-1, CHUNK) for block in self.blocks if block.elements.needs.creeps]
         shapes = np.concatenate([np.zeros((0, CHUNK)), *creeping])
-        return State(**at_rest(boundary.nodes.rest), turns=turns, shapes=shapes)
+        spurious = np.zeros((len(turns) * self.counts_turns, 3, CHUNK))
+        return State(**at_rest(boundary.nodes.rest), turns=turns, shapes=shapes, spurious=spurious)
 
     def bind(self, state: State, boundary: Boundary) -> Steps:
         """Bind a state and the boundary to the program that steps them."""
@@ -145,11 +153,31 @@ class LocalShape:
                 )
                 for block in self.blocks
             ),
+            *(self._account(state) if self.counts_turns else ()),
             *around.kick(),
             Stage(drift, (v, STEP, x)),
             *around.last_look(),
         ]
         return Steps(state, around.bind(stages, float(self.step)))
+
+    def _account(self, state: State) -> Iterator[Stage]:
+        """Yield the stages that account for spurious turns, I = sum m |Ro|^2 (14)."""
+        for block in self.blocks:
+            elements, first = block.elements, block.first_turn
+            inertia = np.einsum("ea,eac->e", self.problem.masses[elements.corners], elements.offsets**2)
+            rates = in_chunks(elements.share * elements.spring / inertia)
+            found = state.spurious[first : first + len(rates)]
+            given = (block.group, block.turns_in(state), block.shapes_in(state), state.positions, rates, found)
+            yield Stage(add_spurious_turns(elements.needs), given)
+
+    def spurious_turns(self, state: State, steps: int) -> tuple[Array, Array, Array]:
+        """Return mean, standard deviation and largest spurious angular acceleration of the elements (E,) [1/s2]."""
+        found = np.empty((3, sum(block.group.number for block in self.blocks)))
+        for block in self.blocks:
+            own = state.spurious[block.first_turn : block.first_turn + len(block.group.numbers)]
+            found[:, block.elements.cells] = in_elements(own, block.group.number)
+        mean = found[0] / max(steps, 1)
+        return mean, np.sqrt(np.maximum(found[1] / max(steps, 1) - mean**2, 0.0)), found[2]
 
     def stresses(self, state: State) -> tuple[Array, Array]:
         """Return the memory stress and the whole stress, averaged to nodes (N, 6) [Pa]."""
@@ -186,7 +214,11 @@ class LocalShape:
     def statistics(self, state: State, steps: int) -> dict[str, Any]:
         """Return how well the elements match the law, and how they find their rotations."""
         needs = self.blocks[0].elements.needs
-        about = {"rotation": needs.rotation, "passes": needs.passes} if needs.dimension == 3 else {}
+        about: dict[str, Any] = {"rotation": needs.rotation, "passes": needs.passes} if needs.dimension == 3 else {}
+        if self.counts_turns:
+            mean, deviation, largest = self.spurious_turns(state, steps)
+            over_all = {"mean": mean.mean(), "deviation": deviation.mean(), "largest": largest.max()}
+            about["spurious_turns"] = {name: float(value) for name, value in over_all.items()}
         return {
             "scheme": SEMI_IMPLICIT_SCHEME,
             "elements": sum(block.group.number for block in self.blocks),
@@ -209,7 +241,7 @@ def local_shape(problem: Problem, options: LocalShapeOptions) -> LocalShape:
         group, shapes = elements.packed(float(step)), elements.rest_shapes()[0]
         blocks.append(Block(elements, group, shapes, turns, rows))
         turns, rows = turns + len(group.numbers), rows + len(shapes) * shapes.shape[1]
-    return LocalShape(problem, step, bound.step, tuple(blocks), matches)
+    return LocalShape(problem, step, bound.step, tuple(blocks), matches, options.spurious_turns)
 
 
 class LocalShapeSolver:
