@@ -267,6 +267,11 @@ TrussSimulation = ParticleSimulation[Truss]
 def truss(problem: Problem, options: TrussOptions) -> Truss:
     """Return the truss of a problem, with the step that the options ask for."""
     check_rest_shape(problem)
+    simplices = [body for body in problem.bodies if body.cell not in ("quad", "hex")]
+    if options.springs != "edges+face+body" and simplices:
+        raise RheotwinError(
+            f"solvers.truss.springs: {simplices[0].cell} cells have edges only; leave it out, or use quad or hex cells"
+        )
     network = build_network(
         problem,
         volume_term=options.volume_term is not False,

@@ -190,7 +190,7 @@ def flat_force(solver: str, body: Data, **options: Any) -> Array:
     supports = {"below": side("bottom"), "above": side("top", motion=FLATTENING)}
     law = {"model": "voigt", "young": 100.0, "viscosity": 1.0, "poisson": 0.0}
     scene = box_scene(law, cells=[1, 1], equal_mass=4.0, supports=supports, **body)
-    return run_to(start(scene, solver, **options), 0.9).reactions()["support.above"]
+    return run_to(start(scene, solver, step=0.01, **options), 0.9).reactions()["support.above"]
 
 
 def flat_forces() -> Values:

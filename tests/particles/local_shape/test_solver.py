@@ -25,6 +25,7 @@ from rheotwin.validation.run_view import view_of
 from tests.conftest import command
 
 Array = NDArray[np.float64]
+SCENES = Path(__file__).parents[3] / "scenes"
 Data = dict[str, Any]
 ELASTIC: Data = {"model": "elastic", "young": 100.0, "poisson": 0.0}
 LAWS: dict[str, Data] = {
@@ -457,7 +458,7 @@ def test_a_pressed_block_is_that_of_finite_elements(law: str) -> None:
 
 
 def test_a_scene_of_four_kinds_of_cells_is_pressed_and_recorded(tmp_path: Path) -> None:
-    scene = str(Path(__file__).parents[3] / "scenes" / "mixed-press-3d.toml")
+    scene = SCENES / "mixed-press-3d.toml"
     said = command("run", scene, "--solver", "local-shape", "--output", tmp_path / "run", "--set", "duration=0.1")
     assert said.code == 0, said.err
     record = open_record(tmp_path / "run")
@@ -466,3 +467,39 @@ def test_a_scene_of_four_kinds_of_cells_is_pressed_and_recorded(tmp_path: Path) 
     assert pushed[-1] > 1.0 and view_of(record).node_weights.sum() == pytest.approx(5.76e-4)
     refused = command("run", scene, "--solver", "fem", "--output", tmp_path / "fem")
     assert refused.code != 0 and "bodies.block.cell: 'mixed' is beyond this solver" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("solver", "cells", "along", "across"),
+    [
+        ("local-shape", [], 0.0, 100.0),
+        ("truss", [], 0.0, 0.0),
+        ("truss", ["cell=triangle", "pattern=se-nw"], -100.0 * (2.0**0.5 - 1.0), 0.0),
+        ("truss", ["cell=triangle", "pattern=sw-ne"], 100.0 * (2.0**0.5 - 1.0), 0.0),
+    ],
+)
+def test_a_square_on_a_line_pushes_back_and_its_springs_do_not(
+    tmp_path: Path, solver: str, cells: list[str], along: float, across: float
+) -> None:
+    """Figure 2 from scene to record; what lets go afterwards comes back or stays."""
+    changes = [word for cell in cells for word in ("--set", f"bodies.square.{cell}")]
+    said = command("run", SCENES / "flattened-square-2d.toml", "--solver", solver, "--output", tmp_path / "r", *changes)
+    assert said.code == 0, said.err
+    probes = open_record(tmp_path / "r").probes
+    at = int(np.argmin(np.abs(probes["time"] - 0.9)))
+    assert [probes[f"support.above.force_{c}"][at] for c in "xy"] == pytest.approx([along, across], abs=1e-6)
+    end = open_record(tmp_path / "r").positions(-1)[:, 1].max()
+    assert end > 0.95 if solver == "local-shape" else end < 1e-6
+
+
+def test_a_record_tells_spurious_turns(tmp_path: Path) -> None:
+    """Table 1 from scene to record, for half a second: one pass spins a cube up a thousand times as much as two do."""
+    found = {}
+    for case in ("A-1e4", "C-1e4"):
+        where = tmp_path / case
+        words = ("--solver", "local-shape", "--case", case, "--output", where, "--set", "duration=1.2")
+        said = command("run", SCENES / "bouncing-cube-3d.toml", *words)
+        assert said.code == 0, said.err
+        found[case] = open_record(where).manifest.statistics["spurious_turns"]
+    assert found["A-1e4"]["mean"] > 1000.0 * found["C-1e4"]["mean"] > 0.0
+    assert found["A-1e4"]["largest"] > found["A-1e4"]["deviation"] > 0.0
