@@ -104,18 +104,6 @@ def matrix_of_rows(rows: Any, others: Any, at: Any, count: int) -> Any:
 
 
 @formula
-def square_of_rows(rows: Any, at: Any, count: int) -> Any:
-    """Return sum_a Ro_a Ro_a^T: six sums in place of nine."""
-    nothing = 0.0 * load(rows, 0, at)
-    a00 = a01 = a02 = a11 = a12 = a22 = nothing
-    for a in range(count):
-        x, y, z = load(rows, 3 * a, at), load(rows, 3 * a + 1, at), load(rows, 3 * a + 2, at)
-        a00, a01, a02 = a00 + x * x, a01 + x * y, a02 + x * z
-        a11, a12, a22 = a11 + y * y, a12 + y * z, a22 + z * z
-    return a00, a01, a02, a01, a11, a12, a02, a12, a22
-
-
-@formula
 def _centre(rows: Any, at: Any, count: int) -> None:
     """Take the mean from rows x1 y1 z1 x2 ..."""
     for c in range(3):
@@ -234,7 +222,7 @@ def _swelling(needs: Needs) -> Any:
     @formula
     def swelling(places: Any, velocities: Any, rest: Any, numbers: Any, at: Any) -> Any:
         a = _in_space(matrix_of_rows(places, rest, at, count), flat)
-        s = _in_space(square_of_rows(rest, at, count), flat)
+        s = _in_space(matrix_of_rows(rest, rest, at, count), flat)
         c, inverse = cofactors(a), 1.0 / determinant(s, cofactors(s))
         pressure = load(numbers, BULK, at) * (determinant(a, c) * inverse - 1.0)
         if viscous:
@@ -259,7 +247,7 @@ def _creep(needs: Needs) -> Any:
     @formula
     def creep(places: Any, velocities: Any, rest: Any, numbers: Any, q: Any, at: Any) -> None:
         kept, moved = load(numbers, KEPT, at), load(numbers, MOVED, at)
-        before = square_of_rows(rest, at, count)
+        before = matrix_of_rows(rest, rest, at, count)
         for a in range(count):
             x, y, z = load(places, 3 * a, at), load(places, 3 * a + 1, at), load(places, 3 * a + 2, at)
             p, r, t = _turned(q, rest, a, at)
@@ -270,7 +258,7 @@ def _creep(needs: Needs) -> Any:
             store(rest, 3 * a + 1, at, q[1] * x + q[4] * y + q[7] * z)
             store(rest, 3 * a + 2, at, q[2] * x + q[5] * y + q[8] * z)
         if isochoric:
-            before, after = _in_space(before, flat), _in_space(square_of_rows(rest, at, count), flat)
+            before, after = _in_space(before, flat), _in_space(matrix_of_rows(rest, rest, at, count), flat)
             ratio = determinant(before, cofactors(before)) / determinant(after, cofactors(after))
             scale = (
                 math.sqrt(math.sqrt(ratio))
