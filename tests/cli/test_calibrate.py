@@ -1,9 +1,12 @@
 """`rheotwin calibrate`: a twin's parameters come back within their intervals, and faults leave nothing behind."""
 
+import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import pyvista
 
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
 from rheotwin.scene import load_scene, scene_from_data
@@ -57,6 +60,28 @@ def test_a_twin_comes_back_within_its_intervals_and_predicts(record: str) -> Non
     again = calibrate(record, "--predict", "weak", "--json", "--quiet", "--continue")
     assert (again.out, (folder / "evaluations.jsonl").read_text()) == (said.out, lines)
     assert "there is a calibration; go on with --continue" in calibrate(record).sentence
+
+
+def test_models_are_compared_at_equal_cost_with_maps_of_their_errors(record: str) -> None:
+    """Lattice, lattice whose volume is kept, truss: one table, clouds with the distances that S is the sum of."""
+    changes = ["--against", "truss.local_volume=true", "--against", "bodies.lump.cell=tet", "truss.safety=0.4"]
+    said = calibrate(record, "--costs", "shapes", "--json", *changes, budget=30)
+    assert said.code == EXIT_OK, said.err
+    models, folder = json.loads(said.out)["models"], Path("runs/calibrate-scene")
+    assert list(models) == ["the scene", "truss.local_volume=true", "bodies.lump.cell=tet truss.safety=0.4"]
+    with (folder / "models.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    shapes = [float(row["S [cm]"]) for row in rows]
+    assert shapes[0] < min(shapes[1:]) and {row["parameters"] for row in rows} == {"3"}
+    assert all(float(row["S low [cm]"]) < s < float(row["S high [cm]"]) for row, s in zip(rows, shapes, strict=True))
+    for name, own, s in zip(models, ("", "against-1", "against-2"), shapes, strict=True):
+        assert json.loads((folder / own / "calibration.json").read_text()) == models[name]
+        clouds = [np.abs(pyvista.read(file)["distance"]) for file in sorted((folder / own / "errors").glob("*.vtp"))]
+        d = np.concatenate(clouds)
+        assert len(clouds) == 5 and len(d) == 2000
+        sums = [float(np.sum(d[d >= 5e-4] ** n)) for n in (1, 2, 3, 4)]
+        assert sums == pytest.approx([s / 100.0, *models[name]["qualities"][0]["powers"]])
+    assert (folder / "errors.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_a_force_the_scale_is_named_as_open(record: str) -> None:

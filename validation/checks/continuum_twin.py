@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.executor import opened
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.validation.calibration import CalibrationProblem, Parameter, twin
+from rheotwin.validation.calibration.campaign import search
 from rheotwin.validation.checks.check import Values, check
 from rheotwin.validation.checks.pushed_lattice import CAPTURED, DEPTH, RELEASE, STOP, TIMES, Printed, scene
 from rheotwin.validation.checks.running import FLOOR, Data, box_scene, path
@@ -57,6 +59,14 @@ LARGE = {
 ROUNDS, CLOSER = 4, 0.2
 """Grids of the search, and how much of its width the next one has on either side of the best."""
 PLACES = ("laws.core.voigt_viscosity", "laws.core.series_viscosity")
+LAYERED = (
+    *((place, 20.0) for place in PLACES),
+    ("laws.surface.young", 100.0),
+    *((place.replace("core", "surface"), 20.0) for place in PLACES),
+)
+"""What is found of core and surface, K of the core given, and lower bounds; the upper ones are those of the papers."""
+BUDGET, SEEDS = 120, range(5)
+"""Evaluations of each search of P5, and its seeds."""
 
 
 def truth() -> Scene:
@@ -83,15 +93,21 @@ def truth_volumes() -> Values:
     return found | {"F(3.3)/F(1.0)": float(force[1] / force[0])}
 
 
-def problem_of_model(model: Model) -> CalibrationProblem:
-    """Return the calibration of one law on the record; the punch is a centimetre of the virtual body wide."""
-    data = scene(Printed((STIFFNESS, 510.0, 3470.0), cell=model.cell, large=model.large))
+def problem_of_model(model: Model, *, layers: bool = False) -> CalibrationProblem:
+    """Return the calibration of one law, or of one in the core and one at the surface (`layers`), on the record.
+
+    The punch is a centimetre of the virtual body wide.
+    """
+    core = STIFFNESS, 510.0, 3470.0
+    printed = Printed(core, core if layers else None, cell=model.cell, large=model.large)
+    data = scene(printed)
     data["supports"]["punch"]["where"]["box"]["x"] = [2.0 - 1e-6, 3.0 + 1e-6]
     data["bodies"]["block"]["law"] = "core"
-    data["solvers"] = {"truss": {"match": "edge", **model.options}}
-    return CalibrationProblem(
-        scene_from_data(data), "truss", [record()], [Parameter(place, place, 1e-3, 1e8, 1e3) for place in PLACES]
-    )
+    surface = {"surface_laws": {"block": "surface"}} if layers else {}
+    data["solvers"] = {"truss": {"match": "edge", **surface, **model.options}}
+    wide = [Parameter(place, place, 1e-3, 1e8, 1e3) for place in PLACES]
+    printed_bounds = [Parameter(place, place, low, 20_000.0, 2_000.0) for place, low in LAYERED]
+    return CalibrationProblem(scene_from_data(data), "truss", [record()], printed_bounds if layers else wide)
 
 
 def least_shape(model: Model, low: Array, high: Array, points: int) -> float:
@@ -118,10 +134,21 @@ def calibrated_fine_shapes() -> Values:
     return {name: least_shape(model, low, high, 8) for name, model in LARGE.items()}
 
 
+def lattice_against_truss() -> Values:
+    """Compute P5: S of lattice and truss, five parameters each, at equal budget over the same seeds."""
+    shapes = {}
+    with opened("lanes") as workers:
+        for name in ("lattice", "truss"):
+            runs = search(problem_of_model(LARGE[name], layers=True), "least-squares", BUDGET, workers, seeds=SEEDS)
+            shapes[name] = [run.best.shape for run in runs]
+    return {"least S of the truss over S of the lattice's worst seed": min(shapes["truss"]) / max(shapes["lattice"])}
+
+
 _check = partial(check, solvers=("truss",))
 CHECKS = {
     "continuum_twin": (
         _check("calibration.A7", truth_volumes, name="truth-volumes"),
+        _check("calibration.P5", lattice_against_truss, name="lattice-against-truss"),
         _check("calibration.G1", calibrated_shapes, name="calibrated-shapes"),
         _check("calibration.G1/fine", calibrated_fine_shapes, name="calibrated-fine-shapes"),
     )
