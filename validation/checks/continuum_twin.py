@@ -128,6 +128,12 @@ def calibrated_shapes() -> Values:
     return {name: least_shape(model, low, high, 12) for name, model in SMALL.items()}
 
 
+def calibrated_extra_forces() -> Values:
+    """Compute the same with extra internal forces, which run set after set."""
+    extra = Model({"forces": {"extra": {}}})
+    return {"6x4x6 M3E": least_shape(extra, np.log([0.05, 1.5]), np.log([0.3, 8.0]), 5)}
+
+
 def calibrated_fine_shapes() -> Values:
     """Compute the same of finer lattices and trusses."""
     low, high = np.log([0.02, 0.8]), np.log([2.0, 8.0])
@@ -150,6 +156,7 @@ CHECKS = {
         _check("calibration.A7", truth_volumes, name="truth-volumes"),
         _check("calibration.P5", lattice_against_truss, name="lattice-against-truss"),
         _check("calibration.G1", calibrated_shapes, name="calibrated-shapes"),
+        _check("calibration.G1/extra-forces", calibrated_extra_forces, name="calibrated-extra-forces"),
         _check("calibration.G1/fine", calibrated_fine_shapes, name="calibrated-fine-shapes"),
     )
 }
