@@ -28,6 +28,7 @@ LONG = (
 )
 REFUSED = {
     "after-contact-2d": "'cell_stress' is beyond this solver",
+    "blind-push-3d": "steps of 3200 edges would take too long",
     "coarse-fine-2d": "hangs on an edge of a coarser cell, which is beyond this solver",
     "coarse-fine-3d": "hangs on an edge of a coarser cell, which is beyond this solver",
     "foam-press-2d": "a range analysis of 846577680 steps of 208 edges would take too long",
