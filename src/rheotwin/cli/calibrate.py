@@ -262,6 +262,7 @@ def _report(
 
 def _print_models(models: Mapping[str, Result]) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from rheotwin.validation.calibration.result import model_rows
@@ -269,9 +270,9 @@ def _print_models(models: Mapping[str, Result]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     rows = model_rows(models)
     for name in rows[0]:
-        table.add_column(name, overflow="fold")
+        table.add_column(escape(name), overflow="fold")
     for row in rows:
-        table.add_row(*(f"{value:.5g}" if isinstance(value, float) else str(value) for value in row.values()))
+        table.add_row(*(f"{item:.5g}" if isinstance(item, float) else escape(str(item)) for item in row.values()))
     console = Console(highlight=False)
     (console if console.is_terminal else Console(highlight=False, width=160)).print(table)
 

@@ -124,7 +124,12 @@ def _unseal(args: argparse.Namespace) -> dict[str, Any]:
     truth = opened_seal(args.folder)
     scene = truth.pop("scene") or {}
     told = {key: truth[key] for key in ("solver", "case", "seed", "noise")}
-    return told | {"laws": scene.get("laws"), "options": scene.get("solvers", {}).get(truth["solver"])}
+    return told | _given({"laws": scene.get("laws"), "options": scene.get("solvers", {}).get(truth["solver"])})
+
+
+def _given(value: Any) -> Any:
+    """Return a table without what is not given."""
+    return {key: _given(item) for key, item in value.items() if item} if isinstance(value, dict) else value
 
 
 def _compare(args: argparse.Namespace) -> dict[str, Any]:

@@ -22,7 +22,16 @@ SCENES = Path(__file__).parents[3] / "scenes"
 SHORT = ("fixed-point-3d", "block-3d", "gravity-2d", "hold-release-1d")
 LONG = (
     *("bar-press-2d", "calibrated-fine-3d", "calibrated-lattice-3d", "chain-1d", "digital-push-3d", "dropped-2d"),
-    *("flattened-3d", "imprint-2d", "press-match-2d", "push-hold-release-3d", "pushed-3d", "resting-2d", "resting-3d"),
+    *(
+        "blind-lattice-3d",
+        "flattened-3d",
+        "imprint-2d",
+        "press-match-2d",
+        "push-hold-release-3d",
+        "pushed-3d",
+        "resting-2d",
+        "resting-3d",
+    ),
     *("shape-press-3d", "shear-quad-2d", "shear-volume-2d", "sliding-2d", "standing-2d", "three-blocks"),
     *("topology-press-2d", "triangle-press-2d"),
 )
