@@ -236,7 +236,7 @@ class FinitePart:
 
 def _flat(array: Array) -> Array:
     """Return arrays (e, q, k) point by point (e q, k)."""
-    return array.reshape(-1, array.shape[-1])
+    return array.reshape(array.shape[0] * array.shape[1], array.shape[2])
 
 
 @dataclass(frozen=True)

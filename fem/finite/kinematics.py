@@ -85,7 +85,7 @@ class ElementGeometry:
     weights: Array
     across: Array
     """dF_zz per component (e, q, m) [1/m] of rings and of plane stress, else (e, q, 0)."""
-    own: Indices = NONE
+    own: Indices
     """Places among the m components of those that one element alone has: its strains ZZ in plane stress."""
 
     @cached_property
