@@ -33,7 +33,7 @@ from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.space import body_space, mixed_space, Space
 from rheotwin.fem.system import body_mass
-from rheotwin.materials import Channel, Hyperelastic, is_incompressible
+from rheotwin.materials import Channel, is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
 
 
@@ -312,11 +312,6 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
         raise RheotwinError(
             f'{place}: "corotational" knows plane = "strain" only, not "{problem.plane}"; choose that plane, '
             'kinematics = "total-lagrangian" or "small"'
-        )
-    if description == "corotational" and any(isinstance(law, Hyperelastic) for _, law, _ in body.laws):
-        raise RheotwinError(
-            f"bodies.{body.name}.law: {body.law.name} is an energy of large strain, which corotational elements have "
-            'not; choose kinematics = "total-lagrangian"'
         )
     if options.pressures is not None and flat and problem.plane == "stress":
         raise RheotwinError(
