@@ -26,7 +26,7 @@ from rheotwin.fem.finite.kinematics import (
     element_geometry,
     strain_vector,
 )
-from rheotwin.fem.finite.loops import couple
+from rheotwin.fem.finite.loops import couple, smallest_volume
 from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
 from rheotwin.fem.finite.point import PointLaw, Response
 from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of_locking
@@ -121,12 +121,11 @@ class FinitePart:
 
     def require_upright(self, u: Array) -> None:
         """Raise `Inverted`, naming the element, if det F <= 0 at a quadrature point."""
-        determinants = np.linalg.det(self.geometry.deformation_gradient(u)).min(axis=1)
-        worst = int(np.argmin(determinants))
-        if not determinants[worst] > 0.0:
+        worst, determinant = smallest_volume(self.geometry.displacement_gradient(u))
+        if not determinant > 0.0:
             element = worst if self.cells is ... else int(self.cells[worst])
             node = int(self.geometry.dofs[worst, 0]) // self.geometry.dimension
-            raise Inverted(self.body, element, node, float(determinants[worst]))
+            raise Inverted(self.body, element, node, determinant)
 
     def respond(
         self, state: PointState, start: Array, end: Array, step: float, share: float = 1.0
