@@ -404,7 +404,7 @@ def torsion_loads(c10: float, c01: float, radius: float, twist: float) -> tuple[
 
 
 def held_share(shares: ArrayLike, times: ArrayLike, ramp: float, time: float) -> float:
-    """Return the isochoric stress at `time` [s] over that at once, of a stretch whose stress grows evenly in `ramp` [s].
+    """Return the isochoric stress at `time` [s] over that at once, if it grows evenly in `ramp` [s] and is held.
 
     1 - sum g + sum g tau/h (1 - exp(-h/tau)) exp(-(t - h)/tau), exact at any stretch (Simo 1987)
     """

@@ -31,7 +31,7 @@ from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
 from rheotwin.fem.finite.point import PointLaw, Response
 from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of_locking
 from rheotwin.fem.options import FemOptions
-from rheotwin.fem.space import body_space, mixed_space, Space
+from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.system import body_mass
 from rheotwin.materials import Channel, is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
@@ -317,11 +317,11 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
             f"solvers.fem.formulation: {options.pressures} holds the volume, which plane stress leaves free; "
             'use formulation = "displacement"'
         )
-    warn_of_locking(body, problem, options.order, options.formulation)
+    warn_of_locking(body, problem, options.order, options.formulation, large=description == "total-lagrangian")
 
 
 def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> FiniteBody:
-    """Return a body in large motion, whose parts have laws of their own; behind its nodes ZZ strains, then pressures."""
+    """Return a body in large motion, whose parts have laws of their own; ZZ strains and pressures are behind its nodes."""
     _require_known(body, problem, options)
     ring, flat = (problem.dimension == 2 and problem.plane == plane for plane in ("axisymmetric", "stress"))
     kinematics, measure = DESCRIPTIONS[options.kinematics]
@@ -348,7 +348,9 @@ def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> Fin
             dofs, shapes = pressure_functions(space.basis, body.cell, options.pressures, cells)
             pressure = PressureSpace(behind + dofs, shapes, stiffness / size, shared=shapes.shape[1] > 1)
             behind += int(dofs.max()) + 1
-        part = FinitePart(body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible)
+        part = FinitePart(
+            body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible
+        )
         parts.append(part)
     space = replace(space, inner=behind - first, given=space.basis)
     return FiniteBody(space, body_mass(body, problem, space, consistent=False), tuple(parts))

@@ -166,9 +166,7 @@ class Kinematics(Protocol):
     def forces(self, u: Array, stress: Array) -> Array:
         """Return sum_q w B's (e, m) [N], B = de/du."""
 
-    def add_tangents(
-        self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array
-    ) -> None:
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
         """Add sum_q w (B(u)' D B(end) + share s : d2e/du2) [N/m] to `blocks` (e, m.., m..)."""
 
     def cauchy(self, u: Array, stress: Array) -> Array:
@@ -210,9 +208,7 @@ class TotalLagrangian:
         element_forces(geometry.columns, geometry.across, geometry.weights, slope, stress, forces)
         return forces
 
-    def add_tangents(
-        self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array
-    ) -> None:
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
         """Add the tangents of `loops`."""
         geometry = self.geometry
         at = geometry.displacement_gradient(u)

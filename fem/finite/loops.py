@@ -106,13 +106,13 @@ def _elasticity(at: Array, end: Array, stress: Array, modulus: Array, share: flo
     for i in range(3):
         for j in range(3):
             for k in range(3):
-                for l in range(3):
-                    total = half[i, j, SLOT[k, l]]
+                for t in range(3):
+                    total = half[i, j, SLOT[k, t]]
                     for n in range(3):
-                        total += end[k, n] * half[i, j, SLOT[n, l]]
-                    out[i, j, k, l] = total
-            for l in range(3):
-                out[i, j, i, l] += share * stress[SLOT[j, l]]
+                        total += end[k, n] * half[i, j, SLOT[n, t]]
+                    out[i, j, k, t] = total
+            for t in range(3):
+                out[i, j, i, t] += share * stress[SLOT[j, t]]
 
 
 @compiled(contract=True, allocates=True)
@@ -142,10 +142,10 @@ def element_tangents(
                     for j in range(d):
                         for b in range(nodes):
                             right[i, k, j, b] = w * full[i, j, k, 0] * g[0, b]
-                        for l in range(1, d):
-                            factor = w * full[i, j, k, l]
+                        for t in range(1, d):
+                            factor = w * full[i, j, k, t]
                             for b in range(nodes):
-                                right[i, k, j, b] += factor * g[l, b]
+                                right[i, k, j, b] += factor * g[t, b]
                     for a in range(nodes):
                         for j in range(d):
                             factor = g[j, a]
@@ -212,8 +212,8 @@ def couple(
                 for m in range(size):
                     blocks[e, size + k, m] += w * change[m]
                     blocks[e, m, size + k] += w * change[m]
-                for l in range(shapes.shape[1]):
-                    blocks[e, size + k, size + l] -= w * shapes[q, l] * compliance
+                for t in range(shapes.shape[1]):
+                    blocks[e, size + k, size + t] -= w * shapes[q, t] * compliance
 
 
 @compiled(contract=True)
@@ -238,8 +238,8 @@ def add_volume(strain: Array, pressure: Array, bulk: float, stress: Array, modul
             i, j = row[m], column[m]
             stress[p, m] += push * v[m]
             for n in range(6):
-                k, l = row[n], column[n]
-                mixed = inverse[i][k] * inverse[j][l] + inverse[i][l] * inverse[j][k]
+                k, t = row[n], column[n]
+                mixed = inverse[i][k] * inverse[j][t] + inverse[i][t] * inverse[j][k]
                 modulus[p, m, n] += both * v[m] * v[n] - twice * mixed
 
 

@@ -125,7 +125,9 @@ def tension(table: Data, stretch: float, *, cell: str = "hex", end: float = 1.0,
 def uniaxial(name: str) -> Values:
     """Return the stress in tension and compression, in space and in plane stress, and in simple shear."""
     table = ENERGIES[name]
-    found = named("l = {}", STRETCHES, [tension(table, s, formulation="taylor-hood", step=0.25, **RIGID) for s in STRETCHES])
+    found = named(
+        "l = {}", STRETCHES, [tension(table, s, formulation="taylor-hood", step=0.25, **RIGID) for s in STRETCHES]
+    )
     found |= {"sheet, l = 1.5": tension(table, 1.5, cell="quad", order=2, step=0.25)}
     return found | {"shear, g = 1": sheared(table, 1.0)}
 
@@ -198,7 +200,7 @@ def relaxed(stretch: float) -> Values:
 
 
 def inflation() -> Measurement:
-    """Return pressures of a tube (quadratic, linear pressure) and of a ball (mean dilatation), as its cells are halved."""
+    """Return the pressure in a tube (Taylor-Hood), and in a ball (mean dilatation) as its cells are halved."""
     table, sizes = ENERGIES["ogden"], (4, 8, 16)
     exact, found = inflation_pressure(law_of(table), 1.0, 2.0, 0.5, ball=True), [ball(table, n) for n in sizes]
     tubes = {"tube": tube(table, 8, formulation="taylor-hood", **RIGID)}
@@ -214,7 +216,7 @@ def twisted() -> Values:
 
 
 def newton(formulation: str) -> Values:
-    """Return the order of Newton's method in one large step of the membrane: slope of the last residuals above rounding."""
+    """Return the order of Newton's method in one large step of the membrane, of the last residuals above rounding."""
     simulation = cook_simulation(4, "quad", formulation, step=1.0, newton_tolerance=1e-13)
     stepper: Any = simulation
     residuals = np.array(stepper._stepper.solve(stepper._state, 0.0, 1.0)[1])
