@@ -321,7 +321,7 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
 
 
 def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> FiniteBody:
-    """Return a body in large motion, whose parts have laws of their own; ZZ strains and pressures are behind its nodes."""
+    """Return a body in large motion, part by part; behind its nodes are unknown strains ZZ, then pressures."""
     _require_known(body, problem, options)
     ring, flat = (problem.dimension == 2 and problem.plane == plane for plane in ("axisymmetric", "stress"))
     kinematics, measure = DESCRIPTIONS[options.kinematics]
