@@ -25,7 +25,7 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import Ledger, State
 from rheotwin.fem.steppers.impulses import contact_normals
 
-INEXACT = 1e-7
+INEXACT = 1e-6
 """Residual over the right-hand side at which multigrid leaves a Newton step."""
 HALVINGS = 6
 """How often a step that finds no equilibrium is halved before the run stops."""
