@@ -112,7 +112,7 @@ class FinitePart:
 
     @property
     def soft(self) -> Array:
-        """What the diagonal entries of `own` should be at least (e, own): pressures of K = ELIMINATED mu, nothing else."""
+        """What the diagonal entries of `own` should be at least (e, own): pressures of K = ELIMINATED mu."""
         soft = np.zeros((len(self.dofs), len(self.own)))
         if self.pressure is not None and not self.pressure.shared:
             soft[:, len(self.geometry.own) :] = self.pressure.softest * self.geometry.weights.sum(axis=1)[:, None]
