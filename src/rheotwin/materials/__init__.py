@@ -1,6 +1,7 @@
 """Material laws: how stress follows strain, in one channel form for finite elements and edges alike."""
 
 from rheotwin.materials.channel import Channel, maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
+from rheotwin.materials.hyperelastic import Hyperelastic, MooneyRivlin, NeoHooke, Ogden, Yeoh
 from rheotwin.materials.linear import (
     EdgeNetwork,
     Elastic,
@@ -37,11 +38,15 @@ __all__ = [
     "FrictionThreeElement",
     "GeneralizedMaxwell",
     "GeneralizedVoigt",
+    "Hyperelastic",
     "Law",
     "Maxwell",
     "Moduli",
     "Modulus",
+    "MooneyRivlin",
+    "NeoHooke",
     "NonlinearThreeElement",
+    "Ogden",
     "Slider",
     "SliderThreeElement",
     "Softening",
@@ -51,6 +56,7 @@ __all__ = [
     "ThreeElement",
     "Voigt",
     "VoigtChain",
+    "Yeoh",
     "complex_modulus",
     "creep_function",
     "edge_network",

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Name, NameOrPart, Number, SceneModel
+from rheotwin.scene.hyperelastic import MooneyRivlinSpec, NeoHookeSpec, OgdenSpec, YeohSpec
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
     DashpotPart,
@@ -358,6 +359,10 @@ _BuiltIn = (
     | GeneralizedVoigtSpec
     | GeneralizedMaxwellSpec
     | TabulatedSpec
+    | NeoHookeSpec
+    | MooneyRivlinSpec
+    | YeohSpec
+    | OgdenSpec
 )
 GROUP = "rheotwin.laws"
 """Entry points of laws from outside: classes like those above, whose `law()` has the `Law` protocol."""
