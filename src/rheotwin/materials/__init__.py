@@ -1,6 +1,7 @@
 """Material laws: how stress follows strain, in one channel form for finite elements and edges alike."""
 
 from rheotwin.materials.channel import Channel, maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
+from rheotwin.materials.elastoplastic import CriticalStretch, Elastoplastic, VonMises
 from rheotwin.materials.linear import (
     EdgeNetwork,
     Elastic,
@@ -32,8 +33,10 @@ from rheotwin.materials.voigt_chain import VoigtChain
 
 __all__ = [
     "Channel",
+    "CriticalStretch",
     "EdgeNetwork",
     "Elastic",
+    "Elastoplastic",
     "FrictionThreeElement",
     "GeneralizedMaxwell",
     "GeneralizedVoigt",
@@ -51,6 +54,7 @@ __all__ = [
     "ThreeElement",
     "Voigt",
     "VoigtChain",
+    "VonMises",
     "complex_modulus",
     "creep_function",
     "edge_network",

@@ -1,0 +1,134 @@
+"""Return of an elastoplastic law to its limit, in principal values (compiled; `Elastoplastic` has the constants).
+
+Trial stretches s^ are the singular values of F_E^ = F FP^-1, the last one negative where F_E^ is turned inside out.
+
+Critical stretches (particles-slave spec 3.3, 3.6), fixed-corotated energy, m = exp(xi (1 - JP)):
+
+    s = clip(s^, 1 - theta_c, 1 + theta_s),   JP <- JP prod(s^/s),   tau_i = m (2 mu (s_i - 1) s_i + lambda (J - 1) J)
+
+Von Mises on logarithmic stretches e = ln s, q the von Mises stress of tau = 2 mu dev(e) + K tr(e):
+
+    q <= sigma_y + H alpha,   de_p = dalpha 3/2 dev(tau)/q
+
+A viscosity eta adds the overstress eta de_p/dt: s = (s^ + r clip(s^))/(1 + r) with r = h E/eta, and
+dalpha = (q^ - sigma_y - H alpha)/(3 mu + H + eta/h). tau is the Kirchhoff stress: P F_E^T = U diag(tau) U^T.
+
+With `small` the numbers are principal small strains instead of stretches: e in [-theta_c, theta_s],
+JP <- JP + sum(e^ - e), stress m (2 mu e_i + lambda tr(e)).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rheotwin.arrays import Array
+from rheotwin.kernels.compiled import compiled
+
+KIND, LAME, SHEAR, FIRST, SECOND, THIRD, VISCOSITY, YOUNG = range(8)
+"""Places in the constants; the limit's numbers: theta_c, theta_s, xi, or sigma_y, H."""
+LEAST_VOLUME, MOST_VOLUME = 0.1, 2.0
+"""Bounds of JP: where the moduli stop to grow and to fall."""
+SHORTEST = 1e-3
+"""What logarithms take a stretch for that is shorter, or turned inside out."""
+
+
+@compiled
+def yielded(values: Array, memory: float, constants: Array, h: float, small: bool) -> float:
+    """Bring trial stretches (3,), or small strains, back to the limit in place; return the new JP or alpha.
+
+    h [s] is the step, read only if there is a viscosity; without h = 0 nothing flows then.
+    """
+    if constants[KIND] == 0.0:
+        rest = 0.0 if small else 1.0
+        share = 1.0  # of what is beyond that flows
+        if constants[VISCOSITY] > 0.0:
+            rate = h * constants[YOUNG] / constants[VISCOSITY]
+            share = rate / (1.0 + rate)
+        for i in range(3):
+            clipped = min(max(values[i], rest - constants[FIRST]), rest + constants[SECOND])
+            kept = values[i] + share * (clipped - values[i])
+            memory = memory + (values[i] - kept) if small else memory * (values[i] / kept)
+            values[i] = kept
+        return min(max(memory, LEAST_VOLUME), MOST_VOLUME)
+    mean = 0.0
+    for i in range(3):
+        if not small:
+            values[i] = math.log(max(values[i], SHORTEST))
+        mean += values[i] / 3.0
+    size = (
+        2.0
+        * constants[SHEAR]
+        * math.sqrt(1.5 * ((values[0] - mean) ** 2 + (values[1] - mean) ** 2 + (values[2] - mean) ** 2))
+    )
+    excess = size - constants[FIRST] - constants[SECOND] * memory
+    if excess > 0.0 and (h > 0.0 or constants[VISCOSITY] == 0.0):
+        resistance = 3.0 * constants[SHEAR] + constants[SECOND]
+        if constants[VISCOSITY] > 0.0:
+            resistance += constants[VISCOSITY] / h
+        flow = excess / resistance
+        memory += flow
+        for i in range(3):
+            values[i] = mean + (1.0 - 3.0 * constants[SHEAR] * flow / size) * (values[i] - mean)
+    if not small:
+        for i in range(3):
+            values[i] = math.exp(values[i])
+    return memory
+
+
+@compiled
+def principal_stress(values: Array, memory: float, constants: Array, small: bool, stress: Array) -> float:
+    """Write the principal Kirchhoff stresses (3,) [Pa] of elastic stretches (or strains); return the energy [J/m3].
+
+    The energy is that of the spring; what von Mises hardening takes up counts as dissipated.
+    """
+    lame, shear, energy = constants[LAME], constants[SHEAR], 0.0
+    if small or constants[KIND] != 0.0:
+        factor, total = 1.0, 0.0
+        if constants[KIND] == 0.0:
+            factor = math.exp(constants[THIRD] * (1.0 - memory))
+        for i in range(3):
+            stress[i] = values[i] if small else math.log(max(values[i], SHORTEST))
+            total += stress[i]
+        for i in range(3):
+            energy += factor * shear * stress[i] ** 2
+            stress[i] = factor * (2.0 * shear * stress[i] + lame * total)
+        return energy + 0.5 * factor * lame * total**2
+    factor = math.exp(constants[THIRD] * (1.0 - memory))
+    volume = values[0] * values[1] * values[2]
+    for i in range(3):
+        energy += factor * shear * (values[i] - 1.0) ** 2
+        stress[i] = factor * (2.0 * shear * (values[i] - 1.0) * values[i] + lame * (volume - 1.0) * volume)
+    return energy + 0.5 * factor * lame * (volume - 1.0) ** 2
+
+
+@compiled
+def principal_axes(matrix: Array, vectors: Array) -> None:
+    """Turn a symmetric matrix (3, 3) into its eigenvalues, on the diagonal, and `vectors` (3, 3), column by column.
+
+    Jacobi's rotations in place: exact where eigenvalues coincide, no memory taken.
+    """
+    for i in range(3):
+        for j in range(3):
+            vectors[i, j] = 1.0 if i == j else 0.0
+    for _ in range(20):
+        off = abs(matrix[0, 1]) + abs(matrix[0, 2]) + abs(matrix[1, 2])
+        if off <= 1e-300 or off <= 1e-18 * (abs(matrix[0, 0]) + abs(matrix[1, 1]) + abs(matrix[2, 2])):
+            break
+        for p in range(2):
+            for q in range(p + 1, 3):
+                if matrix[p, q] == 0.0:
+                    continue
+                ratio = (matrix[q, q] - matrix[p, p]) / (2.0 * matrix[p, q])
+                t = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+                c = 1.0 / math.sqrt(1.0 + t * t)
+                s, r = t * c, 3 - p - q
+                matrix[p, p] -= t * matrix[p, q]
+                matrix[q, q] += t * matrix[p, q]
+                matrix[p, q] = matrix[q, p] = 0.0
+                first, second = matrix[r, p], matrix[r, q]
+                matrix[r, p] = matrix[p, r] = c * first - s * second
+                matrix[r, q] = matrix[q, r] = s * first + c * second
+                for i in range(3):
+                    first, second = vectors[i, p], vectors[i, q]
+                    vectors[i, p] = c * first - s * second
+                    vectors[i, q] = s * first + c * second
