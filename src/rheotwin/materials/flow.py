@@ -55,11 +55,8 @@ def yielded(values: Array, memory: float, constants: Array, h: float, small: boo
         if not small:
             values[i] = math.log(max(values[i], SHORTEST))
         mean += values[i] / 3.0
-    size = (
-        2.0
-        * constants[SHEAR]
-        * math.sqrt(1.5 * ((values[0] - mean) ** 2 + (values[1] - mean) ** 2 + (values[2] - mean) ** 2))
-    )
+    square = (values[0] - mean) ** 2 + (values[1] - mean) ** 2 + (values[2] - mean) ** 2
+    size = 2.0 * constants[SHEAR] * math.sqrt(1.5 * square)
     excess = size - constants[FIRST] - constants[SECOND] * memory
     if excess > 0.0 and (h > 0.0 or constants[VISCOSITY] == 0.0):
         resistance = 3.0 * constants[SHEAR] + constants[SECOND]

@@ -361,7 +361,7 @@ class ElastoplasticSpec(SpringModuli, UncertainLaw):
     critical_stretch: Annotated[Number, Field(gt=0)] | None = None
     """How much longer than at rest the elastic part may get in any direction (share of the length)."""
     hardening: NotNegative | None = None
-    """With critical stretches: moduli are exp(hardening (1 - JP)) of theirs, JP the plastic volume ratio; default 10."""
+    """With critical stretches: moduli are exp(hardening (1 - JP)) fold, JP the plastic volume ratio; default 10."""
     yield_stress: Annotated[Positive, Quantity("Pa")] | None = None
     """Von Mises stress at which it begins to flow; instead of critical stretches."""
     hardening_modulus: NotNegativeModulus | None = None
@@ -393,11 +393,9 @@ class ElastoplasticSpec(SpringModuli, UncertainLaw):
         """Return the material law."""
         from rheotwin import materials
 
-        spring, limit = (
-            make_moduli(self, None),
-            materials.VonMises(self.yield_stress or 1.0, self.hardening_modulus or 0.0),
-        )
+        spring = make_moduli(self, None)
         if self.critical_compression is None or self.critical_stretch is None:
+            limit = materials.VonMises(self.yield_stress or 0.0, self.hardening_modulus or 0.0)
             return materials.Elastoplastic(spring, limit, self.viscosity)
         hardening = 10.0 if self.hardening is None else self.hardening
         stretch = materials.CriticalStretch(self.critical_compression, self.critical_stretch, hardening)
