@@ -556,9 +556,17 @@ class Uniaxial:
         return self.law.dissipated(last, first, state[:, :-1], old[:, :-1], step)
 
 
+def is_yielding(law: Law) -> bool:
+    """Tell whether a law is not linear in the history of strain and has to be asked at points."""
+    return isinstance(law, Elastoplastic | NonlinearThreeElement)
+
+
 def small_strain_law(law: Law, dimension: int) -> PointLaw | None:
     """Return what a law is at a point at small strain; None for laws that are linear in the history of strain."""
+    if not is_yielding(law):
+        return None
     if isinstance(law, Elastoplastic):
         point = PlasticPoint(law, small=True)
         return Uniaxial(point) if dimension == 1 else point
-    return DashpotPoint(law, line=dimension == 1) if isinstance(law, NonlinearThreeElement) else None
+    assert isinstance(law, NonlinearThreeElement)
+    return DashpotPoint(law, line=dimension == 1)
