@@ -32,6 +32,8 @@ ROUNDS = 40
 """Rounds before a step is given up."""
 AMISS = 1e-9
 """Share of the largest nodal force that may be amiss."""
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+"""Share of stiffness times displacement that rounding leaves amiss."""
 SERVES = 0.05
 """Fall of what is amiss in a round, above which the matrix is made new."""
 
@@ -95,7 +97,10 @@ class YieldingStepper(ImplicitStepper):
             off = np.where(model.held, 0.0, force - expected)
             amiss, scale = float(np.abs(off).max()), max(float(np.abs(f).max()) for f in (force, loads, history))
             du = new
-            if amiss <= AMISS * scale:
+            rounding = (
+                ROUNDING * float(np.abs(tangent.diagonal()).max()) * float(np.abs(state.u).max() + np.abs(du).max())
+            )
+            if amiss <= max(AMISS * scale, rounding):
                 break
             if (round_ and amiss > SERVES * before) or not np.isfinite(amiss):
                 self._renew(tangent)
