@@ -202,6 +202,17 @@ def mixed_form(
     return MixedForm(formulation, basis, gradient, mass, values)
 
 
+def pressure_functions(basis: Basis, cell: str, formulation: Formulation, cells: Cells = ...) -> tuple[Array, Array]:
+    """Return the pressures (elements, k), numbered from zero, and their functions (points, k) at the quadrature points.
+
+    `basis` is the `mixed_basis` of the formulation; of some `cells` alone if given.
+    """
+    pressure = Basis(basis.mesh, _pair(formulation, cell).pressure, quadrature=basis.quadrature)
+    dofs = pressure.element_dofs.T[cells].astype(np.int64)
+    functions = [np.broadcast_to(np.asarray(shape[0]), pressure.dx.shape)[0] for shape in pressure.basis]
+    return np.unique(dofs, return_inverse=True)[1].reshape(dofs.shape), np.stack(functions, axis=1)
+
+
 def _pair(formulation: Formulation, cell: str) -> Pair:
     cells = FORMULATIONS[formulation]
     if cell not in cells:

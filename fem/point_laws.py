@@ -33,6 +33,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem.finite.point import PointLaw, Response
 from rheotwin.kernels.compiled import compiled
 from rheotwin.materials import (
+    Channel,
     Elastoplastic,
     FrictionThreeElement,
     Law,
@@ -40,6 +41,7 @@ from rheotwin.materials import (
     NonlinearThreeElement,
     SliderThreeElement,
     SofteningThreeElement,
+    VonMises,
 )
 from rheotwin.materials.flow import LAME, SHEAR, principal_axes, principal_stress, yielded
 
@@ -559,6 +561,27 @@ class Uniaxial:
 def is_yielding(law: Law) -> bool:
     """Tell whether a law is not linear in the history of strain and has to be asked at points."""
     return isinstance(law, Elastoplastic | NonlinearThreeElement)
+
+
+def von_mises(law: Law) -> bool:
+    """Tell whether a law yields at constant volume."""
+    return isinstance(law, Elastoplastic) and isinstance(law.limit, VonMises)
+
+
+def large_strain_law(law: Law, *, small: bool, rigid: bool) -> tuple[Channel, PointLaw]:
+    """Return the bulk channel and the law at a point of a body in large motion; `small` strain in a turned frame."""
+    if not isinstance(law, Elastoplastic) and not small:
+        raise RheotwinError(
+            f"law {law.name}: its dashpots know small strain only; choose solvers.fem.kinematics = "
+            '"corotational" or "small"'
+        )
+    if isinstance(law, Elastoplastic) and not small:
+        isochoric = von_mises(law)
+        bulk = 0.0 if rigid or not isochoric else law.spring.bulk
+        return Channel.elastic(bulk), PlasticPoint(law, small=False, isochoric=isochoric)
+    point = small_strain_law(law, dimension=3)
+    assert point is not None
+    return Channel.elastic(0.0), point
 
 
 def small_strain_law(law: Law, dimension: int) -> PointLaw | None:
