@@ -32,7 +32,7 @@ from rheotwin.fem.finite.point import PointLaw, Response
 from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of_locking
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.point_laws import is_yielding, von_mises
-from rheotwin.fem.space import body_space, mixed_space, Space
+from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.system import body_mass
 from rheotwin.materials import Channel, Hyperelastic, is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody

@@ -63,14 +63,15 @@ class YieldingStepper(ImplicitStepper):
                 yield points, rows, memories, k
 
     def _answer(self, model: Model, state: State, du: Array, h: float) -> tuple[Array, csr_matrix]:
-        """Return F and T of an increment."""
+        """Return F and T of an increment, its symmetric part where contact wants a symmetric compliance."""
         force = np.zeros(model.size)
         blocks: dict[int, Any] = {rows.start: csr_matrix((rows.stop - rows.start,) * 2) for _, rows in model.parts()}
         for points, rows, memories, k in self._points(model, state):
             found = points.respond(state.u[rows], du[rows], memories[k], h, self._share)
             force[rows] += points.force(found.stress)
             blocks[rows.start] = blocks[rows.start] + points.tangent(found.modulus)
-        return force, block_diag(list(blocks.values()), format="csr")
+        tangent = block_diag(list(blocks.values()), format="csr")
+        return force, (0.5 * (tangent + tangent.T)).tocsr() if model.tools or model.problem.contact else tangent
 
     def _renew(self, tangent: csr_matrix) -> None:
         """Take another tangent; the columns of its inverse are found when they are asked for."""
