@@ -32,6 +32,8 @@ ROUNDS = 40
 """Rounds before a step is given up."""
 AMISS = 1e-9
 """Share of the largest nodal force that may be amiss."""
+CYCLES = 8
+"""Rounds after which a new tangent is the mean with the old one: between both sides of a kink rounds would cycle."""
 ROUNDING = 64.0 * float(np.finfo(float).eps)
 """Share of stiffness times displacement that rounding leaves amiss."""
 SERVES = 0.05
@@ -104,7 +106,7 @@ class YieldingStepper(ImplicitStepper):
             if amiss <= max(AMISS * scale, rounding):
                 break
             if (round_ and amiss > SERVES * before) or not np.isfinite(amiss):
-                self._renew(tangent)
+                self._renew(tangent if round_ < CYCLES else 0.5 * (tangent + self._tangent))
             before = amiss
         else:
             raise self._diverged(state, off, end)
