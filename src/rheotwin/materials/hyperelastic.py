@@ -38,7 +38,9 @@ class Hyperelastic:
                 f"{self.shear:g} Pa: give an energy whose tangent is positive at rest"
             )
         if not self.bulk > 0.0:
-            raise RheotwinError(f"law {self.name}: bulk = {self.bulk:g} leaves the volume free: give a positive modulus")
+            raise RheotwinError(
+                f"law {self.name}: bulk = {self.bulk:g} leaves the volume free: give a positive modulus"
+            )
         if min(self.shares, default=1.0) <= 0.0 or math.fsum(self.shares) > 1.0:
             raise RheotwinError(f"law {self.name}: shares of relaxation must be positive and at most 1 in sum")
 
