@@ -26,7 +26,7 @@ from rheotwin.fem.finite.kinematics import (
     element_geometry,
     strain_vector,
 )
-from rheotwin.fem.finite.loops import couple
+from rheotwin.fem.finite.loops import couple, smallest_volume
 from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
 from rheotwin.fem.finite.point import PointLaw, Response
 from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of_locking
@@ -34,7 +34,7 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.point_laws import is_yielding, von_mises
 from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.system import body_mass
-from rheotwin.materials import Channel, Hyperelastic, is_incompressible
+from rheotwin.materials import Channel, is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
 
 
@@ -122,12 +122,11 @@ class FinitePart:
 
     def require_upright(self, u: Array) -> None:
         """Raise `Inverted`, naming the element, if det F <= 0 at a quadrature point."""
-        determinants = np.linalg.det(self.geometry.deformation_gradient(u)).min(axis=1)
-        worst = int(np.argmin(determinants))
-        if not determinants[worst] > 0.0:
+        worst, determinant = smallest_volume(self.geometry.displacement_gradient(u))
+        if not determinant > 0.0:
             element = worst if self.cells is ... else int(self.cells[worst])
             node = int(self.geometry.dofs[worst, 0]) // self.geometry.dimension
-            raise Inverted(self.body, element, node, float(determinants[worst]))
+            raise Inverted(self.body, element, node, determinant)
 
     def respond(
         self, state: PointState, start: Array, end: Array, step: float, share: float = 1.0
@@ -314,11 +313,6 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
             f'{place}: "corotational" knows plane = "strain" only, not "{problem.plane}"; choose that plane, '
             'kinematics = "total-lagrangian" or "small"'
         )
-    if description == "corotational" and any(isinstance(law, Hyperelastic) for _, law, _ in body.laws):
-        raise RheotwinError(
-            f"bodies.{body.name}.law: {body.law.name} is an energy of large strain, which corotational elements have "
-            'not; choose kinematics = "total-lagrangian"'
-        )
     apart = [law for _, law, _ in body.laws if von_mises(law) and description == "total-lagrangian"]
     if options.pressures is not None and any(is_yielding(law) and law not in apart for _, law, _ in body.laws):
         raise RheotwinError(
@@ -330,11 +324,11 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
             f"solvers.fem.formulation: {options.pressures} holds the volume, which plane stress leaves free; "
             'use formulation = "displacement"'
         )
-    warn_of_locking(body, problem, options.order, options.formulation)
+    warn_of_locking(body, problem, options.order, options.formulation, large=description == "total-lagrangian")
 
 
 def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> FiniteBody:
-    """Return a body in large motion, whose parts have laws of their own; behind its nodes ZZ strains, then pressures."""
+    """Return a body in large motion, part by part; behind its nodes are unknown strains ZZ, then pressures."""
     _require_known(body, problem, options)
     ring, flat = (problem.dimension == 2 and problem.plane == plane for plane in ("axisymmetric", "stress"))
     kinematics, measure = DESCRIPTIONS[options.kinematics]
@@ -361,7 +355,9 @@ def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> Fin
             dofs, shapes = pressure_functions(space.basis, body.cell, options.pressures, cells)
             pressure = PressureSpace(behind + dofs, shapes, stiffness / size, shared=shapes.shape[1] > 1)
             behind += int(dofs.max()) + 1
-        part = FinitePart(body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible)
+        part = FinitePart(
+            body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible
+        )
         parts.append(part)
     space = replace(space, inner=behind - first, given=space.basis)
     return FiniteBody(space, body_mass(body, problem, space, consistent=False), tuple(parts))

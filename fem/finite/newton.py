@@ -11,7 +11,7 @@ with the strains of both ends averaged: momentum and angular momentum are kept e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -201,6 +201,8 @@ class StepEquations:
     """Where held components end (size,) [m]."""
     end: float
     """Time at which tools are looked at [s]."""
+    shares: list[float] = field(default_factory=list)
+    """Of every Newton step so far: how much of it the line search took."""
 
     def at(self, u: Array, multipliers: Array) -> Trial:
         """Evaluate at the displacement `u` of the end of the step."""
@@ -255,7 +257,7 @@ class StepEquations:
         The first step of all moves supports and tools at once, so there the residual may grow.
         """
         step, multipliers = self._newton_step(trial, touching)
-        best, share, fault = None, 1.0, None
+        best, kept, share, fault = None, 1.0, 1.0, None
         while share >= SHORTEST:
             u = trial.u + share * step
             if share == 1.0:
@@ -267,12 +269,15 @@ class StepEquations:
             else:
                 if best is None or found.merit < best.merit:
                     best = found
+                if best is found:
+                    kept = share
                 if any_change or found.merit < trial.merit:
-                    return found
+                    break
             share *= 0.5
         if best is None:
             assert fault is not None
             raise fault
+        self.shares.append(kept)
         return best
 
     def _newton_step(self, trial: Trial, touching: Flags) -> tuple[Array, Array]:

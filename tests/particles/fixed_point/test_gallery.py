@@ -39,6 +39,7 @@ REFUSED = {
     "pile-2d": "a range analysis of 40480 steps of 519 edges with contact among 6 bodies would take too long",
     "roller-2d": "'three-element with softening' is beyond this solver",
     "roller-3d": "'three-element with softening' is beyond this solver",
+    "rubber-2d": "'mooney-rivlin' is beyond this solver",
     "shear-volume-3d": "the longest overflow in a velocity",
     "square-roller-2d": "'three-element with softening' is beyond this solver",
     "square-roller-3d": "'three-element with softening' is beyond this solver",
