@@ -26,7 +26,8 @@ from rheotwin.validation.checks.running import missing_option
 from rheotwin.validation.references.catalogue import ORDER
 
 MODULES = (
-    "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "incompressible", "turning", "large",
+    "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "incompressible", "turning",
+    "large",
     "contact", "continuum_particles", "lattices", "edges", "presses", "identification", "fitting", "pushed_lattice",
     "populations", "continuum_twin", "circuit", "parts", "intervals", "cube", "beam", "ecoflex", "records", "pieces",
     "shape", "dough", "repeats",
