@@ -74,6 +74,8 @@ class PressureSpace:
     """Shear modulus over the size of an element [Pa/m]: a pressure is then a length, its equation a force."""
     shared: bool
     """Whether elements have pressures in common."""
+    softest: float = 0.0
+    """scale^2/(ELIMINATED mu) [Pa/m^2]: compliance at which single pressures are still eliminated without loss."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,17 @@ class FinitePart:
     def own(self) -> Indices:
         """Places among them of unknowns that one element alone has and can be eliminated: ZZ strains, pressures."""
         pressure, size = self.pressure, self.geometry.dofs.shape[1]
-        if pressure is None or pressure.shared or self.rigid:
+        if pressure is None or pressure.shared:
             return self.geometry.own
         return np.concatenate([self.geometry.own, np.arange(size, self.dofs.shape[1])])
+
+    @property
+    def soft(self) -> Array:
+        """What the diagonal entries of `own` should be at least (e, own): pressures of K = ELIMINATED mu."""
+        soft = np.zeros((len(self.dofs), len(self.own)))
+        if self.pressure is not None and not self.pressure.shared:
+            soft[:, len(self.geometry.own) :] = self.pressure.softest * self.geometry.weights.sum(axis=1)[:, None]
+        return soft
 
     def at_rest(self) -> list[Array]:
         """Return what a part remembers that has never moved: `PointState` without its strain."""
@@ -298,6 +308,8 @@ DESCRIPTIONS: dict[str, tuple[Callable[[ElementGeometry], Kinematics], Measure]]
     "total-lagrangian": (TotalLagrangian, Isochoric()),
 }
 """Descriptions of large motion: the kinematics of some elements, and the law that belongs to its strain."""
+ELIMINATED = 5e3
+"""Bulk over shear modulus up to which pressures of single cells are eliminated at once."""
 FLAT_BULK = 1e6
 """Bulk over shear modulus of a sheet in plane stress that keeps its volume: its thickness follows, to 1e-6."""
 
@@ -353,7 +365,9 @@ def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> Fin
             stiffness = shear.instantaneous or shear.viscosity / problem.scene.duration
             size = float(geometry.weights.sum(axis=1).mean() / problem.thickness) ** (1.0 / problem.dimension)
             dofs, shapes = pressure_functions(space.basis, body.cell, options.pressures, cells)
-            pressure = PressureSpace(behind + dofs, shapes, stiffness / size, shared=shapes.shape[1] > 1)
+            pressure = PressureSpace(
+                behind + dofs, shapes, stiffness / size, shapes.shape[1] > 1, stiffness / (ELIMINATED * size**2)
+            )
             behind += int(dofs.max()) + 1
         part = FinitePart(
             body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible

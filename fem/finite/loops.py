@@ -244,8 +244,8 @@ def add_volume(strain: Array, pressure: Array, bulk: float, stress: Array, modul
 
 
 @compiled(contract=True)
-def eliminate(blocks: Array, own: Integers, right: Array) -> None:
-    """Eliminate in place the components `own` of each block (e, m, m), last one first, from it and `right` (e, m)."""
+def eliminate(blocks: Array, own: Integers) -> None:
+    """Eliminate in place the components `own` of each block (e, m, m), last one first; their columns are kept."""
     for e in range(len(blocks)):
         block, size = blocks[e], blocks.shape[1]
         for turn in range(len(own) - 1, -1, -1):
@@ -256,15 +256,29 @@ def eliminate(blocks: Array, own: Integers, right: Array) -> None:
                     gone = gone or own[later] == i
                 if gone:
                     continue
-                factor = block[i, o] / block[o, o]
-                right[e, i] -= factor * right[e, o]
+                factor, column = block[i, o] / block[o, o], block[i, o]
                 for j in range(size):
                     block[i, j] -= factor * block[o, j]
+                block[i, o] = column
+
+
+@compiled(contract=True)
+def reduce(blocks: Array, own: Integers, right: Array) -> None:
+    """Eliminate the components `own` from right-hand sides (e, m), by what `eliminate` left."""
+    for e in range(len(blocks)):
+        for turn in range(len(own) - 1, -1, -1):
+            o = own[turn]
+            for i in range(blocks.shape[1]):
+                gone = False
+                for later in range(turn, len(own)):
+                    gone = gone or own[later] == i
+                if not gone:
+                    right[e, i] -= blocks[e, i, o] / blocks[e, o, o] * right[e, o]
 
 
 @compiled(contract=True)
 def recover(blocks: Array, own: Integers, right: Array, found: Array) -> None:
-    """Write the components `own` of solutions (e, m) whose others are known, from what `eliminate` left."""
+    """Write the components `own` of solutions (e, m) whose others are known, by what `eliminate` and `reduce` left."""
     for e in range(len(blocks)):
         for turn in range(len(own)):
             o = own[turn]

@@ -27,6 +27,8 @@ from rheotwin.fem.steppers.impulses import contact_normals
 
 INEXACT = 1e-6
 """Residual over the right-hand side at which multigrid leaves a Newton step."""
+ROUGH = 1e-2
+"""The same where rounds follow that correct it."""
 HALVINGS = 6
 """How often a step that finds no equilibrium is halved before the run stops."""
 
@@ -195,6 +197,7 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[s
         pattern=Pattern.of([*dofs, components], shared),
         solved=np.flatnonzero(shared),
         own=(*(part.own for part, _ in parts), np.zeros(0, dtype=np.int64)),
+        soft=(*(part.soft for part, _ in parts), np.zeros((0, 0))),
         nodes=(*(part.geometry.gradients.shape[2] for part, _ in parts), 1),
         contact=ToolContact(model.tools, free.reshape(model.points.shape)),
         points=model.points,
@@ -202,7 +205,7 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[s
             Unknowns(model.points, np.flatnonzero(shared)),
             used,
             symmetric=not unsymmetric,
-            definite=all(part.pressure is None or part.own.size > part.geometry.own.size for part, _ in parts),
+            definite=all(part.pressure is None or not part.pressure.shared for part, _ in parts),
         ),
         element_size=float((volume / model.problem.thickness) ** (1.0 / model.dimension)),
         extent=model.problem.extent,
@@ -223,21 +226,22 @@ def _solver(nodes: Unknowns, used: Counter[str], *, symmetric: bool, definite: b
         used[factor.solver] += 1
         return factor.solve
 
-    def prepare(matrix: csr_matrix) -> Callable[[Array], Array]:
+    def prepare(matrix: csr_matrix, rough: bool) -> Callable[[Array], Array]:
         if matrix.shape[0] == 0:
             return lambda right: right
         if not many:
             return direct(matrix)
 
+        factor = factorise(matrix, "amg", nodes=nodes, tolerance=ROUGH if rough else INEXACT)
+        used["amg"] += 1
+
         def solve(right: Array) -> Array:
             nonlocal many
             try:
-                found = factorise(matrix, "amg", nodes=nodes, tolerance=INEXACT).solve(right)
+                return factor.solve(right)
             except (RheotwinError, np.linalg.LinAlgError):
                 many = False
-                return direct(matrix)(right)
-            used["amg"] += 1
-            return found
+            return direct(matrix)(right)
 
         return solve
 
