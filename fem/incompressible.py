@@ -53,6 +53,7 @@ from skfem.helpers import div
 from rheotwin.arrays import Array
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.point_laws import is_yielding
 from rheotwin.materials import is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
 
@@ -306,7 +307,9 @@ def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation
         return  # neither has a volume to keep
     for place, law, _ in body.laws:
         at_once = settled = INCOMPRESSIBLE
-        if not is_incompressible(law):
+        if is_yielding(law):
+            at_once = settled = law.parts[0].poisson
+        elif not is_incompressible(law):
             bulk, shear = law.channel("bulk"), law.channel("shear")
             at_once = _poisson(bulk.instantaneous, shear.instantaneous)
             settled = _poisson(bulk.equilibrium, shear.equilibrium)

@@ -28,9 +28,11 @@ from rheotwin.solver import (
     ALL_CELLS,
     ALL_CONTACT,
     ALL_LAWS,
+    EDGE_LAWS,
     LARGE_LAWS,
     RUNAWAY,
     SOLID_TOOLS,
+    YIELDING_LAWS,
     Capabilities,
     check_same_step,
 )
@@ -228,7 +230,7 @@ class FemSolver:
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
-        laws=ALL_LAWS | LARGE_LAWS,
+        laws=ALL_LAWS | LARGE_LAWS | YIELDING_LAWS | EDGE_LAWS - {"tabulated"},
         tools=SOLID_TOOLS,
         planes=frozenset({"strain", "stress", "axisymmetric"}),
         links=True,

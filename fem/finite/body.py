@@ -31,6 +31,7 @@ from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
 from rheotwin.fem.finite.point import PointLaw, Response
 from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of_locking
 from rheotwin.fem.options import FemOptions
+from rheotwin.fem.point_laws import is_yielding, von_mises
 from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.system import body_mass
 from rheotwin.materials import Channel, is_incompressible
@@ -324,6 +325,12 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
             f'{place}: "corotational" knows plane = "strain" only, not "{problem.plane}"; choose that plane, '
             'kinematics = "total-lagrangian" or "small"'
         )
+    apart = [law for _, law, _ in body.laws if von_mises(law) and description == "total-lagrangian"]
+    if options.pressures is not None and any(is_yielding(law) and law not in apart for _, law, _ in body.laws):
+        raise RheotwinError(
+            f"solvers.fem.formulation: {options.pressures} takes the pressure from the law, which here yields by it; "
+            'use formulation = "displacement"'
+        )
     if options.pressures is not None and flat and problem.plane == "stress":
         raise RheotwinError(
             f"solvers.fem.formulation: {options.pressures} holds the volume, which plane stress leaves free; "
@@ -350,7 +357,7 @@ def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> Fin
         )
         rigid = flat and is_incompressible(law)
         bulk, point = point_law(law, measure, rigid=options.incompressible or rigid)
-        shear = law.channel("shear")
+        shear = Channel.elastic(law.parts[0].shear) if is_yielding(law) else law.channel("shear")
         if rigid:
             bulk = Channel.elastic(FLAT_BULK * shear.instantaneous)
         pressure = None

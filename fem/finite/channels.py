@@ -15,8 +15,9 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.fem.body import relaxed
-from rheotwin.fem.finite.measures import Isochoric, Measure
+from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
 from rheotwin.fem.finite.point import PointLaw, Response
+from rheotwin.fem.point_laws import is_yielding, large_strain_law
 from rheotwin.materials import Channel, Hyperelastic, Law
 
 
@@ -117,6 +118,8 @@ class ChannelLaw:
 
 def point_law(law: Law, measure: Measure, *, rigid: bool = False) -> tuple[Channel, PointLaw]:
     """Return the bulk channel of a law, which a `rigid` volume replaces, and what it is at a point beside it."""
+    if is_yielding(law):
+        return large_strain_law(law, small=isinstance(measure, SmallStrain), rigid=rigid)
     shear, bulk = law.channel("shear"), Channel.elastic(0.0) if rigid else law.channel("bulk")
     if isinstance(law, Hyperelastic):
         terms = tuple((modulus / law.shear, exponent) for modulus, exponent in law.principal)

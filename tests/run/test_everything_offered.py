@@ -47,6 +47,7 @@ LAWS: dict[str, Data] = {
     "three-element with slider": REST | {"slider": {}},
     "three-element with softening": REST | {"softening": SOFTENING},
     "tabulated": {"poisson": 0.3, "strain": [-0.5, 0.0, 0.5], "stress": [-4e3, 0.0, 2e3], "viscosity": 60.0},
+    "elastoplastic": {"young": 1e4, "poisson": 0.3, "yield_stress": 60.0, "hardening_modulus": 400.0},
     "three-element with friction": REST | {"friction": 20.0},
 }
 

@@ -1,6 +1,7 @@
 """Material laws: how stress follows strain, in one channel form for finite elements and edges alike."""
 
 from rheotwin.materials.channel import Channel, maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
+from rheotwin.materials.elastoplastic import CriticalStretch, Elastoplastic, VonMises
 from rheotwin.materials.hyperelastic import Hyperelastic, MooneyRivlin, NeoHooke, Ogden, Yeoh
 from rheotwin.materials.linear import (
     EdgeNetwork,
@@ -33,8 +34,10 @@ from rheotwin.materials.voigt_chain import VoigtChain
 
 __all__ = [
     "Channel",
+    "CriticalStretch",
     "EdgeNetwork",
     "Elastic",
+    "Elastoplastic",
     "FrictionThreeElement",
     "GeneralizedMaxwell",
     "GeneralizedVoigt",
@@ -56,6 +59,7 @@ __all__ = [
     "ThreeElement",
     "Voigt",
     "VoigtChain",
+    "VonMises",
     "Yeoh",
     "complex_modulus",
     "creep_function",

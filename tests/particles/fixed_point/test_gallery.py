@@ -48,6 +48,7 @@ REFUSED = {
     "thrown-2d": "'three-element with softening' is beyond this solver",
     "two-laws-3d": "springs without viscosity",
     "unified-2d": "'three-element with slider' is beyond this solver",
+    "upset-3d": "'elastoplastic' is beyond this solver",
 }
 """What their one sentence says; where two bodies fold or a block snaps through, rounding decides where they go."""
 FOLDING = ("lobes-2d", "shear-volume-3d")
