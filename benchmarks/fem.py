@@ -24,7 +24,8 @@ import numpy as np
 from benchmarks.scene_cost import ROOT, Cost, measured, scene_costs
 from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
-from rheotwin.fem.fast.block_rows import BlockRows, block_pattern, stiffness, tet_geometry
+from rheotwin.fem.fast.tets import TetStiffness
+from rheotwin.fem.space import body_space
 from rheotwin.scene import scene_from_data
 
 STEP, STEPS, RAMP, DEPTH = 0.1, 50, 10, 0.01
@@ -212,9 +213,10 @@ def f2() -> list[Ratio]:
     scene = f2_scene()
     (cost,) = scene_costs({"f2": (scene, "fem", {"stepper": "central-difference", "step": 0.4 / F2_STEPS})}).values()
     mesh = build_problem(scene_from_data(scene)).bodies[0].mesh
-    tets = tet_geometry(mesh.p.T, mesh.t.T)
-    ones = np.ones(len(tets.corners))
-    rows: BlockRows = stiffness(block_pattern(tets.corners, mesh.p.shape[1]), tets, ones, ones)
+    tets = body_space(mesh, "tet", 1).tets
+    assert tets is not None
+    ones = np.ones(len(tets.nodes))
+    rows = TetStiffness(tets, mesh.p.shape[1], ones, ones).assembled
     x = np.random.default_rng(0).standard_normal(mesh.p.size)
     y, blocks = np.empty_like(x), np.ascontiguousarray(rows.blocks)
     plain = rows.to_sparse().tocsr()

@@ -40,8 +40,10 @@ from skfem import (
 from skfem.helpers import ddot, div, dot, sym_grad
 
 from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.fem.fast.block_rows import tet_geometry
+from rheotwin.fem.fast.tets import Tets
 from rheotwin.problem import Cells
-from rheotwin.strain import CENTRE_RULES, averaging_operator, point_weights, strain_operator
+from rheotwin.strain import CENTRE_RULES, averaging_operator, corner_average, point_weights, strain_operator
 
 Order = Literal[1, 2]
 
@@ -147,6 +149,21 @@ class Space:
         return vector_basis(self.mesh, self.cell, self.order, axisymmetric=self.axisymmetric)
 
     @cached_property
+    def tets(self) -> Tets | None:
+        """The cells where they are straight tetrahedra of one of the two orders, which need no basis."""
+        if self.cell != "tet" or self.given is not None or self.mesh.p.shape[1] != self.vertices:
+            return None
+        geometry, nodes = tet_geometry(self.mesh.p.T, self.mesh.t.T), self.mesh.t
+        if self.order == 2:
+            nodes = np.concatenate([nodes, self.vertices + self.mesh.t2e])
+        return Tets(geometry, np.ascontiguousarray(nodes.T, dtype=np.int32))
+
+    @property
+    def element(self) -> Any:
+        """The scalar element."""
+        return ELEMENTS[self.cell, self.order].element if self.given is None else self.given.elem.elem
+
+    @cached_property
     def vertices(self) -> int:
         """Number of mesh vertices, which are the first nodes."""
         return int(self.mesh.t.max()) + 1
@@ -154,7 +171,11 @@ class Space:
     @property
     def nodes(self) -> int:
         """Number of displacement nodes."""
-        return self.vertices if self.order == 1 else int(self.basis.N) // self.dimension - self.bubbles
+        if self.order == 1:
+            return self.vertices
+        if self.tets is not None:
+            return self.vertices + int(self.mesh.edges.shape[1])
+        return int(self.basis.N) // self.dimension - self.bubbles
 
     @property
     def rows(self) -> int:
@@ -176,6 +197,8 @@ class Space:
         """Rest positions (nodes, d) [m]."""
         if self.order == 1:
             return np.ascontiguousarray(self.mesh.p.T)
+        if self.tets is not None:
+            return np.concatenate([self.mesh.p.T, self.mesh.p[:, self.mesh.edges].mean(axis=1).T])
         return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T[: self.nodes])
 
     @cached_property
@@ -183,7 +206,7 @@ class Space:
         """Vertices (n, k) of the edges, faces or cells that the nodes behind the vertices stand on, group by group."""
         if self.nodes == self.vertices:
             return []
-        scalar, mesh = self.basis.elem.elem, self.mesh
+        scalar, mesh = self.element, self.mesh
         groups = []
         if scalar.edge_dofs:
             groups.append(mesh.edges.T)
@@ -199,6 +222,10 @@ class Space:
         marked = np.zeros(self.nodes, dtype=bool)
         if self.order == 1:
             marked[self.mesh.boundary_nodes()] = True
+            return marked
+        if self.tets is not None:
+            marked[self.mesh.boundary_nodes()] = True
+            marked[self.vertices + self.mesh.boundary_edges()] = True
             return marked
         on_facets = self.basis.get_dofs(self.mesh.boundary_facets()).flatten() // self.dimension
         marked[on_facets] = True
@@ -232,7 +259,7 @@ class Space:
         """Return the numbers of the quadrature points of some cells."""
         if cells is ...:
             return cells
-        count = self.basis.dx.shape[1]
+        count = self.tets.points if self.tets is not None else self.basis.dx.shape[1]
         return np.asarray(cells[:, None] * count + np.arange(count)).ravel()
 
     def strain_in(self, cells: Cells) -> csr_matrix:
@@ -242,6 +269,9 @@ class Space:
 
     def strains_in(self, cells: Cells) -> Callable[[Array], Array]:
         """Return the map from a vector to the strains (points, 6) in some cells."""
+        if self.tets is not None:
+            tets, some = self.tets, np.arange(len(self.tets.nodes))[cells]
+            return lambda vector: tets.strains(vector, some)
         return lambda vector: np.asarray((self.strain @ vector).reshape(-1, 6)[self.places_in(cells)])
 
     def basis_in(self, cells: Cells) -> Basis:
@@ -251,16 +281,20 @@ class Space:
     @cached_property
     def weights(self) -> Array:
         """Volume of every quadrature point [m^d], element by element; of its ring for an axisymmetric body."""
+        if self.tets is not None:
+            return self.tets.weights
         return point_weights(self.basis, axisymmetric=self.axisymmetric).ravel()
 
     @cached_property
     def averaging(self) -> csr_matrix:
         """Sparse map from quadrature points to vertices."""
+        if self.tets is not None:
+            return corner_average(self.mesh.t, self.weights.reshape(self.mesh.nelements, -1), self.tets.corner_shares)
         return averaging_operator(self.basis, self.cell, axisymmetric=self.axisymmetric)
 
     def vertex_strain(self, u: Array, out_of_plane: Array | float = 0.0) -> Array:
         """Return the strain (vertices, 6) of u (size,); ZZ is `out_of_plane` (XX + YY) more, point by point."""
-        strain = (self.strain @ u).reshape(-1, 6)
+        strain = self.strains_in(...)(u)
         strain[:, 2] += out_of_plane * (strain[:, 0] + strain[:, 1])
         return np.asarray(self.averaging @ strain)
 

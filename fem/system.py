@@ -13,7 +13,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix, diags, kron
@@ -25,7 +24,7 @@ from rheotwin.constraints.measure import measure_constraints, soft_measure
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import Augmentation, LinearBody, Term, quadrature_term
-from rheotwin.fem.fast.block_rows import block_pattern, stiffness, tet_geometry
+from rheotwin.fem.fast.tets import SHARE, TetStiffness
 from rheotwin.fem.incompressible import Formulation, mixed_basis, mixed_form, warn_of_locking
 from rheotwin.fem.options import FemOptions, Split
 from rheotwin.fem.space import Space, body_space, lame_matrix, mass_matrix, mixed_space, product_matrix, shear_matrix
@@ -207,8 +206,8 @@ def _law_terms(
     if space.inner:
         weights = thickness * space.weights[space.places_in(cells)]
         matrices = [_point_matrix(space.strain_in(cells), weights, unit.stress_map) for unit in units]
-    elif body.cell == "tet" and space.order == 1:
-        matrices = tet_matrices(body.mesh, units, cells)
+    elif space.tets is not None:
+        matrices = tet_matrices(space, units, cells)
     else:
         basis = space.basis_in(cells)
         lame = thickness * lame_matrix(basis, axisymmetric=ring)
@@ -222,12 +221,12 @@ def _law_terms(
             yield Term(unit.channel, unit.stress_map, matrix, space.strains_in(cells), cells)
 
 
-def tet_matrices(mesh: Any, units: tuple[Unit, ...], cells: Cells = ...) -> list[csr_matrix]:
-    """Return lambda J_lambda + mu J_mu of linear tetrahedra, whose gradients are constant, without a basis."""
-    tets = tet_geometry(mesh.p.T, mesh.t.T[cells])
-    pattern = block_pattern(tets.corners, mesh.p.shape[1])
-    ones = np.ones(len(tets.corners))
-    return [stiffness(pattern, tets, unit.lame * ones, unit.shear * ones).to_sparse().tocsr() for unit in units]
+def tet_matrices(space: Space, units: tuple[Unit, ...], cells: Cells = ...) -> list[TetStiffness]:
+    """Return lambda J_lambda + mu J_mu of straight tetrahedra, without a basis."""
+    assert space.tets is not None
+    tets = space.tets if cells is ... else space.tets.of(cells)
+    ones = np.ones(len(tets.nodes))
+    return [TetStiffness(tets, space.nodes, unit.lame * ones, unit.shear * ones) for unit in units]
 
 
 def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
@@ -246,13 +245,13 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     """
     if not consistent and space.order == 1:
         shares = problem.masses[body.nodes]
+    elif not consistent and space.tets is not None:
+        _warn_of_equal_shares(body, problem)
+        parts = np.outer(space.tets.geometry.volumes, SHARE)
+        shares = np.bincount(space.tets.nodes.ravel(), weights=parts.ravel(), minlength=space.nodes)
+        shares *= problem.masses[body.nodes].sum() / shares.sum()
     else:
-        if problem.scene.bodies[body.name].mass_sharing == "equal":
-            warnings.warn(
-                f"bodies.{body.name}.mass_sharing: equal shares are for lumped linear elements; here the mass "
-                "follows the volume",
-                stacklevel=2,
-            )
+        _warn_of_equal_shares(body, problem)
         if space.bubbles:
             basis = Basis(space.mesh, space.basis.elem, intorder=2 * space.basis.elem.maxdeg)
             full = product_matrix(basis, axisymmetric=space.axisymmetric)
@@ -266,6 +265,15 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
         shares = diagonal * (problem.masses[body.nodes].sum() / diagonal.sum())
     behind = np.zeros(space.size - space.nodes * space.dimension)
     return diags(np.concatenate([np.repeat(shares, space.dimension), behind])).tocsr()
+
+
+def _warn_of_equal_shares(body: ProblemBody, problem: Problem) -> None:
+    if problem.scene.bodies[body.name].mass_sharing == "equal":
+        warnings.warn(
+            f"bodies.{body.name}.mass_sharing: equal shares are for lumped linear elements; here the mass follows the "
+            "volume",
+            stacklevel=3,
+        )
 
 
 def linear_body(body: ProblemBody, problem: Problem, options: FemOptions) -> LinearBody:

@@ -12,13 +12,7 @@ four values, the fourth lane being the next column's first value and thrown away
 so a block costs three fused multiplications instead of nine. The last block reads one value past its end:
 the array of values is one longer than its blocks.
 
-Stiffness of linear tetrahedra straight into 3 x 3 block rows (spec 2.1, 11).
-
-With constant gradients g_a of the four shape functions and volume V, the block of corners a, b is
-
-    K_ab = V [lambda g_a g_b' + mu (g_b g_a' + (g_a . g_b) I)].
-
-Where every block goes is found once per mesh; assembling for other moduli is then one pass over the elements.
+Where the blocks of elements go is found once per mesh; assembling for other moduli is then one pass over the elements.
 """
 
 from __future__ import annotations
@@ -34,7 +28,7 @@ from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix
 
-from rheotwin.arrays import Array, Integers, Reals
+from rheotwin.arrays import Array, Flags, Integers, Reals
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 
@@ -119,6 +113,25 @@ class BlockRows:
     def rows(self) -> int:
         """Number of block rows."""
         return len(self.indptr) - 1
+
+    def without(self, held: Flags) -> BlockRows:
+        """Return the matrix with held components (N d,) coupled to nothing, the mean of the diagonal on theirs."""
+        d, free = self.dimension, ~held.reshape(-1, self.dimension)
+        row = np.repeat(np.arange(self.rows), np.diff(self.indptr))
+        blocks = self.blocks * free[row][:, :, None] * free[self.indices][:, None, :]
+        kept = (free[row].any(axis=1) & free[self.indices].any(axis=1)) | (row == self.indices)
+        row, indices, blocks = row[kept], self.indices[kept], blocks[kept]
+        own = np.flatnonzero(row == indices)
+        diagonal = np.einsum("ndd->nd", blocks)
+        scale = float(diagonal[own][free[row[own]]].mean()) if free.any() else 1.0
+        diagonal[own] += np.where(free[row[own]], 0.0, scale)
+        values = np.append(np.ascontiguousarray(blocks.transpose(0, 2, 1)).ravel(), self.values.dtype.type(0.0))
+        return BlockRows(d, np.searchsorted(row, np.arange(self.rows + 1)).astype(np.int32), indices, values)
+
+    @property
+    def stored(self) -> int:
+        """Numbers it keeps."""
+        return int(self.values.size)
 
     @property
     def blocks(self) -> Reals:
@@ -227,31 +240,44 @@ def _gradients(points: Array, corners: Integers, gradients: Array, volumes: Arra
 
 def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
     """Return the pattern of a matrix of `rows` nodes that couples the corners (M, c) of every element, rows sorted."""
-    corners = np.asarray(corners, dtype=np.int64)
-    keys, places = np.unique(corners[:, :, None] * rows + corners[:, None, :], return_inverse=True)
-    indptr = np.searchsorted(keys, np.arange(rows + 1) * rows)
-    places = places.reshape(*corners.shape, -1)
-    return BlockPattern(indptr.astype(np.int32), (keys % rows).astype(np.int32), places.astype(np.int32))
+    corners = np.ascontiguousarray(corners, dtype=np.int32)
+    around = np.argsort(corners.ravel(), kind="stable")
+    first = np.searchsorted(corners.ravel()[around], np.arange(rows + 1))
+    indptr, indices = np.zeros(rows + 1, np.int32), np.empty(corners.size * corners.shape[1], np.int32)
+    places = np.empty((*corners.shape, corners.shape[1]), np.int32)
+    _find_places(corners, around, first, np.full(rows, -1, np.int32), indptr, indices, places)
+    return BlockPattern(indptr, indices[: indptr[-1]].copy(), places)
 
 
-def stiffness(pattern: BlockPattern, tets: TetGeometry, lame: Array, shear: Array) -> BlockRows:
-    """Assemble lambda J_lambda + mu J_mu [N/m] from Lame's constants (M,) [Pa] of every element."""
-    values = np.zeros(9 * len(pattern.indices) + 1)
-    _add_stiffness(pattern.places, tets.gradients, tets.volumes, lame, shear, values)
-    return BlockRows(3, pattern.indptr, pattern.indices, values)
-
-
-@compiled(contract=True)
-def _add_stiffness(
-    places: Integers, gradients: Array, volumes: Array, lame: Array, shear: Array, values: Array
+@compiled
+def _find_places(
+    corners: Integers,
+    around: Integers,
+    first: Integers,
+    place: Integers,
+    indptr: Integers,
+    indices: Integers,
+    places: Any,
 ) -> None:
-    for e in range(len(places)):
-        g, first, second = gradients[e], volumes[e] * lame[e], volumes[e] * shear[e]
-        for b in range(4):
-            for a in range(4):
-                place = places[e, a, b]
-                common = second * (g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2])
-                for j in range(3):
-                    for i in range(3):
-                        values[9 * place + 3 * j + i] += first * g[a, i] * g[b, j] + second * g[b, i] * g[a, j]
-                    values[9 * place + 4 * j] += common
+    """List the neighbours of every node in order; `around`: the corners that are it, `place`: of each column."""
+    count, end = corners.shape[1], 0
+    for i in range(len(indptr) - 1):
+        begin = end
+        for n in range(first[i], first[i + 1]):
+            e = around[n] // count
+            for b in range(count):
+                column = corners[e, b]
+                if place[column] < begin:
+                    k = end
+                    while k > begin and indices[k - 1] > column:
+                        indices[k] = indices[k - 1]
+                        k -= 1
+                    indices[k], place[column] = column, begin
+                    end += 1
+        for k in range(begin, end):
+            place[indices[k]] = k
+        for n in range(first[i], first[i + 1]):
+            e, a = around[n] // count, around[n] % count
+            for b in range(count):
+                places[e, a, b] = place[corners[e, b]]
+        indptr[i + 1] = end

@@ -58,6 +58,8 @@ class Factor:
     stored: int = 0
     """Numbers the factor or the multigrid levels keep; 0 where the library does not tell."""
     count: Count = field(default_factory=Count)
+    matrix: Any = None
+    """Whatever multiplies unknowns by `@`, where the solver iterates and is glad of a first guess."""
 
     @property
     def iterations(self) -> int:

@@ -17,7 +17,7 @@ Motions that strain nothing, and which of them supports leave free: these make a
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from rheotwin.arrays import Array, Flags, Indices, Reals, Single
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.fem.fast.tets import TetStiffness
 from rheotwin.fem.linear.conjugate_gradient import Level, Outcome, conjugate_gradient
 from rheotwin.fem.linear.factor import Count, Factor
 
@@ -73,7 +74,7 @@ def free_rigid_modes(points: Array, held: Flags, *, axisymmetric: bool = False) 
         return [] if held[:, 1].any() else [f"move along {AXES[1]}"]
     d = points.shape[1]
     modes = rigid_body_modes(points)
-    restricted = modes[held.ravel()]
+    restricted = np.linalg.qr(modes[held.ravel()], mode="r")  # few rows of the same null space
     free = null_space(restricted, rcond=RANK) if len(restricted) else np.eye(modes.shape[1])
     names = rigid_mode_names(d)
     moves = [names[axis] for axis in range(d) if not held[:, axis].any()]
@@ -183,9 +184,9 @@ def _coarsest(matrix: bsr_matrix) -> Level:
 
 @dataclass(frozen=True)
 class Multigrid:
-    """An SPD matrix in block rows with its multigrid levels."""
+    """An SPD matrix with its multigrid levels."""
 
-    matrix: BlockRows
+    matrix: BlockRows | TetStiffness
     levels: tuple[Level, ...]
     tolerance: float = TOLERANCE
 
@@ -197,9 +198,9 @@ class Multigrid:
     @property
     def stored(self) -> int:
         """Numbers kept on all levels."""
-        rows = [level.matrix for level in self.levels]
+        rows: list[BlockRows | TetStiffness] = [level.matrix for level in self.levels]
         rows += [moved for level in self.levels for moved in (level.prolong, level.restrict) if moved is not None]
-        return sum(item.values.size for item in rows)
+        return sum(item.stored for item in rows)
 
     def solve(self, right: Array, guess: Array | None = None) -> Outcome:
         """Solve for one right-hand side (n,), starting at `guess` or at zero."""
@@ -233,15 +234,72 @@ def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = T
         modes = np.ones((matrix.shape[0], 1))
     else:
         rows, places, modes = _blocked(matrix, nodes)
-    solver, count = Multigrid.of(rows, modes, tolerance), Count()
+    return _factor(Multigrid.of(rows, modes, tolerance), places)
 
-    def padded(values: Array) -> Array:
-        out = np.zeros(rows.rows * rows.dimension)
-        out[places] = values
+
+def prepare_tets(stiffness: TetStiffness, points: Array, free: Indices, tolerance: float = TOLERANCE) -> Factor:
+    """Set up conjugate gradients for tetrahedra at `points` (rows, 3) [m] with multigrid on those of order 1.
+
+    Order 2 is never assembled: Chebyshev polynomials smooth it, and the same cells of order 1, which is P' A P for
+    midside nodes half of each end, correct it. Fixed components are zero in all transfers.
+    """
+    held = np.ones(points.shape, dtype=np.bool_)
+    held.reshape(-1)[free] = False
+    whole = replace(stiffness, held=held.ravel())
+    if stiffness.tets.points == 1:
+        return _factor(Multigrid.of(whole.assembled, _free_modes(points, held), tolerance), free)
+    corners = stiffness.tets.geometry.corners
+    used, compact = np.unique(corners, return_inverse=True)
+    compact = np.ascontiguousarray(compact.reshape(corners.shape), dtype=np.int32)
+    spread = stiffness.to_vertices()[:, used]
+    diagonal = None
+    if stiffness.diagonal is not None:
+        diagonal = (spread.T @ stiffness.diagonal.reshape(-1, 3)).ravel()
+    tets = replace(stiffness.tets, nodes=compact)
+    coarse = TetStiffness(tets, len(used), stiffness.lame, stiffness.shear, diagonal, held[used].ravel())
+    lower = build_levels(coarse.assembled, _free_modes(points[used], held[used]))
+    fine, inverse = whole.astype(np.float32), whole.inverse_diagonal().astype(np.float32)
+    blocks = spread.data[:, None, None] * np.eye(3)
+    blocks *= ~held[np.repeat(np.arange(len(held)), np.diff(spread.indptr))][:, :, None]
+    blocks *= ~held[used[spread.indices]][:, None, :]
+    shape = (3 * len(held), 3 * len(used))
+    prolong = bsr_matrix((blocks, spread.indices, spread.indptr), shape=shape)
+    transfers = [BlockRows.from_sparse(part, 3, np.float32) for part in (prolong, prolong.T)]
+    top = Level(fine, inverse, SAFETY * _spectral_radius(fine, inverse), *transfers)
+    return _factor(Multigrid(whole, (top, *lower), tolerance), free)
+
+
+def _free_modes(points: Array, held: Flags) -> Array:
+    """Return the rigid motions of points, zero where held."""
+    modes = rigid_body_modes(points)
+    modes[held.ravel()] = 0.0
+    return modes
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows and columns of a matrix; the unknowns of a factor."""
+
+    matrix: BlockRows | TetStiffness
+    places: Indices
+
+    def padded(self, values: Array) -> Array:
+        """Return values at their places, zero elsewhere."""
+        out = np.zeros(self.matrix.rows * self.matrix.dimension)
+        out[self.places] = values
         return out
 
+    def __matmul__(self, values: Array) -> Array:
+        """A x."""
+        return np.asarray((self.matrix @ self.padded(values))[self.places])
+
+
+def _factor(solver: Multigrid, places: Indices) -> Factor:
+    """Return the solver of the unknowns at some places of a system, the others being coupled to nothing."""
+    part, count = Part(solver.matrix, places), Count()
+
     def one(right: Array, guess: Array | None) -> Array:
-        outcome = solver.solve(padded(right), None if guess is None else padded(guess))
+        outcome = solver.solve(part.padded(right), None if guess is None else part.padded(guess))
         count.last, count.total = max(count.last, outcome.iterations), count.total + outcome.iterations
         return np.asarray(outcome.solution[places])
 
@@ -252,7 +310,7 @@ def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = T
         guesses = [None] * right.shape[1] if guess is None else list(guess.T)
         return np.stack([one(column, start) for column, start in zip(right.T, guesses, strict=True)], axis=1)
 
-    return Factor("amg", solve, stored=solver.stored, count=count)
+    return Factor("amg", solve, stored=solver.stored, count=count, matrix=part)
 
 
 def _blocked(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, Array]:

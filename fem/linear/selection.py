@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.fast.tets import TetStiffness
 from rheotwin.fem.linear.factor import (
     SINGULAR,
     Factor,
@@ -21,7 +22,7 @@ from rheotwin.fem.linear.factor import (
     factorise_superlu,
     pardiso_installed,
 )
-from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg
+from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg, prepare_tets
 
 Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
 
@@ -50,7 +51,7 @@ def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[st
 
 
 def factorise(
-    matrix: csr_matrix,
+    matrix: csr_matrix | TetStiffness,
     choice: Choice = "auto",
     *,
     kind: Kind = "spd",
@@ -60,13 +61,22 @@ def factorise(
     """Prepare a symmetric matrix for many solves.
 
     `kind` says whether it is positive definite; `nodes` where its unknowns live, which multigrid needs (a matrix with
-    extra rows behind the displacements has none). `tolerance` is the residual over the right-hand side of `amg`.
+    extra rows behind the displacements has none); the operator of tetrahedra is that of all
+    components. `tolerance` is the residual over the right-hand side of `amg`.
     """
     if choice not in get_args(Choice):
         raise RheotwinError(f"solvers.fem.linear_solver: no solver {choice!r}; choose {', '.join(get_args(Choice))}")
     dimension = None if nodes is None else nodes.dimension
-    name, reason = choose(matrix.shape[0], dimension, kind) if choice == "auto" else (choice, "asked for")
     begin = perf_counter()
+    size = matrix.shape[0] if nodes is None else len(nodes.free)
+    name, reason = choose(size, dimension, kind) if choice == "auto" else (choice, "asked for")
+    if isinstance(matrix, TetStiffness):
+        assert nodes is not None
+        if name == "amg":
+            factor = prepare_tets(matrix, nodes.points, nodes.free, tolerance)
+            reason += "; order 2 is never assembled, order 1 corrects it" if matrix.tets.points > 1 else ""
+            return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
+        matrix = matrix.tocsr()[nodes.free][:, nodes.free]
     factor = _prepare(matrix, name, kind, nodes, tolerance)
     if name != "amg":
         _require_regular(matrix, factor)

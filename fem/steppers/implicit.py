@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from rheotwin.fem.body import Term
 from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.contact.lawful import ExactTools, LawfulContact, setup_of
 from rheotwin.fem.contact.step import near_nodes
+from rheotwin.fem.fast.tets import TetStiffness, joined
 from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
@@ -76,12 +77,17 @@ def step_matrix(
     model: Model, mass_factor: float, stiffnesses: tuple[float, ...], choice: Choice, *, remember: bool = True
 ) -> StepMatrix:
     """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
+    tets = _joined_tets(model, mass_factor, stiffnesses)
+    if tets is not None:
+        factor = factorise(tets, choice, nodes=Unknowns(model.points, model.free))
+        warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
+        return StepMatrix(model, mass_factor, stiffnesses, factor, 0, warm)
     blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)
     for body, _ in model.parts():
         block, mixed = mass_factor * body.mass, []
         for term, kappa in zip(body.terms, kappas, strict=False):
             if term.matrix is not None:
-                block = block + kappa * term.matrix
+                block = block + kappa * term.matrix.tocsr()
             elif term.augmentation is not None and kappa:
                 mixed.append((term.augmentation, kappa))
         blocks.append(block)
@@ -101,8 +107,26 @@ def step_matrix(
         factor = factorise(matrix, choice, kind="indefinite")
     else:
         factor = factorise(matrix, choice, nodes=Unknowns(model.points, free))
-    warm = WarmStart(matrix) if remember and factor.solver == "amg" else None
+    warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)
+
+
+def _joined_tets(model: Model, mass_factor: float, stiffnesses: tuple[float, ...]) -> TetStiffness | None:
+    """Return m M + sum kappa J as one operator, where all cells are straight tetrahedra and the mass is a diagonal."""
+    parts, kappas = [], iter(stiffnesses)
+    for body, rows in model.parts():
+        tets = body.space.tets
+        if tets is None or (mass_factor and not model.lumped):
+            return None
+        lame, shear = np.zeros(len(tets.nodes)), np.zeros(len(tets.nodes))
+        for term, kappa in zip(body.terms, kappas, strict=False):
+            if not isinstance(term.matrix, TetStiffness):
+                return None
+            lame[term.cells] += kappa * term.matrix.lame
+            shear[term.cells] += kappa * term.matrix.shear
+        parts.append((tets, rows.start // 3, lame, shear))
+    found = joined(parts, model.size // 3)
+    return replace(found, diagonal=mass_factor * model.mass.diagonal()) if mass_factor else found
 
 
 def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:
