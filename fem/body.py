@@ -183,15 +183,16 @@ class LinearBody:
 
     def vertex_stress(self, u: Array, rate: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
         """Return C (g_inf e + sum w + eta e'), averaged to the vertices."""
-        return np.asarray(self.space.averaging @ self._point_stress(u, rate, memories, memory_only))
+        return np.asarray(self.space.averaging @ self.point_stress(u, rate, memories, memory_only))
 
     def cell_stress(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
         """Return C (g_inf e + sum w + eta e'), averaged over each cell."""
-        stress = self._point_stress(u, rate, memories, memory_only=False)
+        stress = self.point_stress(u, rate, memories, memory_only=False)
         weights = self.space.weights.reshape(self.space.mesh.nelements, -1)
         return np.asarray(np.einsum("cq,cqi->ci", weights, stress.reshape(*weights.shape, 6)) / weights.sum(1)[:, None])
 
-    def _point_stress(self, u: Array, rate: Array, memories: Sequence[Array], memory_only: bool) -> Array:
+    def point_stress(self, u: Array, rate: Array, memories: Sequence[Array], memory_only: bool = False) -> Array:
+        """Return C (g_inf e + sum w + eta e') (points, 6) at the quadrature points."""
         stress = np.zeros((self.space.weights.size, 6))
         for term, memory in zip(self.terms, memories, strict=True):
             state = memory.sum(axis=0)

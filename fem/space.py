@@ -43,7 +43,7 @@ from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.fem.fast.block_rows import tet_geometry
 from rheotwin.fem.fast.tets import Tets
 from rheotwin.problem import Cells
-from rheotwin.strain import CENTRE_RULES, averaging_operator, corner_average, point_weights, strain_operator
+from rheotwin.strain import CENTRE_RULES, corner_average, corner_shares, point_weights, strain_operator
 
 Order = Literal[1, 2]
 
@@ -285,12 +285,15 @@ class Space:
             return self.tets.weights
         return point_weights(self.basis, axisymmetric=self.axisymmetric).ravel()
 
+    @property
+    def corner_shares(self) -> Array:
+        """Linear functions (c, points) of the corners of a cell at its quadrature points."""
+        return corner_shares(self.basis, self.cell) if self.tets is None else self.tets.corner_shares
+
     @cached_property
     def averaging(self) -> csr_matrix:
         """Sparse map from quadrature points to vertices."""
-        if self.tets is not None:
-            return corner_average(self.mesh.t, self.weights.reshape(self.mesh.nelements, -1), self.tets.corner_shares)
-        return averaging_operator(self.basis, self.cell, axisymmetric=self.axisymmetric)
+        return corner_average(self.mesh.t, self.weights.reshape(self.mesh.nelements, -1), self.corner_shares)
 
     def vertex_strain(self, u: Array, out_of_plane: Array | float = 0.0) -> Array:
         """Return the strain (vertices, 6) of u (size,); ZZ is `out_of_plane` (XX + YY) more, point by point."""

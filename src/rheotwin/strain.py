@@ -66,10 +66,15 @@ def averaging_operator(basis: Basis, cell: str, *, axisymmetric: bool = False) -
     N_i are the linear functions of the vertices; on linear simplices this is the average over the elements
     around a vertex, weighted with their volumes.
     """
-    linear = MESH_TYPES[cell].elem()
-    shares = [linear.lbasis(basis.X, local)[0] for local in range(len(basis.mesh.t))]
     weights = point_weights(basis, axisymmetric=axisymmetric)
-    return corner_average(basis.mesh.t, weights, np.array([np.broadcast_to(item, weights.shape[1]) for item in shares]))
+    return corner_average(basis.mesh.t, weights, corner_shares(basis, cell))
+
+
+def corner_shares(basis: Basis, cell: str) -> Array:
+    """Return the linear functions (c, points) of the corners of a cell at the quadrature points."""
+    linear, points = MESH_TYPES[cell].elem(), basis.X.shape[-1]
+    shares = [np.broadcast_to(linear.lbasis(basis.X, local)[0], points) for local in range(len(basis.mesh.t))]
+    return np.array(shares, dtype=np.float64)
 
 
 def corner_average(corners: Indices, weights: Array, shares: Array) -> csr_matrix:
