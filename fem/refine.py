@@ -97,8 +97,11 @@ def _body_errors(own: ProblemBody, body: LinearBody, stress: Array) -> tuple[Arr
     weights = space.weights.reshape(space.mesh.nelements, -1)
     for _, law, cells in own.laws:
         bulk, shear = _moduli(law)
-        inside = stress.reshape(*weights.shape, 6)[cells]
-        errors[cells] = (weights[cells] * _energy(_recovered(space, cells, inside) - inside, bulk, shear)).sum(axis=1)
+        inside, volumes = stress.reshape(*weights.shape, 6)[cells], weights[cells].sum(axis=1)
+        jumps = _jumps(space, cells, inside, volumes)
+        # int l_i l_j = V (1 + [i = j])/(c (c + 1)) of the linear functions of c corners
+        squares = _energy(jumps, bulk, shear).sum(axis=0) + _energy(jumps.sum(axis=0), bulk, shear)
+        errors[cells] = volumes * squares / (len(jumps) * (len(jumps) + 1))
         total += float((weights[cells] * _energy(inside, bulk, shear)).sum())
     return errors, total
 
@@ -117,16 +120,14 @@ def _energy(stress: Array, bulk: float, shear: float) -> Array:
     return np.asarray((square - trace**2 / 3.0) / (2.0 * shear) + trace**2 / (9.0 * bulk))
 
 
-def _recovered(space: Space, cells: Cells, stress: Array) -> Array:
-    """Return s* at the points of some cells: their stress at corners, averaged by volume, linear in between."""
-    shares, corners = space.corner_shares, space.mesh.t[:, cells]
-    at_corners = np.einsum("cq,mqi->cmi", np.linalg.pinv(shares.T), stress)
-    volumes = np.tile(space.weights.reshape(space.mesh.nelements, -1)[cells].sum(axis=1), len(corners))
-    whole = np.bincount(corners.ravel(), weights=volumes, minlength=space.vertices)
-    columns = at_corners.reshape(-1, 6).T * volumes
-    sums = np.stack([np.bincount(corners.ravel(), column, space.vertices) for column in columns], axis=1)
-    nodal = sums / np.where(whole > 0.0, whole, 1.0)[:, None]
-    return np.asarray(np.einsum("cq,cmi->mqi", shares, nodal[corners]))
+def _jumps(space: Space, cells: Cells, stress: Array, volumes: Array) -> Array:
+    """Return s* - s (corners, cells, 6) at the corners of cells: both are linear in between, s* is the mean there."""
+    corners = space.mesh.t[:, cells]
+    own = np.einsum("cq,mqi->cmi", np.linalg.pinv(space.corner_shares.T), stress)
+    shares = np.tile(volumes, len(corners))
+    whole = np.bincount(corners.ravel(), shares, space.vertices)
+    sums = np.stack([np.bincount(corners.ravel(), column, space.vertices) for column in own.reshape(-1, 6).T * shares])
+    return np.asarray((sums / np.where(whole > 0.0, whole, 1.0)).T[corners] - own)
 
 
 def _halved(problem: Problem, errors: list[Array]) -> dict[str, ProblemBody]:
