@@ -241,12 +241,23 @@ def _gradients(points: Array, corners: Integers, gradients: Array, volumes: Arra
 def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
     """Return the pattern of a matrix of `rows` nodes that couples the corners (M, c) of every element, rows sorted."""
     corners = np.ascontiguousarray(corners, dtype=np.int32)
-    around = np.argsort(corners.ravel(), kind="stable")
-    first = np.searchsorted(corners.ravel()[around], np.arange(rows + 1))
+    first = np.concatenate([[0], np.cumsum(np.bincount(corners.ravel(), minlength=rows))])
+    around = np.empty(corners.size, np.int64)
+    _sort_corners(corners, first[:-1].copy(), around)
     indptr, indices = np.zeros(rows + 1, np.int32), np.empty(corners.size * corners.shape[1], np.int32)
     places = np.empty((*corners.shape, corners.shape[1]), np.int32)
     _find_places(corners, around, first, np.full(rows, -1, np.int32), indptr, indices, places)
     return BlockPattern(indptr, indices[: indptr[-1]].copy(), places)
+
+
+@compiled
+def _sort_corners(corners: Integers, free: Integers, around: Integers) -> None:
+    """Write the places of every node among the corners, node by node; `free` counts up from where each begins."""
+    count = corners.shape[1]
+    for e in range(len(corners)):
+        for a in range(count):
+            around[free[corners[e, a]]] = e * count + a
+            free[corners[e, a]] += 1
 
 
 @compiled

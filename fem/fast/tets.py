@@ -166,6 +166,8 @@ class TetStiffness:
 
 def joined(parts: Sequence[tuple[Tets, int, Array, Array]], rows: int) -> TetStiffness:
     """Return one operator of bodies (cells, first row, lambda, mu) one after the other."""
+    if len(parts) == 1:
+        return TetStiffness(parts[0][0], rows, parts[0][2], parts[0][3])
     tets = [part[0] for part in parts]
     geometry = TetGeometry(
         np.concatenate([item.geometry.gradients for item in tets]),
