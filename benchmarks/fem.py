@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.scene_cost import ROOT, Cost, measured, scene_costs
 from benchmarks.side_by_side import Ratio, address, c_library, microseconds
 from rheotwin.build import build_problem
-from rheotwin.fem.fast.tets import TetStiffness
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.space import body_space
 from rheotwin.scene import scene_from_data
 
@@ -213,10 +213,10 @@ def f2() -> list[Ratio]:
     scene = f2_scene()
     (cost,) = scene_costs({"f2": (scene, "fem", {"stepper": "central-difference", "step": 0.4 / F2_STEPS})}).values()
     mesh = build_problem(scene_from_data(scene)).bodies[0].mesh
-    tets = body_space(mesh, "tet", 1).tets
-    assert tets is not None
-    ones = np.ones(len(tets.nodes))
-    rows = TetStiffness(tets, mesh.p.shape[1], ones, ones).assembled
+    solids = body_space(mesh, "tet", 1).solids
+    assert solids is not None
+    ones = np.ones(len(solids.nodes))
+    rows = SolidStiffness(solids, mesh.p.shape[1], ones, ones).assembled
     x = np.random.default_rng(0).standard_normal(mesh.p.size)
     y, blocks = np.empty_like(x), np.ascontiguousarray(rows.blocks)
     plain = rows.to_sparse().tocsr()

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array
-from rheotwin.fem.fast.tets import TetStiffness
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.space import Space
 from rheotwin.materials import Channel
 from rheotwin.problem import Cells
@@ -52,7 +52,7 @@ class Term:
     channel: Channel
     stress_map: Array
     """Map (6, 6) from a strain-like tensor to its stress per unit modulus."""
-    matrix: csr_matrix | TetStiffness | None
+    matrix: csr_matrix | SolidStiffness | None
     """J [m^(d-2)], or None where it is dense and enters by `augmentation`."""
     strain_of: Callable[[Array], Array]
     """State -> strain-like tensors (points, 6) at the quadrature points of the cells."""

@@ -38,10 +38,11 @@ from skfem import (
     ElementVector,
 )
 from skfem.helpers import ddot, div, dot, sym_grad
+from skfem.quadrature import get_quadrature
 
 from rheotwin.arrays import Array, Flags, Indices
-from rheotwin.fem.fast.block_rows import tet_geometry
-from rheotwin.fem.fast.tets import Tets
+from rheotwin.fem.fast.solids import Rule, Solids, shapes
+from rheotwin.meshing.cells import MESH_TYPES
 from rheotwin.problem import Cells
 from rheotwin.strain import CENTRE_RULES, corner_average, corner_shares, point_weights, strain_operator
 
@@ -149,14 +150,33 @@ class Space:
         return vector_basis(self.mesh, self.cell, self.order, axisymmetric=self.axisymmetric)
 
     @cached_property
-    def tets(self) -> Tets | None:
-        """The cells where they are straight tetrahedra of one of the two orders, which need no basis."""
-        if self.cell != "tet" or self.given is not None or self.mesh.p.shape[1] != self.vertices:
+    def solids(self) -> Solids | None:
+        """The cells where they are straight tetrahedra or hexahedra of one of the two orders, which need no basis."""
+        if self.cell not in ("tet", "hex") or self.given is not None or self.mesh.p.shape[1] != self.vertices:
             return None
-        geometry, nodes = tet_geometry(self.mesh.p.T, self.mesh.t.T), self.mesh.t
+        mesh, nodes = self.mesh, [self.mesh.t]
         if self.order == 2:
-            nodes = np.concatenate([nodes, self.vertices + self.mesh.t2e])
-        return Tets(geometry, np.ascontiguousarray(nodes.T, dtype=np.int32))
+            edges, facets = (self.vertices + mesh.edges.shape[1]), mesh.facets.shape[1] if self.cell == "hex" else 0
+            nodes.append(self.vertices + mesh.t2e)
+            if self.cell == "hex":
+                nodes += [edges + mesh.t2f, (edges + facets + np.arange(mesh.nelements))[None]]
+        order, linear = ELEMENTS[self.cell, self.order].stiffness_order, MESH_TYPES[self.cell].elem()
+        places, weights = CENTRE_RULES[self.cell] if order == 0 else get_quadrature(linear.refdom, order)
+        shares, corner_slopes = shapes(linear, places)
+        rule = Rule(np.ascontiguousarray(weights), corner_slopes, shapes(self.element, places)[1])
+        numbers = np.ascontiguousarray(np.concatenate(nodes).T, dtype=np.int32)
+        corners = np.ascontiguousarray(mesh.t.T, dtype=np.int32)
+        return Solids(np.ascontiguousarray(mesh.p.T), corners, numbers, rule, shares)
+
+    def mass_shares(self) -> Array:
+        """Return int N_a^2 (nodes,) [m3] of solids, from which a lumped mass is shared."""
+        assert self.solids is not None
+        order, linear = ELEMENTS[self.cell, self.order].mass_order, MESH_TYPES[self.cell].elem()
+        places, weights = get_quadrature(linear.refdom, order)
+        values, slopes = shapes(self.element, places)
+        exact = replace(self.solids, rule=Rule(weights, shapes(linear, places)[1], slopes))
+        parts = exact.weights.reshape(-1, len(weights)) @ (values**2).T
+        return np.bincount(exact.nodes.ravel(), weights=parts.ravel(), minlength=self.nodes)
 
     @property
     def element(self) -> Any:
@@ -173,8 +193,8 @@ class Space:
         """Number of displacement nodes."""
         if self.order == 1:
             return self.vertices
-        if self.tets is not None:
-            return self.vertices + int(self.mesh.edges.shape[1])
+        if self.solids is not None:
+            return int(self.solids.nodes.max()) + 1
         return int(self.basis.N) // self.dimension - self.bubbles
 
     @property
@@ -197,8 +217,8 @@ class Space:
         """Rest positions (nodes, d) [m]."""
         if self.order == 1:
             return np.ascontiguousarray(self.mesh.p.T)
-        if self.tets is not None:
-            return np.concatenate([self.mesh.p.T, self.mesh.p[:, self.mesh.edges].mean(axis=1).T])
+        if self.solids is not None:
+            return np.concatenate([self.mesh.p.T, *(self.mesh.p.T[group].mean(axis=1) for group in self.parents)])
         return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T[: self.nodes])
 
     @cached_property
@@ -223,9 +243,11 @@ class Space:
         if self.order == 1:
             marked[self.mesh.boundary_nodes()] = True
             return marked
-        if self.tets is not None:
+        if self.solids is not None:
             marked[self.mesh.boundary_nodes()] = True
             marked[self.vertices + self.mesh.boundary_edges()] = True
+            if self.cell == "hex":
+                marked[self.vertices + self.mesh.edges.shape[1] + self.mesh.boundary_facets()] = True
             return marked
         on_facets = self.basis.get_dofs(self.mesh.boundary_facets()).flatten() // self.dimension
         marked[on_facets] = True
@@ -259,7 +281,7 @@ class Space:
         """Return the numbers of the quadrature points of some cells."""
         if cells is ...:
             return cells
-        count = self.tets.points if self.tets is not None else self.basis.dx.shape[1]
+        count = self.solids.points if self.solids is not None else self.basis.dx.shape[1]
         return np.asarray(cells[:, None] * count + np.arange(count)).ravel()
 
     def strain_in(self, cells: Cells) -> csr_matrix:
@@ -269,9 +291,9 @@ class Space:
 
     def strains_in(self, cells: Cells) -> Callable[[Array], Array]:
         """Return the map from a vector to the strains (points, 6) in some cells."""
-        if self.tets is not None:
-            tets, some = self.tets, np.arange(len(self.tets.nodes))[cells]
-            return lambda vector: tets.strains(vector, some)
+        if self.solids is not None:
+            solids, some = self.solids, np.arange(len(self.solids.nodes))[cells]
+            return lambda vector: solids.strains(vector, some)
         return lambda vector: np.asarray((self.strain @ vector).reshape(-1, 6)[self.places_in(cells)])
 
     def basis_in(self, cells: Cells) -> Basis:
@@ -281,14 +303,14 @@ class Space:
     @cached_property
     def weights(self) -> Array:
         """Volume of every quadrature point [m^d], element by element; of its ring for an axisymmetric body."""
-        if self.tets is not None:
-            return self.tets.weights
+        if self.solids is not None:
+            return self.solids.weights
         return point_weights(self.basis, axisymmetric=self.axisymmetric).ravel()
 
     @property
     def corner_shares(self) -> Array:
         """Linear functions (c, points) of the corners of a cell at its quadrature points."""
-        return corner_shares(self.basis, self.cell) if self.tets is None else self.tets.corner_shares
+        return corner_shares(self.basis, self.cell) if self.solids is None else self.solids.corner_shares
 
     @cached_property
     def averaging(self) -> csr_matrix:

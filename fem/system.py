@@ -24,7 +24,7 @@ from rheotwin.constraints.measure import measure_constraints, soft_measure
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import Augmentation, LinearBody, Term, quadrature_term
-from rheotwin.fem.fast.tets import SHARE, TetStiffness
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.incompressible import Formulation, mixed_basis, mixed_form, warn_of_locking
 from rheotwin.fem.options import FemOptions, Split
 from rheotwin.fem.space import Space, body_space, lame_matrix, mass_matrix, mixed_space, product_matrix, shear_matrix
@@ -206,8 +206,8 @@ def _law_terms(
     if space.inner:
         weights = thickness * space.weights[space.places_in(cells)]
         matrices = [_point_matrix(space.strain_in(cells), weights, unit.stress_map) for unit in units]
-    elif space.tets is not None:
-        matrices = tet_matrices(space, units, cells)
+    elif space.solids is not None:
+        matrices = solid_matrices(space, units, cells)
     else:
         basis = space.basis_in(cells)
         lame = thickness * lame_matrix(basis, axisymmetric=ring)
@@ -221,12 +221,12 @@ def _law_terms(
             yield Term(unit.channel, unit.stress_map, matrix, space.strains_in(cells), cells)
 
 
-def tet_matrices(space: Space, units: tuple[Unit, ...], cells: Cells = ...) -> list[TetStiffness]:
-    """Return lambda J_lambda + mu J_mu of straight tetrahedra, without a basis."""
-    assert space.tets is not None
-    tets = space.tets if cells is ... else space.tets.of(cells)
-    ones = np.ones(len(tets.nodes))
-    return [TetStiffness(tets, space.nodes, unit.lame * ones, unit.shear * ones) for unit in units]
+def solid_matrices(space: Space, units: tuple[Unit, ...], cells: Cells = ...) -> list[SolidStiffness]:
+    """Return lambda J_lambda + mu J_mu of straight tetrahedra or hexahedra, without a basis."""
+    assert space.solids is not None
+    solids = space.solids if cells is ... else space.solids.of(cells)
+    ones = np.ones(len(solids.nodes))
+    return [SolidStiffness(solids, space.nodes, unit.lame * ones, unit.shear * ones) for unit in units]
 
 
 def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
@@ -245,10 +245,9 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     """
     if not consistent and space.order == 1:
         shares = problem.masses[body.nodes]
-    elif not consistent and space.tets is not None:
+    elif not consistent and space.solids is not None:
         _warn_of_equal_shares(body, problem)
-        parts = np.outer(space.tets.geometry.volumes, SHARE)
-        shares = np.bincount(space.tets.nodes.ravel(), weights=parts.ravel(), minlength=space.nodes)
+        shares = space.mass_shares()
         shares *= problem.masses[body.nodes].sum() / shares.sum()
     else:
         _warn_of_equal_shares(body, problem)

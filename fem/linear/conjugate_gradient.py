@@ -27,7 +27,7 @@ import numpy as np
 
 from rheotwin.arrays import Array, Reals, Single
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.fast.tets import TetStiffness
+from rheotwin.fem.fast.solids import CellProduct
 from rheotwin.kernels.compiled import compiled
 
 DEGREE = 2
@@ -65,7 +65,7 @@ class Level:
     The last level has no transfers; its `matrix` is then the inverse of the coarsest matrix itself.
     """
 
-    matrix: BlockRows | TetStiffness
+    matrix: BlockRows | CellProduct
     inverse_diagonal: Single
     largest: float
     prolong: BlockRows | None = None
@@ -146,7 +146,7 @@ class Outcome:
 
 
 def conjugate_gradient(
-    matrix: BlockRows | TetStiffness,
+    matrix: BlockRows | CellProduct,
     levels: Sequence[Level],
     right: Array,
     guess: Array | None,

@@ -24,11 +24,12 @@ import numpy as np
 from scipy.linalg import null_space, orth, pinvh
 from scipy.sparse import bsr_matrix, coo_matrix, csr_matrix, diags
 from scipy.sparse.linalg import LinearOperator, eigsh
+from skfem import ElementHex1, ElementHex2, ElementTetP1, ElementTetP2
 
-from rheotwin.arrays import Array, Flags, Indices, Reals, Single
+from rheotwin.arrays import Array, Flags, Indices, Integers, Reals, Single
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.fast.tets import TetStiffness
+from rheotwin.fem.fast.solids import CellProduct, SolidStiffness
 from rheotwin.fem.linear.conjugate_gradient import Level, Outcome, conjugate_gradient
 from rheotwin.fem.linear.factor import Count, Factor
 
@@ -186,7 +187,7 @@ def _coarsest(matrix: bsr_matrix) -> Level:
 class Multigrid:
     """An SPD matrix with its multigrid levels."""
 
-    matrix: BlockRows | TetStiffness
+    matrix: BlockRows | CellProduct
     levels: tuple[Level, ...]
     tolerance: float = TOLERANCE
 
@@ -198,7 +199,7 @@ class Multigrid:
     @property
     def stored(self) -> int:
         """Numbers kept on all levels."""
-        rows: list[BlockRows | TetStiffness] = [level.matrix for level in self.levels]
+        rows: list[BlockRows | CellProduct] = [level.matrix for level in self.levels]
         rows += [moved for level in self.levels for moved in (level.prolong, level.restrict) if moved is not None]
         return sum(item.stored for item in rows)
 
@@ -237,28 +238,30 @@ def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = T
     return _factor(Multigrid.of(rows, modes, tolerance), places)
 
 
-def prepare_tets(stiffness: TetStiffness, points: Array, free: Indices, tolerance: float = TOLERANCE) -> Factor:
-    """Set up conjugate gradients for tetrahedra at `points` (rows, 3) [m] with multigrid on those of order 1.
+def prepare_solids(stiffness: SolidStiffness, points: Array, free: Indices, tolerance: float = TOLERANCE) -> Factor:
+    """Set up conjugate gradients for solids at `points` (rows, 3) [m] with multigrid on those of order 1.
 
-    Order 2 is never assembled: Chebyshev polynomials smooth it, and the same cells of order 1, which is P' A P for
-    midside nodes half of each end, correct it. Fixed components are zero in all transfers.
+    Order 2 is smoothed by Chebyshev polynomials and corrected by the same cells of order 1, which is P' A P for
+    nodes between vertices at their means. Fixed components are zero in all transfers.
     """
     held = np.ones(points.shape, dtype=np.bool_)
     held.reshape(-1)[free] = False
-    whole = replace(stiffness, held=held.ravel())
-    if stiffness.tets.points == 1:
+    whole, cells = replace(stiffness, held=held.ravel()), stiffness.cells
+    if cells.linear:
         return _factor(Multigrid.of(whole.assembled, _free_modes(points, held), tolerance), free)
-    corners = stiffness.tets.geometry.corners
-    used, compact = np.unique(corners, return_inverse=True)
-    compact = np.ascontiguousarray(compact.reshape(corners.shape), dtype=np.int32)
-    spread = stiffness.to_vertices()[:, used]
+    vertices = cells.nodes[:, : cells.corners.shape[1]]
+    used, compact = np.unique(vertices, return_inverse=True)
+    compact = np.ascontiguousarray(compact.reshape(vertices.shape), dtype=np.int32)
+    spread = _interpolation(cells.nodes, compact, len(points))
     diagonal = None
     if stiffness.diagonal is not None:
         diagonal = (spread.T @ stiffness.diagonal.reshape(-1, 3)).ravel()
-    tets = replace(stiffness.tets, nodes=compact)
-    coarse = TetStiffness(tets, len(used), stiffness.lame, stiffness.shear, diagonal, held[used].ravel())
+    rule = cells.rule._replace(nodes=cells.rule.corners)
+    linear = replace(cells, nodes=compact, rule=rule)
+    coarse = SolidStiffness(linear, len(used), stiffness.lame, stiffness.shear, diagonal, held[used].ravel())
     lower = build_levels(coarse.assembled, _free_modes(points[used], held[used]))
-    fine, inverse = whole.astype(np.float32), whole.inverse_diagonal().astype(np.float32)
+    matrix = whole.by_cells if stiffness.matrix_free else whole.assembled
+    fine, inverse = matrix.astype(np.float32), whole.inverse_diagonal().astype(np.float32)
     blocks = spread.data[:, None, None] * np.eye(3)
     blocks *= ~held[np.repeat(np.arange(len(held)), np.diff(spread.indptr))][:, :, None]
     blocks *= ~held[used[spread.indices]][:, None, :]
@@ -266,7 +269,27 @@ def prepare_tets(stiffness: TetStiffness, points: Array, free: Indices, toleranc
     prolong = bsr_matrix((blocks, spread.indices, spread.indptr), shape=shape)
     transfers = [BlockRows.from_sparse(part, 3, np.float32) for part in (prolong, prolong.T)]
     top = Level(fine, inverse, SAFETY * _spectral_radius(fine, inverse), *transfers)
-    return _factor(Multigrid(whole, (top, *lower), tolerance), free)
+    return _factor(Multigrid(matrix, (top, *lower), tolerance), free)
+
+
+def _interpolation(nodes: Integers, corners: Integers, rows: int) -> csr_matrix:
+    """Return the map (rows, vertices) from the corners (M, k) of cells to their nodes (M, c), at means of some."""
+    local = SHARED[nodes.shape[1]]
+    entries = [(nodes[:, n], corners[:, i], 1.0 / len(ends)) for n, ends in enumerate(local) for i in ends]
+    row, column = (np.concatenate([entry[k] for entry in entries]) for k in (0, 1))
+    value = np.repeat([entry[2] for entry in entries], len(nodes))
+    _, first = np.unique(row.astype(np.int64) * rows + column, return_index=True)  # cells share nodes
+    return csr_matrix((value[first], (row[first], column[first])), shape=(rows, int(corners.max()) + 1))
+
+
+def _local_ends(element: Any, corners: Any) -> list[list[int]]:
+    """Return the corners of the reference cell whose mean every node is."""
+    values = np.array([corners.lbasis(element.doflocs.T, i)[0] for i in range(len(corners.doflocs))])
+    return [list(np.flatnonzero(column > 1e-9)) for column in values.T]
+
+
+SHARED = {10: _local_ends(ElementTetP2(), ElementTetP1()), 27: _local_ends(ElementHex2(), ElementHex1())}
+"""Corners between which the nodes of cells of order 2 stand."""
 
 
 def _free_modes(points: Array, held: Flags) -> Array:
@@ -280,7 +303,7 @@ def _free_modes(points: Array, held: Flags) -> Array:
 class Part:
     """Some rows and columns of a matrix; the unknowns of a factor."""
 
-    matrix: BlockRows | TetStiffness
+    matrix: BlockRows | CellProduct
     places: Indices
 
     def padded(self, values: Array) -> Array:

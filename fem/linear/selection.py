@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.fast.tets import TetStiffness
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.linear.factor import (
     SINGULAR,
     Factor,
@@ -22,7 +22,7 @@ from rheotwin.fem.linear.factor import (
     factorise_superlu,
     pardiso_installed,
 )
-from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg, prepare_tets
+from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg, prepare_solids
 
 Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
 
@@ -51,7 +51,7 @@ def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[st
 
 
 def factorise(
-    matrix: csr_matrix | TetStiffness,
+    matrix: csr_matrix | SolidStiffness,
     choice: Choice = "auto",
     *,
     kind: Kind = "spd",
@@ -61,7 +61,7 @@ def factorise(
     """Prepare a symmetric matrix for many solves.
 
     `kind` says whether it is positive definite; `nodes` where its unknowns live, which multigrid needs (a matrix with
-    extra rows behind the displacements has none); the operator of tetrahedra is that of all
+    extra rows behind the displacements has none); the operator of solids is that of all
     components. `tolerance` is the residual over the right-hand side of `amg`.
     """
     if choice not in get_args(Choice):
@@ -70,11 +70,12 @@ def factorise(
     begin = perf_counter()
     size = matrix.shape[0] if nodes is None else len(nodes.free)
     name, reason = choose(size, dimension, kind) if choice == "auto" else (choice, "asked for")
-    if isinstance(matrix, TetStiffness):
+    if isinstance(matrix, SolidStiffness):
         assert nodes is not None
         if name == "amg":
-            factor = prepare_tets(matrix, nodes.points, nodes.free, tolerance)
-            reason += "; order 2 is never assembled, order 1 corrects it" if matrix.tets.points > 1 else ""
+            factor = prepare_solids(matrix, nodes.points, nodes.free, tolerance)
+            if not matrix.cells.linear:
+                reason += "; order 1 corrects order 2" + (", which is never assembled" if matrix.matrix_free else "")
             return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
         matrix = matrix.tocsr()[nodes.free][:, nodes.free]
     factor = _prepare(matrix, name, kind, nodes, tolerance)

@@ -16,7 +16,7 @@ from rheotwin.fem.body import Term
 from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.contact.lawful import ExactTools, LawfulContact, setup_of
 from rheotwin.fem.contact.step import near_nodes
-from rheotwin.fem.fast.tets import TetStiffness, joined
+from rheotwin.fem.fast.solids import SolidStiffness, joined
 from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
@@ -77,9 +77,9 @@ def step_matrix(
     model: Model, mass_factor: float, stiffnesses: tuple[float, ...], choice: Choice, *, remember: bool = True
 ) -> StepMatrix:
     """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
-    tets = _joined_tets(model, mass_factor, stiffnesses)
-    if tets is not None:
-        factor = factorise(tets, choice, nodes=Unknowns(model.points, model.free))
+    solids = _joined_solids(model, mass_factor, stiffnesses)
+    if solids is not None:
+        factor = factorise(solids, choice, nodes=Unknowns(model.points, model.free))
         warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
         return StepMatrix(model, mass_factor, stiffnesses, factor, 0, warm)
     blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)
@@ -111,20 +111,20 @@ def step_matrix(
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)
 
 
-def _joined_tets(model: Model, mass_factor: float, stiffnesses: tuple[float, ...]) -> TetStiffness | None:
-    """Return m M + sum kappa J as one operator, where all cells are straight tetrahedra and the mass is a diagonal."""
+def _joined_solids(model: Model, mass_factor: float, stiffnesses: tuple[float, ...]) -> SolidStiffness | None:
+    """Return m M + sum kappa J as one operator, where all cells are straight solids and the mass is a diagonal."""
     parts, kappas = [], iter(stiffnesses)
     for body, rows in model.parts():
-        tets = body.space.tets
-        if tets is None or (mass_factor and not model.lumped):
+        solids = body.space.solids
+        if solids is None or (mass_factor and not model.lumped):
             return None
-        lame, shear = np.zeros(len(tets.nodes)), np.zeros(len(tets.nodes))
+        lame, shear = np.zeros(len(solids.nodes)), np.zeros(len(solids.nodes))
         for term, kappa in zip(body.terms, kappas, strict=False):
-            if not isinstance(term.matrix, TetStiffness):
+            if not isinstance(term.matrix, SolidStiffness):
                 return None
             lame[term.cells] += kappa * term.matrix.lame
             shear[term.cells] += kappa * term.matrix.shear
-        parts.append((tets, rows.start // 3, lame, shear))
+        parts.append((solids, rows.start // 3, lame, shear))
     found = joined(parts, model.size // 3)
     return replace(found, diagonal=mass_factor * model.mass.diagonal()) if mass_factor else found
 

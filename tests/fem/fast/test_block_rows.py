@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import bsr_matrix, diags, random_array
-from skfem import BilinearForm, MeshTet
+from skfem import BilinearForm, MeshHex, MeshTet
 from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows, block_pattern, multiply_rows, tet_geometry
-from rheotwin.fem.fast.tets import TetStiffness
-from rheotwin.fem.space import body_space, vector_basis
+from rheotwin.fem.fast.solids import SolidStiffness
+from rheotwin.fem.space import body_space, mass_matrix, vector_basis
 from rheotwin.strain import averaging_operator
 
 
@@ -69,27 +69,33 @@ def test_wide_matrices_single_rows_and_no_allocation() -> None:
     assert peak < out.nbytes
 
 
-@pytest.fixture(scope="module")
-def mesh() -> MeshTet:
-    """A cube whose inner nodes have moved, in which no two elements are alike."""
-    regular = MeshTet.init_tensor(*[np.linspace(0.0, 1.0, 5)] * 3)
+def moved_cube(kind: Any, cells: int) -> Any:
+    """Return a cube whose inner nodes have moved, in which no two elements are alike."""
+    regular = kind.init_tensor(*[np.linspace(0.0, 1.0, cells + 1)] * 3)
     points = regular.p.copy()
     inner = np.setdiff1d(np.arange(points.shape[1]), regular.boundary_nodes())
     points[:, inner] += 0.05 * np.random.default_rng(0).uniform(-1, 1, (3, len(inner)))
-    return MeshTet(points, regular.t)
+    return kind(points, regular.t)
 
 
+@pytest.fixture(scope="module")
+def mesh() -> MeshTet:
+    return moved_cube(MeshTet, 4)
+
+
+@pytest.mark.parametrize("cell", ["tet", "hex"])
 @pytest.mark.parametrize("order", [1, 2])
-def test_tetrahedra_equal_scikit_fem(mesh: MeshTet, order: Any) -> None:
-    """Matrix, product, diagonal and strains, with other moduli in every cell, a mass, and components that are held."""
-    space = body_space(mesh, "tet", order)
-    tets, basis = space.tets, vector_basis(mesh, "tet", order)
-    assert tets is not None and space.nodes * 3 == basis.N
+def test_solids_equal_scikit_fem(cell: str, order: Any) -> None:
+    """Matrix, product, diagonal, strains and masses, with other moduli in every cell, and components that are held."""
+    mesh = moved_cube(MeshTet if cell == "tet" else MeshHex, 3)
+    space = body_space(mesh, cell, order)
+    solids, basis = space.solids, vector_basis(mesh, cell, order)
+    assert solids is not None and space.nodes * 3 == basis.N
     random = np.random.default_rng(1)
     lame, shear = random.uniform(0.5, 2.0, (2, mesh.t.shape[1]))
     form = BilinearForm(lambda u, v, w: w.lame * div(u) * div(v) + 2.0 * w.shear * ddot(sym_grad(u), sym_grad(v)))
     expected = form.assemble(basis, lame=lame[:, None], shear=shear[:, None]).tocsr()
-    found, x = TetStiffness(tets, space.nodes, lame, shear), random.standard_normal(basis.N)
+    found, x = SolidStiffness(solids, space.nodes, lame, shear), random.standard_normal(basis.N)
     size = abs(expected).max()
     assert abs(found.tocsr() - expected).max() <= 1e-12 * size
     np.testing.assert_allclose(found @ x, expected @ x, rtol=0.0, atol=1e-12 * size * np.abs(x).sum())
@@ -103,8 +109,10 @@ def test_tetrahedra_equal_scikit_fem(mesh: MeshTet, order: Any) -> None:
     np.testing.assert_allclose(space.points, basis.doflocs[:, ::3].T, atol=1e-15)
     strain = (space.strain @ x).reshape(-1, 6)
     np.testing.assert_allclose(space.strains_in(...)(x), strain, atol=1e-12 * np.abs(strain).max())
-    averaging = averaging_operator(basis, "tet")
+    averaging = averaging_operator(basis, cell)
     np.testing.assert_allclose((space.averaging - averaging).toarray(), 0.0, atol=1e-14)
+    masses = mass_matrix(mesh, cell, order).diagonal()[::3]
+    np.testing.assert_allclose(space.mass_shares(), masses, rtol=1e-12)
     np.testing.assert_array_equal(space.boundary, replace(space, given=basis).boundary)
 
 
