@@ -116,17 +116,10 @@ class BlockRows:
 
     def without(self, held: Flags) -> BlockRows:
         """Return the matrix with held components (N d,) coupled to nothing, the mean of the diagonal on theirs."""
-        d, free = self.dimension, ~held.reshape(-1, self.dimension)
-        row = np.repeat(np.arange(self.rows), np.diff(self.indptr))
-        blocks = self.blocks * free[row][:, :, None] * free[self.indices][:, None, :]
-        kept = (free[row].any(axis=1) & free[self.indices].any(axis=1)) | (row == self.indices)
-        row, indices, blocks = row[kept], self.indices[kept], blocks[kept]
-        own = np.flatnonzero(row == indices)
-        diagonal = np.einsum("ndd->nd", blocks)
-        scale = float(diagonal[own][free[row[own]]].mean()) if free.any() else 1.0
-        diagonal[own] += np.where(free[row[own]], 0.0, scale)
-        values = np.append(np.ascontiguousarray(blocks.transpose(0, 2, 1)).ravel(), self.values.dtype.type(0.0))
-        return BlockRows(d, np.searchsorted(row, np.arange(self.rows + 1)).astype(np.int32), indices, values)
+        indptr, indices, values = self.indptr.copy(), self.indices.copy(), self.values.copy()
+        _hold(self.dimension, held, indptr, indices, values)
+        kept = int(indptr[-1])
+        return BlockRows(self.dimension, indptr, indices[:kept], values[: kept * self.dimension**2 + 1])
 
     @property
     def stored(self) -> int:
@@ -182,6 +175,34 @@ def multiply_rows(
             for k in range(indptr[i], indptr[i + 1]):
                 y0 += values[k] * x[indices[k]]
             y[i] = y0
+
+
+@compiled(contract=True)
+def _hold(d: int, held: Flags, indptr: Integers, indices: Integers, values: Reals) -> None:
+    """Zero rows and columns of held components but for the mean of the free diagonal, and close the gaps."""
+    rows, total, count = len(indptr) - 1, 0.0, 0
+    for i in range(rows):
+        for k in range(indptr[i], indptr[i + 1]):
+            for c in range(d):
+                if indices[k] == i and not held[d * i + c]:
+                    total += values[d * d * k + (d + 1) * c]
+                    count += 1
+    scale = total / count if count else 1.0
+    end, first = 0, indptr[0]
+    for i in range(rows):
+        last = indptr[i + 1]
+        for k in range(first, last):
+            j, coupled = indices[k], indices[k] == i
+            for column in range(d):
+                for row in range(d):
+                    value = values[d * d * k + d * column + row]
+                    if held[d * i + row] or held[d * j + column]:
+                        value = scale if i == j and row == column else 0.0
+                    values[d * d * end + d * column + row] = value
+                    coupled = coupled or not (held[d * i + row] or held[d * j + column])
+            indices[end] = j
+            end += 1 if coupled else 0
+        first, indptr[i + 1] = last, end
 
 
 @dataclass(frozen=True)
