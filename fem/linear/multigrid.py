@@ -217,7 +217,10 @@ class Multigrid:
 
 @dataclass(frozen=True)
 class Unknowns:
-    """Where the unknowns of a matrix live: row i is component free[i] of points (N, d) [m] counted node-major."""
+    """Where the unknowns of a matrix live: row i is component free[i] of points (N, d) [m] counted node-major.
+
+    Points that are no numbers have components that are no displacements of a place: amplitudes of bubbles.
+    """
 
     points: Array
     free: Indices
@@ -234,7 +237,7 @@ def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = T
         rows, places = BlockRows.from_sparse(matrix, 1), np.arange(matrix.shape[0])
         modes = np.ones((matrix.shape[0], 1))
     else:
-        rows, places, modes = _blocked(matrix, nodes)
+        rows, places, modes = nodal_blocks(matrix, nodes)
     return _factor(Multigrid.of(rows, modes, tolerance), places)
 
 
@@ -336,7 +339,7 @@ def _factor(solver: Multigrid, places: Indices) -> Factor:
     return Factor("amg", solve, stored=solver.stored, count=count, matrix=part)
 
 
-def _blocked(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, Array]:
+def nodal_blocks(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, Array]:
     """Return the matrix on whole nodes, the place in it of every unknown, and the rigid body modes."""
     d = nodes.dimension
     used, node = np.unique(np.asarray(nodes.free) // d, return_inverse=True)
@@ -349,6 +352,9 @@ def _blocked(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, A
         np.concatenate([entries.data, np.full(len(absent), scale)]),
         (np.concatenate([places[entries.row], absent]), np.concatenate([places[entries.col], absent])),
     )
-    modes = rigid_body_modes(nodes.points[used])
+    placed = np.isfinite(nodes.points[used]).all(axis=1)
+    own = rigid_body_modes(nodes.points[used][placed])
+    modes = np.zeros((size, own.shape[1]))
+    modes[np.repeat(placed, d)] = own
     modes[absent] = 0.0
     return BlockRows.from_sparse(csr_matrix(triplets, shape=(size, size)), d), places, modes

@@ -22,6 +22,7 @@ from rheotwin.fem.linear.factor import (
     factorise_superlu,
     pardiso_installed,
 )
+from rheotwin.fem.linear.krylov import prepare_krylov
 from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg, prepare_solids
 
 Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
@@ -38,11 +39,19 @@ HOPELESS = 1e14
 """Amplification (|A| |x|/|b|) beyond which nothing of a solution is left in double precision."""
 
 
+ITERATIONS: dict[Kind, str] = {
+    "spd": "conjugate gradients",
+    "indefinite": "minimal residuals",
+    "unsymmetric": "GMRES",
+}
+"""What runs over multigrid."""
+
+
 def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[str, str]:
     """Return the solver for a system and the reason; `dimension` None where the nodes are not known."""
     direct = "pardiso" if pardiso_installed() else "splu"
-    if dimension == 3 and kind == "spd" and unknowns > AMG_PAYS[direct]:
-        return "amg", f"{unknowns} unknowns in space fill up a factor"
+    if dimension == 3 and unknowns > AMG_PAYS[direct]:
+        return "amg", f"{unknowns} unknowns in space fill up a factor; {ITERATIONS[kind]} over multigrid"
     if unknowns <= PARDISO_PAYS_IN[dimension]:
         return "splu", f"{unknowns} unknowns are few"
     if direct == "pardiso":
@@ -60,15 +69,15 @@ def factorise(
 ) -> Factor:
     """Prepare a symmetric matrix for many solves.
 
-    `kind` says whether it is positive definite; `nodes` where its unknowns live, which multigrid needs (a matrix with
-    extra rows behind the displacements has none); the operator of solids is that of all
-    components. `tolerance` is the residual over the right-hand side of `amg`.
+    `kind` says what is known of it; `nodes` where its unknowns live, which multigrid needs: the first ones, where
+    pressures follow. The operator of solids is that of all components. `tolerance` is the residual over the right-hand
+    side of `amg`.
     """
     if choice not in get_args(Choice):
         raise RheotwinError(f"solvers.fem.linear_solver: no solver {choice!r}; choose {', '.join(get_args(Choice))}")
     dimension = None if nodes is None else nodes.dimension
     begin = perf_counter()
-    size = matrix.shape[0] if nodes is None else len(nodes.free)
+    size = len(nodes.free) if nodes is not None and isinstance(matrix, SolidStiffness) else matrix.shape[0]
     name, reason = choose(size, dimension, kind) if choice == "auto" else (choice, "asked for")
     if isinstance(matrix, SolidStiffness):
         assert nodes is not None
@@ -81,6 +90,8 @@ def factorise(
     factor = _prepare(matrix, name, kind, nodes, tolerance)
     if name != "amg":
         _require_regular(matrix, factor)
+    if factor.solver != name:
+        reason = f"{reason}, but {factor.reason}"
     return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
 
 
@@ -91,12 +102,21 @@ def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Unknowns | None, 
         return factorise_pardiso(matrix, kind)
     if name == "cholmod":
         return factorise_cholmod(matrix, kind)
-    if kind != "spd":
+    if kind == "spd":
+        return prepare_amg(matrix, nodes, tolerance)
+    if nodes is None:
         raise RheotwinError(
-            "solvers.fem.linear_solver: amg cannot solve the indefinite systems of mixed elements; choose pardiso "
-            "or splu"
+            "solvers.fem.linear_solver: amg needs to know where unknowns live, which nobody said for these; choose "
+            "pardiso or splu"
         )
-    return prepare_amg(matrix, nodes, tolerance)
+    direct = factorise_pardiso if pardiso_installed() else factorise_superlu
+
+    def instead() -> Factor:
+        factor = direct(matrix, kind)
+        _require_regular(matrix, factor)
+        return factor
+
+    return prepare_krylov(matrix, nodes, kind, tolerance, instead)
 
 
 def _require_regular(matrix: csr_matrix, factor: Factor) -> None:

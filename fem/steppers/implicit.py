@@ -104,11 +104,19 @@ def step_matrix(
     if extra:
         gradient = block_diag(gradients, format="csr")[:, free]
         matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
-        factor = factorise(matrix, choice, kind="indefinite")
+        factor = factorise(matrix, choice, kind="indefinite", nodes=Unknowns(_places(model), free))
     else:
         factor = factorise(matrix, choice, nodes=Unknowns(model.points, free))
     warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)
+
+
+def _places(model: Model) -> Array:
+    """Return the points (rows, d) [m], no numbers for rows that are no nodes."""
+    found = model.points.copy()
+    for body, first in zip(model.bodies, model.first_rows, strict=True):
+        found[first + body.space.nodes : first + body.space.rows] = np.nan
+    return found
 
 
 def _joined_solids(model: Model, mass_factor: float, stiffnesses: tuple[float, ...]) -> SolidStiffness | None:

@@ -189,11 +189,11 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: boo
 
 
 def _solver(nodes: Unknowns, *, symmetric: bool) -> Factorise:
-    """Return the map from tangents to solvers: any for symmetric ones, which may lose definiteness, else SuperLU."""
+    """Return the map from tangents to solvers; symmetric ones may lose definiteness."""
 
     def prepare(matrix: csr_matrix) -> Callable[[Array], Array]:
         if matrix.shape[0] == 0:
             return lambda right: right
-        return factorise(matrix, "auto" if symmetric else "splu", kind="indefinite", nodes=nodes).solve
+        return factorise(matrix, "auto", kind="indefinite" if symmetric else "unsymmetric", nodes=nodes).solve
 
     return prepare
