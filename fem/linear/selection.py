@@ -24,8 +24,9 @@ from rheotwin.fem.linear.factor import (
 )
 from rheotwin.fem.linear.krylov import prepare_krylov
 from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg, prepare_solids
+from rheotwin.fem.linear.petsc import prepare_petsc
 
-Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
+Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg", "petsc"]
 
 PARDISO_PAYS = 10_000
 """Unknowns above which pardiso is taken where the dimension is not known."""
@@ -88,7 +89,7 @@ def factorise(
             return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
         matrix = matrix.tocsr()[nodes.free][:, nodes.free]
     factor = _prepare(matrix, name, kind, nodes, tolerance)
-    if name != "amg":
+    if name not in ("amg", "petsc"):
         _require_regular(matrix, factor)
     if factor.solver != name:
         reason = f"{reason}, but {factor.reason}"
@@ -102,6 +103,8 @@ def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Unknowns | None, 
         return factorise_pardiso(matrix, kind)
     if name == "cholmod":
         return factorise_cholmod(matrix, kind)
+    if name == "petsc":
+        return prepare_petsc(matrix, nodes, kind, tolerance)
     if kind == "spd":
         return prepare_amg(matrix, nodes, tolerance)
     if nodes is None:

@@ -1,5 +1,7 @@
 """Every linear solver finds the same answer, says what it is, and refuses what it cannot do."""
 
+import shutil
+import subprocess
 import sys
 from importlib.util import find_spec
 from typing import Any
@@ -128,11 +130,12 @@ def diagonal(size: int) -> csr_matrix:
     ("name", "words"),
     [
         ("cholmod", r"cholmod is not installed.* or choose splu"),
+        ("petsc", r"petsc4py is not installed.*choose amg"),
         ("pardiso", r'pardiso is not installed; pip install "rheotwin\[pardiso\]" or .*splu'),
     ],
 )
 def test_missing_packages_are_said_in_words(name: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("cvxopt", "sksparse", "pypardiso"):
+    for package in ("cvxopt", "sksparse", "pypardiso", "petsc4py"):
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(RheotwinError, match=words):
         factorise(diagonal(3), name)
@@ -150,9 +153,9 @@ def test_two_factors_live_side_by_side_and_the_choice_is_reported(block: Any) ->
     assert factorise(block(2).matrix, "splu").reason == "asked for"
     with pytest.raises(SingularMatrix, match="add supports"):
         factorise(diags(np.array([1.0, 0.0, 2.0])).tocsr(), "splu")
-    with pytest.raises(RheotwinError, match="no solver 'umfpack'; choose auto, splu, pardiso, cholmod, amg"):
+    with pytest.raises(RheotwinError, match="no solver 'umfpack'; choose auto, splu, pardiso, cholmod, amg, petsc"):
         factorise(diagonal(3), "umfpack")  # type: ignore[arg-type]
-    with pytest.raises(InputFaults, match=r"solvers\.fem\.linear_solver: .*auto, splu, pardiso, cholmod or amg"):
+    with pytest.raises(InputFaults, match=r"solvers\.fem\.linear_solver: .*auto, splu, pardiso, cholmod, amg or petsc"):
         start(press_scene(ELASTIC), linear_solver="umfpack")
 
 
@@ -196,3 +199,29 @@ def test_choice_by_size(
         monkeypatch.setattr(selection, "pardiso_installed", lambda there=there: there)
         name, reason = choose(unknowns, dimension, kind)
         assert name == expected and str(unknowns) in reason
+
+
+SHARED = """
+import numpy as np
+from skfem import MeshTet
+from rheotwin.fem.fast.solids import SolidStiffness
+from rheotwin.fem.linear import Unknowns, factorise
+from rheotwin.fem.space import body_space
+
+space = body_space(MeshTet.init_tensor(*[np.linspace(0.0, 1.0, 7)] * 3), "tet", 1)
+ones, free = np.ones(space.mesh.nelements), np.flatnonzero(np.repeat(space.points[:, 2] > 0.0, 3))
+matrix, nodes = SolidStiffness(space.solids, space.nodes, ones, ones), Unknowns(space.points, free)
+load = np.sin(np.arange(len(free)))
+answer, expected = (factorise(matrix, name, nodes=nodes).solve(load) for name in ("petsc", "splu"))
+np.testing.assert_allclose(answer, expected, atol=1e-6 * np.abs(expected).max())
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_petsc_finds_the_same_on_one_and_two_ranks(ranks: int) -> None:
+    pytest.importorskip("petsc4py")
+    launcher = shutil.which("mpiexec")
+    if ranks > 1 and launcher is None:
+        pytest.skip("mpiexec is not installed")
+    words = [sys.executable, "-c", SHARED]
+    subprocess.run(words if ranks == 1 else [str(launcher), "-n", str(ranks), *words], check=True, timeout=120)
