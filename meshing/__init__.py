@@ -12,6 +12,7 @@ from rheotwin.meshing.graded import (
     hanging_nodes,
     refined,
 )
+from rheotwin.meshing.mixed import MIXED, body_cell, cell_blocks, is_mixed, mixed_mesh
 from rheotwin.meshing.quality import MeshSummary, QualityReport, element_quality, mesh_hash, quality_report, summarise
 from rheotwin.meshing.round import ball, cylinder, disc, l_shape
 from rheotwin.meshing.shapes import (
@@ -40,6 +41,7 @@ from rheotwin.meshing.voxels import voxelised
 
 __all__ = [
     "CELL_DIMENSION",
+    "MIXED",
     "NO_HANGING_NODES",
     "Bisection",
     "BoxShape",
@@ -57,9 +59,11 @@ __all__ = [
     "TriangleShape",
     "ball",
     "bisected",
+    "body_cell",
     "boundary_faces",
     "boundary_nodes",
     "build_mesh",
+    "cell_blocks",
     "cell_kind",
     "check_elements",
     "cylinder",
@@ -69,11 +73,13 @@ __all__ = [
     "element_quality",
     "hanging_nodes",
     "hex_grid",
+    "is_mixed",
     "l_shape",
     "lattice_edges",
     "line",
     "make_shape",
     "mesh_hash",
+    "mixed_mesh",
     "oriented",
     "quad_grid",
     "quality_report",

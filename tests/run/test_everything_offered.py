@@ -95,7 +95,7 @@ def columns_of(solver: str) -> dict[str, tuple[Word, ...]]:
     """Return the words of every option of a solver, and the cells, planes and laws it takes; the default first."""
     plugin = find_solver(solver)
     able = plugin.capabilities
-    cells = sorted(able.cells, key=lambda cell: (cell != "triangle", cell))
+    cells = sorted(able.cells - {"mixed"}, key=lambda cell: (cell != "triangle", cell))  # mixed: from files only
     planes = [f"{cell}, plane {p}" for cell in cells if DIMENSION[cell] == 2 for p in sorted(able.planes - {"strain"})]
     laws = tuple(sorted(able.laws, key=lambda law: (law != "three-element", law)))
     columns: dict[str, tuple[Word, ...]] = {"body": (*cells, *planes), "law": laws}
