@@ -25,9 +25,11 @@ LONG = (
     *("flattened-3d", "imprint-2d", "press-match-2d", "push-hold-release-3d", "pushed-3d", "resting-2d", "resting-3d"),
     *("shape-press-3d", "shear-quad-2d", "shear-volume-2d", "sliding-2d", "standing-2d", "three-blocks"),
     *("topology-press-2d", "triangle-press-2d"),
+    "blind-lattice-3d",
 )
 REFUSED = {
     "after-contact-2d": "'cell_stress' is beyond this solver",
+    "blind-push-3d": "steps of 3200 edges would take too long",
     "bouncing-cube-3d": "springs without viscosity",
     "coarse-fine-2d": "hangs on an edge of a coarser cell, which is beyond this solver",
     "coarse-fine-3d": "hangs on an edge of a coarser cell, which is beyond this solver",
