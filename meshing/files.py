@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +24,6 @@ KIND_OF_TYPE = {
     **{"line": "line", "triangle": "triangle", "quad": "quad"},
     **{"tetra": "tet", "pyramid": "pyramid", "wedge": "wedge", "hexahedron": "hex"},
 }
-CORNERS_OF_SECOND = {
-    **{"line3": ("line", 2), "triangle6": ("triangle", 3), "quad8": ("quad", 4), "quad9": ("quad", 4)},
-    **{"tetra10": ("tetra", 4), "hexahedron20": ("hexahedron", 8), "hexahedron27": ("hexahedron", 8)},
-}
-"""Cells of second order, what they are without the nodes between their corners, and how many corners come first."""
 TYPE_OF_KIND = {kind: cell_type for cell_type, kind in KIND_OF_TYPE.items()}
 WRITERS: dict[str, tuple[str, dict[str, Any]]] = {
     ".msh": ("gmsh", {}),
@@ -70,20 +64,18 @@ class ImportedMesh:
 def read_mesh(path: str | Path, *, drop_unused: bool = False) -> ImportedMesh:
     """Read a mesh file of any suffix meshio reads, or a gmsh .geo geometry; coordinates are taken as [m].
 
-    Cells of the highest dimension make the body, those of second order by their corners; a constant z (in 1D y and z)
-    is dropped. Simplices, pyramids and wedges are oriented; degenerate or inverted elements are refused, and so are
-    points that no element uses unless `drop_unused`.
+    First-order cells of the highest dimension make the body; a constant z (in 1D y and z) is dropped. Simplices,
+    pyramids and wedges are oriented; degenerate or inverted elements are refused, and so are points that no element
+    uses unless `drop_unused`.
     """
     path = Path(path)
-    raw, between = _straightened(load_file(path), str(path))
+    raw = load_file(path)
     blocks = _body_cells(raw, str(path))
     kinds = list(dict.fromkeys(kind for kind, _ in blocks))
     cells = np.concatenate([block.ravel() for _, block in blocks])
     points = _flattened(np.asarray(raw.points, dtype=np.float64), cells, kinds[0], str(path))
     # points that only carry the geometry (arc centres) are gmsh's habit, not a fault of the file
-    drop = drop_unused or path.suffix.lower() == ".geo"
-    _used_points(np.concatenate([cells, between]), len(points), str(path), drop=drop)
-    kept = np.unique(cells)
+    kept = _used_points(cells, len(points), str(path), drop=drop_unused or path.suffix.lower() == ".geo")
     renumber = np.full(len(points), -1)
     renumber[kept] = np.arange(len(kept))
     renumbered_blocks = [(kind, renumber[block]) for kind, block in blocks]
@@ -225,25 +217,6 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, SystemExit | LookupError) or not said:
         return ""
     return f" ({said[:120].rstrip('.')})"
-
-
-def _straightened(raw: Any, place: str) -> tuple[Any, Indices]:
-    """Return the mesh with cells of second order as those of first order on their corners, and the nodes left out."""
-    from meshio import CellBlock
-
-    between = [np.zeros(0, np.int64)]
-    for number, block in enumerate(raw.cells):
-        if block.type in CORNERS_OF_SECOND:
-            kind, corners = CORNERS_OF_SECOND[block.type]
-            between.append(block.data[:, corners:].astype(np.int64).ravel())
-            raw.cells[number] = CellBlock(kind, block.data[:, :corners])
-    if len(between) > 1:
-        warnings.warn(
-            f"{place}: cells of second order are taken by their corners, with straight sides; solvers.fem.order = 2 "
-            "puts nodes of its own between them",
-            stacklevel=3,
-        )
-    return raw, np.concatenate(between)
 
 
 def _body_cells(raw: Any, place: str) -> list[tuple[str, Indices]]:

@@ -154,7 +154,7 @@ SKIN = [("triangle", [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])]
             [("hexahedron", [list(range(8))]), ("pyramid", [[0, 1, 2, 3, 1]])],
             "pyramid element has one point at two",
         ),
-        (CUBE[:4], [("line4", [[0, 1, 2, 3]])], "cells of type line4 are not supported"),
+        (CUBE[:6], [("triangle6", [[0, 1, 2, 3, 4, 5]])], "cells of type triangle6 are not supported"),
         (WARPED, HALVES, "a triangle surface in space is not a body"),
         (WARPED, [("quad", [[0, 1, 2, 3]])], "a quad surface in space is not a body"),
         (SQUARE, [("line", [[0, 1], [1, 2], [2, 3]])], "lines in space are not a body"),
@@ -317,25 +317,3 @@ def test_geo_is_meshed_with_its_groups_or_refused_in_one_sentence(tmp_path: Path
     with pytest.raises(RheotwinError, match="gmsh cannot mesh this geometry") as caught:
         read_mesh(geometry(tmp_path, "Point(1) = {0, 0;\n"))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("kind", ["tet", "triangle"])
-def test_cells_of_second_order_are_read_by_their_corners(tmp_path: Path, kind: str) -> None:
-    """As gmsh writes them, with a named surface: its nodes between corners are left out, stray points still refused."""
-    d = 3 if kind == "tet" else 2
-    mesh = make_shape(BoxShape((1.0, 2.0, 1.0)[:d], (2, 2, 1)[:d], cell=kind))
-    ends = [(0, 1), (1, 2), (2, 0), (3, 0), (3, 2), (3, 1)][: 3 * (d - 1)]  # gmsh's order
-    pairs = np.sort(np.concatenate([mesh.t.T[:, list(pair)] for pair in ends]), axis=1)
-    edges, number = np.unique(pairs, axis=0, return_inverse=True)
-    points = np.concatenate([mesh.p.T, mesh.p.T[edges].mean(axis=1)])
-    points = np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
-    whole = np.concatenate([mesh.t.T, mesh.p.shape[1] + number.reshape(len(ends), -1).T], axis=1)
-    cells = [("tetra10" if kind == "tet" else "triangle6", whole)]
-    path = in_gmsh(tmp_path, points, cells, [[1] * len(whole)], {"all": (1, d)})
-    with pytest.warns(UserWarning, match=r"second order are taken by their corners, with straight sides; .*order = 2"):
-        found = read_mesh(path)
-    assert meshing.mesh_hash(found.mesh) == meshing.mesh_hash(mesh)
-    assert lists(found.regions) == {"all": list(range(mesh.p.shape[1]))}
-    stray = np.concatenate([points, [[9.0, 9.0, 0.0]]])
-    with pytest.warns(UserWarning), pytest.raises(RheotwinError, match=r"1 of .* points belong to no element"):
-        read_mesh(in_gmsh(tmp_path, stray, cells, [[1] * len(whole)], {}))
