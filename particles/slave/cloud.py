@@ -150,10 +150,10 @@ def outer_slaves(body: ProblemBody, d: float) -> tuple[Array, Indices]:
     return low + d * lattice, np.asarray(cKDTree(nodes).query(lattice)[1], np.int64)
 
 
-def with_room(rows: Array, room: int, fill: float = 0) -> Array:
-    """Return rows with room for more."""
+def with_room(rows: Any, room: int, fill: float = 0) -> Any:
+    """Return rows with room for more, or the first of them."""
     found = np.full((room, *rows.shape[1:]), fill, rows.dtype)
-    found[: len(rows)] = rows
+    found[: len(rows)] = rows[:room]
     return found
 
 

@@ -16,7 +16,7 @@ from rheotwin.constraints.contact.tool_motion import finish_tools, pack_drives, 
 from rheotwin.constraints.contact.tool_pairs import mesh_tools
 from rheotwin.constraints.motion import pack_tables, table_value
 from rheotwin.constraints.tools import pack_tools
-from rheotwin.errors import RheotwinError, Stopped
+from rheotwin.errors import Stopped
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
@@ -32,10 +32,23 @@ from rheotwin.particles.slave.cloud import (
     grown,
     keep_lists,
     new_lists,
-    with_room,
 )
 from rheotwin.particles.slave.forces import Scratch, Solve, find_stress, solve_velocities
 from rheotwin.particles.slave.options import OPTIONS, SlaveOptions
+from rheotwin.particles.slave.splitting import (
+    ADDED,
+    BROKEN,
+    DONE,
+    FIRST as FIRST_SPLIT,
+    FULL_SLAVES,
+    LACKING,
+    REMOVED,
+    Splits,
+    neighbours,
+    pieces,
+    room_for_links,
+    split,
+)
 from rheotwin.particles.slave.touching import (
     Acting,
     Held,
@@ -144,10 +157,18 @@ class SlaveSimulation:
         self._acting = Acting(np.zeros(shape), np.zeros(shape), np.zeros(1, np.int64))
         motions = [item.motion for item in problem.prescribed]
         self._supports = Supports(
-            padded(problem.owners + 1) - 1, pack_tables(motions, 3), np.zeros((len(motions), 3))
+            problem.owners.astype(np.int64), pack_tables(motions, 3), np.zeros((len(motions), 3))
         )
         self._loads, self._flung = pack_loads(problem), np.zeros(1, np.int64)
-        self._where, self._frozen = np.arange(len(problem.points)), padded(problem.points)
+        pairs = neighbours(problem)
+        self.splits = Splits(
+            pairs,
+            np.ones(len(pairs), np.bool_),
+            np.array([0, 0, 0, -1, -1, 0]),
+            np.arange(len(problem.points)),
+            padded(problem.points),
+            *room_for_links(self.cloud.slaves.room),
+        )
         self._counts = np.zeros(4, np.int64)
         self._clock, self._stride = Clock(), STRIDE
         self._bind()
@@ -166,12 +187,13 @@ class SlaveSimulation:
         supported = bool((self._problem.owners >= 0).any())
         stages = [
             Stage(keep_lists, (masters, slaves, lists, d)),
+            Stage(split, (masters, slaves, lists, self.splits, d, self._clock.number)),
             Stage(find_weights, (masters.x, slaves.x, lists, d, np.zeros((1, self._stride)), room)),
             Stage(to_slaves, (masters, slaves, lists, self._volume, STEP, room, slope)),
             Stage(kick, (slaves, self._gravity, STEP)),
         ]
         if len(self._loads.node):
-            stages += [Stage(add_loads, (self._loads, self._where, TIME, slaves, STEP))]
+            stages += [Stage(add_loads, (self._loads, self.splits.where, TIME, slaves, STEP))]
         if held is not None:
             stages += [Stage(begin_held, (held, slaves.count))]
         if touching or supported:
@@ -220,13 +242,13 @@ class SlaveSimulation:
         return time_of(self._step, self.step_count)
 
     def _at_nodes(self, rows: Array, otherwise: Array) -> Array:
-        there = self._where >= 0
-        return np.where(there[:, None], rows[self._where, :3], otherwise)
+        where = self.splits.where
+        return np.where((where >= 0)[:, None], rows[where, :3], otherwise)
 
     @property
     def positions(self) -> Array:
         """Current node positions (N, 3) [m]: those of slaves that began there; nodes without one stay where it was."""
-        return self._at_nodes(self.cloud.slaves.x, self._frozen)
+        return self._at_nodes(self.cloud.slaves.x, self.splits.frozen)
 
     @property
     def velocities(self) -> Array:
@@ -244,11 +266,18 @@ class SlaveSimulation:
             name, answer = self._program.ended_by
             if answer == FULL_LISTS:
                 self._stride = -(-(int(self._lists.age[2]) + 4) // 8) * 8
+            elif answer == FULL_SLAVES:
+                self._make_room(int(self.splits.counts[LACKING]) * 3 // 2)
             elif answer == FLUNG:
                 raise self._stopped()
             else:
                 raise RuntimeError(f"{name} ended a step with {answer}")
             self._bind()
+
+    def _make_room(self, room: int) -> None:
+        self.cloud = self.cloud._replace(slaves=grown(self.cloud.slaves, room))
+        heads, links = room_for_links(room)
+        self.splits = self.splits._replace(heads=heads, links=links)
 
     def _stopped(self) -> Stopped:
         m, time = int(self._flung[0]), self.time
@@ -328,7 +357,8 @@ class SlaveSimulation:
             "scheme": self._options.scheme,
             "spacing": self.cloud.spacing,
             "masters": len(self.cloud.masters.x),
-            "slaves": int(self.cloud.slaves.count[0]),
+            **self.counts(),
+            "first_split": self.first_split if np.isfinite(self.first_split) else None,
             "lists_made": int(self._lists.age[1]),
             "active_contacts": int(self._acting.active[0]),
         }
@@ -336,6 +366,44 @@ class SlaveSimulation:
             found |= {"iterations": counts[2] / max(1, self.step_count), "most_iterations": counts[1]}
             found |= {"solves_loose": counts[3]}
         return found
+
+    @property
+    def first_split(self) -> float:
+        """Time [s] at which a pair first broke or a node was taken away; infinity before."""
+        number = int(self.splits.counts[FIRST_SPLIT])
+        return np.inf if number < 0 else time_of(self._step, number)
+
+    def _pieces(self) -> Indices:
+        return pieces(self.splits.pairs, self.splits.whole, len(self.cloud.masters.x))
+
+    def particles(self) -> tuple[Array, dict[str, Array]]:
+        """Return the places (M, 3) [m] of the masters and all `PARTICLE_FIELDS`."""
+        masters, many = self.cloud.masters, len(self.cloud.masters.x)
+        elastic, volume = masters.elastic[:, :many].T.reshape(-1, 3, 3), self.volume_ratio()
+        right = np.einsum("mki,mkj->mij", elastic, elastic)
+        first = np.trace(right, axis1=1, axis2=2)
+        second = 0.5 * (first**2 - np.einsum("mij,mji->m", right, right))
+        ratio = np.linalg.det(elastic)
+        return masters.x[:, :3].copy(), {
+            "velocity": masters.v[:, :3].copy(),
+            "von_mises_stress": von_mises(self.master_stress()),
+            "elastic_invariants": np.stack([first, second, ratio], axis=1),
+            "plastic_volume": volume / ratio,
+            "volume": self._volume * volume,
+            "body": self._body,
+            "piece": self._pieces(),
+        }
+
+    def counts(self) -> dict[str, int]:
+        """Return pieces, slaves, and what was added, removed or broken since time zero."""
+        counts = self.splits.counts
+        return {
+            "pieces": int(self._pieces().max()) + 1,
+            "slaves": int(self.cloud.slaves.count[0]),
+            "slaves_added": int(counts[ADDED]),
+            "slaves_removed": int(counts[REMOVED]),
+            "pairs_broken": int(counts[BROKEN]),
+        }
 
     def tool_poses(self) -> Array:
         """Return where the tools are: (T, 4) [m, m, m, rad]."""
@@ -346,7 +414,9 @@ class SlaveSimulation:
         found = {f"masters.{name}": array for name, array in self.cloud.masters._asdict().items()}
         found |= {f"tools.{name}": array for name, array in self._motion._asdict().items()}
         found |= {"force": self._acting.force, "moment": self._acting.moment, "supports": self._supports.force}
-        return found | {"where": self._where, "frozen": self._frozen, "iterations": self._counts}
+        splits = self.splits
+        found |= {"whole": splits.whole, "splits": splits.counts, "where": splits.where, "frozen": splits.frozen}
+        return found | {"iterations": self._counts}
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
@@ -366,9 +436,9 @@ class SlaveSimulation:
         names = [name for name in Slaves._fields if name != "count"]
         rows = {name: np.array(state[f"slaves.{name}"]) for name in names}
         count = len(rows["x"])
-        slaves = Slaves(**rows, count=np.array([count]))
-        self.cloud = self.cloud._replace(slaves=grown(slaves, max(count + count // 16 + 64, self.cloud.slaves.room)))
-        self.step_count = int(state["step_count"])
+        self.cloud = self.cloud._replace(slaves=Slaves(**rows, count=np.array([count])))
+        self.step_count, self.splits.counts[DONE] = int(state["step_count"]), -1
+        self._make_room(count + count // 16 + 64)
         self._bind()
 
 
@@ -385,6 +455,7 @@ class SlaveSolver:
         tools=SOLID_TOOLS,
         contact=frozenset({"exact", "impulse", "friction", "driven tools"}),
         parts=True,
+        splits=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> SlaveSimulation:
