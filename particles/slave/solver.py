@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from rheotwin.constraints.contact.tool_motion import finish_tools, pack_drives, 
 from rheotwin.constraints.contact.tool_pairs import mesh_tools
 from rheotwin.constraints.motion import pack_tables, table_value
 from rheotwin.constraints.tools import pack_tools
-from rheotwin.errors import Stopped
+from rheotwin.errors import RheotwinError, Stopped
 from rheotwin.kernels.blocks import STEP, TIME
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
@@ -39,7 +39,6 @@ from rheotwin.particles.slave.splitting import (
     ADDED,
     BROKEN,
     DONE,
-    FIRST as FIRST_SPLIT,
     FULL_SLAVES,
     LACKING,
     REMOVED,
@@ -48,6 +47,9 @@ from rheotwin.particles.slave.splitting import (
     pieces,
     room_for_links,
     split,
+)
+from rheotwin.particles.slave.splitting import (
+    FIRST as FIRST_SPLIT,
 )
 from rheotwin.particles.slave.touching import (
     Acting,
@@ -62,7 +64,16 @@ from rheotwin.particles.slave.touching import (
     meeting_slaves,
     share_reactions,
 )
-from rheotwin.particles.slave.transfer import find_weights, kick, move_slaves, to_masters, to_slaves
+from rheotwin.particles.slave.transfer import (
+    Rule,
+    find_weights,
+    follow_masters,
+    kick,
+    move_slaves,
+    note_before,
+    to_masters,
+    to_slaves,
+)
 from rheotwin.particles.stability import StepBound, chosen_step
 from rheotwin.particles.steps import Loads, pack_loads
 from rheotwin.particles.virial import averaging, nodal_strain
@@ -146,7 +157,7 @@ class SlaveSimulation:
         self._problem, self._options = problem, options
         self.step_size, self.stable_step, self.step_count = float(self._step), bound.step, 0
         self._constants, law, memory = laws_of(problem)
-        self.cloud = cloud_of(problem, law, memory)
+        self.cloud = cloud_of(problem, law, memory, not options.slaves)
         self._volume = self.cloud.spacing**3
         self._gravity = padded(problem.gravity[None])[0]
         self._start = self.cloud.masters.x.copy()
@@ -156,16 +167,14 @@ class SlaveSimulation:
         shape = (len(problem.tools), 3)
         self._acting = Acting(np.zeros(shape), np.zeros(shape), np.zeros(1, np.int64))
         motions = [item.motion for item in problem.prescribed]
-        self._supports = Supports(
-            problem.owners.astype(np.int64), pack_tables(motions, 3), np.zeros((len(motions), 3))
-        )
+        self._supports = Supports(problem.owners.astype(np.int64), pack_tables(motions, 3), np.zeros((len(motions), 3)))
         self._loads, self._flung = pack_loads(problem), np.zeros(1, np.int64)
         pairs = neighbours(problem)
         self.splits = Splits(
             pairs,
             np.ones(len(pairs), np.bool_),
             np.array([0, 0, 0, -1, -1, 0]),
-            np.arange(len(problem.points)),
+            np.arange(len(problem.points)) if options.slaves else np.full(len(problem.points), -1),
             padded(problem.points),
             *room_for_links(self.cloud.slaves.room),
         )
@@ -178,7 +187,12 @@ class SlaveSimulation:
         """Bind all arrays to the stages of a step."""
         (masters, slaves, d), many = self.cloud, self.cloud.slaves.room
         options, tools, motion, drives = self._options, self._tools, self._motion, self._drives
-        lists, room, slope, way = new_lists(masters, slaves, self._stride), np.zeros((4, 4)), np.zeros((3, 3)), np.zeros(3)
+        lists, room, slope, way = (
+            new_lists(masters, slaves, self._stride),
+            np.zeros((4, 4)),
+            np.zeros((3, 3)),
+            np.zeros(3),
+        )
         scratch = Scratch(*(np.zeros((3, 8)) for _ in range(3)), np.zeros(3), np.zeros(3))
         self._lists, held = lists, None
         if options.scheme == "semi-implicit":
@@ -187,11 +201,18 @@ class SlaveSimulation:
         supported = bool((self._problem.owners >= 0).any())
         stages = [
             Stage(keep_lists, (masters, slaves, lists, d)),
-            Stage(split, (masters, slaves, lists, self.splits, d, self._clock.number)),
+            *(
+                [Stage(split, (masters, slaves, lists, self.splits, options.add, d, self._clock.number))]
+                if options.slaves
+                else []
+            ),
             Stage(find_weights, (masters.x, slaves.x, lists, d, np.zeros((1, self._stride)), room)),
-            Stage(to_slaves, (masters, slaves, lists, self._volume, STEP, room, slope)),
-            Stage(kick, (slaves, self._gravity, STEP)),
         ]
+        given, before = (masters, slaves, lists, self._volume, not options.slaves), None
+        if options.transfer == "blend" and options.slaves:
+            before = np.zeros((many, 4))
+            stages += [Stage(to_slaves, (*given, 0.0, room, slope)), Stage(note_before, (slaves, before))]
+        stages += [Stage(to_slaves, (*given, STEP, room, slope)), Stage(kick, (slaves, self._gravity, STEP))]
         if len(self._loads.node):
             stages += [Stage(add_loads, (self._loads, self.splits.where, TIME, slaves, STEP))]
         if held is not None:
@@ -218,8 +239,9 @@ class SlaveSimulation:
             if touching or supported:
                 there = (tools.geometry, motion, slaves, self._supports, self._acting, STEP)
                 stages += [Stage(share_reactions, (held, solve.residual, *there))]
+        rule = Rule(before is not None, options.transfer == "paper", not options.slaves, options.alpha)
         stages += [
-            Stage(to_masters, (masters, slaves, lists, self._gravity, STEP, room, way)),
+            Stage(to_masters, (masters, slaves, lists, self._gravity, rule, before, STEP, room, way)),
             Stage(find_stress, (masters, self._constants, scratch, STEP)),
             Stage(move_slaves, (slaves, STEP)),
         ]
@@ -232,6 +254,8 @@ class SlaveSimulation:
             stages += [Stage(keeping_out(shape), (*whose[row], *moving))]
         if touching:
             stages += [Stage(finish_tools, (drives.free, motion.pose, motion.end, motion.velocity, STEP))]
+        if not options.slaves:
+            stages += [Stage(follow_masters, (masters.x, slaves.x))]
         far = RUNAWAY * self._problem.extent
         stages += [Stage(find_flung, (masters, self._start, far, self._flung))]
         self._program = Program(stages, self.step_size, self._clock)
@@ -242,18 +266,31 @@ class SlaveSimulation:
         return time_of(self._step, self.step_count)
 
     def _at_nodes(self, rows: Array, otherwise: Array) -> Array:
+        """Return rows of slaves at the nodes where they began; of masters alone, the mean of those around a node."""
+        if not self._options.slaves:
+            return np.asarray(self._averaged @ rows[:, :3])
         where = self.splits.where
         return np.where((where >= 0)[:, None], rows[where, :3], otherwise)
+
+    @cached_property
+    def _averaged(self) -> Any:
+        """The matrix that averages masters to the nodes of their cells (N, M)."""
+        cells = np.concatenate([body.mesh.t.T + body.first_node for body in self._problem.bodies])
+        many = np.bincount(cells.ravel(), minlength=len(self._problem.points))
+        return averaging(cells, np.full(len(cells), 8.0), many.astype(float))
 
     @property
     def positions(self) -> Array:
         """Current node positions (N, 3) [m]: those of slaves that began there; nodes without one stay where it was."""
+        if not self._options.slaves:
+            return self._problem.points + self._averaged @ (self.cloud.masters.x - self._start)[:, :3]
         return self._at_nodes(self.cloud.slaves.x, self.splits.frozen)
 
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, 3) [m/s]."""
-        return self._at_nodes(self.cloud.slaves.v, np.zeros(3))
+        rows = self.cloud.slaves.v if self._options.slaves else self.cloud.masters.v
+        return self._at_nodes(rows, np.zeros(3))
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
@@ -310,10 +347,7 @@ class SlaveSimulation:
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         problem, slaves = self._problem, self.cloud.slaves
-        cells = np.concatenate([body.mesh.t.T + body.first_node for body in problem.bodies])
-        volumes = np.full(len(cells), self._volume)
-        shares = np.bincount(cells.ravel(), np.repeat(volumes / 8.0, 8), len(problem.points))
-        stress = averaging(cells, volumes, shares) @ self.master_stress()
+        stress = self._averaged @ self.master_stress()
         displacement = self.positions - problem.points
         return {
             "displacement": displacement,
@@ -461,4 +495,8 @@ class SlaveSolver:
     def start(self, problem: Problem, options: BaseModel) -> SlaveSimulation:
         """Set up masters and slaves at time zero."""
         assert isinstance(options, SlaveOptions)
+        if not options.slaves and (problem.prescribed or problem.loads):
+            raise RheotwinError(
+                f"{OPTIONS}.slaves: false leaves no slaves for supports and loads to act on; leave it out"
+            )
         return SlaveSimulation(problem, options)

@@ -96,7 +96,7 @@ DENSEST = lattice_density() * (1.0 + 1e-9)
 
 
 @compiled(inside=True, vectors=True)
-def split(masters: Masters, slaves: Slaves, lists: Lists, splits: Splits, h: float, number: float) -> int:
+def split(masters: Masters, slaves: Slaves, lists: Lists, splits: Splits, adds: bool, h: float, number: float) -> int:
     """Look for pairs to break, slaves to take away and to add; make lists anew (two stages back) where any was."""
     counts, x = splits.counts, masters.x
     if number % EVERY != 0 or number <= counts[DONE]:
@@ -110,7 +110,7 @@ def split(masters: Masters, slaves: Slaves, lists: Lists, splits: Splits, h: flo
     counts[DONE] = int(number)
     before = slaves.count[0]
     if parting:
-        _break_pairs(masters, slaves, lists, splits, h, int(number))
+        _break_pairs(masters, slaves, lists, splits, adds, h, int(number))
     added = slaves.count[0] - before
     removed = _remove(slaves, splits, CLOSE * h, before, int(number)) if number > 0 else 0
     if added or removed:
@@ -129,7 +129,9 @@ def _square(a: Array, i: int, b: Array, j: int) -> float:
 
 
 @compiled(inside=True, vectors=True)
-def _break_pairs(masters: Masters, slaves: Slaves, lists: Lists, splits: Splits, h: float, number: int) -> None:
+def _break_pairs(
+    masters: Masters, slaves: Slaves, lists: Lists, splits: Splits, adds: bool, h: float, number: int
+) -> None:
     """Break pairs that are too far apart, and add the slaves they ask for."""
     x, y, reach, old, counts = masters.x, slaves.x, 4.0 * h * h, slaves.count[0], splits.counts
     for k in range(splits.pairs.shape[0]):
@@ -151,7 +153,7 @@ def _break_pairs(masters: Masters, slaves: Slaves, lists: Lists, splits: Splits,
                 if closer and _square(y, s, x, m) < reach:  # what lists hold beyond depends on their age
                     nearest, least = s, away
         for m in (a, b):
-            if nearest < 0:
+            if nearest < 0 or not adds:
                 continue
             n = slaves.count[0]
             for c in range(3):
