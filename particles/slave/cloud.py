@@ -40,7 +40,7 @@ FULL_LISTS = LAST + 1
 class Masters(NamedTuple):
     """What carries matter: rows of four (M, 4) of places [m] and velocities [m/s], velocity gradients (M, 12) [1/s] in
     three columns of four; the elastic deformation FE (9, L), its left stretch (6, L), P FE^T (6, L) [Pa], what the law
-    remembers (L,) (JP or alpha) and by how much it has hardened (L,), L a multiple of eight; masses (M,) [kg], and the
+    remembers (L,) (JP or alpha) and by how much it has hardened (1, L), L a multiple of eight; masses (M,) [kg], and the
     number of the law (L,).
     """
 
@@ -82,13 +82,16 @@ class Lists(NamedTuple):
 
     `geometry` (M, 12): xbar - x [m], 1/sum w (0 without slaves), the inverse of K [1/m2] (0 without stress), whether
     the velocity field is affine, the number of slaves with weight. `from_masters`, `from_slaves`: places when the
-    lists were made. `age`: steps since, rebuilds, most slaves of a master.
+    lists were made. `age`: steps since, rebuilds, most slaves of a master. Of one master at a time: `offset` (stride, 4)
+    of its slaves [m] and their squares (1, stride).
     """
 
     index: Small
     count: Small
     weight: Array
     geometry: Array
+    offset: Array
+    square: Array
     from_masters: Array
     from_slaves: Array
     age: Indices
@@ -190,7 +193,7 @@ def cloud_of(problem: Problem, law: Indices, start: Array, alone: bool = False) 
         left=left,
         tau=np.zeros((6, lanes)),
         memory=with_room(start, lanes, 1),
-        hardened=np.ones(lanes),
+        hardened=np.ones((1, lanes)),
         mass=mass,
         law=with_room(law, lanes),
     )
@@ -225,6 +228,8 @@ def new_lists(masters: Masters, slaves: Slaves, stride: int) -> Lists:
         count=np.zeros(many, np.int32),
         weight=np.zeros((many, stride)),
         geometry=np.zeros((many, 12)),
+        offset=np.zeros((stride, 4)),
+        square=np.zeros((1, stride)),
         from_masters=np.zeros((many, 4)),
         from_slaves=np.zeros((slaves.room, 4)),
         age=np.array([UNMADE, 0, 0]),
@@ -289,7 +294,7 @@ def make_lists(x: Array, slaves: Array, count: int, lists: Lists, h: float) -> i
         lx, ly, lz = min(lx, x[m, 0]), min(ly, x[m, 1]), min(lz, x[m, 2])
         ux, uy, uz = max(ux, x[m, 0]), max(uy, x[m, 1]), max(uz, x[m, 2])
     nx, ny, nz = _cells(ux - lx, per), _cells(uy - ly, per), _cells(uz - lz, per)
-    cells, order, cell_of = lists.cells, lists.sorted, lists.cell_of
+    cells, order, cell_of, place = lists.cells, lists.sorted, lists.cell_of, lists.from_masters
     while nx * ny * nz >= cells.shape[0]:
         if nx >= ny and nx >= nz:
             nx = nx // 2 + 3
@@ -307,8 +312,10 @@ def make_lists(x: Array, slaves: Array, count: int, lists: Lists, h: float) -> i
     for cell in range(nx * ny * nz):
         cells[cell + 1] += cells[cell]
     for m in range(many):  # where cells begin goes ahead by their masters, ..
-        order[cells[cell_of[m]]] = m
-        cells[cell_of[m]] += 1
+        n = cells[cell_of[m]]
+        order[n], cells[cell_of[m]] = m, n + 1
+        for c in range(3):
+            place[n, c] = x[m, c]
     for cell in range(nx * ny * nz, 0, -1):  # .. and back
         cells[cell] = cells[cell - 1]
     cells[0] = 0
@@ -316,18 +323,23 @@ def make_lists(x: Array, slaves: Array, count: int, lists: Lists, h: float) -> i
     for s in range(count):
         px, py, pz = slaves[s, 0], slaves[s, 1], slaves[s, 2]
         fx, fy, fz = (px - lx) * per, (py - ly) * per, (pz - lz) * per
-        i, j, k = int(np.floor(fx)), int(np.floor(fy)), int(np.floor(fz))
-        first = (i - 2) % nx
-        for b in range(k - 2, k + 3):
-            dz = max(b - fz, fz - b - 1.0, 0.0)
-            for a in range(j - 2, j + 3):
-                dy = max(a - fy, fy - a - 1.0, 0.0)
-                if dy * dy + dz * dz > 4.0:
+        j, k = np.floor(fy), np.floor(fz)
+        first, begin = (int(np.floor(fx)) - 2) % nx, (int(j) - 2) % ny
+        plane = (int(k) - 3) % nz
+        for b in range(-2, 3):
+            plane = plane + 1 if plane + 1 < nz else 0
+            away = max(max(k + b - fz, fz - k - b - 1.0), 0.0)
+            line = begin - 1
+            for a in range(-2, 3):
+                line = line + 1 if line + 1 < ny else 0
+                aside = max(max(j + a - fy, fy - j - a - 1.0), 0.0)
+                if aside * aside + away * away > 4.0:
                     continue
-                row = ((b % nz) * ny + a % ny) * nx
-                _take(x, order, cells[row + first], cells[row + min(first + 5, nx)], s, px, py, pz, square, lists)
+                row = (plane * ny + line) * nx
+                last = cells[row + min(first + 5, nx)]
+                _take(place, order, cells[row + first], last, s, px, py, pz, square, lists)
                 if first + 5 > nx:
-                    _take(x, order, cells[row], cells[row + first + 5 - nx], s, px, py, pz, square, lists)
+                    _take(place, order, cells[row], cells[row + first + 5 - nx], s, px, py, pz, square, lists)
     most = 0
     for m in range(many):
         most = max(most, lists.count[m])
@@ -342,14 +354,14 @@ def _cells(length: float, per: float) -> int:
 
 @compiled(inside=True, vectors=True, merged=True)
 def _take(
-    x: Array, order: Any, first: int, last: int, s: int, px: float, py: float, pz: float, square: float, lists: Lists
+    place: Array, order: Any, first: int, last: int, s: int, px: float, py: float, pz: float, square: float, lists: Lists
 ) -> None:
-    """Append a slave to the lists of masters order[first:last] that are near."""
+    """Append a slave to the lists of masters order[first:last] that are near, at `place`."""
     index, count = lists.index, lists.count
     for k in range(first, last):
-        m = order[k]
-        u, v, w = x[m, 0] - px, x[m, 1] - py, x[m, 2] - pz
+        u, v, w = place[k, 0] - px, place[k, 1] - py, place[k, 2] - pz
         if u * u + v * v + w * w <= square:
+            m = order[k]
             n = count[m]
             if n < index.shape[1]:
                 index[m, n] = s

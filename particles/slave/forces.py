@@ -16,15 +16,18 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.vectors import formula, load, select, slots, store
+from rheotwin.kernels.vectors import any_of, formula, load, select, slots, store
 from rheotwin.materials.flow import FIRST, KIND, LAME, SECOND, SHEAR, THIRD, principal_stress, yielded
 from rheotwin.particles.slave.cloud import Lists, Masters, Slaves
 from rheotwin.particles.slave.transfer import INVERSE, gather, scatter, spread_stress
 
-SWEEPS = 4
-"""Rounds of Jacobi's rotations, each of which squares what is left beside the diagonal."""
+LEAST_SWEEPS, SWEEPS, EXACT = 3, 8, 1e-15
+"""Rounds of Jacobi's rotations, each of which squares what is left beside the diagonal: fewest, most, and the share of
+the trace that may be left."""
 TINY = 1e-300
 ROUNDING = 1e-14
 """Share of all momentum below which a residual is noise."""
@@ -48,7 +51,8 @@ def _axes(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
     """Return eigenvalues and eigenvectors (three rows) of the matrix a b c, b d e, c e f."""
     one, zero = 0.0 * a + 1.0, 0.0 * a
     u0, u1, u2, u3, u4, u5, u6, u7, u8 = one, zero, zero, zero, one, zero, zero, zero, one
-    for _ in range(SWEEPS):
+    left, sweep = True, 0
+    while left and sweep < SWEEPS:
         a, d, c, e, g, h = _turned(a, d, b, c, e)
         b = zero
         u0, u1, u3, u4, u6, u7 = (
@@ -79,6 +83,8 @@ def _axes(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
             g * u7 - h * u8,
             h * u7 + g * u8,
         )
+        sweep += 1
+        left = sweep < LEAST_SWEEPS or any_of(abs(b) + abs(c) > EXACT * (a + d + f))
     return a, d, f, (u0, u1, u2, u3, u4, u5, u6, u7, u8)
 
 
@@ -132,15 +138,25 @@ def find_stress(masters: Masters, constants: Array, scratch: Scratch, h: float) 
         store(stretch, 0, here, select(x <= least, sign * x, x))
         store(stretch, 1, here, select((y <= least) & (x > least), sign * y, y))
         store(stretch, 2, here, select((z <= least) & (x > least) & (y > least), sign * z, z))
-        flows = False
-        for lane in range(8):
+        law, flows = constants[masters.law[p]], False
+        s0, s1, s2 = load(stretch, 0, here), load(stretch, 1, here), load(stretch, 2, here)
+        low, high = 1.0 - law[FIRST], 1.0 + law[SECOND]
+        yields = any_of((min(min(s0, s1), s2) < low) | (max(max(s0, s1), s2) > high)) or law[KIND] != 0.0
+        for lane in range(1, 8):
+            yields = yields or masters.law[p + lane] != masters.law[p]
+        if not yields:  # none of eight of one law
+            hard, volume = load(masters.hardened, 0, at), s0 * s1 * s2
+            t0 = hard * law[LAME] * (volume - 1.0) * volume
+            hard = 2.0 * hard * law[SHEAR]
+            store(stress, 0, here, t0 + hard * (s0 - 1.0) * s0)
+            store(stress, 1, here, t0 + hard * (s1 - 1.0) * s1)
+            store(stress, 2, here, t0 + hard * (s2 - 1.0) * s2)
+        for lane in range(8 if yields else 0):
             m = p + lane
             law = constants[masters.law[m]]
             for i in range(3):
                 values[i], ratio[i, lane] = stretch[i, lane], 1.0
-            low, high = 1.0 - law[FIRST], 1.0 + law[SECOND]
-            inside = min(values[0], values[1], values[2]) >= low and max(values[0], values[1], values[2]) <= high
-            if law[KIND] != 0.0 or not inside:
+            if law[FIRST] < np.inf:
                 masters.memory[m] = yielded(values, masters.memory[m], law, h, False)
                 for i in range(3):
                     if values[i] != stretch[i, lane]:
@@ -148,7 +164,7 @@ def find_stress(masters: Masters, constants: Array, scratch: Scratch, h: float) 
                         ratio[i, lane] = values[i] / stretch[i, lane]
                         stretch[i, lane] = values[i]
             principal_stress(values, masters.memory[m], law, False, pulls)
-            masters.hardened[m] = math.exp(law[THIRD] * (1.0 - masters.memory[m])) if law[THIRD] > 0.0 else 1.0
+            masters.hardened[0, m] = math.exp(law[THIRD] * (1.0 - masters.memory[m])) if law[THIRD] > 0.0 else 1.0
             for i in range(3):
                 stress[i, lane] = pulls[i]
         q = _composed(u, load(stress, 0, here), load(stress, 1, here), load(stress, 2, here))
@@ -189,7 +205,7 @@ class Solve(NamedTuple):
 def slope_of(masters: Masters, constants: Array, m: int, room: Array, into: Array) -> None:
     """Put [mu (L Z + Z L^T) + lambda tr(L Z) I] Z, into `into` (3, 3); columns of L are rows of `room`."""
     z, law = masters.left, constants[masters.law[m]]
-    mu, lame = law[SHEAR] * masters.hardened[m], law[LAME] * masters.hardened[m]
+    mu, lame = law[SHEAR] * masters.hardened[0, m], law[LAME] * masters.hardened[0, m]
     for a in range(3):
         l0, l1, l2 = room[1, a], room[2, a], room[3, a]
         into[a, 0] = l0 * z[0, m] + l1 * z[1, m] + l2 * z[2, m]
@@ -220,7 +236,7 @@ def add_slope(
             for a in range(3):
                 room[row, a] = 0.0
         spread_stress(room, g, solve.slope, factor, 0.0)
-        scatter(room, masters.x, slaves.x, lists, m, into)
+        scatter(room, lists, m, into)
 
 
 @compiled(inside=True, vectors=True, merged=True)

@@ -222,9 +222,8 @@ class SlaveSimulation:
                 if options.slaves
                 else []
             ),
-            Stage(find_weights, (masters.x, slaves.x, lists, d, np.zeros((1, self._stride)), room)),
         ]
-        given, before = (masters, slaves, lists, self._volume, not options.slaves), None
+        given, before = (masters, slaves, lists, d, not options.slaves), None
         if options.transfer == "blend" and options.slaves:
             before = np.zeros((many, 4))
             stages += [Stage(to_slaves, (*given, 0.0, room, slope)), Stage(note_before, (slaves, before))]
@@ -389,7 +388,7 @@ class SlaveSimulation:
         masters = self.cloud.masters
         many = len(masters.x)
         square = np.sum(masters.v[:, :3] ** 2, axis=1)
-        z, hardened, law = masters.left[:, :many], masters.hardened[:many], self._constants[masters.law[:many]]
+        z, hardened, law = masters.left[:, :many], masters.hardened[0, :many], self._constants[masters.law[:many]]
         kinetic = 0.5 * np.sum(masters.mass * square)
         squares = z[0] ** 2 + z[3] ** 2 + z[5] ** 2 + 2.0 * (z[1] ** 2 + z[2] ** 2 + z[4] ** 2)
         stretched = squares - 2.0 * (z[0] + z[3] + z[5]) + 3.0
@@ -430,7 +429,7 @@ class SlaveSimulation:
         """Return the program that sees with lists and weights of its own, which change nothing."""
         masters, slaves, d = self.cloud
         lists = new_lists(masters, slaves, self._stride)
-        seeing = (masters.x, slaves.x, lists, d, np.zeros((1, self._stride)), np.zeros((4, 4)))
+        seeing = (masters.x, slaves.x, lists, d, np.zeros((4, 4)))
         stages = [Stage(keep_lists, (masters, slaves, lists, d)), Stage(find_weights, seeing)]
         return Program([*stages, Stage(find_linked, (self.splits, lists, linked))], self.step_size, Clock())
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.kernels.compiled import compiled
-from rheotwin.kernels.vectors import load, slots, store
+from rheotwin.kernels.vectors import count_of, load, slots, store
 from rheotwin.particles.slave.cloud import Lists, Masters, Slaves
 
 LEAST = 6
@@ -37,60 +37,56 @@ MEAN, INVERSE, AFFINE_AT, SEEN = 0, 4, 10, 11
 four, eight = slots(4), slots(8)
 
 
+@compiled(inside=True, vectors=True, merged=True)
+def weigh(x: Array, y: Array, lists: Lists, m: int, h: float, room: Array) -> None:
+    """Find weights, geometry and, for now, offsets of what master m at x sees; `room` (4, 4) is scratch."""
+    index, weight, offset, square, n = lists.index, lists.weight, lists.offset, lists.square, lists.count[m]
+    here, per, seen, flat = load(x, m, four(0)), 1.0 / h, 0, FLAT * (0.3 * h * h) ** 3
+    for k in range(n):
+        store(offset, k, four(0), load(y, index[m, k], four(0)) - here)  # the last number is 1
+        u, v, w = offset[k, 0], offset[k, 1], offset[k, 2]
+        square[0, k] = u * u + v * v + w * w
+    for k in range(n, (n + 7) & ~7):
+        square[0, k] = np.inf
+    for k in range(0, n, 8):
+        q = math.sqrt(load(square, 0, eight(k))) * per
+        far, near = max(2.0 - q, 0.0), max(1.0 - q, 0.0)
+        store(weight, m, eight(k), 0.25 * far * far * far - near * near * near)
+        seen += count_of(q < 2.0)
+    a0 = a1 = a2 = a3 = 0.0 * here
+    for k in range(n):
+        w = weight[m, k] * load(offset, k, four(0))
+        a0, a1, a2, a3 = a0 + offset[k, 0] * w, a1 + offset[k, 1] * w, a2 + offset[k, 2] * w, a3 + w
+    store(room, 0, four(0), a0)
+    store(room, 1, four(0), a1)
+    store(room, 2, four(0), a2)
+    store(room, 3, four(0), a3)
+    g = lists.geometry[m]
+    for c in range(AFFINE_AT + 1):
+        g[c] = 0.0
+    g[SEEN] = seen
+    if room[3, 3] < EMPTY:
+        return
+    i = 1.0 / room[3, 3]
+    bx, by, bz = room[3, 0] * i, room[3, 1] * i, room[3, 2] * i
+    g[0], g[1], g[2], g[3] = bx, by, bz, i
+    kxx, kxy, kxz = room[0, 0] * i - bx * bx, room[0, 1] * i - bx * by, room[0, 2] * i - bx * bz
+    kyy, kyz, kzz = room[1, 1] * i - by * by, room[1, 2] * i - by * bz, room[2, 2] * i - bz * bz
+    cxx, cxy, cxz = kyy * kzz - kyz * kyz, kxz * kyz - kxy * kzz, kxy * kyz - kxz * kyy
+    determinant = kxx * cxx + kxy * cxy + kxz * cxz
+    if seen < LEAST or not determinant >= flat:
+        return
+    i = 1.0 / determinant
+    g[4], g[5], g[6], g[7] = cxx * i, cxy * i, cxz * i, (kxx * kzz - kxz * kxz) * i
+    g[8], g[9] = (kxy * kxz - kxx * kyz) * i, (kxx * kyy - kxy * kxy) * i
+    g[AFFINE_AT] = 1.0 if seen >= AFFINE else 0.0
+
+
 @compiled(inside=True, vectors=True)
-def find_weights(x: Array, y: Array, lists: Lists, h: float, square: Array, room: Array) -> None:
-    """Find weights and geometry of masters at x; `square` (1, stride) and `room` (4, 4) are scratch."""
-    index, weight, geometry, per, reach, flat = (
-        lists.index,
-        lists.weight,
-        lists.geometry,
-        1.0 / h,
-        4.0 * h * h,
-        FLAT * (0.3 * h * h) ** 3,
-    )
+def find_weights(x: Array, y: Array, lists: Lists, h: float, room: Array) -> None:
+    """Find weights and geometry of masters at x."""
     for m in range(x.shape[0]):
-        n, seen, here = lists.count[m], 0, load(x, m, four(0))
-        a, b, c = x[m, 0], x[m, 1], x[m, 2]
-        for k in range(n):
-            s = index[m, k]
-            u, v, w = y[s, 0] - a, y[s, 1] - b, y[s, 2] - c
-            square[0, k] = u * u + v * v + w * w
-            seen += square[0, k] < reach
-        for k in range(n, (n + 7) & ~7):
-            square[0, k] = np.inf
-        for k in range(0, n, 8):
-            q = math.sqrt(load(square, 0, eight(k))) * per
-            far, near = max(2.0 - q, 0.0), max(1.0 - q, 0.0)
-            store(weight, m, eight(k), 0.25 * far * far * far - near * near * near)
-        a0 = a1 = a2 = a3 = 0.0 * here
-        for k in range(n):
-            s = index[m, k]
-            w = load(y, s, four(0)) - here  # its last number is 1
-            w = weight[m, k] * w
-            a0, a1, a2, a3 = a0 + (y[s, 0] - a) * w, a1 + (y[s, 1] - b) * w, a2 + (y[s, 2] - c) * w, a3 + w
-        store(room, 0, four(0), a0)
-        store(room, 1, four(0), a1)
-        store(room, 2, four(0), a2)
-        store(room, 3, four(0), a3)
-        g = geometry[m]
-        g[SEEN], g[AFFINE_AT] = seen, 1.0 if seen >= AFFINE else 0.0
-        for c in range(10):
-            g[c] = 0.0
-        if room[3, 3] < EMPTY:
-            continue
-        i = 1.0 / room[3, 3]
-        bx, by, bz = room[3, 0] * i, room[3, 1] * i, room[3, 2] * i
-        g[0], g[1], g[2], g[3] = bx, by, bz, i
-        kxx, kxy, kxz = room[0, 0] * i - bx * bx, room[0, 1] * i - bx * by, room[0, 2] * i - bx * bz
-        kyy, kyz, kzz = room[1, 1] * i - by * by, room[1, 2] * i - by * bz, room[2, 2] * i - bz * bz
-        cxx, cxy, cxz = kyy * kzz - kyz * kyz, kxz * kyz - kxy * kzz, kxy * kyz - kxz * kyy
-        determinant = kxx * cxx + kxy * cxy + kxz * cxz
-        if seen < LEAST or not determinant >= flat:
-            g[AFFINE_AT] = 0.0
-            continue
-        i = 1.0 / determinant
-        g[4], g[5], g[6], g[7] = cxx * i, cxy * i, cxz * i, (kxx * kzz - kxz * kxz) * i
-        g[8], g[9] = (kxy * kxz - kxx * kyz) * i, (kxx * kyy - kxy * kxy) * i
+        weigh(x, y, lists, m, h, room)
 
 
 @compiled(inside=True, vectors=True, merged=True)
@@ -110,25 +106,26 @@ def spread_stress(room: Array, g: Array, t: Array, factor: float, mass: float) -
 
 
 @compiled(inside=True, vectors=True, merged=True)
-def scatter(room: Array, x: Array, y: Array, lists: Lists, m: int, into: Array) -> None:
-    """Add w (room_0 + rx room_1 + ry room_2 + rz room_3) to rows of slaves."""
-    a, b, c = x[m, 0], x[m, 1], x[m, 2]
+def scatter(room: Array, lists: Lists, m: int, into: Array) -> None:
+    """Add w (room_0 + rx room_1 + ry room_2 + rz room_3) to rows of slaves, whose offsets r are there."""
+    offset = lists.offset
     r0, r1, r2, r3 = load(room, 0, four(0)), load(room, 1, four(0)), load(room, 2, four(0)), load(room, 3, four(0))
     for k in range(lists.count[m]):
         s = lists.index[m, k]
-        given = r0 + (y[s, 0] - a) * r1 + (y[s, 1] - b) * r2 + (y[s, 2] - c) * r3
+        given = r0 + offset[k, 0] * r1 + offset[k, 1] * r2 + offset[k, 2] * r3
         store(into, s, four(0), load(into, s, four(0)) + lists.weight[m, k] * given)
 
 
 @compiled(inside=True, vectors=True, merged=True)
 def gather(v: Array, x: Array, y: Array, lists: Lists, m: int, room: Array) -> None:
-    """Put vbar and the columns of L of velocities v (S, 4) into the rows of `room` (4, 4)."""
-    a, b, c, g = x[m, 0], x[m, 1], x[m, 2], lists.geometry[m]
-    a0 = a1 = a2 = a3 = 0.0 * load(x, m, four(0))
+    """Put vbar and the columns of L of velocities v (S, 4) into the rows of `room` (4, 4); find offsets."""
+    g, offset, here = lists.geometry[m], lists.offset, load(x, m, four(0))
+    a0 = a1 = a2 = a3 = 0.0 * here
     for k in range(lists.count[m]):
         s = lists.index[m, k]
+        store(offset, k, four(0), load(y, s, four(0)) - here)
         u = lists.weight[m, k] * load(v, s, four(0))
-        a0, a1, a2, a3 = a0 + u, a1 + (y[s, 0] - a) * u, a2 + (y[s, 1] - b) * u, a3 + (y[s, 2] - c) * u
+        a0, a1, a2, a3 = a0 + u, a1 + offset[k, 0] * u, a2 + offset[k, 1] * u, a3 + offset[k, 2] * u
     a0 = g[3] * a0
     a1, a2, a3 = g[3] * a1 - g[0] * a0, g[3] * a2 - g[1] * a0, g[3] * a3 - g[2] * a0
     store(room, 0, four(0), a0)
@@ -139,9 +136,9 @@ def gather(v: Array, x: Array, y: Array, lists: Lists, m: int, room: Array) -> N
 
 @compiled(inside=True, vectors=True)
 def to_slaves(
-    masters: Masters, slaves: Slaves, lists: Lists, volume: float, alone: bool, h: float, room: Array, t: Array
+    masters: Masters, slaves: Slaves, lists: Lists, width: float, alone: bool, h: float, room: Array, t: Array
 ) -> None:
-    """Give momentum, mass and the impulse of stress in `volume` [m3] over `h` [s] to slaves.
+    """Find weights, and give momentum, mass and the impulse of stress over `h` [s] to slaves.
 
     `alone`: slaves are the masters themselves, who give each other stress and nothing else.
     """
@@ -150,6 +147,7 @@ def to_slaves(
         for c in range(4):
             into[s, c] = 0.0
     for m in range(x.shape[0]):
+        weigh(x, y, lists, m, width, room)
         mass, g = masters.mass[m], lists.geometry[m]
         if alone:
             for a in range(3):
@@ -164,8 +162,8 @@ def to_slaves(
         q = masters.tau
         t[0, 0], t[0, 1], t[0, 2], t[1, 1], t[1, 2], t[2, 2] = q[0, m], q[1, m], q[2, m], q[3, m], q[4, m], q[5, m]
         t[1, 0], t[2, 0], t[2, 1] = t[0, 1], t[0, 2], t[1, 2]
-        spread_stress(room, g, t, -h * volume, mass)
-        scatter(room, x, y, lists, m, into)
+        spread_stress(room, g, t, -h * width**3, mass)
+        scatter(room, lists, m, into)
 
 
 @compiled(inside=True, vectors=True)
@@ -244,7 +242,7 @@ def to_masters(
                 room[row, a] *= mass * g[3]
         for row in range(4):
             room[row, 3] = 0.0
-        scatter(room, x, y, lists, m, drift)  # slaves are seen from where the master was
+        scatter(room, lists, m, drift)
         for a in range(3):
             x[m, a] += way[a]
 
