@@ -295,6 +295,7 @@ BUILT_IN: dict[str, str] = {
     "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
     "shear-volume": "rheotwin.particles.shear_volume:ShearVolumeSolver",
     "local-shape": "rheotwin.particles.local_shape:LocalShapeSolver",
+    "slave": "rheotwin.particles.slave:SlaveSolver",
 }
 
 

@@ -1,0 +1,393 @@
+"""The solver `slave`: elastoplastic masters with a cloud of slaves, bodies that split and merge without a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel
+
+from rheotwin.arrays import Array, Indices
+from rheotwin.constraints.contact.laws.form import pack_laws
+from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.contact.tool_motion import finish_tools, pack_drives, tool_stages, tools_at_start
+from rheotwin.constraints.contact.tool_pairs import mesh_tools
+from rheotwin.constraints.motion import pack_tables, table_value
+from rheotwin.constraints.tools import pack_tools
+from rheotwin.errors import RheotwinError, Stopped
+from rheotwin.kernels.blocks import STEP, TIME
+from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.program import Clock, Program
+from rheotwin.kernels.stage import LAST, Stage
+from rheotwin.materials import Elastic, Elastoplastic
+from rheotwin.materials.flow import FIRST, KIND, LAME, SECOND, SHEAR
+from rheotwin.particles.slave.cloud import (
+    FULL_LISTS,
+    Masters,
+    Slaves,
+    cloud_of,
+    common_edge,
+    grown,
+    keep_lists,
+    new_lists,
+    with_room,
+)
+from rheotwin.particles.slave.forces import Scratch, Solve, find_stress, solve_velocities
+from rheotwin.particles.slave.options import OPTIONS, SlaveOptions
+from rheotwin.particles.slave.touching import (
+    Acting,
+    Held,
+    Supports,
+    begin_held,
+    begin_touching,
+    foresee,
+    hold_slaves,
+    keep_on_supports,
+    keeping_out,
+    meeting_slaves,
+    share_reactions,
+)
+from rheotwin.particles.slave.transfer import find_weights, kick, move_slaves, to_masters, to_slaves
+from rheotwin.particles.stability import StepBound, chosen_step
+from rheotwin.particles.steps import Loads, pack_loads
+from rheotwin.particles.virial import averaging, nodal_strain
+from rheotwin.problem import Problem, on_supports
+from rheotwin.schedule import time_of
+from rheotwin.solver import RUNAWAY, SOLID_TOOLS, Capabilities, check_same_step
+from rheotwin.tensors import padded, von_mises
+
+STRIDE = 40
+"""Slaves in a list at the start; more where a master sees more."""
+EXPLICIT, SEMI_IMPLICIT, LONGEST = 0.7, 3.0, 1e-3
+"""Steps in d/c: the longest stable explicit one, and the usual semi-implicit one, which is no longer than 1 ms."""
+FLUNG = LAST + 3
+"""Answer of the stage that found a master further away than any sensible motion takes it."""
+
+
+def laws_of(problem: Problem) -> tuple[Array, Indices, Array]:
+    """Return the constants of all laws (n, 8), the law of every master (M,), and what it remembers at rest (M,)."""
+    constants, law, memory = [], [], []
+    for body in problem.bodies:
+        own, start = np.zeros(body.mesh.t.shape[1], np.int64), np.ones(body.mesh.t.shape[1])
+        for part in body.laws:
+            own[part.cells] = len(constants)
+            if isinstance(part.law, Elastoplastic):
+                constants.append(part.law.constants)
+                start[part.cells] = part.law.start
+            else:
+                assert isinstance(part.law, Elastic)
+                row, spring = np.zeros(8), part.law.spring
+                row[LAME], row[SHEAR], row[FIRST], row[SECOND] = spring.lame, spring.shear, np.inf, np.inf
+                constants.append(row)
+        law.append(own)
+        memory.append(start)
+    return np.array(constants), np.concatenate(law), np.concatenate(memory)
+
+
+def step_bound(problem: Problem, options: SlaveOptions) -> tuple[StepBound, float]:
+    """Return the longest stable step, and d/c [s] of the fastest waves, c^2 = (lambda + 2 mu)/rho."""
+    d, fastest = common_edge(problem), 0.0
+    for body in problem.bodies:
+        for part in body.laws:
+            spring = part.law.spring  # type: ignore[attr-defined]
+            fastest = max(fastest, float(np.sqrt((spring.lame + 2.0 * spring.shear) / body.density)))
+    stable = EXPLICIT * d / fastest if options.scheme == "explicit" else np.inf
+    return StepBound(stable, "waves over one spacing of masters"), d / fastest
+
+
+@compiled(inside=True, vectors=True)
+def find_flung(masters: Masters, start: Array, furthest: float, which: Indices) -> int:
+    """End the run if a master is further from its start than any sensible motion takes it [m], or nowhere."""
+    for m in range(start.shape[0]):
+        for c in range(3):
+            if not abs(masters.x[m, c] - start[m, c]) <= furthest:
+                which[0] = m
+                return FLUNG
+    return 0
+
+
+@compiled(inside=True)
+def add_loads(loads: Loads, where: Indices, time: float, slaves: Slaves, h: float) -> None:
+    """Give the impulse of loads [N] at `time` [s] to the slaves at their nodes."""
+    factor, current = loads.tables.current, -1
+    for k in range(loads.node.shape[0]):
+        s = where[loads.node[k]]
+        if s < 0 or not slaves.sum[s, 3] > 0.0:
+            continue
+        if loads.motion[k] != current:
+            current = loads.motion[k]
+            table_value(loads.tables, current, time, factor)
+        for c in range(3):
+            slaves.v[s, c] += h * factor[0] * loads.share[k, c] / slaves.sum[s, 3]
+
+
+class SlaveSimulation:
+    """A running simulation (`rheotwin.solver.Simulation`)."""
+
+    def __init__(self, problem: Problem, options: SlaveOptions) -> None:
+        bound, unit = step_bound(problem, options)
+        usual = options.safety * bound.step if options.scheme == "explicit" else min(LONGEST, SEMI_IMPLICIT * unit)
+        self._step = chosen_step(problem, options, bound, OPTIONS, lambda: min(usual, problem.scene.duration))
+        self._problem, self._options = problem, options
+        self.step_size, self.stable_step, self.step_count = float(self._step), bound.step, 0
+        self._constants, law, memory = laws_of(problem)
+        self.cloud = cloud_of(problem, law, memory)
+        self._volume = self.cloud.spacing**3
+        self._gravity = padded(problem.gravity[None])[0]
+        self._start = self.cloud.masters.x.copy()
+        setup = problem.contact or ContactSetup.exact(len(problem.tools))
+        self._tools, self._drives = pack_tools(problem.tools), pack_drives(problem.tools)
+        self._motion, self._laws = tools_at_start(problem.tools), pack_laws(setup.tool_laws)
+        shape = (len(problem.tools), 3)
+        self._acting = Acting(np.zeros(shape), np.zeros(shape), np.zeros(1, np.int64))
+        motions = [item.motion for item in problem.prescribed]
+        self._supports = Supports(
+            padded(problem.owners + 1) - 1, pack_tables(motions, 3), np.zeros((len(motions), 3))
+        )
+        self._loads, self._flung = pack_loads(problem), np.zeros(1, np.int64)
+        self._where, self._frozen = np.arange(len(problem.points)), padded(problem.points)
+        self._counts = np.zeros(4, np.int64)
+        self._clock, self._stride = Clock(), STRIDE
+        self._bind()
+        self._program.run(0, 0)
+
+    def _bind(self) -> None:
+        """Bind all arrays to the stages of a step."""
+        (masters, slaves, d), many = self.cloud, self.cloud.slaves.room
+        options, tools, motion, drives = self._options, self._tools, self._motion, self._drives
+        lists, room, slope, way = new_lists(masters, slaves, self._stride), np.zeros((4, 4)), np.zeros((3, 3)), np.zeros(3)
+        scratch = Scratch(*(np.zeros((3, 8)) for _ in range(3)), np.zeros(3), np.zeros(3))
+        self._lists, held = lists, None
+        if options.scheme == "semi-implicit":
+            held = Held(np.zeros((many, 6)), np.zeros(many, np.int64))
+        touching = len(tools.shape) > 0
+        supported = bool((self._problem.owners >= 0).any())
+        stages = [
+            Stage(keep_lists, (masters, slaves, lists, d)),
+            Stage(find_weights, (masters.x, slaves.x, lists, d, np.zeros((1, self._stride)), room)),
+            Stage(to_slaves, (masters, slaves, lists, self._volume, STEP, room, slope)),
+            Stage(kick, (slaves, self._gravity, STEP)),
+        ]
+        if len(self._loads.node):
+            stages += [Stage(add_loads, (self._loads, self._where, TIME, slaves, STEP))]
+        if held is not None:
+            stages += [Stage(begin_held, (held, slaves.count))]
+        if touching or supported:
+            stages += [Stage(begin_touching, (self._acting, self._supports))]
+        if supported:
+            stages += [Stage(hold_slaves, (self._supports, slaves, held, self._clock.end, STEP))]
+        if touching:
+            stages += tool_stages(tools.tables, drives, motion, self._clock.end, STEP)
+        meshes = mesh_tools(tools)
+        whose = [
+            (meshes[row], row, tools.geometry[row], motion, drives.inverse_mass[row], self._laws[row])
+            for row in range(len(tools.shape))
+        ]
+        for row, shape in enumerate(tools.shape.tolist()):
+            stages += [Stage(meeting_slaves(shape), (*whose[row], slaves, held, self._acting, STEP))]
+        if held is not None:
+            rows = (np.zeros((many, 4)) for _ in range(3))
+            solve = Solve(*rows, options.tolerance, options.iterations, room, slope, self._counts)
+            beta = options.implicitness * self._volume
+            system = (masters, self._constants, slaves, lists, held.free)
+            stages += [Stage(solve_velocities, (*system, beta, STEP, solve))]
+            if touching or supported:
+                there = (tools.geometry, motion, slaves, self._supports, self._acting, STEP)
+                stages += [Stage(share_reactions, (held, solve.residual, *there))]
+        stages += [
+            Stage(to_masters, (masters, slaves, lists, self._gravity, STEP, room, way)),
+            Stage(find_stress, (masters, self._constants, scratch, STEP)),
+            Stage(move_slaves, (slaves, STEP)),
+        ]
+        if supported:
+            stages += [Stage(keep_on_supports, (self._supports, slaves, STEP))]
+        if drives.free.any():
+            stages += [Stage(foresee, (drives.free, motion, STEP))]
+        for row, shape in enumerate(tools.shape.tolist()):
+            moving = (masters.x, masters.v, masters.mass, slaves, d, self._acting, STEP)
+            stages += [Stage(keeping_out(shape), (*whose[row], *moving))]
+        if touching:
+            stages += [Stage(finish_tools, (drives.free, motion.pose, motion.end, motion.velocity, STEP))]
+        far = RUNAWAY * self._problem.extent
+        stages += [Stage(find_flung, (masters, self._start, far, self._flung))]
+        self._program = Program(stages, self.step_size, self._clock)
+
+    @property
+    def time(self) -> float:
+        """Time reached [s]."""
+        return time_of(self._step, self.step_count)
+
+    def _at_nodes(self, rows: Array, otherwise: Array) -> Array:
+        there = self._where >= 0
+        return np.where(there[:, None], rows[self._where, :3], otherwise)
+
+    @property
+    def positions(self) -> Array:
+        """Current node positions (N, 3) [m]: those of slaves that began there; nodes without one stay where it was."""
+        return self._at_nodes(self.cloud.slaves.x, self._frozen)
+
+    @property
+    def velocities(self) -> Array:
+        """Current node velocities (N, 3) [m/s]."""
+        return self._at_nodes(self.cloud.slaves.v, np.zeros(3))
+
+    def advance(self, until: float, max_steps: int) -> None:
+        """Step towards `until` [s], at most `max_steps` steps."""
+        left = max(0, min(round(until / self.step_size) - self.step_count, max_steps))
+        while left > 0:
+            taken = self._program.run(self.step_count, left)
+            self.step_count, left = self.step_count + taken, left - taken
+            if self._program.ended_by is None:
+                continue
+            name, answer = self._program.ended_by
+            if answer == FULL_LISTS:
+                self._stride = -(-(int(self._lists.age[2]) + 4) // 8) * 8
+            elif answer == FLUNG:
+                raise self._stopped()
+            else:
+                raise RuntimeError(f"{name} ended a step with {answer}")
+            self._bind()
+
+    def _stopped(self) -> Stopped:
+        m, time = int(self._flung[0]), self.time
+        x, body = self._start[m, :3], self._problem.bodies[int(self._body[m])].name
+        where = ", ".join(f"{number:.4g}" for number in x)
+        return Stopped(
+            f"the run diverged at t = {time:.6g} s in body '{body}' at master {m} (at the start at {where} m), flung "
+            f"further than {RUNAWAY:g} times the extent of all bodies: reduce the step (now {self.step_size:.4g} s)",
+            time=time,
+        )
+
+    @property
+    def _body(self) -> Indices:
+        return np.repeat(np.arange(len(self._problem.bodies)), [b.mesh.t.shape[1] for b in self._problem.bodies])
+
+    def master_stress(self) -> Array:
+        """Return the Cauchy stress of masters (M, 6) [Pa], P FE^T/J."""
+        masters = self.cloud.masters
+        many = len(masters.x)
+        return (masters.tau[:, :many] / self.volume_ratio()).T[:, [0, 3, 5, 1, 4, 2]]
+
+    def volume_ratio(self) -> Array:
+        """Return volumes over those at rest (M,), det FE JP."""
+        masters = self.cloud.masters
+        many = len(masters.x)
+        elastic = np.linalg.det(masters.elastic[:, :many].T.reshape(-1, 3, 3))
+        plastic = np.where(self._constants[masters.law[:many], KIND] == 0.0, masters.memory[:many], 1.0)
+        return np.asarray(elastic * plastic)
+
+    def fields(self) -> dict[str, Array]:
+        """Return the nodal results under their common names."""
+        problem, slaves = self._problem, self.cloud.slaves
+        cells = np.concatenate([body.mesh.t.T + body.first_node for body in problem.bodies])
+        volumes = np.full(len(cells), self._volume)
+        shares = np.bincount(cells.ravel(), np.repeat(volumes / 8.0, 8), len(problem.points))
+        stress = averaging(cells, volumes, shares) @ self.master_stress()
+        displacement = self.positions - problem.points
+        return {
+            "displacement": displacement,
+            "velocity": self.velocities,
+            "stress": stress,
+            "strain": nodal_strain(problem)(displacement),
+            "von_mises_stress": von_mises(stress),
+            "memory_stress": np.zeros_like(stress),
+            "contact_force": self._at_nodes(slaves.push, np.zeros(3)),
+        }
+
+    def reactions(self) -> dict[str, Array]:
+        """Return the force (3,) [N] the bodies exert on each tool and support, and moments [N m] on tools."""
+        found = {}
+        for row, tool in enumerate(self._problem.tools):
+            found[f"tool.{tool.name}"] = self._acting.force[row].copy()
+            if self._problem.contact is not None:
+                found[f"tool.{tool.name}.moment"] = self._acting.moment[row].copy()
+        return found | on_supports(self._problem.prescribed, self._supports.force.copy())
+
+    def energy(self) -> dict[str, float]:
+        """Return kinetic energy, m v^2/2 and that of the velocity gradient, and what the masters store [J].
+
+        A master of edge d has m d^2/12 |C|^2/2 beside m v^2/2.
+        """
+        masters, d = self.cloud.masters, self.cloud.spacing
+        many = len(masters.x)
+        square = np.sum(masters.v[:, :3] ** 2, axis=1)
+        z, hardened, law = masters.left[:, :many], masters.hardened[:many], self._constants[masters.law[:many]]
+        kinetic = 0.5 * np.sum(masters.mass * square)
+        squares = z[0] ** 2 + z[3] ** 2 + z[5] ** 2 + 2.0 * (z[1] ** 2 + z[2] ** 2 + z[4] ** 2)
+        stretched = squares - 2.0 * (z[0] + z[3] + z[5]) + 3.0
+        ratio = np.linalg.det(masters.elastic[:, :many].T.reshape(-1, 3, 3))
+        density = hardened * (law[:, SHEAR] * stretched + 0.5 * law[:, LAME] * (ratio - 1.0) ** 2)
+        return {"kinetic": float(kinetic), "stored": float(self._volume * density.sum())}
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what the manifest should tell."""
+        counts = self._counts.tolist()
+        found = {
+            "scheme": self._options.scheme,
+            "spacing": self.cloud.spacing,
+            "masters": len(self.cloud.masters.x),
+            "slaves": int(self.cloud.slaves.count[0]),
+            "lists_made": int(self._lists.age[1]),
+            "active_contacts": int(self._acting.active[0]),
+        }
+        if self._options.scheme == "semi-implicit":
+            found |= {"iterations": counts[2] / max(1, self.step_count), "most_iterations": counts[1]}
+            found |= {"solves_loose": counts[3]}
+        return found
+
+    def tool_poses(self) -> Array:
+        """Return where the tools are: (T, 4) [m, m, m, rad]."""
+        return np.asarray(self._motion.pose.copy())
+
+    def _parts(self) -> dict[str, Array]:
+        """Return all arrays that a step hands to the next, but for slaves."""
+        found = {f"masters.{name}": array for name, array in self.cloud.masters._asdict().items()}
+        found |= {f"tools.{name}": array for name, array in self._motion._asdict().items()}
+        found |= {"force": self._acting.force, "moment": self._acting.moment, "supports": self._supports.force}
+        return found | {"where": self._where, "frozen": self._frozen, "iterations": self._counts}
+
+    def save(self) -> dict[str, Array]:
+        """Return the complete state."""
+        found = {name: array.copy() for name, array in self._parts().items()}
+        slaves, count = self.cloud.slaves, int(self.cloud.slaves.count[0])
+        found |= {f"slaves.{name}": array[:count].copy() for name, array in slaves._asdict().items() if name != "count"}
+        return found | {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over a saved state."""
+        check_same_step(state, self.step_size)
+        own = self._parts()
+        for name, array in own.items():
+            if array.shape != state[name].shape:
+                continue  # supports of another phase
+            array[...] = state[name]
+        names = [name for name in Slaves._fields if name != "count"]
+        rows = {name: np.array(state[f"slaves.{name}"]) for name in names}
+        count = len(rows["x"])
+        slaves = Slaves(**rows, count=np.array([count]))
+        self.cloud = self.cloud._replace(slaves=grown(slaves, max(count + count // 16 + 64, self.cloud.slaves.room)))
+        self.step_count = int(state["step_count"])
+        self._bind()
+
+
+class SlaveSolver:
+    """Plug-in: masters with a cloud of slaves, semi-implicit or explicit, compiled."""
+
+    name: ClassVar[str] = "slave"
+    description: ClassVar[str] = "elastoplastic masters in a cloud of slaves: bodies split and merge; compiled"
+    options: ClassVar[type[BaseModel]] = SlaveOptions
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dimensions=frozenset({3}),
+        cells=frozenset({"hex"}),
+        laws=frozenset({"elastic", "elastoplastic"}),
+        tools=SOLID_TOOLS,
+        contact=frozenset({"exact", "impulse", "friction", "driven tools"}),
+        parts=True,
+    )
+
+    def start(self, problem: Problem, options: BaseModel) -> SlaveSimulation:
+        """Set up masters and slaves at time zero."""
+        assert isinstance(options, SlaveOptions)
+        return SlaveSimulation(problem, options)
