@@ -31,6 +31,8 @@ CUBE = 1e-6
 """Relative error of a voxel's edges."""
 ROOM = 8
 """Cells of the search for every master."""
+UNMADE = -1
+"""Age of lists that are to be made."""
 FULL_LISTS = LAST + 1
 """Answer of a stage that found more slaves near a master than a list has room for."""
 
@@ -213,9 +215,9 @@ def new_lists(masters: Masters, slaves: Slaves, stride: int) -> Lists:
         count=np.zeros(many, np.int32),
         weight=np.zeros((many, stride)),
         geometry=np.zeros((many, 12)),
-        from_masters=np.full((many, 4), np.inf),
-        from_slaves=np.full((slaves.room, 4), np.inf),
-        age=np.zeros(3, np.int64),
+        from_masters=np.zeros((many, 4)),
+        from_slaves=np.zeros((slaves.room, 4)),
+        age=np.array([UNMADE, 0, 0]),
         cells=np.zeros(ROOM * many + 4096, np.int32),
         sorted=np.zeros(many, np.int32),
         cell_of=np.zeros(many, np.int32),
@@ -244,13 +246,13 @@ def _moved(masters: Masters, slaves: Slaves, lists: Lists) -> float:
 def keep_lists(masters: Masters, slaves: Slaves, lists: Lists, h: float) -> int:
     """Make the lists anew where something has moved by half the skin since they were made."""
     limit = 0.5 * SKIN * h
-    lists.age[0] += 1
-    if _moved(masters, slaves, lists) < limit * limit:
+    if lists.age[0] >= 0 and _moved(masters, slaves, lists) < limit * limit:
+        lists.age[0] += 1
         return 0
     lists.age[0], lists.age[2] = 0, make_lists(masters.x, slaves.x, slaves.count[0], lists, h)
     lists.age[1] += 1
     if lists.age[2] > lists.index.shape[1]:
-        lists.from_masters[0, 0] = np.inf
+        lists.age[0] = UNMADE
         return FULL_LISTS
     for m in range(masters.x.shape[0]):
         for c in range(3):
