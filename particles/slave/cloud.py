@@ -150,10 +150,10 @@ def outer_slaves(body: ProblemBody, d: float) -> tuple[Array, Indices]:
     return low + d * lattice, np.asarray(cKDTree(nodes).query(lattice)[1], np.int64)
 
 
-def with_room(rows: Array, room: int, fill: float = 0) -> Array:
-    """Return rows with room for more."""
+def with_room(rows: Any, room: int, fill: float = 0) -> Any:
+    """Return rows with room for more, or the first of them."""
     found = np.full((room, *rows.shape[1:]), fill, rows.dtype)
-    found[: len(rows)] = rows
+    found[: len(rows)] = rows[:room]
     return found
 
 
@@ -163,8 +163,11 @@ def grown(slaves: Slaves, room: int) -> Slaves:
     return Slaves(**rows, count=slaves.count)
 
 
-def cloud_of(problem: Problem, law: Indices, start: Array) -> Cloud:
-    """Return masters and slaves at the start, masters with these numbers of their laws (M,) and memories (M,)."""
+def cloud_of(problem: Problem, law: Indices, start: Array, alone: bool = False) -> Cloud:
+    """Return masters and slaves at the start, masters with these numbers of their laws (M,) and memories (M,).
+
+    `alone`: slaves are the masters themselves.
+    """
     d = common_edge(problem)
     nodes, cells = problem.points, np.concatenate([body.mesh.t.T + body.first_node for body in problem.bodies])
     many, lanes = len(cells), -(-len(cells) // LANES) * LANES
@@ -191,6 +194,11 @@ def cloud_of(problem: Problem, law: Indices, start: Array) -> Cloud:
         mass=mass,
         law=with_room(law, lanes),
     )
+    if alone:
+        none, rows = np.full(many, -1), {name: np.zeros((many, 4)) for name in ("v", "sum", "drift", "push")}
+        return Cloud(
+            masters, Slaves(with_column(centres, 1.0), **rows, origin=none, anchor=none, count=np.array([many])), d
+        )
     outer = [outer_slaves(body, d) for body in problem.bodies]
     near = np.concatenate([nearest + body.first_node for (_, nearest), body in zip(outer, problem.bodies, strict=True)])
     places = np.concatenate([nodes, *(points for points, _ in outer)])
@@ -198,7 +206,9 @@ def cloud_of(problem: Problem, law: Indices, start: Array) -> Cloud:
     origin = np.where(np.arange(len(places)) < len(nodes), anchor, -1)
     rows = {name: np.zeros((len(places), 4)) for name in ("sum", "drift", "push")}
     v = with_column(problem.start_velocities[np.maximum(origin, 0)] * (origin >= 0)[:, None])
-    slaves = Slaves(x=with_column(places, 1.0), v=v, **rows, origin=origin, anchor=anchor, count=np.array([len(places)]))
+    slaves = Slaves(
+        x=with_column(places, 1.0), v=v, **rows, origin=origin, anchor=anchor, count=np.array([len(places)])
+    )
     return Cloud(masters, grown(slaves, len(places) + len(places) // 16 + 64), d)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,10 +32,25 @@ from rheotwin.particles.slave.cloud import (
     grown,
     keep_lists,
     new_lists,
-    with_room,
 )
 from rheotwin.particles.slave.forces import Scratch, Solve, find_stress, solve_velocities
 from rheotwin.particles.slave.options import OPTIONS, SlaveOptions
+from rheotwin.particles.slave.splitting import (
+    ADDED,
+    BROKEN,
+    DONE,
+    FULL_SLAVES,
+    LACKING,
+    REMOVED,
+    Splits,
+    neighbours,
+    pieces,
+    room_for_links,
+    split,
+)
+from rheotwin.particles.slave.splitting import (
+    FIRST as FIRST_SPLIT,
+)
 from rheotwin.particles.slave.touching import (
     Acting,
     Held,
@@ -49,7 +64,16 @@ from rheotwin.particles.slave.touching import (
     meeting_slaves,
     share_reactions,
 )
-from rheotwin.particles.slave.transfer import find_weights, kick, move_slaves, to_masters, to_slaves
+from rheotwin.particles.slave.transfer import (
+    Rule,
+    find_weights,
+    follow_masters,
+    kick,
+    move_slaves,
+    note_before,
+    to_masters,
+    to_slaves,
+)
 from rheotwin.particles.stability import StepBound, chosen_step
 from rheotwin.particles.steps import Loads, pack_loads
 from rheotwin.particles.virial import averaging, nodal_strain
@@ -133,7 +157,7 @@ class SlaveSimulation:
         self._problem, self._options = problem, options
         self.step_size, self.stable_step, self.step_count = float(self._step), bound.step, 0
         self._constants, law, memory = laws_of(problem)
-        self.cloud = cloud_of(problem, law, memory)
+        self.cloud = cloud_of(problem, law, memory, not options.slaves)
         self._volume = self.cloud.spacing**3
         self._gravity = padded(problem.gravity[None])[0]
         self._start = self.cloud.masters.x.copy()
@@ -143,11 +167,17 @@ class SlaveSimulation:
         shape = (len(problem.tools), 3)
         self._acting = Acting(np.zeros(shape), np.zeros(shape), np.zeros(1, np.int64))
         motions = [item.motion for item in problem.prescribed]
-        self._supports = Supports(
-            padded(problem.owners + 1) - 1, pack_tables(motions, 3), np.zeros((len(motions), 3))
-        )
+        self._supports = Supports(problem.owners.astype(np.int64), pack_tables(motions, 3), np.zeros((len(motions), 3)))
         self._loads, self._flung = pack_loads(problem), np.zeros(1, np.int64)
-        self._where, self._frozen = np.arange(len(problem.points)), padded(problem.points)
+        pairs = neighbours(problem)
+        self.splits = Splits(
+            pairs,
+            np.ones(len(pairs), np.bool_),
+            np.array([0, 0, 0, -1, -1, 0]),
+            np.arange(len(problem.points)) if options.slaves else np.full(len(problem.points), -1),
+            padded(problem.points),
+            *room_for_links(self.cloud.slaves.room),
+        )
         self._counts = np.zeros(4, np.int64)
         self._clock, self._stride = Clock(), STRIDE
         self._bind()
@@ -157,7 +187,12 @@ class SlaveSimulation:
         """Bind all arrays to the stages of a step."""
         (masters, slaves, d), many = self.cloud, self.cloud.slaves.room
         options, tools, motion, drives = self._options, self._tools, self._motion, self._drives
-        lists, room, slope, way = new_lists(masters, slaves, self._stride), np.zeros((4, 4)), np.zeros((3, 3)), np.zeros(3)
+        lists, room, slope, way = (
+            new_lists(masters, slaves, self._stride),
+            np.zeros((4, 4)),
+            np.zeros((3, 3)),
+            np.zeros(3),
+        )
         scratch = Scratch(*(np.zeros((3, 8)) for _ in range(3)), np.zeros(3), np.zeros(3))
         self._lists, held = lists, None
         if options.scheme == "semi-implicit":
@@ -166,12 +201,20 @@ class SlaveSimulation:
         supported = bool((self._problem.owners >= 0).any())
         stages = [
             Stage(keep_lists, (masters, slaves, lists, d)),
+            *(
+                [Stage(split, (masters, slaves, lists, self.splits, options.add, d, self._clock.number))]
+                if options.slaves
+                else []
+            ),
             Stage(find_weights, (masters.x, slaves.x, lists, d, np.zeros((1, self._stride)), room)),
-            Stage(to_slaves, (masters, slaves, lists, self._volume, STEP, room, slope)),
-            Stage(kick, (slaves, self._gravity, STEP)),
         ]
+        given, before = (masters, slaves, lists, self._volume, not options.slaves), None
+        if options.transfer == "blend" and options.slaves:
+            before = np.zeros((many, 4))
+            stages += [Stage(to_slaves, (*given, 0.0, room, slope)), Stage(note_before, (slaves, before))]
+        stages += [Stage(to_slaves, (*given, STEP, room, slope)), Stage(kick, (slaves, self._gravity, STEP))]
         if len(self._loads.node):
-            stages += [Stage(add_loads, (self._loads, self._where, TIME, slaves, STEP))]
+            stages += [Stage(add_loads, (self._loads, self.splits.where, TIME, slaves, STEP))]
         if held is not None:
             stages += [Stage(begin_held, (held, slaves.count))]
         if touching or supported:
@@ -196,8 +239,9 @@ class SlaveSimulation:
             if touching or supported:
                 there = (tools.geometry, motion, slaves, self._supports, self._acting, STEP)
                 stages += [Stage(share_reactions, (held, solve.residual, *there))]
+        rule = Rule(before is not None, options.transfer == "paper", not options.slaves, options.alpha)
         stages += [
-            Stage(to_masters, (masters, slaves, lists, self._gravity, STEP, room, way)),
+            Stage(to_masters, (masters, slaves, lists, self._gravity, rule, before, STEP, room, way)),
             Stage(find_stress, (masters, self._constants, scratch, STEP)),
             Stage(move_slaves, (slaves, STEP)),
         ]
@@ -210,6 +254,8 @@ class SlaveSimulation:
             stages += [Stage(keeping_out(shape), (*whose[row], *moving))]
         if touching:
             stages += [Stage(finish_tools, (drives.free, motion.pose, motion.end, motion.velocity, STEP))]
+        if not options.slaves:
+            stages += [Stage(follow_masters, (masters.x, slaves.x))]
         far = RUNAWAY * self._problem.extent
         stages += [Stage(find_flung, (masters, self._start, far, self._flung))]
         self._program = Program(stages, self.step_size, self._clock)
@@ -220,18 +266,31 @@ class SlaveSimulation:
         return time_of(self._step, self.step_count)
 
     def _at_nodes(self, rows: Array, otherwise: Array) -> Array:
-        there = self._where >= 0
-        return np.where(there[:, None], rows[self._where, :3], otherwise)
+        """Return rows of slaves at the nodes where they began; of masters alone, the mean of those around a node."""
+        if not self._options.slaves:
+            return np.asarray(self._averaged @ rows[:, :3])
+        where = self.splits.where
+        return np.where((where >= 0)[:, None], rows[where, :3], otherwise)
+
+    @cached_property
+    def _averaged(self) -> Any:
+        """The matrix that averages masters to the nodes of their cells (N, M)."""
+        cells = np.concatenate([body.mesh.t.T + body.first_node for body in self._problem.bodies])
+        many = np.bincount(cells.ravel(), minlength=len(self._problem.points))
+        return averaging(cells, np.full(len(cells), 8.0), many.astype(float))
 
     @property
     def positions(self) -> Array:
         """Current node positions (N, 3) [m]: those of slaves that began there; nodes without one stay where it was."""
-        return self._at_nodes(self.cloud.slaves.x, self._frozen)
+        if not self._options.slaves:
+            return self._problem.points + self._averaged @ (self.cloud.masters.x - self._start)[:, :3]
+        return self._at_nodes(self.cloud.slaves.x, self.splits.frozen)
 
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, 3) [m/s]."""
-        return self._at_nodes(self.cloud.slaves.v, np.zeros(3))
+        rows = self.cloud.slaves.v if self._options.slaves else self.cloud.masters.v
+        return self._at_nodes(rows, np.zeros(3))
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
@@ -244,11 +303,18 @@ class SlaveSimulation:
             name, answer = self._program.ended_by
             if answer == FULL_LISTS:
                 self._stride = -(-(int(self._lists.age[2]) + 4) // 8) * 8
+            elif answer == FULL_SLAVES:
+                self._make_room(int(self.splits.counts[LACKING]) * 3 // 2)
             elif answer == FLUNG:
                 raise self._stopped()
             else:
                 raise RuntimeError(f"{name} ended a step with {answer}")
             self._bind()
+
+    def _make_room(self, room: int) -> None:
+        self.cloud = self.cloud._replace(slaves=grown(self.cloud.slaves, room))
+        heads, links = room_for_links(room)
+        self.splits = self.splits._replace(heads=heads, links=links)
 
     def _stopped(self) -> Stopped:
         m, time = int(self._flung[0]), self.time
@@ -281,10 +347,7 @@ class SlaveSimulation:
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         problem, slaves = self._problem, self.cloud.slaves
-        cells = np.concatenate([body.mesh.t.T + body.first_node for body in problem.bodies])
-        volumes = np.full(len(cells), self._volume)
-        shares = np.bincount(cells.ravel(), np.repeat(volumes / 8.0, 8), len(problem.points))
-        stress = averaging(cells, volumes, shares) @ self.master_stress()
+        stress = self._averaged @ self.master_stress()
         displacement = self.positions - problem.points
         return {
             "displacement": displacement,
@@ -328,7 +391,8 @@ class SlaveSimulation:
             "scheme": self._options.scheme,
             "spacing": self.cloud.spacing,
             "masters": len(self.cloud.masters.x),
-            "slaves": int(self.cloud.slaves.count[0]),
+            **self.counts(),
+            "first_split": self.first_split if np.isfinite(self.first_split) else None,
             "lists_made": int(self._lists.age[1]),
             "active_contacts": int(self._acting.active[0]),
         }
@@ -336,6 +400,44 @@ class SlaveSimulation:
             found |= {"iterations": counts[2] / max(1, self.step_count), "most_iterations": counts[1]}
             found |= {"solves_loose": counts[3]}
         return found
+
+    @property
+    def first_split(self) -> float:
+        """Time [s] at which a pair first broke or a node was taken away; infinity before."""
+        number = int(self.splits.counts[FIRST_SPLIT])
+        return np.inf if number < 0 else time_of(self._step, number)
+
+    def _pieces(self) -> Indices:
+        return pieces(self.splits.pairs, self.splits.whole, len(self.cloud.masters.x))
+
+    def particles(self) -> tuple[Array, dict[str, Array]]:
+        """Return the places (M, 3) [m] of the masters and all `PARTICLE_FIELDS`."""
+        masters, many = self.cloud.masters, len(self.cloud.masters.x)
+        elastic, volume = masters.elastic[:, :many].T.reshape(-1, 3, 3), self.volume_ratio()
+        right = np.einsum("mki,mkj->mij", elastic, elastic)
+        first = np.trace(right, axis1=1, axis2=2)
+        second = 0.5 * (first**2 - np.einsum("mij,mji->m", right, right))
+        ratio = np.linalg.det(elastic)
+        return masters.x[:, :3].copy(), {
+            "velocity": masters.v[:, :3].copy(),
+            "von_mises_stress": von_mises(self.master_stress()),
+            "elastic_invariants": np.stack([first, second, ratio], axis=1),
+            "plastic_volume": volume / ratio,
+            "volume": self._volume * volume,
+            "body": self._body,
+            "piece": self._pieces(),
+        }
+
+    def counts(self) -> dict[str, int]:
+        """Return pieces, slaves, and what was added, removed or broken since time zero."""
+        counts = self.splits.counts
+        return {
+            "pieces": int(self._pieces().max()) + 1,
+            "slaves": int(self.cloud.slaves.count[0]),
+            "slaves_added": int(counts[ADDED]),
+            "slaves_removed": int(counts[REMOVED]),
+            "pairs_broken": int(counts[BROKEN]),
+        }
 
     def tool_poses(self) -> Array:
         """Return where the tools are: (T, 4) [m, m, m, rad]."""
@@ -346,7 +448,9 @@ class SlaveSimulation:
         found = {f"masters.{name}": array for name, array in self.cloud.masters._asdict().items()}
         found |= {f"tools.{name}": array for name, array in self._motion._asdict().items()}
         found |= {"force": self._acting.force, "moment": self._acting.moment, "supports": self._supports.force}
-        return found | {"where": self._where, "frozen": self._frozen, "iterations": self._counts}
+        splits = self.splits
+        found |= {"whole": splits.whole, "splits": splits.counts, "where": splits.where, "frozen": splits.frozen}
+        return found | {"iterations": self._counts}
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
@@ -366,9 +470,9 @@ class SlaveSimulation:
         names = [name for name in Slaves._fields if name != "count"]
         rows = {name: np.array(state[f"slaves.{name}"]) for name in names}
         count = len(rows["x"])
-        slaves = Slaves(**rows, count=np.array([count]))
-        self.cloud = self.cloud._replace(slaves=grown(slaves, max(count + count // 16 + 64, self.cloud.slaves.room)))
-        self.step_count = int(state["step_count"])
+        self.cloud = self.cloud._replace(slaves=Slaves(**rows, count=np.array([count])))
+        self.step_count, self.splits.counts[DONE] = int(state["step_count"]), -1
+        self._make_room(count + count // 16 + 64)
         self._bind()
 
 
@@ -385,9 +489,14 @@ class SlaveSolver:
         tools=SOLID_TOOLS,
         contact=frozenset({"exact", "impulse", "friction", "driven tools"}),
         parts=True,
+        splits=True,
     )
 
     def start(self, problem: Problem, options: BaseModel) -> SlaveSimulation:
         """Set up masters and slaves at time zero."""
         assert isinstance(options, SlaveOptions)
+        if not options.slaves and (problem.prescribed or problem.loads):
+            raise RheotwinError(
+                f"{OPTIONS}.slaves: false leaves no slaves for supports and loads to act on; leave it out"
+            )
         return SlaveSimulation(problem, options)

@@ -114,9 +114,7 @@ def foresee(free: Array, motion: ToolMotion, h: float) -> None:
 
 
 @compiled(inside=True, vectors=True)
-def _push(
-    mass: float, v: Any, n: Any, r: Any, geometry: Array, motion: Array, ease: Array, law: Array
-) -> Any:
+def _push(mass: float, v: Any, n: Any, r: Any, geometry: Array, motion: Array, ease: Array, law: Array) -> Any:
     """Return the impulse (3) [N s] on a mass that touches a tool at r from its centre; the tool takes its reaction.
 
     v is its velocity, n the normal, `motion` and `ease` (4,) velocity and inverse mass of the tool.

@@ -14,7 +14,7 @@ of W (x_s - xbar) vanish. A master that sees few slaves has no L (below `LEAST`,
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -138,14 +138,24 @@ def gather(v: Array, x: Array, y: Array, lists: Lists, m: int, room: Array) -> N
 
 
 @compiled(inside=True, vectors=True)
-def to_slaves(masters: Masters, slaves: Slaves, lists: Lists, volume: float, h: float, room: Array, t: Array) -> None:
-    """Give momentum, mass and the impulse of stress in `volume` [m3] over `h` [s] to slaves."""
+def to_slaves(
+    masters: Masters, slaves: Slaves, lists: Lists, volume: float, alone: bool, h: float, room: Array, t: Array
+) -> None:
+    """Give momentum, mass and the impulse of stress in `volume` [m3] over `h` [s] to slaves.
+
+    `alone`: slaves are the masters themselves, who give each other stress and nothing else.
+    """
     x, v, gradient, y, into = masters.x, masters.v, masters.c, slaves.x, slaves.sum
     for s in range(slaves.count[0]):
         for c in range(4):
             into[s, c] = 0.0
     for m in range(x.shape[0]):
         mass, g = masters.mass[m], lists.geometry[m]
+        if alone:
+            for a in range(3):
+                into[m, a] += mass * v[m, a]
+            into[m, 3] += mass
+            mass = 0.0
         affine = mass * g[AFFINE_AT]
         for a in range(3):
             room[0, a] = mass * v[m, a]
@@ -170,9 +180,30 @@ def kick(slaves: Slaves, gravity: Array, h: float) -> None:
 
 
 @compiled(inside=True, vectors=True)
+def note_before(slaves: Slaves, before: Array) -> None:
+    """Keep the velocities (S, 4) of slaves before forces have acted."""
+    for s in range(slaves.count[0]):
+        mass = slaves.sum[s, 3]
+        for c in range(3):
+            before[s, c] = slaves.sum[s, c] / mass if mass > 0.0 else 0.0
+
+
+class Rule(NamedTuple):
+    """How velocities come back: `apic` vbar, `blend` vbar + (1 - alpha)(v - what was given), `paper` (8) as printed,
+    (1 - alpha) v + alpha vbar without C; `alone`: masters have the velocities of slaves, which they are themselves.
+    """
+
+    blend: bool
+    paper: bool
+    alone: bool
+    alpha: float
+
+
+@compiled(inside=True, vectors=True)
 def to_masters(
-    masters: Masters, slaves: Slaves, lists: Lists, gravity: Array, h: float, room: Array, way: Array
-) -> None:
+    masters: Masters, slaves: Slaves, lists: Lists, gravity: Array, rule: Rule, before: Array | None, h: float,
+    room: Array, way: Array,
+) -> None:  # fmt: skip
     """Take velocities from slaves, deform and move masters, and add what slaves drift with."""
     x, elastic, y, v, drift = masters.x, masters.elastic, slaves.x, slaves.v, slaves.drift
     for m in range(x.shape[0]):
@@ -182,14 +213,27 @@ def to_masters(
                 masters.v[m, a] += h * gravity[a]
                 x[m, a] += h * masters.v[m, a]
             continue
+        if before is not None:
+            gather(before, x, y, lists, m, room)
+            for a in range(3):
+                masters.v[m, a] -= room[0, a]
         gather(v, x, y, lists, m, room)
         for row in range(3):
             e0, e1, e2 = elastic[row, m], elastic[3 + row, m], elastic[6 + row, m]
             for a in range(3):
                 elastic[3 * a + row, m] += h * (room[1, a] * e0 + room[2, a] * e1 + room[3, a] * e2)
-        affine = g[AFFINE_AT]
+        affine = 0.0 if rule.paper or rule.alone else g[AFFINE_AT]
         for a in range(3):
-            masters.v[m, a] = room[0, a]
+            if rule.blend:
+                masters.v[m, a] = room[0, a] + (1.0 - rule.alpha) * masters.v[m, a]
+            elif rule.paper:
+                masters.v[m, a] = rule.alpha * room[0, a] + (1.0 - rule.alpha) * masters.v[m, a]
+                room[0, a] = masters.v[m, a]
+            elif rule.alone:
+                masters.v[m, a] = v[m, a]
+                room[0, a] = v[m, a]
+            else:
+                masters.v[m, a] = room[0, a]
             for b in range(3):
                 room[1 + b, a] *= affine
                 masters.c[m, 4 * b + a] = room[1 + b, a]
@@ -203,6 +247,14 @@ def to_masters(
         scatter(room, x, y, lists, m, drift)  # slaves are seen from where the master was
         for a in range(3):
             x[m, a] += way[a]
+
+
+@compiled(inside=True, vectors=True)
+def follow_masters(x: Array, y: Array) -> None:
+    """Put slaves where the masters are that they stand for."""
+    for m in range(x.shape[0]):
+        for c in range(3):
+            y[m, c] = x[m, c]
 
 
 @compiled(inside=True, vectors=True)
