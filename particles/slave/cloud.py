@@ -57,9 +57,9 @@ class Masters(NamedTuple):
 
 
 class Slaves(NamedTuple):
-    """The cloud, rows of four with room for more than `count` (1,): places [m] and 1, velocities [m/s], impulse and mass
-    [N s, kg] of the step, drift [kg m/s], force of tools [N]; the node it began at (S,) and
-    that next to it, whose supports hold it, -1 without.
+    """The cloud, rows of four with room for more than `count` (1,): places [m] and 1, velocities [m/s], impulse and
+    mass [N s, kg] of the step, drift [kg m/s] and then the way of the step [m], force of tools [N]; the node it began
+    at (S,) and that next to it, whose supports hold it, -1 without.
     """
 
     x: Array

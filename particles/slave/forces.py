@@ -187,7 +187,7 @@ class Solve(NamedTuple):
 
 @compiled(inside=True, vectors=True, merged=True)
 def slope_of(masters: Masters, constants: Array, m: int, room: Array, into: Array) -> None:
-    """Put [mu (L Z + Z L^T) + lambda tr(L Z) I] Z, symmetric or not, into `into` (3, 3); rows 1.. of room: columns of L."""
+    """Put [mu (L Z + Z L^T) + lambda tr(L Z) I] Z, into `into` (3, 3); columns of L are rows of `room`."""
     z, law = masters.left, constants[masters.law[m]]
     mu, lame = law[SHEAR] * masters.hardened[m], law[LAME] * masters.hardened[m]
     for a in range(3):

@@ -17,7 +17,8 @@ class SlaveOptions(BaseModel):
     step: float | None = Field(
         default=None,
         gt=0.0,
-        description="step [s]; default: `semi-implicit` the shorter of 1 ms and 3 d/c, `explicit` `safety` times .7 d/c",
+        description="step [s]; default: `semi-implicit` the shorter of 1 ms and 3 d/c, `explicit` `safety` "
+        "times .7 d/c",
     )
     safety: float = Field(default=0.8, gt=0.0, le=1.0, description="share of the stable step of `explicit` by default")
     unstable: Literal["refuse", "substep"] = Field(

@@ -369,11 +369,8 @@ class SlaveSimulation:
         return found | on_supports(self._problem.prescribed, self._supports.force.copy())
 
     def energy(self) -> dict[str, float]:
-        """Return kinetic energy, m v^2/2 and that of the velocity gradient, and what the masters store [J].
-
-        A master of edge d has m d^2/12 |C|^2/2 beside m v^2/2.
-        """
-        masters, d = self.cloud.masters, self.cloud.spacing
+        """Return kinetic energy, m v^2/2 without that of velocity gradients, and what masters store [J]."""
+        masters = self.cloud.masters
         many = len(masters.x)
         square = np.sum(masters.v[:, :3] ** 2, axis=1)
         z, hardened, law = masters.left[:, :many], masters.hardened[:many], self._constants[masters.law[:many]]

@@ -32,13 +32,13 @@ CLOSE = 0.15
 FULL_SLAVES = LAST + 2
 """Answer of a stage that may need more room for slaves."""
 ADDED, REMOVED, BROKEN, FIRST, DONE, LACKING = range(6)
-"""Columns of `Splits.counts`: since time zero; step of the first that changed the nodes, and of the last look, -1 before
-either; room for slaves that was lacking."""
+"""Columns of `Splits.counts`: since time zero; the step that first changed the nodes and that of the last look, -1
+before; room for slaves that was lacking."""
 
 
 class Splits(NamedTuple):
-    """Pairs (P, 2) of masters, which are whole (P,); `counts`; which slave is at each node of the start (N,), -1 once it
-    is gone, and where it was last (N, 3); heads (2^k,) and links (S,) of the search for close slaves.
+    """Pairs (P, 2) of masters, which are whole (P,); `counts`; the slave that began at each node (N,), -1 once it is
+    gone, and where it was last (N, 3); heads (2^k,) and links (S,) of the search for close slaves.
     """
 
     pairs: NDArray[np.int32]

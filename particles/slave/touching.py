@@ -217,7 +217,7 @@ def hold_along(free: Array, s: int, n: Any) -> None:
 
 @cache
 def keeping_out(shape: int) -> Any:
-    """Return the stage after the motion of all: masters meet the tool in its new pose, slaves that were outside stay."""
+    """Return the stage after the motion of all: masters meet the tool in its new pose, slaves stay outside."""
     gap_of = gap_at(shape)
 
     @compiled(inside=True, vectors=True)
