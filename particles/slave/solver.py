@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import BaseModel
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.contact.laws.form import pack_laws
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.tool_motion import finish_tools, pack_drives, tool_stages, tools_at_start
@@ -43,6 +44,7 @@ from rheotwin.particles.slave.splitting import (
     LACKING,
     REMOVED,
     Splits,
+    find_linked,
     neighbours,
     pieces,
     room_for_links,
@@ -86,6 +88,8 @@ STRIDE = 40
 """Slaves in a list at the start; more where a master sees more."""
 EXPLICIT, SEMI_IMPLICIT, LONGEST = 0.7, 3.0, 1e-3
 """Steps in d/c: the longest stable explicit one, and the usual semi-implicit one, which is no longer than 1 ms."""
+BYTES = 2000
+"""Bytes for a master and its slaves, those of the solve included."""
 FLUNG = LAST + 3
 """Answer of the stage that found a master further away than any sensible motion takes it."""
 
@@ -147,10 +151,22 @@ def add_loads(loads: Loads, where: Indices, time: float, slaves: Slaves, h: floa
             slaves.v[s, c] += h * factor[0] * loads.share[k, c] / slaves.sum[s, 3]
 
 
+def check_memory(masters: int) -> None:
+    """Refuse more masters than memory has room for, before any is taken."""
+    needed = masters * BYTES / 1e6
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e6 if hasattr(os, "sysconf") else np.inf
+    if needed > free:
+        raise RheotwinError(
+            f"bodies: {masters} masters and their slaves take about {needed:.3g} MB and {free:.3g} MB are free; choose "
+            "larger cubes"
+        )
+
+
 class SlaveSimulation:
     """A running simulation (`rheotwin.solver.Simulation`)."""
 
     def __init__(self, problem: Problem, options: SlaveOptions) -> None:
+        check_memory(sum(body.mesh.t.shape[1] for body in problem.bodies))
         bound, unit = step_bound(problem, options)
         usual = options.safety * bound.step if options.scheme == "explicit" else min(LONGEST, SEMI_IMPLICIT * unit)
         self._step = chosen_step(problem, options, bound, OPTIONS, lambda: min(usual, problem.scene.duration))
@@ -405,7 +421,18 @@ class SlaveSimulation:
         return np.inf if number < 0 else time_of(self._step, number)
 
     def _pieces(self) -> Indices:
-        return pieces(self.splits.pairs, self.splits.whole, len(self.cloud.masters.x))
+        linked = self.splits.whole.copy()
+        if not linked.all():
+            self._linking(linked).run(self.step_count, 1)
+        return pieces(self.splits.pairs, linked, len(self.cloud.masters.x))
+
+    def _linking(self, linked: Flags) -> Program:
+        """Return the program that sees with lists and weights of its own, which change nothing."""
+        masters, slaves, d = self.cloud
+        lists = new_lists(masters, slaves, self._stride)
+        seeing = (masters.x, slaves.x, lists, d, np.zeros((1, self._stride)), np.zeros((4, 4)))
+        stages = [Stage(keep_lists, (masters, slaves, lists, d)), Stage(find_weights, seeing)]
+        return Program([*stages, Stage(find_linked, (self.splits, lists, linked))], self.step_size, Clock())
 
     def particles(self) -> tuple[Array, dict[str, Array]]:
         """Return the places (M, 3) [m] of the masters and all `PARTICLE_FIELDS`."""

@@ -7,7 +7,8 @@ of its masters:
     (x_s + 2 x_m)/3,   s: the slave nearest to the middle of the pair
 
 A slave is added where there are no more than on the lattice, sum_s' w + w(0) <= sum_lattice w, unless another was just
-added within .15 h. Slaves keep their order, so that a number tells the age. Pieces hang together by unbroken pairs.
+added within .15 h. Slaves keep their order, so that a number tells the age. Pieces hang together by pairs that are
+whole, or still share a slave.
 """
 
 from __future__ import annotations
@@ -61,9 +62,22 @@ def neighbours(problem: Problem) -> NDArray[np.int32]:
     return pairs[np.lexsort(pairs.T[::-1])].astype(np.int32)
 
 
-def pieces(pairs: NDArray[np.int32], whole: Flags, masters: int) -> Indices:
+@compiled(inside=True)
+def find_linked(splits: Splits, lists: Lists, linked: Flags) -> None:
+    """Tell which pairs (P,) are whole, or have a slave that both masters see."""
+    for k in range(splits.pairs.shape[0]):
+        linked[k] = splits.whole[k]
+        a, b = splits.pairs[k, 0], splits.pairs[k, 1]
+        i, j, m, n = 0, 0, lists.count[a], lists.count[b]
+        while not linked[k] and i < m and j < n:
+            s, t = lists.index[a, i], lists.index[b, j]
+            linked[k] = s == t and lists.weight[a, i] > 0.0 and lists.weight[b, j] > 0.0
+            i, j = i + (s <= t), j + (t <= s)
+
+
+def pieces(pairs: NDArray[np.int32], linked: Flags, masters: int) -> Indices:
     """Return the number of the piece of each master (M,), from the largest one on."""
-    kept = pairs[whole]
+    kept = pairs[linked]
     graph = csr_matrix((np.ones(len(kept), bool), (kept[:, 0], kept[:, 1])), (masters, masters))
     labels = connected_components(graph, directed=False)[1]
     order = np.argsort(-np.bincount(labels), kind="stable")
