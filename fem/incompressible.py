@@ -53,6 +53,7 @@ from skfem.helpers import div
 from rheotwin.arrays import Array
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.point_laws import is_yielding
 from rheotwin.materials import is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
 
@@ -201,6 +202,17 @@ def mixed_form(
     return MixedForm(formulation, basis, gradient, mass, values)
 
 
+def pressure_functions(basis: Basis, cell: str, formulation: Formulation, cells: Cells = ...) -> tuple[Array, Array]:
+    """Return the pressures (elements, k), numbered from zero, and their functions (points, k) at the quadrature points.
+
+    `basis` is the `mixed_basis` of the formulation; of some `cells` alone if given.
+    """
+    pressure = Basis(basis.mesh, _pair(formulation, cell).pressure, quadrature=basis.quadrature)
+    dofs = pressure.element_dofs.T[cells].astype(np.int64)
+    functions = [np.broadcast_to(np.asarray(shape[0]), pressure.dx.shape)[0] for shape in pressure.basis]
+    return np.unique(dofs, return_inverse=True)[1].reshape(dofs.shape), np.stack(functions, axis=1)
+
+
 def _pair(formulation: Formulation, cell: str) -> Pair:
     cells = FORMULATIONS[formulation]
     if cell not in cells:
@@ -289,7 +301,9 @@ def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation
         return  # neither has a volume to keep
     for place, law, _ in body.laws:
         at_once = settled = INCOMPRESSIBLE
-        if not is_incompressible(law):
+        if is_yielding(law):
+            at_once = settled = law.parts[0].poisson
+        elif not is_incompressible(law):
             bulk, shear = law.channel("bulk"), law.channel("shear")
             at_once = _poisson(bulk.instantaneous, shear.instantaneous)
             settled = _poisson(bulk.equilibrium, shear.equilibrium)

@@ -265,7 +265,7 @@ def build_model(problem: Problem, options: FemOptions) -> Model:
 
 def _body(body: ProblemBody, problem: Problem, options: FemOptions) -> Body:
     if options.kinematics in DESCRIPTIONS:
-        return finite_body(body, problem, options.kinematics)
+        return finite_body(body, problem, options)
     return linear_body(body, problem, options)
 
 

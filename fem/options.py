@@ -14,6 +14,8 @@ Split = Literal["bulk-shear", "lame"]
 History = Literal["nodal", "quadrature"]
 PATCHES = ("node", "cell", "element")
 """Formulations that are volume constraints on patches of simplices."""
+LARGE = ("b-bar", "p2-p0", "taylor-hood", "mini")
+"""Mixed formulations at large strain; `b-bar` is then the mean dilatation of each cell."""
 CONSTRAINT_STEPPERS = ("euler", "rk4")
 """Steppers that hold constraints by stabilisation."""
 StepperName = Literal[
@@ -125,11 +127,17 @@ class FemOptions(BaseModel):
 
     def _require_plain(self) -> None:
         """Refuse what the nonlinear descriptions do not have rather than ignore it."""
+        large = self.kinematics == "total-lagrangian"
         if self.stepper not in ("midpoint", "quasi-static"):
             raise ValueError(f"kinematics = {self.kinematics!r} knows the steppers midpoint and quasi-static only")
         for name in ("order", "formulation", "incompressible", "mass", "split", "history", "linear_solver"):
-            if getattr(self, name) != type(self).model_fields[name].default:
+            choice = large and name in ("order", "formulation", "incompressible")
+            if not choice and getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"kinematics = {self.kinematics!r} has no choice of {name}: leave it out")
+        if self.formulation not in ("displacement", *LARGE):
+            raise ValueError(f"kinematics = {self.kinematics!r} knows the formulations displacement, {', '.join(LARGE)}")
+        if self.formulation != "displacement" and self.inertia:
+            raise ValueError(f"formulation = {self.formulation!r} at large strain needs stepper = 'quasi-static'")
 
     @property
     def inertia(self) -> bool:

@@ -23,7 +23,17 @@ from rheotwin.fem.steppers.choose import LAWFUL, require_contact
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
-from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, RUNAWAY, SOLID_TOOLS, Capabilities, check_same_step
+from rheotwin.solver import (
+    ALL_CELLS,
+    ALL_CONTACT,
+    ALL_LAWS,
+    EDGE_LAWS,
+    RUNAWAY,
+    SOLID_TOOLS,
+    YIELDING_LAWS,
+    Capabilities,
+    check_same_step,
+)
 from rheotwin.tensors import padded, von_mises
 
 
@@ -207,7 +217,7 @@ class FemSolver:
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
-        laws=ALL_LAWS,
+        laws=ALL_LAWS | YIELDING_LAWS | EDGE_LAWS - {"tabulated"},
         tools=SOLID_TOOLS,
         planes=frozenset({"strain", "stress", "axisymmetric"}),
         links=True,

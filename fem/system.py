@@ -28,6 +28,8 @@ from rheotwin.fem.body import Augmentation, LinearBody, Term, quadrature_term
 from rheotwin.fem.fast.block_rows import block_pattern, stiffness, tet_geometry
 from rheotwin.fem.incompressible import Formulation, mixed_basis, mixed_form, warn_of_locking
 from rheotwin.fem.options import FemOptions, Split
+from rheotwin.fem.point_laws import is_yielding, small_strain_law
+from rheotwin.fem.points import point_term
 from rheotwin.fem.space import Space, body_space, lame_matrix, mass_matrix, mixed_space, product_matrix, shear_matrix
 from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import BodyPart, Cells, Problem, ProblemBody
@@ -186,6 +188,8 @@ def _terms(body: ProblemBody, problem: Problem, space: Space, options: FemOption
     """Yield the terms of every law of a body on its cells."""
     formulation = options.pressures
     for part in body.laws:
+        if is_yielding(part.law):
+            continue
         if formulation is None:
             yield from _law_terms(part, body, problem, space, options)
         elif options.constrained:
@@ -235,7 +239,7 @@ def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
     if options.pressures is not None and not options.constrained:
         basis = mixed_basis(body.mesh, body.cell, options.pressures, axisymmetric=ring)
         return mixed_space(body.mesh, body.cell, basis, axisymmetric=ring)
-    unequal = is_flat(problem) and any(equal_poisson(law) is None for _, law, _ in body.laws)
+    unequal = is_flat(problem) and any(is_yielding(law) or equal_poisson(law) is None for _, law, _ in body.laws)
     return body_space(body.mesh, body.cell, options.order, axisymmetric=ring, out_of_plane=unequal)
 
 
@@ -276,7 +280,10 @@ def linear_body(body: ProblemBody, problem: Problem, options: FemOptions) -> Lin
     space = _space(body, problem, options)
     mass = body_mass(body, problem, space, consistent=options.mass == "consistent")
     terms = tuple(term for term in _terms(body, problem, space, options) if not term.channel.is_zero)
-    return LinearBody(space, mass, terms, _out_of_plane(body, space) if is_flat(problem) and not space.inner else 0.0)
+    laws = ((small_strain_law(law, problem.dimension), cells) for _, law, cells in body.laws)
+    points = tuple(point_term(law, space, problem.thickness, cells) for law, cells in laws if law is not None)
+    across = _out_of_plane(body, space) if is_flat(problem) and not space.inner else 0.0
+    return LinearBody(space, mass, terms, points, across)
 
 
 def _out_of_plane(body: ProblemBody, space: Space) -> Array:

@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.fem.finite.body import FinitePart, Inverted, PointState
 from rheotwin.fem.finite.contact import ToolContact, ToolPairs
+from rheotwin.fem.finite.loops import eliminate, recover, scatter
 from rheotwin.fem.linear import SingularMatrix
 from rheotwin.fem.options import FemOptions
 
@@ -46,10 +47,8 @@ class Pattern:
     size: int
     indptr: Indices
     indices: Indices
-    places: Indices
-    """Per kept entry of all blocks, one after the other: its position in the matrix data."""
-    kept: Indices
-    """Those entries of the flattened blocks whose row and column are both free."""
+    places: tuple[Indices, ...]
+    """Per kind of block, of its flattened entries: position in the matrix data, -1 where row or column is not free."""
     dofs: tuple[Indices, ...]
     """Components (e, m) of the elements, one array per kind of block."""
 
@@ -61,15 +60,18 @@ class Pattern:
         number[free] = np.arange(size)
         rows = np.concatenate([np.repeat(number[d], d.shape[1], axis=1).ravel() for d in dofs])
         columns = np.concatenate([np.tile(number[d], (1, d.shape[1])).ravel() for d in dofs])
+        places = np.full(len(rows), -1)
         kept = np.flatnonzero((rows >= 0) & (columns >= 0))
-        entries, places = np.unique(rows[kept] * size + columns[kept], return_inverse=True)
+        entries, places[kept] = np.unique(rows[kept] * size + columns[kept], return_inverse=True)
         indptr = np.searchsorted(entries, np.arange(size + 1) * size)
-        return cls(size, indptr, entries % max(size, 1), places, kept, tuple(dofs))
+        ends = np.cumsum([d.size * d.shape[1] for d in dofs])[:-1]
+        return cls(size, indptr, entries % max(size, 1), tuple(np.split(places, ends)), tuple(dofs))
 
     def matrix(self, blocks: Sequence[Array]) -> csr_matrix:
         """Return the sum of blocks (e, m, m) of each kind over the free components."""
-        flat = np.concatenate([block.ravel() for block in blocks])[self.kept]
-        data = np.asarray(np.bincount(self.places, weights=flat, minlength=len(self.indices)), dtype=float)
+        data = np.zeros(len(self.indices))
+        for places, block in zip(self.places, blocks, strict=True):
+            scatter(places, np.ascontiguousarray(block), data)
         return csr_matrix((data, self.indices, self.indptr), shape=(self.size, self.size))
 
 
@@ -89,24 +91,49 @@ class Tangent:
         return total.reshape(step.shape)
 
     def solve(self, right: Array, within: Array) -> Array:
-        """Return P y (N, d) of (P K P + s W) y = P r on the free components, P = 1 - W, W (N, d, d) of each node."""
+        """Return P y (N, d) of (P K P + s W) y = P r on the free components, P = 1 - W, W (N, d, d) of each node.
+
+        Unknowns of single elements are eliminated before, and found after.
+        """
         across, touched = np.eye(right.shape[1]) - within, np.asarray(within.any(axis=(1, 2)))
-        blocks = [_across(*each, across, touched) for each in zip(self.frame.pattern.dofs, self.blocks, strict=True)]
+        pattern, own = self.frame.pattern, self.frame.own
+        kinds = zip(pattern.dofs, self.frame.nodes, self.blocks, strict=True)
+        blocks = [_across(*each, across, touched) for each in kinds]
         blocks[-1] = blocks[-1] + np.abs(np.diagonal(self.blocks[0], axis1=1, axis2=2)).mean() * within
-        out, free = np.zeros(right.size), self.frame.free
-        solve = self.frame.factorise(self.frame.pattern.matrix(blocks))
-        out[free] = solve((across @ right[:, :, None]).ravel()[free])
+        out, load = np.zeros(right.size), (across @ right[:, :, None]).ravel()
+        local: list[Array] = []
+        for k, (dofs, places) in enumerate(zip(pattern.dofs, own, strict=True)):
+            local.append(np.zeros(dofs.shape if len(places) else (0, 0)))
+            if len(places):
+                blocks[k] = blocks[k].copy() if blocks[k] is self.blocks[k] else blocks[k]
+                local[k][:, places] = load[dofs[:, places]]
+                eliminate(blocks[k], places, local[k])
+                others = np.setdiff1d(np.arange(dofs.shape[1]), places)
+                load += np.bincount(dofs[:, others].ravel(), local[k][:, others].ravel(), len(load))
+        free = self.frame.solved
+        out[free] = self.frame.factorise(pattern.matrix(blocks))(load[free])
+        for dofs, places, block, found in zip(pattern.dofs, own, blocks, local, strict=True):
+            if len(places):
+                values = out[dofs]
+                recover(block, places, found, values)
+                out[dofs[:, places]] = values[:, places]
         return np.asarray(across @ out.reshape(*right.shape, 1))[:, :, 0]
 
 
-def _across(dofs: Indices, block: Array, across: Array, touched: Flags) -> Array:
-    """Return P B P of blocks (e, m, m), P (N, d, d); it is one but for the nodes `touched` (N,)."""
+def _across(dofs: Indices, count: int, block: Array, across: Array, touched: Flags) -> Array:
+    """Return P B P of blocks (e, m, m) whose first components are those of `count` nodes, P (N, d, d).
+
+    P is one but for the nodes `touched` (N,).
+    """
     d, m = across.shape[1], dofs.shape[1]
-    nodes = dofs[:, ::d] // d
+    nodes = dofs[:, : count * d : d] // d
     where = np.flatnonzero(touched[nodes].any(axis=1))
+    if not len(where):
+        return block
     new = block[where]
-    for _ in range(2):  # B' P and (B' P)' P
-        new = (across[nodes[where]] @ new.reshape(-1, m // d, d, m)).reshape(-1, m, m).swapaxes(1, 2)
+    for _ in range(2):  # B' P and (B' P)' P; what stands behind the nodes is in no normal's way
+        turned = across[nodes[where]] @ new[:, : nodes.shape[1] * d].reshape(len(where), -1, d, m)
+        new = np.concatenate([turned.reshape(len(where), -1, m), new[:, nodes.shape[1] * d :]], axis=1).swapaxes(1, 2)
     out = block.copy()
     out[where] = new
     return out
@@ -121,6 +148,12 @@ class Frame:
     free: Flags
     pattern: Pattern
     """Of the elements of each part, then of single nodes."""
+    solved: Indices
+    """Free components that no element has for itself: those of the equations to solve."""
+    own: tuple[Indices, ...]
+    """Per kind of block: places of the components that one element alone has."""
+    nodes: tuple[int, ...]
+    """Per kind of block: how many nodes its components begin with."""
     contact: ToolContact
     points: Array
     factorise: Factorise
@@ -176,7 +209,7 @@ class StepEquations:
         internal, blocks = np.zeros_like(u), []
         for (part, rows), state in zip(frame.parts, self.states, strict=True):
             forces, tangents = part.respond(state, self.start[rows], u[rows], self.step, self.share)
-            internal[rows] += part.geometry.nodal_sum(forces, rows.stop - rows.start)
+            internal[rows] += np.bincount(part.dofs.ravel(), forces.ravel(), rows.stop - rows.start)
             blocks.append(tangents)
         largest = max(float(np.abs(force).max()) for force in (internal, inertial, self.external))
         residual = inertial + internal - self.external

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import LinearBody
 from rheotwin.fem.links import require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
@@ -26,6 +27,7 @@ from rheotwin.fem.steppers.schemes import (
     require_long_term_moduli,
     static,
 )
+from rheotwin.fem.steppers.yielding import YieldingStepper
 from rheotwin.plausibility import divided_for_fast_tools
 from rheotwin.problem import Problem
 from rheotwin.solver import asked_of_contact
@@ -38,6 +40,8 @@ LAWFUL = ("midpoint", "cayley", "generalized-alpha", "quasi-static", "static", "
 """Steppers that do all contact."""
 BOUNCING = ("midpoint", "cayley", "central-difference")
 """Those that know restitution."""
+YIELDING = ("midpoint", "cayley", "quasi-static")
+"""Those that solve laws which are no channels."""
 SOLID = ("box", "mesh")
 """Shapes of tools that those alone know."""
 
@@ -81,6 +85,9 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
     if options.kinematics != "small":
         return NewtonStepper(model, options)
+    yielding = any(isinstance(body, LinearBody) and body.points for body in model.bodies)
+    if yielding:
+        _require_rounds(options)
     if options.stepper in EXPLICIT_RULES:
         return ExplicitStepper(model, h, options)
     if options.stepper == "central-difference":
@@ -95,10 +102,26 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
         "static": lambda _: static(),
         "generalized-alpha": lambda step: generalized_alpha(step, options.spectral_radius),
     }
-    if options.stepper == "static":
+    if options.stepper == "static" and not yielding:
         require_long_term_moduli(model)
     scheme = schemes[options.stepper](h)
+    if yielding:
+        return YieldingStepper(model, scheme, h, options.linear_solver, account=options.accounts)
     return ImplicitStepper(model, scheme, h, options.linear_solver, account=options.accounts)
+
+
+def _require_rounds(options: FemOptions) -> None:
+    """Refuse options that laws at points do not know."""
+    if options.stepper not in YIELDING:
+        raise RheotwinError(
+            f'solvers.fem.stepper: "{options.stepper}" knows laws with a relaxation function only; choose '
+            f"{', '.join(YIELDING)} for laws that yield, soften or slide"
+        )
+    for name, value in (("formulation", "displacement"), ("split", "bulk-shear"), ("linear_solver", "auto")):
+        if getattr(options, name) not in (value, "splu"):
+            raise RheotwinError(
+                f'solvers.fem.{name}: laws that yield, soften or slide know "{value}" only; leave {name} out'
+            )
 
 
 def require_contact(problem: Problem, options: FemOptions) -> None:

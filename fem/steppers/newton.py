@@ -141,7 +141,7 @@ class NewtonStepper:
         """
         velocity = np.where(self._frame.free, velocity, rate)
         normals = contact_normals(self._model, contacts).toarray()
-        response = normals / self._mass[:, None]
+        response = np.divide(normals, self._mass[:, None], out=np.zeros_like(normals), where=normals != 0.0)
         return np.asarray(velocity + response @ np.linalg.solve(normals.T @ response, normals.T @ (rate - velocity)))
 
     def _moved_on(self, state: State, u: Array, rate: Array, h: float) -> tuple[list[list[Array]], Ledger]:
@@ -156,11 +156,11 @@ class NewtonStepper:
             new, forces = [], np.zeros(rows.stop - rows.start)
             for part, before in zip(body.parts, body.states(state.u[rows], old), strict=True):
                 after = part.commit(before, u[rows], h)
-                forces += part.nodal_force(state.u[rows], part.solid_stress(before))
-                forces += part.nodal_force(u[rows], part.solid_stress(after))
+                forces += part.nodal_force(state.u[rows], before.stress)
+                forces += part.nodal_force(u[rows], after.stress)
                 flow += part.flow_work(before, after)
-                dissipated += 0.5 * h * (part.relaxing_power(before) + part.relaxing_power(after))
-                new += [after.pressures, after.shears, after.rate]
+                dissipated += part.dissipated(before, after, h)
+                new += [after.volume, after.pressures, after.memory, after.stress, after.flow]
             trapezoid += 0.5 * h * float(forces @ rate[rows])
             memories.append(new)
         ledger = state.ledger
@@ -173,16 +173,22 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: boo
     parts = [(part, rows) for body, rows in bodies for part in body.parts]
     free = ~model.held
     components = np.arange(model.size).reshape(model.points.shape)
-    dofs = [part.geometry.dofs + rows.start for part, rows in parts]
+    dofs = [part.dofs + rows.start for part, rows in parts]
+    shared = free.copy()
+    for (part, _), numbers in zip(parts, dofs, strict=True):
+        shared[numbers[:, part.own]] = False
     volume = max(float(part.geometry.weights.sum(axis=1).max()) for part, _ in parts)
-    unsymmetric = inertia or any(part.viscous and not part.measure.symmetric_flow for part, _ in parts)
+    unsymmetric = inertia or any(not part.law.symmetric for part, _ in parts)
     return Frame(
         parts=parts,
         free=free,
-        pattern=Pattern.of([*dofs, components], free),
+        pattern=Pattern.of([*dofs, components], shared),
+        solved=np.flatnonzero(shared),
+        own=(*(part.own for part, _ in parts), np.zeros(0, dtype=np.int64)),
+        nodes=(*(part.geometry.gradients.shape[2] for part, _ in parts), 1),
         contact=ToolContact(model.tools, free.reshape(model.points.shape)),
         points=model.points,
-        factorise=_solver(Unknowns(model.points, model.free), symmetric=not unsymmetric),
+        factorise=_solver(Unknowns(model.points, np.flatnonzero(shared)), symmetric=not unsymmetric),
         element_size=float((volume / model.problem.thickness) ** (1.0 / model.dimension)),
         extent=model.problem.extent,
     )

@@ -21,7 +21,7 @@ import numpy as np
 from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import any_of, formula, load, select, slots, store
-from rheotwin.materials.flow import FIRST, KIND, LAME, SECOND, SHEAR, THIRD, principal_stress, yielded
+from rheotwin.materials.flow import FIRST, KIND, LAME, SECOND, SHEAR, THIRD, hardened, principal_stress, yielded
 from rheotwin.particles.slave.cloud import Lists, Masters, Slaves
 from rheotwin.particles.slave.transfer import INVERSE, gather, scatter, spread_stress
 
@@ -164,7 +164,7 @@ def find_stress(masters: Masters, constants: Array, scratch: Scratch, h: float) 
                         ratio[i, lane] = values[i] / stretch[i, lane]
                         stretch[i, lane] = values[i]
             principal_stress(values, masters.memory[m], law, False, pulls)
-            masters.hardened[0, m] = math.exp(law[THIRD] * (1.0 - masters.memory[m])) if law[THIRD] > 0.0 else 1.0
+            masters.hardened[0, m] = hardened(masters.memory[m], law[THIRD]) if law[KIND] == 0.0 else 1.0
             for i in range(3):
                 stress[i, lane] = pulls[i]
         q = _composed(u, load(stress, 0, here), load(stress, 1, here), load(stress, 2, here))

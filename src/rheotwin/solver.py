@@ -40,6 +40,8 @@ EDGE_LAWS = frozenset(
 """Laws that are not linear in the history of strain: edges have them all, continua at most softening."""
 YIELDING_LAWS = frozenset({"elastoplastic"})
 """Laws of a continuum that flows beyond a limit."""
+LARGE_LAWS = frozenset({"neo-hooke", "mooney-rivlin", "yeoh", "ogden"})
+"""Energies of large strain."""
 ALL_TOOLS = frozenset({"bar", "plane", "sphere", "cylinder", "prism"})
 SOLID_TOOLS = ALL_TOOLS | {"box", "mesh"}
 """Tools of solvers that find contact as `[contact]` describes it."""
@@ -74,7 +76,7 @@ class Capabilities:
 
     def _laws(self, law: Law) -> frozenset[str]:
         """Return the laws it takes; a law from outside is linear, and asks for no more than its channel."""
-        outside = law.name not in ALL_LAWS | EDGE_LAWS | YIELDING_LAWS and self.laws >= ALL_LAWS
+        outside = law.name not in ALL_LAWS | EDGE_LAWS | YIELDING_LAWS | LARGE_LAWS and self.laws >= ALL_LAWS
         return self.laws | {law.name} if outside else self.laws
 
     def shortfalls(self, problem: Problem) -> list[Fault]:

@@ -29,7 +29,7 @@ MODULES = (
     "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "incompressible", "turning",
     "contact", "continuum_particles", "lattices", "edges", "presses", "identification", "fitting", "pushed_lattice",
     "populations", "continuum_twin", "circuit", "parts", "intervals", "cube", "beam", "ecoflex", "records", "pieces",
-    "shape", "repeats",
+    "shape", "slave", "repeats",
 )  # fmt: skip
 """Modules that hold `CHECKS` by theme; a new one is one more name here."""
 

@@ -2,6 +2,7 @@
 
 from rheotwin.materials.channel import Channel, maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
 from rheotwin.materials.elastoplastic import CriticalStretch, Elastoplastic, VonMises
+from rheotwin.materials.hyperelastic import Hyperelastic, MooneyRivlin, NeoHooke, Ogden, Yeoh
 from rheotwin.materials.linear import (
     EdgeNetwork,
     Elastic,
@@ -40,11 +41,15 @@ __all__ = [
     "FrictionThreeElement",
     "GeneralizedMaxwell",
     "GeneralizedVoigt",
+    "Hyperelastic",
     "Law",
     "Maxwell",
     "Moduli",
     "Modulus",
+    "MooneyRivlin",
+    "NeoHooke",
     "NonlinearThreeElement",
+    "Ogden",
     "Slider",
     "SliderThreeElement",
     "Softening",
@@ -55,6 +60,7 @@ __all__ = [
     "Voigt",
     "VoigtChain",
     "VonMises",
+    "Yeoh",
     "complex_modulus",
     "creep_function",
     "edge_network",

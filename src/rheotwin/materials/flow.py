@@ -2,16 +2,17 @@
 
 Trial stretches s^ are the singular values of F_E^ = F FP^-1, the last one negative where F_E^ is turned inside out.
 
-Critical stretches (particles-slave spec 3.3, 3.6), fixed-corotated energy, m = exp(xi (1 - JP)):
+Critical stretches (particles-slave spec 3.3, 3.6), fixed-corotated energy, m = exp(xi (1 - JP)), e^2 and e^-2 at most:
 
     s = clip(s^, 1 - theta_c, 1 + theta_s),   JP <- JP prod(s^/s),   tau_i = m (2 mu (s_i - 1) s_i + lambda (J - 1) J)
 
-Von Mises on logarithmic stretches e = ln s, q the von Mises stress of tau = 2 mu dev(e) + K tr(e):
+Von Mises on neo-Hooke's energy, b_i the squares of the isochoric stretches J^(-1/3) s_i, q the von Mises stress of t:
 
-    q <= sigma_y + H alpha,   de_p = dalpha 3/2 dev(tau)/q
+    t_i = mu (b_i - mean b),   tau_i = t_i + K (J - 1) J,   q <= sigma_y + H alpha
+    t = t^ (1 - 3 m dalpha/q^),   m = mu mean b^,   b_i = t_i/mu + c with c so that b_1 b_2 b_3 = 1
 
 A viscosity eta adds the overstress eta de_p/dt: s = (s^ + r clip(s^))/(1 + r) with r = h E/eta, and
-dalpha = (q^ - sigma_y - H alpha)/(3 mu + H + eta/h). tau is the Kirchhoff stress: P F_E^T = U diag(tau) U^T.
+dalpha = (q^ - sigma_y - H alpha)/(3 m + H + eta/h). tau is the Kirchhoff stress: P F_E^T = U diag(tau) U^T.
 
 With `small` the numbers are principal small strains instead of stretches: e in [-theta_c, theta_s],
 JP <- JP + sum(e^ - e), stress m (2 mu e_i + lambda tr(e)).
@@ -26,10 +27,10 @@ from rheotwin.kernels.compiled import compiled
 
 KIND, LAME, SHEAR, FIRST, SECOND, THIRD, VISCOSITY, YOUNG = range(8)
 """Places in the constants; the limit's numbers: theta_c, theta_s, xi, or sigma_y, H."""
-LEAST_VOLUME, MOST_VOLUME = 0.1, 2.0
-"""Bounds of JP: where the moduli stop to grow and to fall."""
+LEAST_VOLUME, MOST_VOLUME, MOST_HARDENED = 0.05, 20.0, 2.0
+"""Bounds of JP, and of the exponent xi (1 - JP) both ways: moduli grow or fall e^2 = 7.4 fold at most."""
 SHORTEST = 1e-3
-"""What logarithms take a stretch for that is shorter, or turned inside out."""
+"""What von Mises takes a stretch for that is shorter, or turned inside out."""
 
 
 @compiled
@@ -50,26 +51,52 @@ def yielded(values: Array, memory: float, constants: Array, h: float, small: boo
             memory = memory + (values[i] - kept) if small else memory * (values[i] / kept)
             values[i] = kept
         return min(max(memory, LEAST_VOLUME), MOST_VOLUME)
-    mean = 0.0
-    for i in range(3):
-        if not small:
-            values[i] = math.log(max(values[i], SHORTEST))
-        mean += values[i] / 3.0
+    scale, modulus = 1.0, 2.0 * constants[SHEAR]
+    if not small:
+        for i in range(3):
+            values[i] = max(values[i], SHORTEST)
+        scale = (values[0] * values[1] * values[2]) ** (1.0 / 3.0)
+        for i in range(3):
+            values[i] = (values[i] / scale) ** 2
+        modulus = constants[SHEAR]
+    mean = (values[0] + values[1] + values[2]) / 3.0
     square = (values[0] - mean) ** 2 + (values[1] - mean) ** 2 + (values[2] - mean) ** 2
-    size = 2.0 * constants[SHEAR] * math.sqrt(1.5 * square)
+    size, stiff = modulus * math.sqrt(1.5 * square), 3.0 * constants[SHEAR] * (1.0 if small else mean)
     excess = size - constants[FIRST] - constants[SECOND] * memory
     if excess > 0.0 and (h > 0.0 or constants[VISCOSITY] == 0.0):
-        resistance = 3.0 * constants[SHEAR] + constants[SECOND]
+        resistance = stiff + constants[SECOND]
         if constants[VISCOSITY] > 0.0:
             resistance += constants[VISCOSITY] / h
         flow = excess / resistance
         memory += flow
         for i in range(3):
-            values[i] = mean + (1.0 - 3.0 * constants[SHEAR] * flow / size) * (values[i] - mean)
+            values[i] = (1.0 - stiff * flow / size) * (values[i] - mean)
+        mean = mean if small else _unit_volume(values, mean)
+        for i in range(3):
+            values[i] += mean
     if not small:
         for i in range(3):
-            values[i] = math.exp(values[i])
+            values[i] = scale * math.sqrt(values[i])
     return memory
+
+
+@compiled
+def _unit_volume(values: Array, start: float) -> float:
+    """Return c > 0 with (v_1 + c) (v_2 + c) (v_3 + c) = 1 for v that sum up to zero: c^3 + p c + v_1 v_2 v_3 = 1."""
+    c, p = start, values[0] * values[1] + values[1] * values[2] + values[2] * values[0]
+    product = values[0] * values[1] * values[2]
+    for _ in range(50):
+        step = (((c * c + p) * c) + product - 1.0) / (3.0 * c * c + p)
+        c -= step
+        if abs(step) <= 1e-16 * c:
+            break
+    return c
+
+
+@compiled
+def hardened(memory: float, exponent: float) -> float:
+    """Return by how much moduli have grown, exp(xi (1 - JP)) within its bounds."""
+    return math.exp(min(max(exponent * (1.0 - memory), -MOST_HARDENED), MOST_HARDENED))
 
 
 @compiled
@@ -78,24 +105,26 @@ def principal_stress(values: Array, memory: float, constants: Array, small: bool
 
     The energy is that of the spring; what von Mises hardening takes up counts as dissipated.
     """
-    lame, shear, energy = constants[LAME], constants[SHEAR], 0.0
-    if small or constants[KIND] != 0.0:
-        factor, total = 1.0, 0.0
-        if constants[KIND] == 0.0:
-            factor = math.exp(constants[THIRD] * (1.0 - memory))
+    lame, shear, energy, factor = constants[LAME], constants[SHEAR], 0.0, 1.0
+    if constants[KIND] == 0.0:
+        factor = hardened(memory, constants[THIRD])
+    if small:
+        total = values[0] + values[1] + values[2]
         for i in range(3):
-            stress[i] = values[i] if small else math.log(max(values[i], SHORTEST))
-            total += stress[i]
-        for i in range(3):
-            energy += factor * shear * stress[i] ** 2
-            stress[i] = factor * (2.0 * shear * stress[i] + lame * total)
+            energy += factor * shear * values[i] ** 2
+            stress[i] = factor * (2.0 * shear * values[i] + lame * total)
         return energy + 0.5 * factor * lame * total**2
-    factor = math.exp(constants[THIRD] * (1.0 - memory))
     volume = values[0] * values[1] * values[2]
+    if constants[KIND] == 0.0:
+        for i in range(3):
+            energy += factor * shear * (values[i] - 1.0) ** 2
+            stress[i] = factor * (2.0 * shear * (values[i] - 1.0) * values[i] + lame * (volume - 1.0) * volume)
+        return energy + 0.5 * factor * lame * (volume - 1.0) ** 2
+    bulk, scale = lame + 2.0 / 3.0 * shear, abs(volume) ** (-2.0 / 3.0)
+    mean = scale * (values[0] ** 2 + values[1] ** 2 + values[2] ** 2) / 3.0
     for i in range(3):
-        energy += factor * shear * (values[i] - 1.0) ** 2
-        stress[i] = factor * (2.0 * shear * (values[i] - 1.0) * values[i] + lame * (volume - 1.0) * volume)
-    return energy + 0.5 * factor * lame * (volume - 1.0) ** 2
+        stress[i] = shear * (scale * values[i] ** 2 - mean) + bulk * (volume - 1.0) * volume
+    return 1.5 * shear * (mean - 1.0) + 0.5 * bulk * (volume - 1.0) ** 2
 
 
 @compiled

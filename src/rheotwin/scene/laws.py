@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Name, NameOrPart, Number, SceneModel
+from rheotwin.scene.hyperelastic import MooneyRivlinSpec, NeoHookeSpec, OgdenSpec, YeohSpec
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
     DashpotPart,
@@ -411,6 +412,10 @@ _BuiltIn = (
     | GeneralizedMaxwellSpec
     | TabulatedSpec
     | ElastoplasticSpec
+    | NeoHookeSpec
+    | MooneyRivlinSpec
+    | YeohSpec
+    | OgdenSpec
 )
 GROUP = "rheotwin.laws"
 """Entry points of laws from outside: classes like those above, whose `law()` has the `Law` protocol."""
