@@ -354,7 +354,16 @@ def _cells(length: float, per: float) -> int:
 
 @compiled(inside=True, vectors=True, merged=True)
 def _take(
-    place: Array, order: Any, first: int, last: int, s: int, px: float, py: float, pz: float, square: float, lists: Lists
+    place: Array,
+    order: Any,
+    first: int,
+    last: int,
+    s: int,
+    px: float,
+    py: float,
+    pz: float,
+    square: float,
+    lists: Lists,
 ) -> None:
     """Append a slave to the lists of masters order[first:last] that are near, at `place`."""
     index, count = lists.index, lists.count

@@ -197,7 +197,7 @@ class SlaveSimulation:
         self._counts = np.zeros(4, np.int64)
         self._clock, self._stride = Clock(), STRIDE
         self._bind()
-        self._program.run(0, 0)
+        self.program.run(0, 0)
 
     def _bind(self) -> None:
         """Bind all arrays to the stages of a step."""
@@ -210,7 +210,7 @@ class SlaveSimulation:
             np.zeros(3),
         )
         scratch = Scratch(*(np.zeros((3, 8)) for _ in range(3)), np.zeros(3), np.zeros(3))
-        self._lists, held = lists, None
+        self.lists, held = lists, None
         if options.scheme == "semi-implicit":
             held = Held(np.zeros((many, 6)), np.zeros(many, np.int64))
         touching = len(tools.shape) > 0
@@ -273,7 +273,7 @@ class SlaveSimulation:
             stages += [Stage(follow_masters, (masters.x, slaves.x))]
         far = RUNAWAY * self._problem.extent
         stages += [Stage(find_flung, (masters, self._start, far, self._flung))]
-        self._program = Program(stages, self.step_size, self._clock)
+        self.program = Program(stages, self.step_size, self._clock)
 
     @property
     def time(self) -> float:
@@ -311,13 +311,13 @@ class SlaveSimulation:
         """Step towards `until` [s], at most `max_steps` steps."""
         left = max(0, min(round(until / self.step_size) - self.step_count, max_steps))
         while left > 0:
-            taken = self._program.run(self.step_count, left)
+            taken = self.program.run(self.step_count, left)
             self.step_count, left = self.step_count + taken, left - taken
-            if self._program.ended_by is None:
+            if self.program.ended_by is None:
                 continue
-            name, answer = self._program.ended_by
+            name, answer = self.program.ended_by
             if answer == FULL_LISTS:
-                self._stride = -(-(int(self._lists.age[2]) + 4) // 8) * 8
+                self._stride = -(-(int(self.lists.age[2]) + 4) // 8) * 8
             elif answer == FULL_SLAVES:
                 self._make_room(int(self.splits.counts[LACKING]) * 3 // 2)
             elif answer == FLUNG:
@@ -405,7 +405,7 @@ class SlaveSimulation:
             "masters": len(self.cloud.masters.x),
             **self.counts(),
             "first_split": self.first_split if np.isfinite(self.first_split) else None,
-            "lists_made": int(self._lists.age[1]),
+            "lists_made": int(self.lists.age[1]),
             "active_contacts": int(self._acting.active[0]),
         }
         if self._options.scheme == "semi-implicit":

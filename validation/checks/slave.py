@@ -11,9 +11,10 @@ from scipy.spatial import cKDTree
 
 from rheotwin.arrays import Array
 from rheotwin.errors import Stopped
+from rheotwin.kernels.program import Clock, Program
 from rheotwin.particles.slave.solver import SlaveSimulation
 from rheotwin.validation.checks.check import Values, check
-from rheotwin.validation.checks.running import Data, box_scene, put, scene_of, seen, start
+from rheotwin.validation.checks.running import Data, box_scene, put, run_to, scene_of, seen, start
 
 GRAVITY = 9.8
 CONTACT: Data = {"law": "impulse", "friction": 0.3}
@@ -188,7 +189,7 @@ def noise(v: Array) -> float:
 
 
 def contrast() -> Values:
-    """Compute SP-13: energy left and noise (median: it has no meaning where the bar turns back) with slaves, and without."""
+    """Compute SP-13: energy left and noise (median, for it means nothing where the bar turns back), noise without."""
     noises, left = {}, 0.0
     for slaves, until in ((True, 3.0), (False, 0.2)):
         simulation, _ = vibrating(1.0, 0.3, slaves=slaves)
@@ -285,6 +286,72 @@ def without_slaves() -> Values:
     return {"masters only": 30.0 * simulation.time}
 
 
+def falls(transfer: str) -> float:
+    """Return the acceleration of a falling cube over g."""
+    cube = cubes(elastic(1e5, 0.3), (4, 4, 4), 0.1, gravity=[0.0, 0.0, -GRAVITY])
+    simulation = run_to(slave_simulation(cube, step=STEP, transfer=transfer), 0.1)
+    return float(np.mean(simulation.cloud.masters.v[:, 2]) / (-GRAVITY * simulation.time))
+
+
+def turns() -> float:
+    """Return the largest relative change of the angular momentum of a cube in 400 steps at 10 rad/s."""
+    simulation = slave_simulation(cubes(elastic(1e6, 0.3), (8, 8, 8), 0.1), scheme="explicit", step=STEP)
+    masters = simulation.cloud.masters
+    v, c = np.zeros_like(masters.v), np.zeros_like(masters.c)
+    v[:, :3] = np.cross([0.0, 0.0, 10.0], masters.x[:, :3] - masters.x[:, :3].mean(axis=0))
+    c[:, 1], c[:, 4] = 10.0, -10.0
+    put(simulation, **{"masters.v": v, "masters.c": c})
+
+    def momentum() -> float:
+        masters = simulation.cloud.masters
+        x, v = masters.x - masters.x.mean(axis=0), masters.v
+        return float(masters.mass @ (x[:, 0] * v[:, 1] - x[:, 1] * v[:, 0]))
+
+    before = momentum()
+    return float(np.abs(np.array(seen(simulation, STEP * np.arange(0, 401, 20), momentum)) / before - 1.0).max())
+
+
+def parts_of_a_step() -> Values:
+    """Compute S9 on a cube of 4^3 masters, slaves jittered by .3 d, with random elastic deformation."""
+    simulation = slave_simulation(cubes(elastic(1.0, 0.3), (4, 4, 4), 1.0), scheme="explicit", step=STEP)
+    generator, (masters, slaves, _) = np.random.default_rng(9), simulation.cloud
+    count = int(slaves.count[0])
+    slaves.x[:count, :3] += generator.uniform(-0.3, 0.3, (count, 3))
+
+    def carried_out(h: float, *names: str) -> None:
+        stages = [stage for stage in simulation.program.stages if stage.name.rpartition(".")[2] in names]
+        Program(stages, h, Clock()).run(0, 1)
+
+    simulation.advance(1.0, 1)  # makes lists; nothing moves yet
+    slope, constant = generator.standard_normal((3, 3)), 10.0 * generator.standard_normal(3)
+    slaves.v[:count, :3] = slaves.x[:count, :3] @ slope.T + constant
+    places = masters.x.copy()
+    carried_out(1.0, "to_masters")
+    gradient = masters.elastic[:, :64].T.reshape(-1, 3, 3) - np.eye(3)
+    error = float(np.abs(gradient - slope).max())
+    masters.x[:], masters.v[:], masters.c[:], slaves.drift[:] = places, 0.0, 0.0, 0.0
+    deformed = np.eye(3).reshape(9, 1) + 0.1 * generator.standard_normal(masters.elastic.shape)
+    masters.elastic[:] = deformed
+    carried_out(1.0, "find_stress")
+    carried_out(1.0, "to_slaves")
+    f, x = slaves.sum[:count, :3].copy(), slaves.x[:count, :3]
+    u, energies = generator.standard_normal((count, 3)), []
+    for size in (1e-5, -1e-5):
+        masters.x[:], masters.elastic[:], slaves.v[:count, :3] = places, deformed, u
+        carried_out(size, "to_masters", "find_stress")
+        energies.append(simulation.energy()["stored"])
+    work, size = float(np.sum(f * u)), float(np.abs(f).sum())
+    return {
+        "gradient of an affine field": error,
+        "free fall over g": falls("apic"),
+        "angular momentum over 400 steps": turns(),
+        "paper mode over g": falls("paper"),
+        "f u + dPhi(u)": abs(work + (energies[0] - energies[1]) / 2e-5) / abs(work),
+        "net force": float(np.abs(f.sum(axis=0)).max() / size),
+        "net torque": float(np.abs(np.cross(x, f).sum(axis=0)).max() / size),
+    }
+
+
 _check = partial(check, solvers=("slave",))
 CHECKS = {
     "slave": (
@@ -296,6 +363,7 @@ CHECKS = {
         _check("slave.SP-15", checkerboard, name="checkerboard", quick=True),
         _check("slave.SP-16", growths, name="dropped-cubes"),
         _check("slave.SP-17", on_a_rod, name="block-on-a-rod"),
+        _check("slave.S9", parts_of_a_step, name="slave-steps", quick=True),
         _check("slave.E1", printed_gradient, name="printed-gradient", quick=True),
         _check("slave.E3", printed_volumes, name="printed-volumes", quick=True),
     ),
