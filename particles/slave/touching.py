@@ -1,8 +1,8 @@
 """Tools and supports in a step: what they do to slaves before the solve and to masters after it (spec 3.4, 3.7).
 
-At a slave of mass m inside of a tool that closes with v_n < 0, w the tool's own response to the impulse
+At a slave of mass m that would be in a tool at the end of the step, its gap now g, w the tool's own response,
 
-    j_n = -(1 + e) v_n/(1/m + w),   |j_t| <= mu j_n
+    j_n = -(v_n + g+/h)/(1/m + w), with restitution -(1 + e) v_n/(1/m + w),   |j_t| <= mu j_n
 
 and its normal velocity is held in the solve. Masters get the same, and are put back to the surface. The reaction of
 what is held is (M + beta h^2 H) v - M v*, shared out to tools and supports. Slaves that were outside stay there.
@@ -114,19 +114,22 @@ def foresee(free: Array, motion: ToolMotion, h: float) -> None:
 
 
 @compiled(inside=True, vectors=True)
-def _push(mass: float, v: Any, n: Any, r: Any, geometry: Array, motion: Array, ease: Array, law: Array) -> Any:
+def _push(
+    mass: float, left: float, v: Any, n: Any, r: Any, geometry: Array, motion: Array, ease: Array, law: Array
+) -> Any:
     """Return the impulse (3) [N s] on a mass that touches a tool at r from its centre; the tool takes its reaction.
 
-    v is its velocity, n the normal, `motion` and `ease` (4,) velocity and inverse mass of the tool.
+    `left` is the speed [m/s] at which it may close, v its velocity, n the normal, `motion` and `ease` (4,) velocity and inverse mass of the tool.
     """
     sx, sy, sz = motion[3] * geometry[3], motion[3] * geometry[4], motion[3] * geometry[5]
     ux = v[0] - motion[0] - (sy * r[2] - sz * r[1])
     uy = v[1] - motion[1] - (sz * r[0] - sx * r[2])
     uz = v[2] - motion[2] - (sx * r[1] - sy * r[0])
     rate = ux * n[0] + uy * n[1] + uz * n[2]
-    if rate >= 0.0:
+    if rate + left >= 0.0:
         return 0.0, 0.0, 0.0
-    pressed = -(1.0 + law[RESTITUTION]) * rate / (1.0 / mass + _response(geometry, ease, r, n))
+    back = law[RESTITUTION] * rate if law[RESTITUTION] > 0.0 else left
+    pressed = -(rate + back) / (1.0 / mass + _response(geometry, ease, r, n))
     tx, ty, tz = ux - rate * n[0], uy - rate * n[1], uz - rate * n[2]
     slip, rub = np.sqrt(tx * tx + ty * ty + tz * tz), 0.0
     if law[STATIC_FRICTION] > 0.0 and slip > 0.0:
@@ -173,19 +176,24 @@ def meeting_slaves(shape: int) -> Any:
         held: Held | None, acting: Acting, h: float,
     ) -> None:  # fmt: skip
         pose, moving, x, v = motion.pose[tool], motion.velocity[tool], slaves.x, slaves.v
+        fastest = 0.0
+        for s in range(slaves.count[0]):
+            fastest = max(fastest, v[s, 0] * v[s, 0] + v[s, 1] * v[s, 1] + v[s, 2] * v[s, 2])
+        speed = np.sqrt(moving[0] * moving[0] + moving[1] * moving[1] + moving[2] * moving[2])
+        near = h * (np.sqrt(fastest) + speed) + (np.inf if moving[3] != 0.0 else 0.0)
         for s in range(slaves.count[0]):
             mass = slaves.sum[s, 3]
             if not mass > 0.0:
                 continue
-            gap, n = gap_of(mesh, geometry, pose, (x[s, 0], x[s, 1], x[s, 2]), 0.0)
-            if gap > 0.0:
+            gap, n = gap_of(mesh, geometry, pose, (x[s, 0], x[s, 1], x[s, 2]), near)
+            if gap > near:
                 continue
             r = (
                 x[s, 0] - geometry[0] - pose[0],
                 x[s, 1] - geometry[1] - pose[1],
                 x[s, 2] - geometry[2] - pose[2],
             )
-            jx, jy, jz = _push(mass, (v[s, 0], v[s, 1], v[s, 2]), n, r, geometry, moving, ease, law)
+            jx, jy, jz = _push(mass, max(gap, 0.0) / h, (v[s, 0], v[s, 1], v[s, 2]), n, r, geometry, moving, ease, law)
             if jx == 0.0 and jy == 0.0 and jz == 0.0:
                 continue
             acting.active[0] += 1
@@ -236,7 +244,7 @@ def keeping_out(shape: int) -> Any:
                 x[m, 1] - geometry[1] - pose[1],
                 x[m, 2] - geometry[2] - pose[2],
             )
-            jx, jy, jz = _push(masses[m], (v[m, 0], v[m, 1], v[m, 2]), n, r, geometry, moving, ease, law)
+            jx, jy, jz = _push(masses[m], 0.0, (v[m, 0], v[m, 1], v[m, 2]), n, r, geometry, moving, ease, law)
             v[m, 0], v[m, 1], v[m, 2] = v[m, 0] + jx / masses[m], v[m, 1] + jy / masses[m], v[m, 2] + jz / masses[m]
             note_force(acting, tool, r, jx, jy, jz, h)
         y, inside = slaves.x, -OUTSIDE * width
