@@ -86,7 +86,9 @@ def test_bodies_held_all_over_or_nowhere(description: str, begin: Any) -> None:
 
 
 def test_what_is_out_of_reach_is_said(description: str, begin: Any) -> None:
-    with pytest.raises(RheotwinError, match=rf"solvers.fem.kinematics: \"{description}\" needs two or three dimensions"):
+    with pytest.raises(
+        RheotwinError, match=rf"solvers.fem.kinematics: \"{description}\" needs two or three dimensions"
+    ):
         begin(box_scene(ELASTIC, cells=[2]), description)
     with pytest.raises(RheotwinError, match='"corotational" knows plane = "strain" only, not "stress"'):
         begin(box_scene(ELASTIC, cells=[2, 2], plane="stress"), "corotational")

@@ -19,9 +19,7 @@ ENERGIES = {
     "yeoh": Isochoric((0.5, 0.0, 0.4, 0.2)),
     "ogden": Isochoric(principal=((0.7, 1.3), (0.3, -2.0))),
 }
-MEASURES = pytest.mark.parametrize(
-    "measure", [SmallStrain(), *ENERGIES.values()], ids=["small", *ENERGIES]
-)
+MEASURES = pytest.mark.parametrize("measure", [SmallStrain(), *ENERGIES.values()], ids=["small", *ENERGIES])
 
 
 def strains(seed: int, size: float = 0.1) -> Array:
