@@ -40,8 +40,8 @@ FULL_LISTS = LAST + 1
 class Masters(NamedTuple):
     """What carries matter: rows of four (M, 4) of places [m] and velocities [m/s], velocity gradients (M, 12) [1/s] in
     three columns of four; the elastic deformation FE (9, L), its left stretch (6, L), P FE^T (6, L) [Pa], what the law
-    remembers (L,) (JP or alpha) and by how much it has hardened (1, L), L a multiple of eight; masses (M,) [kg], and the
-    number of the law (L,).
+    remembers (L,) (JP or alpha) and by how much it has hardened (1, L), L a multiple of eight; masses (M,) [kg], and
+    the number of the law (L,).
     """
 
     x: Array
@@ -82,8 +82,8 @@ class Lists(NamedTuple):
 
     `geometry` (M, 12): xbar - x [m], 1/sum w (0 without slaves), the inverse of K [1/m2] (0 without stress), whether
     the velocity field is affine, the number of slaves with weight. `from_masters`, `from_slaves`: places when the
-    lists were made. `age`: steps since, rebuilds, most slaves of a master. Of one master at a time: `offset` (stride, 4)
-    of its slaves [m] and their squares (1, stride).
+    lists were made. `age`: steps since, rebuilds, most slaves of a master. Of one master at a time: `offset`
+    (stride, 4) of its slaves [m] and their squares (1, stride).
     """
 
     index: Small

@@ -119,7 +119,8 @@ def _push(
 ) -> Any:
     """Return the impulse (3) [N s] on a mass that touches a tool at r from its centre; the tool takes its reaction.
 
-    `left` is the speed [m/s] at which it may close, v its velocity, n the normal, `motion` and `ease` (4,) velocity and inverse mass of the tool.
+    `left` [m/s] is the speed at which it may close, v its velocity, n the normal,
+    `motion` and `ease` (4,) velocity and inverse mass of the tool.
     """
     sx, sy, sz = motion[3] * geometry[3], motion[3] * geometry[4], motion[3] * geometry[5]
     ux = v[0] - motion[0] - (sy * r[2] - sz * r[1])
