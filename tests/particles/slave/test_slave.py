@@ -16,6 +16,7 @@ from rheotwin.kernels.stage import Stage
 from rheotwin.particles.slave.cloud import SKIN, make_lists, new_lists
 from rheotwin.particles.slave.solver import SlaveSimulation
 from rheotwin.validation.checks.running import Array, Data, box_scene, put, run_to, side, start
+from rheotwin.validation.checks.slave import parts_of_a_step
 
 ELASTIC: Data = {"model": "elastic", "young": 1e5, "poisson": 0.3}
 BRITTLE: Data = {"model": "elastoplastic", "young": 1e5, "poisson": 0.2, "critical_compression": 0.01}
@@ -64,6 +65,13 @@ def test_lists_hold_all_slaves_within_reach_in_the_order_of_their_numbers(spread
     wanted = cKDTree(slaves.x[:count, :3]).query_ball_point(masters.x[:, :3], (2.0 + SKIN) * h)
     assert [lists.index[m, :n].tolist() for m, n in enumerate(lists.count)] == [sorted(near) for near in wanted]
     assert lists.age[2] == max(map(len, wanted))
+
+
+def test_forces_are_minus_the_gradient_of_the_energy_with_any_slaves() -> None:
+    found = parts_of_a_step()
+    assert found["f u + dPhi(u)"] < 1e-6
+    assert found["gradient of an affine field"] < 1e-12
+    assert max(found["net force"], found["net torque"]) < 1e-12
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
