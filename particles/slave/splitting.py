@@ -23,7 +23,8 @@ from scipy.sparse.csgraph import connected_components
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import LAST
-from rheotwin.particles.slave.cloud import UNMADE, Lists, Masters, Slaves
+from rheotwin.particles.slave.cloud import Masters, Slaves
+from rheotwin.particles.slave.lists import UNMADE, Lists
 from rheotwin.problem import Problem
 
 EVERY = 4
