@@ -108,7 +108,7 @@ class SlaveSimulation:
             np.ones(len(pairs), np.bool_),
             np.array([0, 0, 0, -1, -1, 0]),
             np.arange(len(problem.points)) if options.slaves else np.full(len(problem.points), -1),
-            padded(problem.points),
+            np.zeros(len(problem.points), np.int64),
             *room_for_links(self.cloud.slaves.room),
         )
         self._counts = np.zeros(4, np.int64)
@@ -213,16 +213,16 @@ class SlaveSimulation:
 
     @property
     def positions(self) -> Array:
-        """Current node positions (N, 3) [m]: those of slaves that began there; nodes without one stay where it was."""
+        """Current node positions (N, 3) [m]: those of slaves that began there, or of the master it rides with."""
         if not self._options.slaves:
             return self._problem.points + self._averaged @ (self.cloud.masters.x - self._start)[:, :3]
-        return self._at_nodes(self.cloud.slaves.x, self.splits.frozen)
+        return self._at_nodes(self.cloud.slaves.x, self.cloud.masters.x[self.splits.rider, :3])
 
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, 3) [m/s]."""
         rows = self.cloud.slaves.v if self._options.slaves else self.cloud.masters.v
-        return self._at_nodes(rows, np.zeros(3))
+        return self._at_nodes(rows, self.cloud.masters.v[self.splits.rider, :3])
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
@@ -353,7 +353,7 @@ class SlaveSimulation:
         found |= {f"tools.{name}": array for name, array in self._motion._asdict().items()}
         found |= {"force": self._acting.force, "moment": self._acting.moment, "supports": self._supports.force}
         splits = self.splits
-        found |= {"whole": splits.whole, "splits": splits.counts, "where": splits.where, "frozen": splits.frozen}
+        found |= {"whole": splits.whole, "splits": splits.counts, "where": splits.where, "rider": splits.rider}
         return found | {"iterations": self._counts}
 
     def save(self) -> dict[str, Array]:
