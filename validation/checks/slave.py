@@ -13,7 +13,7 @@ from rheotwin.arrays import Array
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.particles.slave.solver import SlaveSimulation
 from rheotwin.validation.checks.check import Values, check
-from rheotwin.validation.checks.running import Data, box_scene, put, run_to, scene_of, seen, start
+from rheotwin.validation.checks.running import Data, box_scene, put, run_to, scene_of, seen, side, start
 
 GRAVITY = 9.8
 CONTACT: Data = {"law": "impulse", "friction": 0.3}
@@ -353,6 +353,41 @@ def parts_of_a_step() -> Values:
     }
 
 
+PRESSED: Data = {"model": "elastoplastic", "young": 1e5, "poisson": 0.3, "yield_stress": 2e3, "hardening_modulus": 1e4}
+MESHES = (4, 8, 16)
+
+
+def pressed(cells: int, depth: float, *, sticks: bool) -> Data:
+    """Return the scene of a cube of 0.1 m pressed by `depth` [m] in half a second, plates sticking or not."""
+    times = {"times": [0.0, 0.5], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -depth]], "interpolation": "smooth"}
+    held = {} if sticks else {"fix": ["z"]}
+    supports = {"floor": side("bottom", **held), "lid": side("top", motion=times, **held)}
+    if not sticks:
+        supports |= {"left": side("left", fix=["x"]), "front": side("front", fix=["y"])}
+    return cubes(PRESSED, (cells,) * 3, 0.1 / cells, duration=0.5, supports=supports)
+
+
+def push(solver: str, data: Data, **options: Any) -> float:
+    """Return the force [N] on the lid in the end."""
+    return abs(float(run_to(start(data, solver, **options), 0.5).reactions()["support.lid"][2]))
+
+
+def against_finite_elements(depth: float, cells: int, *, sticks: bool) -> Values:
+    """Compute F1 and F2: the force of the finest cloud beside finite elements of large strain, and the observed order.
+
+    The order is that of the error where the block does not stick, as finite elements are exact then, else that of the
+    forces of three clouds among themselves: at the edges of plates neither method is converged.
+    """
+    large = {"kinematics": "total-lagrangian", "stepper": "quasi-static", "formulation": "b-bar", "step": 0.025}
+    reference = push("fem", pressed(cells, depth, sticks=sticks), **large)
+    forces = np.array([push("slave", pressed(n, depth, sticks=sticks), scheme="explicit") for n in MESHES])
+    errors = np.abs(np.diff(forces)) if sticks else np.abs(forces - reference)
+    return {
+        "error of the force": float(abs(forces[-1] / reference - 1.0)),
+        "order": float(np.log2(errors[-2] / errors[-1])),
+    }
+
+
 _check = partial(check, solvers=("slave",))
 CHECKS = {
     "slave": (
@@ -365,6 +400,8 @@ CHECKS = {
         _check("slave.SP-16", growths, name="dropped-cubes"),
         _check("slave.SP-17", on_a_rod, name="block-on-a-rod"),
         _check("slave.S9", parts_of_a_step, name="slave-steps", quick=True),
+        _check("slave.F1", partial(against_finite_elements, 0.001, 1, sticks=False), name="block-before-it-yields"),
+        _check("slave.F2", partial(against_finite_elements, 0.01, 6, sticks=True), name="upset-block"),
         _check("slave.E1", printed_gradient, name="printed-gradient", quick=True),
         _check("slave.E3", printed_volumes, name="printed-volumes", quick=True),
     ),
