@@ -18,8 +18,9 @@ from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.kernels.vectors import load, slots, store
-from rheotwin.particles.slave.cloud import UNMADE, Masters
+from rheotwin.particles.slave.cloud import Masters
 from rheotwin.particles.slave.forces import Scratch, find_stress
+from rheotwin.particles.slave.lists import UNMADE
 from rheotwin.particles.slave.solver import SlaveSimulation
 from rheotwin.phases import start_simulation
 from rheotwin.solver import checked_options, find_solver

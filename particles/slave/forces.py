@@ -22,7 +22,8 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import any_of, formula, load, select, slots, store
 from rheotwin.materials.flow import FIRST, KIND, LAME, SECOND, SHEAR, THIRD, hardened, principal_stress, yielded
-from rheotwin.particles.slave.cloud import Lists, Masters, Slaves
+from rheotwin.particles.slave.cloud import Masters, Slaves
+from rheotwin.particles.slave.lists import Lists
 from rheotwin.particles.slave.transfer import INVERSE, gather, scatter, spread_stress
 
 LEAST_SWEEPS, SWEEPS, EXACT = 3, 8, 1e-15

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,27 +14,18 @@ from rheotwin.constraints.contact.laws.form import pack_laws
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.tool_motion import finish_tools, pack_drives, tool_stages, tools_at_start
 from rheotwin.constraints.contact.tool_pairs import mesh_tools
-from rheotwin.constraints.motion import pack_tables, table_value
+from rheotwin.constraints.motion import pack_tables
 from rheotwin.constraints.tools import pack_tools
 from rheotwin.errors import RheotwinError, Stopped
 from rheotwin.kernels.blocks import STEP, TIME
-from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.program import Clock, Program
-from rheotwin.kernels.stage import LAST, Stage
-from rheotwin.materials import Elastic, Elastoplastic
-from rheotwin.materials.flow import FIRST, KIND, LAME, SECOND, SHEAR
-from rheotwin.particles.slave.cloud import (
-    FULL_LISTS,
-    Masters,
-    Slaves,
-    cloud_of,
-    common_edge,
-    grown,
-    keep_lists,
-    new_lists,
-)
+from rheotwin.kernels.stage import Stage
+from rheotwin.particles.slave.cloud import FLUNG, Slaves, cloud_of, find_flung, grown
 from rheotwin.particles.slave.forces import Scratch, Solve, find_stress, solve_velocities
+from rheotwin.particles.slave.lists import FULL_LISTS, keep_lists, new_lists
 from rheotwin.particles.slave.options import OPTIONS, SlaveOptions
+from rheotwin.particles.slave.results import energies, particle_fields, stress_of
+from rheotwin.particles.slave.setup import LONGEST, SEMI_IMPLICIT, check_memory, laws_of, step_bound
 from rheotwin.particles.slave.splitting import (
     ADDED,
     BROKEN,
@@ -57,6 +47,7 @@ from rheotwin.particles.slave.touching import (
     Acting,
     Held,
     Supports,
+    add_loads,
     begin_held,
     begin_touching,
     foresee,
@@ -76,8 +67,8 @@ from rheotwin.particles.slave.transfer import (
     to_masters,
     to_slaves,
 )
-from rheotwin.particles.stability import StepBound, chosen_step
-from rheotwin.particles.steps import Loads, pack_loads
+from rheotwin.particles.stability import chosen_step
+from rheotwin.particles.steps import pack_loads
 from rheotwin.particles.virial import averaging, nodal_strain
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import time_of
@@ -86,83 +77,6 @@ from rheotwin.tensors import padded, von_mises
 
 STRIDE = 40
 """Slaves in a list at the start; more where a master sees more."""
-EXPLICIT, SEMI_IMPLICIT, TRIED, LONGEST = 0.7, 3.0, 10.0, 1e-3
-"""Steps in d/c: the longest stable explicit one, the usual semi-implicit one, no longer than 1 ms, and the longest."""
-BYTES = 2000
-"""Bytes for a master and its slaves, those of the solve included."""
-FLUNG = LAST + 3
-"""Answer of the stage that found a master further away than any sensible motion takes it."""
-
-
-def laws_of(problem: Problem) -> tuple[Array, Indices, Array]:
-    """Return the constants of all laws (n, 8), the law of every master (M,), and what it remembers at rest (M,)."""
-    constants, law, memory = [], [], []
-    for body in problem.bodies:
-        own, start = np.zeros(body.mesh.t.shape[1], np.int64), np.ones(body.mesh.t.shape[1])
-        for part in body.laws:
-            own[part.cells] = len(constants)
-            if isinstance(part.law, Elastoplastic):
-                constants.append(part.law.constants)
-                start[part.cells] = part.law.start
-            else:
-                assert isinstance(part.law, Elastic)
-                row, spring = np.zeros(8), part.law.spring
-                row[LAME], row[SHEAR], row[FIRST], row[SECOND] = spring.lame, spring.shear, np.inf, np.inf
-                constants.append(row)
-        law.append(own)
-        memory.append(start)
-    return np.array(constants), np.concatenate(law), np.concatenate(memory)
-
-
-def step_bound(problem: Problem, options: SlaveOptions) -> tuple[StepBound, float]:
-    """Return the longest stable step, and d/c [s] of the fastest waves, c^2 = (lambda + 2 mu)/rho."""
-    d, fastest = common_edge(problem), 0.0
-    for body in problem.bodies:
-        for part in body.laws:
-            spring = part.law.spring  # type: ignore[attr-defined]
-            fastest = max(fastest, float(np.sqrt((spring.lame + 2.0 * spring.shear) / body.density)))
-    if options.scheme == "explicit":
-        return StepBound(EXPLICIT * d / fastest, "waves over one spacing of masters"), d / fastest
-    return StepBound(
-        TRIED * d / fastest, f"waves over {TRIED:g} spacings of masters, beyond which nobody tried it"
-    ), d / fastest
-
-
-@compiled(inside=True, vectors=True)
-def find_flung(masters: Masters, start: Array, furthest: float, which: Indices) -> int:
-    """End the run if a master is further from its start than any sensible motion takes it [m], or nowhere."""
-    for m in range(start.shape[0]):
-        for c in range(3):
-            if not abs(masters.x[m, c] - start[m, c]) <= furthest:
-                which[0] = m
-                return FLUNG
-    return 0
-
-
-@compiled(inside=True)
-def add_loads(loads: Loads, where: Indices, time: float, slaves: Slaves, h: float) -> None:
-    """Give the impulse of loads [N] at `time` [s] to the slaves at their nodes."""
-    factor, current = loads.tables.current, -1
-    for k in range(loads.node.shape[0]):
-        s = where[loads.node[k]]
-        if s < 0 or not slaves.sum[s, 3] > 0.0:
-            continue
-        if loads.motion[k] != current:
-            current = loads.motion[k]
-            table_value(loads.tables, current, time, factor)
-        for c in range(3):
-            slaves.v[s, c] += h * factor[0] * loads.share[k, c] / slaves.sum[s, 3]
-
-
-def check_memory(masters: int) -> None:
-    """Refuse more masters than memory has room for, before any is taken."""
-    needed = masters * BYTES / 1e6
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e6 if hasattr(os, "sysconf") else np.inf
-    if needed > free:
-        raise RheotwinError(
-            f"bodies: {masters} masters and their slaves take about {needed:.3g} MB and {free:.3g} MB are free; choose "
-            "larger cubes"
-        )
 
 
 class SlaveSimulation:
@@ -194,7 +108,7 @@ class SlaveSimulation:
             np.ones(len(pairs), np.bool_),
             np.array([0, 0, 0, -1, -1, 0]),
             np.arange(len(problem.points)) if options.slaves else np.full(len(problem.points), -1),
-            padded(problem.points),
+            np.zeros(len(problem.points), np.int64),
             *room_for_links(self.cloud.slaves.room),
         )
         self._counts = np.zeros(4, np.int64)
@@ -299,16 +213,16 @@ class SlaveSimulation:
 
     @property
     def positions(self) -> Array:
-        """Current node positions (N, 3) [m]: those of slaves that began there; nodes without one stay where it was."""
+        """Current node positions (N, 3) [m]: those of slaves that began there, or of the master it rides with."""
         if not self._options.slaves:
             return self._problem.points + self._averaged @ (self.cloud.masters.x - self._start)[:, :3]
-        return self._at_nodes(self.cloud.slaves.x, self.splits.frozen)
+        return self._at_nodes(self.cloud.slaves.x, self.cloud.masters.x[self.splits.rider, :3])
 
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, 3) [m/s]."""
         rows = self.cloud.slaves.v if self._options.slaves else self.cloud.masters.v
-        return self._at_nodes(rows, np.zeros(3))
+        return self._at_nodes(rows, self.cloud.masters.v[self.splits.rider, :3])
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
@@ -348,24 +262,10 @@ class SlaveSimulation:
     def _body(self) -> Indices:
         return np.repeat(np.arange(len(self._problem.bodies)), [b.mesh.t.shape[1] for b in self._problem.bodies])
 
-    def master_stress(self) -> Array:
-        """Return the Cauchy stress of masters (M, 6) [Pa], P FE^T/J."""
-        masters = self.cloud.masters
-        many = len(masters.x)
-        return (masters.tau[:, :many] / self.volume_ratio()).T[:, [0, 3, 5, 1, 4, 2]]
-
-    def volume_ratio(self) -> Array:
-        """Return volumes over those at rest (M,), det FE JP."""
-        masters = self.cloud.masters
-        many = len(masters.x)
-        elastic = np.linalg.det(masters.elastic[:, :many].T.reshape(-1, 3, 3))
-        plastic = np.where(self._constants[masters.law[:many], KIND] == 0.0, masters.memory[:many], 1.0)
-        return np.asarray(elastic * plastic)
-
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         problem, slaves = self._problem, self.cloud.slaves
-        stress = self._averaged @ self.master_stress()
+        stress = self._averaged @ stress_of(self.cloud.masters, self._constants)
         displacement = self.positions - problem.points
         return {
             "displacement": displacement,
@@ -388,16 +288,7 @@ class SlaveSimulation:
 
     def energy(self) -> dict[str, float]:
         """Return kinetic energy, m v^2/2 without that of velocity gradients, and what masters store [J]."""
-        masters = self.cloud.masters
-        many = len(masters.x)
-        square = np.sum(masters.v[:, :3] ** 2, axis=1)
-        z, hardened, law = masters.left[:, :many], masters.hardened[0, :many], self._constants[masters.law[:many]]
-        kinetic = 0.5 * np.sum(masters.mass * square)
-        squares = z[0] ** 2 + z[3] ** 2 + z[5] ** 2 + 2.0 * (z[1] ** 2 + z[2] ** 2 + z[4] ** 2)
-        stretched = squares - 2.0 * (z[0] + z[3] + z[5]) + 3.0
-        ratio = np.linalg.det(masters.elastic[:, :many].T.reshape(-1, 3, 3))
-        density = hardened * (law[:, SHEAR] * stretched + 0.5 * law[:, LAME] * (ratio - 1.0) ** 2)
-        return {"kinetic": float(kinetic), "stored": float(self._volume * density.sum())}
+        return energies(self.cloud, self._constants)
 
     def statistics(self) -> dict[str, Any]:
         """Return what the manifest should tell."""
@@ -438,21 +329,8 @@ class SlaveSimulation:
 
     def particles(self) -> tuple[Array, dict[str, Array]]:
         """Return the places (M, 3) [m] of the masters and all `PARTICLE_FIELDS`."""
-        masters, many = self.cloud.masters, len(self.cloud.masters.x)
-        elastic, volume = masters.elastic[:, :many].T.reshape(-1, 3, 3), self.volume_ratio()
-        right = np.einsum("mki,mkj->mij", elastic, elastic)
-        first = np.trace(right, axis1=1, axis2=2)
-        second = 0.5 * (first**2 - np.einsum("mij,mji->m", right, right))
-        ratio = np.linalg.det(elastic)
-        return masters.x[:, :3].copy(), {
-            "velocity": masters.v[:, :3].copy(),
-            "von_mises_stress": von_mises(self.master_stress()),
-            "elastic_invariants": np.stack([first, second, ratio], axis=1),
-            "plastic_volume": volume / ratio,
-            "volume": self._volume * volume,
-            "body": self._body,
-            "piece": self._pieces(),
-        }
+        found = particle_fields(self.cloud, self._constants) | {"body": self._body, "piece": self._pieces()}
+        return self.cloud.masters.x[:, :3].copy(), found
 
     def counts(self) -> dict[str, int]:
         """Return pieces, slaves, and what was added, removed or broken since time zero."""
@@ -475,7 +353,7 @@ class SlaveSimulation:
         found |= {f"tools.{name}": array for name, array in self._motion._asdict().items()}
         found |= {"force": self._acting.force, "moment": self._acting.moment, "supports": self._supports.force}
         splits = self.splits
-        found |= {"whole": splits.whole, "splits": splits.counts, "where": splits.where, "frozen": splits.frozen}
+        found |= {"whole": splits.whole, "splits": splits.counts, "where": splits.where, "rider": splits.rider}
         return found | {"iterations": self._counts}
 
     def save(self) -> dict[str, Array]:

@@ -23,7 +23,8 @@ from scipy.sparse.csgraph import connected_components
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import LAST
-from rheotwin.particles.slave.cloud import UNMADE, Lists, Masters, Slaves
+from rheotwin.particles.slave.cloud import Masters, Slaves
+from rheotwin.particles.slave.lists import UNMADE, Lists
 from rheotwin.problem import Problem
 
 EVERY = 4
@@ -39,14 +40,14 @@ before; room for slaves that was lacking."""
 
 class Splits(NamedTuple):
     """Pairs (P, 2) of masters, which are whole (P,); `counts`; the slave that began at each node (N,), -1 once it is
-    gone, and where it was last (N, 3); heads (2^k,) and links (S,) of the search for close slaves.
+    gone, and the master it rides with then (N,); heads (2^k,) and links (S,) of the search for close slaves.
     """
 
     pairs: NDArray[np.int32]
     whole: Flags
     counts: Indices
     where: Indices
-    frozen: Array
+    rider: Indices
     heads: NDArray[np.int32]
     links: NDArray[np.int32]
 
@@ -126,7 +127,7 @@ def split(masters: Masters, slaves: Slaves, lists: Lists, splits: Splits, adds: 
     if parting:
         _break_pairs(masters, slaves, lists, splits, adds, h, int(number))
     added = slaves.count[0] - before
-    removed = _remove(slaves, splits, CLOSE * h, before, int(number)) if number > 0 else 0
+    removed = _remove(masters.x, slaves, splits, CLOSE * h, before, int(number)) if number > 0 else 0
     if added or removed:
         counts[ADDED] += added
         counts[REMOVED] += removed
@@ -194,13 +195,13 @@ def _has_room(y: Array, old: int, n: int, h: float) -> bool:
 
 
 @compiled(inside=True, vectors=True)
-def _remove(slaves: Slaves, splits: Splits, least: float, before: int, number: int) -> int:
-    """Take away slaves closer than `least` [m] to an older one, and those below `before` without mass; return how many.
+def _remove(masters: Array, slaves: Slaves, splits: Splits, close: float, before: int, number: int) -> int:
+    """Take away slaves closer than `close` [m] to an older one, and those below `before` without mass; return how many.
 
     Cells are twice as wide, so that a ball around a slave is in eight of them; their numbers are hashed into chains.
     """
     y, heads, links, counts, kept = slaves.x, splits.heads, splits.links, splits.counts, 0
-    per, many, square = 0.5 / least, slaves.count[0], least * least
+    per, many, square = 0.5 / close, slaves.count[0], close * close
     heads[:] = -1
     for s in range(many):
         fx, fy, fz = y[s, 0] * per - 0.5, y[s, 1] * per - 0.5, y[s, 2] * per - 0.5
@@ -214,9 +215,11 @@ def _remove(slaves: Slaves, splits: Splits, least: float, before: int, number: i
         if not alone:
             node = slaves.origin[s]
             if node >= 0:
-                for c in range(3):
-                    splits.frozen[node, c] = y[s, c]
-                splits.where[node] = -1
+                splits.where[node], least = -1, np.inf
+                for m in range(masters.shape[0]):
+                    away = _square(y, s, masters, m)
+                    if away < least:
+                        splits.rider[node], least = m, away
                 if counts[FIRST] < 0:
                     counts[FIRST] = number
             continue

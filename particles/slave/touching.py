@@ -22,6 +22,7 @@ from rheotwin.constraints.contact.tool_pairs import gap_at
 from rheotwin.constraints.motion import Tables, table_value
 from rheotwin.kernels.compiled import compiled
 from rheotwin.particles.slave.cloud import Slaves
+from rheotwin.particles.steps import Loads
 
 OUTSIDE = 1e-6
 """Share of h that a slave may be inside of a tool and still count as outside."""
@@ -299,3 +300,18 @@ def share_reactions(
             slaves.push[s, 0] += jx / h
             slaves.push[s, 1] += jy / h
             slaves.push[s, 2] += jz / h
+
+
+@compiled(inside=True)
+def add_loads(loads: Loads, where: Indices, time: float, slaves: Slaves, h: float) -> None:
+    """Give the impulse of loads [N] at `time` [s] to the slaves at their nodes."""
+    factor, current = loads.tables.current, -1
+    for k in range(loads.node.shape[0]):
+        s = where[loads.node[k]]
+        if s < 0 or not slaves.sum[s, 3] > 0.0:
+            continue
+        if loads.motion[k] != current:
+            current = loads.motion[k]
+            table_value(loads.tables, current, time, factor)
+        for c in range(3):
+            slaves.v[s, c] += h * factor[0] * loads.share[k, c] / slaves.sum[s, 3]

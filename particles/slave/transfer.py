@@ -21,7 +21,8 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.vectors import count_of, load, slots, store
-from rheotwin.particles.slave.cloud import Lists, Masters, Slaves
+from rheotwin.particles.slave.cloud import Masters, Slaves
+from rheotwin.particles.slave.lists import Lists
 
 LEAST = 6
 """Slaves below which a master is without stress."""

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from rheotwin.errors import RheotwinError, Stopped
 from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
-from rheotwin.particles.slave.cloud import SKIN, make_lists, new_lists
+from rheotwin.particles.slave.lists import SKIN, make_lists, new_lists
 from rheotwin.particles.slave.solver import SlaveSimulation
 from rheotwin.validation.checks.running import Array, Data, box_scene, put, run_to, side, start
 from rheotwin.validation.checks.slave import parts_of_a_step

@@ -1,0 +1,66 @@
+"""What a problem asks of masters and slaves: laws, step, memory."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from rheotwin.arrays import Array, Indices
+from rheotwin.errors import RheotwinError
+from rheotwin.materials import Elastic, Elastoplastic
+from rheotwin.materials.flow import FIRST, LAME, SECOND, SHEAR
+from rheotwin.particles.slave.cloud import common_edge
+from rheotwin.particles.slave.options import SlaveOptions
+from rheotwin.particles.stability import StepBound
+from rheotwin.problem import Problem
+
+EXPLICIT, SEMI_IMPLICIT, TRIED, LONGEST = 0.7, 3.0, 10.0, 1e-3
+"""Steps in d/c: the longest stable explicit one, the usual semi-implicit one, no longer than 1 ms, and the longest."""
+BYTES = 2000
+"""Bytes for a master and its slaves, those of the solve included."""
+
+
+def laws_of(problem: Problem) -> tuple[Array, Indices, Array]:
+    """Return the constants of all laws (n, 8), the law of every master (M,), and what it remembers at rest (M,)."""
+    constants, law, memory = [], [], []
+    for body in problem.bodies:
+        own, start = np.zeros(body.mesh.t.shape[1], np.int64), np.ones(body.mesh.t.shape[1])
+        for part in body.laws:
+            own[part.cells] = len(constants)
+            if isinstance(part.law, Elastoplastic):
+                constants.append(part.law.constants)
+                start[part.cells] = part.law.start
+            else:
+                assert isinstance(part.law, Elastic)
+                row, spring = np.zeros(8), part.law.spring
+                row[LAME], row[SHEAR], row[FIRST], row[SECOND] = spring.lame, spring.shear, np.inf, np.inf
+                constants.append(row)
+        law.append(own)
+        memory.append(start)
+    return np.array(constants), np.concatenate(law), np.concatenate(memory)
+
+
+def step_bound(problem: Problem, options: SlaveOptions) -> tuple[StepBound, float]:
+    """Return the longest stable step, and d/c [s] of the fastest waves, c^2 = (lambda + 2 mu)/rho."""
+    d, fastest = common_edge(problem), 0.0
+    for body in problem.bodies:
+        for part in body.laws:
+            spring = part.law.spring  # type: ignore[attr-defined]
+            fastest = max(fastest, float(np.sqrt((spring.lame + 2.0 * spring.shear) / body.density)))
+    if options.scheme == "explicit":
+        return StepBound(EXPLICIT * d / fastest, "waves over one spacing of masters"), d / fastest
+    return StepBound(
+        TRIED * d / fastest, f"waves over {TRIED:g} spacings of masters, beyond which nobody tried it"
+    ), d / fastest
+
+
+def check_memory(masters: int) -> None:
+    """Refuse more masters than memory has room for, before any is taken."""
+    needed = masters * BYTES / 1e6
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e6 if hasattr(os, "sysconf") else np.inf
+    if needed > free:
+        raise RheotwinError(
+            f"bodies: {masters} masters and their slaves take about {needed:.3g} MB and {free:.3g} MB are free; choose "
+            "larger cubes"
+        )
