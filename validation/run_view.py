@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Indices, corner_parts
 from rheotwin.errors import RheotwinError
 from rheotwin.record.grid import CellKind
 
@@ -184,8 +184,8 @@ def tributary_weights(rest: Array, cells: Indices, cell_kind: str) -> Array:
     """
     sized = body_grid(rest, cells, cell_kind).compute_cell_sizes()
     sizes = np.abs(np.asarray(sized.cell_data[_SIZE_NAME[cell_kind]], dtype=float))
-    share = np.repeat(sizes / cells.shape[1], cells.shape[1])
-    return np.bincount(cells.ravel(), weights=share, minlength=len(rest)).astype(float)
+    share = corner_parts(cells.T, sizes).T
+    return np.bincount(cells.ravel(), weights=share.ravel(), minlength=len(rest)).astype(float)
 
 
 _SIZE_NAME = {"line": "Length", "triangle": "Area", "quad": "Area", "tet": "Volume", "hex": "Volume"}

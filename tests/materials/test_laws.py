@@ -29,6 +29,7 @@ from rheotwin.materials import (
     Tabulated,
     ThreeElement,
     Voigt,
+    VonMises,
     complex_modulus,
     creep_function,
     equal_poisson,
@@ -37,7 +38,7 @@ from rheotwin.materials import (
 )
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.shear_volume import ShearVolumeSolver
-from rheotwin.solver import ALL_LAWS, EDGE_LAWS
+from rheotwin.solver import ALL_LAWS, EDGE_LAWS, YIELDING_LAWS
 
 ABSENT = Moduli.absent()
 SPRING, C1, C2 = Moduli.from_young(30, 0.35), Moduli.from_young(20, 0.35), Moduli.from_young(500, 0.35)
@@ -132,7 +133,11 @@ def test_every_law_is_a_capability_and_who_takes_which() -> None:
     assert {law.name for law in NONLINEAR.values()} | {Tabulated.name} == EDGE_LAWS
     assert not EDGE_LAWS & ALL_LAWS
     able = {name: EDGE_LAWS & capabilities.laws for name, capabilities in SOLVERS.items()}
-    assert able == {"truss": EDGE_LAWS, "shear-volume": {"three-element with softening"}, "fem": set()}
+    assert able == {
+        "truss": EDGE_LAWS, "shear-volume": {"three-element with softening"}, "fem": EDGE_LAWS - {"tabulated"},
+    }  # fmt: skip
+    assert {name for name, able in SOLVERS.items() if able.laws >= YIELDING_LAWS} == {"fem"}
+    assert {Elastoplastic.name} == YIELDING_LAWS
 
 
 IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
@@ -160,6 +165,21 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
     "no spring in series": (lambda: Maxwell(ABSENT, C1), "law maxwell: the spring is zero and in series"),
     "no dashpot in series": (lambda: Maxwell(SPRING, ABSENT), "law maxwell: the dashpot is zero and in series"),
     "no linear series dashpot": (lambda: ThreeElement(SPRING, C1, ABSENT), "the series dashpot is zero"),
+    "critical compression of all": (lambda: CriticalStretch(1.0, 0.1), "critical_compression = 1 is not between 0 and"),
+    "no critical stretch": (lambda: CriticalStretch(0.1, 0.0), "critical_stretch = 0 is not positive"),
+    "softening by hardening": (lambda: CriticalStretch(0.1, 0.1, -1.0), "hardening = -1 is not"),
+    "no yield stress": (lambda: VonMises(0.0), "yield_stress = 0 is not positive"),
+    "falling yield stress": (lambda: VonMises(1.0, -1.0), "hardening_modulus = -1 is not"),
+    "a yielding fluid": (lambda: Elastoplastic(ABSENT, VonMises(1.0)), "its spring has no shear modulus"),
+    "yield at constant volume": (
+        lambda: Elastoplastic(Moduli.from_young(1.0, 0.5), VonMises(1.0)),
+        "poisson = 0.5 leaves no bulk modulus",
+    ),
+    "negative overstress": (lambda: Elastoplastic(SPRING, VonMises(1.0), -1.0), "viscosity = -1 is not"),
+    "a relaxation function of yield": (
+        lambda: Elastoplastic(SPRING, VonMises(1.0)).channel("young"),
+        "no relaxation function: use the solver fem",
+    ),
     "unpaired": (lambda: GeneralizedVoigt((SPRING,), ()), "1 springs and 0 dashpots"),
     "no unit": (lambda: GeneralizedVoigt((), ()), "has no unit"),
     "an empty unit": (lambda: GeneralizedVoigt((ABSENT,), (ABSENT,)), "of unit 1 are both zero"),

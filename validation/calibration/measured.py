@@ -170,7 +170,7 @@ class Measured:
         volumes, least = (np.array(values) for values in zip(*map(self._bodies.sizes, courses.places), strict=True))
         residuals: dict[str, list[Array]] = {"shapes": [], "fields": []}
         per_time, counts = np.zeros((2, len(at), courses.places.shape[-1]))
-        sigma = SIGMA_OF_MEAN * (self.record.uncertainty.mean_abs or NOISE)
+        sigma = sigma_of(self.record)
         for number, (cloud, field, k) in enumerate(zip(self._clouds, self._fields, at, strict=True)):
             if cloud is not None:
                 found = self._bodies.distances(cloud, courses.places[k], scale)
@@ -222,6 +222,11 @@ class Measured:
             real = self.registration.scale**3 * volumes[self._at(volume.times[kept])]
             found["volumes"] = (real - wanted[:, None]) / sigma[:, None]
         return found
+
+
+def sigma_of(record: ExperimentRecord) -> float:
+    """Return the standard deviation [m] of what a record says of points."""
+    return SIGMA_OF_MEAN * (record.uncertainty.mean_abs or NOISE)
 
 
 def _times(course: Course | Any, problem: Problem) -> Array:

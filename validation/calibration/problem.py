@@ -27,7 +27,7 @@ from rheotwin.run import scene_as_run, solver_options
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.scene.load import law_from_data, put_at
 from rheotwin.solver import RUNAWAY, check_capabilities, checked_options, find_solver
-from rheotwin.validation.calibration.measured import Measured, Score, scene_of
+from rheotwin.validation.calibration.measured import Measured, Score, scene_of, sigma_of
 from rheotwin.validation.calibration.registration import Registration, registered
 from rheotwin.validation.experiments.record import ExperimentRecord
 from rheotwin.validation.metrics.meshes import NOISE
@@ -79,11 +79,23 @@ class Evaluation:
     reason: str | None = None
     terms: dict[str, float] | None = None
     squares: float = np.inf
+    powers: tuple[float, ...] = ()
+    """Sums of squares [m2], cubes [m3] and fourth powers [m4] of the distances in S."""
 
     @property
     def shape(self) -> float:
         """S [m]."""
         return float(np.sum(self.per_time)) if self.reason is None else np.inf
+
+
+@dataclass(frozen=True)
+class CloudError:
+    """Points (P, 3) [m] of one frame of a record, as they lie in the scene, and their signed distances [m], real."""
+
+    record: str
+    time: float
+    points: Array
+    distances: Array
 
 
 def parameters_of(scene: Scene) -> tuple[Parameter, ...]:
@@ -218,6 +230,27 @@ class CalibrationProblem:
             found.append(np.concatenate([np.sqrt(weight) * part for weight, part in weighted if weight > 0.0]))
         return found
 
+    def cloud_errors(self, theta: ArrayLike, part: Part = "fit") -> list[CloudError]:
+        """Return how far every point of every cloud is from the surface of a set (n,); nothing without a result."""
+        (scores,) = self._scores(self._sets(theta), part)
+        found: list[CloudError] = []
+        for run, distances in zip(self._of(part), self._distances(scores, part), strict=False):
+            frames = [frame for frame in run.measured.record.frames if frame.rest is None]
+            ends = np.cumsum([len(frame.points) for frame in frames])[:-1]
+            for frame, own in zip(frames, np.split(distances, ends) if frames else [], strict=True):
+                place = run.measured.registration.place(frame.points)
+                found.append(CloudError(run.measured.record.id, frame.time, place, own))
+        return found
+
+    def _distances(self, scores: Sequence[Score], part: Part) -> list[Array]:
+        """Return the signed distances [m] by record; nothing where a record has no result."""
+        if any(score.residuals is None for score in scores):
+            return []
+        return [
+            sigma_of(run.measured.record) * (score.residuals or {}).get("shapes", np.zeros(0))
+            for run, score in zip(self._of(part), scores, strict=True)
+        ]
+
     def idle(self) -> tuple[str, ...]:
         """Return the names of parameters that change nothing between their bounds, all others at their start."""
         start = np.array([parameter.start for parameter in self.parameters])
@@ -332,10 +365,13 @@ class CalibrationProblem:
             for score in scores
             for term, part in (score.residuals or {}).items()
         )
+        distances = np.abs(np.concatenate([np.zeros(0), *self._distances(scores, part)]))
+        counted = distances[distances >= NOISE]
+        powers = tuple(float(np.sum(counted**n)) for n in (2, 3, 4))
         counts, volume, force = joined("counts"), joined("volume"), joined("force")
         if not np.isfinite(total):
             return Evaluation(theta, np.inf, reason="diverged")
-        return Evaluation(theta, total, per_time, counts, volume, force, terms=terms, squares=squares)
+        return Evaluation(theta, total, per_time, counts, volume, force, None, terms, squares, powers)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,8 @@ class Quality:
     per_point: float
     floor: float | None
     reason: str | None = None
+    powers: tuple[float, ...] = ()
+    """Sums of squares [m2], cubes [m3] and fourth powers [m4] of the distances in S."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ def _quality(
     at, start = problem.evaluate(np.array([best, space.start]), part)
     points = problem.points(part)
     each = at.shape / points if points else 0.0
-    return Quality(part, at.total, start.total, at.shape, points, each, floor(records), at.reason)
+    return Quality(part, at.total, start.total, at.shape, points, each, floor(records), at.reason, at.powers)
 
 
 def sentences(found: Result) -> list[str]:
@@ -237,6 +239,31 @@ def sentences(found: Result) -> list[str]:
             f"points{noise}; cost {100.0 * own.cost:.4g} cm{better}" + (f"; {own.reason}" if own.reason else "")
         )
     return said
+
+
+def model_rows(models: Mapping[str, Result]) -> list[dict[str, Any]]:
+    """Return a row for each model calibrated on the same records, with the same parameters, budget and seeds.
+
+    The interval of S is that of another sample of as many points, 1.96 sqrt(N) times the spread of what each adds.
+    """
+    rows = []
+    for name, found in models.items():
+        fit = found.qualities[0]
+        spread = fit.powers[0] - fit.shape**2 / fit.points if fit.points and fit.powers else 0.0
+        wide, costs = NORMAL * np.sqrt(max(spread, 0.0)), [run["cost"] for run in found.seeds]
+        row: dict[str, Any] = {
+            "model": name,
+            "parameters": len(found.parameters),
+            "evaluations": sum(run["spent"] for run in found.seeds),
+            "S [cm]": 100.0 * fit.shape,
+            "S low [cm]": 100.0 * (fit.shape - wide),
+            "S high [cm]": 100.0 * (fit.shape + wide),
+            "S/N [cm]": 100.0 * fit.per_point,
+            "least cost [cm]": 100.0 * min(costs),
+            "cost of the worst seed [cm]": 100.0 * max(costs),
+        }
+        rows.append(row | {f"{own.part} S [cm]": 100.0 * own.shape for own in found.qualities[1:]})
+    return rows
 
 
 def scene_text(scene: Scene, remark: str) -> str:

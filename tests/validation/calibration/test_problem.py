@@ -9,13 +9,16 @@ import pytest
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
+from rheotwin.executor import opened
 from rheotwin.scene import Scene, load_scene, scene_from_data
 from rheotwin.validation.calibration import CalibrationProblem, Costs, Parameter, parameters_of, twin
+from rheotwin.validation.calibration.campaign import search
 from rheotwin.validation.calibration.registration import TURNS
 from rheotwin.validation.checks.running import Data, box_scene, path, side
 from rheotwin.validation.experiments.metadata import Specimen
 from rheotwin.validation.experiments.record import Course, ExperimentRecord
 from rheotwin.validation.experiments.synthetic import Noise
+from tests.conftest import DOUGH, pushed_lump
 
 TIMES = (0.1, 0.25, 0.4)
 LAW = {"model": "three-element", "young": 2000.0, "poisson": 0.25, "voigt_viscosity": 500.0, "series_viscosity": 3000.0}
@@ -293,3 +296,15 @@ def test_plane_bodies_run_in_lanes_too() -> None:
     for one, other in zip(problem.evaluate(around_truth(3)), slow.evaluate(around_truth(3)), strict=True):
         assert one.total == pytest.approx(other.total, rel=0.02)
         np.testing.assert_allclose(one.volume, other.volume, rtol=2e-3)
+
+
+def test_ratios_come_back_within_two_percent_where_frames_follow_the_release() -> None:
+    """Without noise, at steps so short that raised masses do not show: what they shift goes with the step."""
+    times, data = [0.5, 1.4, 1.52, 1.55, 1.6, 1.7, 2.0], pushed_lump()
+    record, _ = twin(scene_from_data(data), "truss", times, noise=Noise(0.0, 0.0, 0.0), points=4000)
+    data["solvers"]["truss"]["step"] = 2.5e-4
+    problem = CalibrationProblem(scene_from_data(data), "truss", [record])
+    with opened("lanes") as workers:
+        young, *viscosities = search(problem, "least-squares", 60, workers, seeds=[0])[0].best.theta
+    truth = [DOUGH[f"{kind}_viscosity"] / DOUGH["young"] for kind in ("voigt", "series")]
+    assert np.array(viscosities) / young == pytest.approx(truth, rel=0.02)
