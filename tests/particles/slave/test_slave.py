@@ -147,6 +147,15 @@ def test_a_pull_has_the_modulus_of_the_law(scheme: str) -> None:
     assert moved == pytest.approx(0.006, abs=1e-12)
 
 
+def test_a_pulled_bar_that_is_let_go_takes_all_of_the_pull() -> None:
+    """Its support ends before the wave of the load has come to it."""
+    more = {"supports": {"a": side("left", until=0.02)}, "forces": {"pull": side("right", total=[1.0, 0.0, 0.0])}}
+    simulation = run_to(start(cubes(ELASTIC, (6, 2, 2), **more), "slave", step=STEP), 0.04)
+    masters = simulation.save()
+    moved = masters["masters.mass"] @ masters["masters.v"][:, :3]
+    np.testing.assert_allclose(moved, [0.04, 0.0, 0.0], rtol=2e-3, atol=1e-12)
+
+
 def test_a_block_carries_a_tool_with_a_mass() -> None:
     """It comes to rest with the plate's weight on it, and tools with bodies keep their momentum."""
     plate: Data = {"shape": "box", "center": [0.1, 0.1, 0.26], "size": [0.3, 0.3, 0.1]}
