@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -388,6 +389,28 @@ def against_finite_elements(depth: float, cells: int, *, sticks: bool) -> Values
     }
 
 
+def in_space(wide: float) -> SlaveSimulation:
+    """Return eight cubes of 512 masters that tumble, a lattice of 4 x 2 of them `wide` edges apart."""
+    cube = cubes(elastic(1e5, 0.3), (8, 8, 8), 0.05, duration=100.0)
+    body, bodies = cube["bodies"]["block"], {}
+    for number in range(8):
+        place = [wide * 0.4 * (number % 4), wide * 0.4 * (number // 4), 0.0]
+        bodies[f"cube{number}"] = body | {"origin": place, "spin": [3.0, 2.0, 1.0]}
+    return slave_simulation(cube | {"bodies": bodies}, scheme="explicit", step=1e-3)
+
+
+def space() -> Values:
+    """Compute F3 (figure 16): processor time of a step, lists and all, in 16 times the area over that in the first."""
+    simulations, spent = [in_space(wide) for wide in (2.0, 8.0)], np.zeros((6, 2))
+    for turn in range(len(spent)):
+        for place, simulation in enumerate(simulations):
+            begin = process_time()
+            simulation.advance(100.0, 60)
+            spent[turn, place] = process_time() - begin
+    near, far = spent[1:].min(axis=0)
+    return {"time in 16 times the space": float(far / near)}
+
+
 _check = partial(check, solvers=("slave",))
 CHECKS = {
     "slave": (
@@ -402,6 +425,7 @@ CHECKS = {
         _check("slave.S9", parts_of_a_step, name="slave-steps", quick=True),
         _check("slave.F1", partial(against_finite_elements, 0.001, 1, sticks=False), name="block-before-it-yields"),
         _check("slave.F2", partial(against_finite_elements, 0.01, 6, sticks=True), name="upset-block"),
+        _check("slave.F3", space, name="time-in-wide-space"),
         _check("slave.E1", printed_gradient, name="printed-gradient", quick=True),
         _check("slave.E3", printed_volumes, name="printed-volumes", quick=True),
     ),

@@ -82,7 +82,7 @@ def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str,
     import numpy as np
 
     series = _series(record, field)
-    grid = _spheres(series.cloud(index)) if series is record.particles else series.frame(index)
+    grid = spheres(series.cloud(index)) if series is record.particles else series.frame(index)
     data = grid.point_data if field in grid.point_data else grid.cell_data
     values = np.asarray(data[field], dtype=float)
     data[label] = _sizes(field, values.reshape(len(values), -1))
@@ -101,13 +101,13 @@ def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str,
     plotter.add_text(f"t = {series.times[index]:.4g} s", font_size=10, name="time")
 
 
-def _spheres(cloud: Any) -> Any:
+def spheres(cloud: Any) -> Any:
     """Return particles as balls as wide as cubes of their volume."""
     import numpy as np
     import pyvista
 
     cloud["width"] = np.cbrt(cloud["volume"])
-    return cloud.glyph(geom=pyvista.Sphere(0.5, theta_resolution=8, phi_resolution=8), scale="width", orient=False)
+    return cloud.glyph(geom=pyvista.Sphere(radius=0.5, theta_resolution=8, phi_resolution=8), scale="width", orient=False)
 
 
 def _sizes(field: str, values: Array) -> Array:
