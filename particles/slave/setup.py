@@ -12,8 +12,10 @@ from rheotwin.materials import Elastic, Elastoplastic
 from rheotwin.materials.flow import FIRST, LAME, SECOND, SHEAR
 from rheotwin.particles.slave.cloud import common_edge
 from rheotwin.particles.slave.options import SlaveOptions
+from rheotwin.particles.slave.touching import Who
 from rheotwin.particles.stability import StepBound
 from rheotwin.problem import Problem
+from rheotwin.scene.tools import BarTool
 
 EXPLICIT, SEMI_IMPLICIT, TRIED, LONGEST = 0.7, 3.0, 10.0, 1e-3
 """Steps in d/c: the longest stable explicit one, the usual semi-implicit one, no longer than 1 ms, and the longest."""
@@ -64,3 +66,15 @@ def check_memory(masters: int) -> None:
             f"bodies: {masters} masters and their slaves take about {needed:.3g} MB and {free:.3g} MB are free; choose "
             "larger cubes"
         )
+
+
+def who_meets(problem: Problem, row: int) -> Who | None:
+    """Return who can touch a tool: nodes of bodies with candidates, of bars the candidates; None where all can."""
+    tool = problem.tools[row]
+    chosen, masters = np.zeros(len(problem.points), np.bool_), []
+    chosen[tool.candidates] = True
+    for body in problem.bodies:
+        if not isinstance(problem.scene.tools[tool.name], BarTool):
+            chosen[body.nodes] = chosen[body.nodes].any()
+        masters.append(chosen[body.mesh.t + body.first_node].any(axis=0))
+    return None if chosen.all() else Who(chosen, np.concatenate(masters))

@@ -25,7 +25,7 @@ from rheotwin.particles.slave.forces import Scratch, Solve, find_stress, solve_v
 from rheotwin.particles.slave.lists import FULL_LISTS, keep_lists, new_lists
 from rheotwin.particles.slave.options import OPTIONS, SlaveOptions
 from rheotwin.particles.slave.results import energies, particle_fields, stress_of
-from rheotwin.particles.slave.setup import LONGEST, SEMI_IMPLICIT, check_memory, laws_of, step_bound
+from rheotwin.particles.slave.setup import LONGEST, SEMI_IMPLICIT, check_memory, laws_of, step_bound, who_meets
 from rheotwin.particles.slave.splitting import (
     ADDED,
     BROKEN,
@@ -157,7 +157,15 @@ class SlaveSimulation:
             stages += tool_stages(tools.tables, drives, motion, self._clock.end, STEP)
         meshes = mesh_tools(tools)
         whose = [
-            (meshes[row], row, tools.geometry[row], motion, drives.inverse_mass[row], self._laws[row])
+            (
+                meshes[row],
+                row,
+                tools.geometry[row],
+                motion,
+                drives.inverse_mass[row],
+                self._laws[row],
+                who_meets(self._problem, row),
+            )
             for row in range(len(tools.shape))
         ]
         for row, shape in enumerate(tools.shape.tolist()):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.contact.laws.form import FRICTION, RESTITUTION, STATIC_FRICTION
 from rheotwin.constraints.contact.tool_motion import ToolMotion
 from rheotwin.constraints.contact.tool_pairs import gap_at
@@ -167,6 +167,21 @@ def note_force(acting: Acting, tool: int, r: Any, jx: float, jy: float, jz: floa
     acting.moment[tool, 2] -= r[0] * fy - r[1] * fx
 
 
+class Who(NamedTuple):
+    """Which nodes (N,) and masters (M,) can touch a tool: a bar those in front of it, others those of its bodies."""
+
+    nodes: Flags
+    masters: Flags
+
+
+@compiled(inside=True, merged=True)
+def _meets(who: Who | None, node: int) -> bool:
+    """Tell whether a slave next to a node of the start, or to none, can touch a tool."""
+    if who is None:
+        return True
+    return node < 0 or who.nodes[node]
+
+
 @cache
 def meeting_slaves(shape: int) -> Any:
     """Return the stage that lets slaves meet a tool of this shape; `held` is None where nothing is solved after it."""
@@ -174,8 +189,8 @@ def meeting_slaves(shape: int) -> Any:
 
     @compiled(inside=True, vectors=True)
     def meet(
-        mesh: Any, tool: int, geometry: Array, motion: ToolMotion, ease: Array, law: Array, slaves: Slaves,
-        held: Held | None, acting: Acting, h: float,
+        mesh: Any, tool: int, geometry: Array, motion: ToolMotion, ease: Array, law: Array, who: Who | None,
+        slaves: Slaves, held: Held | None, acting: Acting, h: float,
     ) -> None:  # fmt: skip
         pose, moving, x, v = motion.pose[tool], motion.velocity[tool], slaves.x, slaves.v
         fastest = 0.0
@@ -185,7 +200,7 @@ def meeting_slaves(shape: int) -> Any:
         near = h * (np.sqrt(fastest) + speed) + (np.inf if moving[3] != 0.0 else 0.0)
         for s in range(slaves.count[0]):
             mass = slaves.sum[s, 3]
-            if not mass > 0.0:
+            if not mass > 0.0 or not _meets(who, slaves.anchor[s]):
                 continue
             gap, n = gap_of(mesh, geometry, pose, (x[s, 0], x[s, 1], x[s, 2]), near)
             if gap > near:
@@ -232,11 +247,14 @@ def keeping_out(shape: int) -> Any:
 
     @compiled(inside=True, vectors=True)
     def keep_out(
-        mesh: Any, tool: int, geometry: Array, motion: ToolMotion, ease: Array, law: Array, x: Array, v: Array,
-        masses: Array, slaves: Slaves, width: float, acting: Acting, h: float,
+        mesh: Any, tool: int, geometry: Array, motion: ToolMotion, ease: Array, law: Array, who: Who | None, x: Array,
+        v: Array, masses: Array, slaves: Slaves, width: float, acting: Acting, h: float,
     ) -> None:  # fmt: skip
         begin, pose, moving = motion.pose[tool], motion.end[tool], motion.velocity[tool]
         for m in range(x.shape[0]):
+            if who is not None:  # noqa: SIM102
+                if not who.masters[m]:
+                    continue
             gap, n = gap_of(mesh, geometry, pose, (x[m, 0], x[m, 1], x[m, 2]), 0.0)
             if gap > 0.0:
                 continue
@@ -252,7 +270,7 @@ def keeping_out(shape: int) -> Any:
         y, inside = slaves.x, -OUTSIDE * width
         for s in range(slaves.count[0]):
             gap, n = gap_of(mesh, geometry, pose, (y[s, 0], y[s, 1], y[s, 2]), 0.0)
-            if gap >= inside:
+            if gap >= inside or not _meets(who, slaves.anchor[s]):
                 continue
             way = slaves.drift[s]
             before, _ = gap_of(mesh, geometry, begin, (y[s, 0] - way[0], y[s, 1] - way[1], y[s, 2] - way[2]), 0.0)

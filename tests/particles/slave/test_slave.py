@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import pyvista as pv
 from scipy.spatial import cKDTree
 
 from rheotwin.errors import RheotwinError, Stopped
@@ -15,7 +17,7 @@ from rheotwin.kernels.program import Clock, Program
 from rheotwin.kernels.stage import Stage
 from rheotwin.particles.slave.lists import SKIN, make_lists, new_lists
 from rheotwin.particles.slave.solver import SlaveSimulation
-from rheotwin.validation.checks.running import Array, Data, box_scene, put, run_to, side, start
+from rheotwin.validation.checks.running import Array, Data, box_scene, problem_of, put, run_to, side, start
 from rheotwin.validation.checks.slave import parts_of_a_step
 
 ELASTIC: Data = {"model": "elastic", "young": 1e5, "poisson": 0.3}
@@ -90,6 +92,45 @@ def test_momentum_stays_and_what_tools_get_is_what_bodies_lose(scheme: str) -> N
     assert hit.reactions()["tool.floor"][0] > 0.0 > hit.reactions()["tool.floor"][2]
 
 
+UP: Data = {"motion": {"times": [0.0, 1.0], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, 0.5]]}}
+SHAPES: dict[str, Data] = {
+    "bar": {"normal": [0.0, 0.0, 1.0], "center": [0.025, 0.075, 0.0], "width": [0.1, 0.4]},
+    "sphere": {"radius": 0.05},
+    "cylinder": {"radius": 0.05, "axis": [0.0, 1.0, 0.0]},
+    "prism": {"radius": 0.08, "axis": [0.0, 1.0, 0.0], "sides": 4},
+    "box": {"size": [0.1, 0.1, 0.1]},
+    "mesh": {"path": "ball.stl", "scale": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    "shape", [pytest.param(name, marks=pytest.mark.exhaustive) for name in SHAPES if name != "bar"]
+)
+def test_every_tool_gets_the_momentum_that_a_block_loses(shape: str, tmp_path: Path) -> None:
+    """It rises into the corner of a block at .5 m/s; moments are those of the forces at slaves and masters."""
+    pv.Sphere(radius=0.05).save(tmp_path / "ball.stl")
+    tool = {"shape": shape, "center": [0.02, 0.03, -0.05]} | SHAPES[shape] | UP
+    if shape == "mesh":
+        tool["path"] = str(tmp_path / "ball.stl")
+    simulation = begin(cubes(ELASTIC, (4, 4, 4), tools={"tool": tool}, contact={"law": "exact"}), scheme="explicit")
+    impulse = np.zeros(3)
+    for _ in range(40):
+        simulation.advance(1.0, 1)
+        impulse -= STEP * simulation.reactions()["tool.tool"]
+    np.testing.assert_allclose(momentum(simulation), impulse, atol=1e-12)
+    assert impulse[2] > 0.02 and np.linalg.norm(simulation.reactions()["tool.tool.moment"]) > 0.0
+
+
+def test_a_bar_touches_what_is_in_front_of_it() -> None:
+    tool = {"bar": {"shape": "bar"} | SHAPES["bar"] | UP}
+    scene = cubes(ELASTIC, (4, 4, 4), tools=tool)
+    simulation = run_to(begin(scene, scheme="explicit"), 0.01)
+    x, rest = simulation.positions, problem_of(scene).points
+    low = rest[:, 2] == 0.0
+    assert x[low & (rest[:, 0] < 0.06), 2].min() > 0.0045
+    assert x[low & (rest[:, 0] > 0.14), 2].max() < 0.002
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_pull_has_the_modulus_of_the_law(scheme: str) -> None:
     """A bar between two supports, 1 % longer, at a Poisson ratio of 0: F = E A e, within what the ends leave loose."""
@@ -104,6 +145,15 @@ def test_a_pull_has_the_modulus_of_the_law(scheme: str) -> None:
     assert np.all(np.array(forces) * [1.0, -1.0] > -5.0)
     moved = simulation.positions[:, 0].max() - 0.6
     assert moved == pytest.approx(0.006, abs=1e-12)
+
+
+def test_a_pulled_bar_that_is_let_go_takes_all_of_the_pull() -> None:
+    """Its support ends before the wave of the load has come to it."""
+    more = {"supports": {"a": side("left", until=0.02)}, "forces": {"pull": side("right", total=[1.0, 0.0, 0.0])}}
+    simulation = run_to(start(cubes(ELASTIC, (6, 2, 2), **more), "slave", step=STEP), 0.04)
+    masters = simulation.save()
+    moved = masters["masters.mass"] @ masters["masters.v"][:, :3]
+    np.testing.assert_allclose(moved, [0.04, 0.0, 0.0], rtol=2e-3, atol=1e-12)
 
 
 def test_a_block_carries_a_tool_with_a_mass() -> None:
