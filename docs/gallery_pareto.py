@@ -49,6 +49,8 @@ METHODS = (
     Method("shear-volume", "shear-volume", "#009E73"),
     Method("truss", "truss", "#D55E00"),
     Method("lattice", "truss", "#CC79A7", cell="quad"),
+    Method("local-shape", "local-shape", "#8B5A2B", cell="quad"),
+    Method("fixed-point", "fixed-point", "#E69F00", meshes=(1,)),
 )
 
 

@@ -140,6 +140,22 @@ STRIPS = (
         (Row("local-shape", solver="local-shape"), Row("fem", solver="fem")),
         (330, 220),
     ),
+    Strip(
+        "mixed-press-3d",
+        (0.0, 0.35, 0.5, 1.0),
+        (Row("local-shape", solver="local-shape"),),
+        (330, 220),
+    ),
+    Strip(
+        "dropped-lattice-3d",
+        (0.0, 0.3, 0.5, 0.8, 1.5, 6.0),
+        (
+            Row("polyhedra, soft", "soft", solver="local-shape"),
+            Row("springs, soft", "soft"),
+            Row("springs, edges and faces", "soft", options={"springs": "edges+face"}),
+        ),
+        (240, 200),
+    ),
     Strip("shear-volume-3d", (0.0, 0.5, 1.0, 4.0), (Row("shear-volume", solver="shear-volume"),), (330, 240)),
 )
 

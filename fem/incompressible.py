@@ -267,8 +267,13 @@ REMEDY = {
     "hex": "b-bar or taylor-hood",
 }
 
+LARGE_REMEDY = REMEDY | {"triangle": "taylor-hood or mini", "tet": "taylor-hood or mini"}
+"""What does not lock at large strain."""
 
-def locking_check(cell: str, order: int, formulation: str, poisson: float, *, place: str = "poisson") -> str | None:
+
+def locking_check(
+    cell: str, order: int, formulation: str, poisson: float, *, place: str = "poisson", large: bool = False
+) -> str | None:
     """Return a warning for a Poisson ratio near the limit of the element, or None; refuse beyond the limit.
 
     `formulation` is "displacement" or one of `FORMULATIONS`; `place` says where the ratio was given. Bars (line
@@ -283,7 +288,8 @@ def locking_check(cell: str, order: int, formulation: str, poisson: float, *, pl
         )
     if formulation != "displacement":
         return None
-    remedy = f'use formulation = "{REMEDY[cell].split()[0]}" (or {REMEDY[cell].split()[-1]})'
+    words = (LARGE_REMEDY if large else REMEDY)[cell].split()
+    remedy = f'use formulation = "{words[0]}" (or {words[-1]})'
     if poisson >= INCOMPRESSIBLE:
         raise RheotwinError(f"{place}: {poisson:g} is incompressible, which needs a pressure space: {remedy}")
     if order > 1:
@@ -295,7 +301,7 @@ def locking_check(cell: str, order: int, formulation: str, poisson: float, *, pl
     return None
 
 
-def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation: str) -> None:
+def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation: str, *, large: bool = False) -> None:
     """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
     if problem.dimension == 1 or problem.plane == "stress":
         return  # neither has a volume to keep
@@ -307,10 +313,11 @@ def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation
             bulk, shear = law.channel("bulk"), law.channel("shear")
             at_once = _poisson(bulk.instantaneous, shear.instantaneous)
             settled = _poisson(bulk.equilibrium, shear.equilibrium)
-        warning = locking_check(body.cell, order, formulation, at_once, place=place)
+        warning = locking_check(body.cell, order, formulation, at_once, place=place, large=large)
         if warning is None:
             late = min(settled, REFUSE_ABOVE)  # shear that relaxes makes a body incompressible only little by little
-            warning = locking_check(body.cell, order, formulation, late, place=f"{place} in the long run")
+            place = f"{place} in the long run"
+            warning = locking_check(body.cell, order, formulation, late, place=place, large=large)
         if warning is not None:
             warnings.warn(warning, stacklevel=2)
 

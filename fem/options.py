@@ -135,7 +135,9 @@ class FemOptions(BaseModel):
             if not choice and getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"kinematics = {self.kinematics!r} has no choice of {name}: leave it out")
         if self.formulation not in ("displacement", *LARGE):
-            raise ValueError(f"kinematics = {self.kinematics!r} knows the formulations displacement, {', '.join(LARGE)}")
+            raise ValueError(
+                f"kinematics = {self.kinematics!r} knows the formulations displacement, {', '.join(LARGE)}"
+            )
         if self.formulation != "displacement" and self.inertia:
             raise ValueError(f"formulation = {self.formulation!r} at large strain needs stepper = 'quasi-static'")
 

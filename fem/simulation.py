@@ -13,6 +13,7 @@ from scipy.sparse.linalg import spsolve
 
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import poses_at
+from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
 from rheotwin.fem.links import link_report, link_tensions, require_no_links, without_links
 from rheotwin.fem.model import build_model
@@ -28,6 +29,7 @@ from rheotwin.solver import (
     ALL_CONTACT,
     ALL_LAWS,
     EDGE_LAWS,
+    LARGE_LAWS,
     RUNAWAY,
     SOLID_TOOLS,
     YIELDING_LAWS,
@@ -208,6 +210,17 @@ class FemSimulation:
         self.step_count = int(state["step_count"])
 
 
+def _require_no_energies(problem: Problem, options: FemOptions) -> None:
+    """Refuse energies of large strain where the strain is taken for small."""
+    for body in problem.bodies:
+        for place, law, _ in body.laws:
+            if law.name in LARGE_LAWS:
+                raise RheotwinError(
+                    f"{place}: {law.name} is an energy of large strain, of which kinematics = "
+                    f'"{options.kinematics}" knows nothing; choose "total-lagrangian"'
+                )
+
+
 class FemSolver:
     """Plug-in: elements of order 1 and 2 and mixed ones on scikit-fem meshes, all laws, small and large strain."""
 
@@ -217,7 +230,7 @@ class FemSolver:
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
-        laws=ALL_LAWS | YIELDING_LAWS | EDGE_LAWS - {"tabulated"},
+        laws=ALL_LAWS | LARGE_LAWS | YIELDING_LAWS | EDGE_LAWS - {"tabulated"},
         tools=SOLID_TOOLS,
         planes=frozenset({"strain", "stress", "axisymmetric"}),
         links=True,
@@ -231,6 +244,8 @@ class FemSolver:
         """Assemble and factorise at time zero."""
         assert isinstance(options, FemOptions)
         require_contact(problem, options)
+        if options.kinematics != "total-lagrangian":
+            _require_no_energies(problem, options)
         if options.kinematics != "small":
             require_no_links(problem, f"kinematics = {options.kinematics!r}", 'kinematics = "small"')
         return FemSimulation(problem, options)

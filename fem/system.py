@@ -126,6 +126,8 @@ def _volume_term(
     )
 
 
+ROUNDS = ("midpoint", "cayley", "quasi-static")
+"""Steppers that solve laws which are no channels."""
 _IN_PLANE = np.diag([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
 
 
@@ -272,8 +274,24 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     return diags(np.concatenate([np.repeat(shares, space.dimension), behind])).tocsr()
 
 
+def _require_rounds(options: FemOptions) -> None:
+    """Refuse options that laws at points do not know."""
+    if options.stepper not in ROUNDS:
+        raise RheotwinError(
+            f'solvers.fem.stepper: "{options.stepper}" knows laws with a relaxation function only; choose '
+            f"{', '.join(ROUNDS)} for laws that yield, soften or slide"
+        )
+    for name, value in (("formulation", "displacement"), ("split", "bulk-shear"), ("linear_solver", "auto")):
+        if getattr(options, name) not in (value, "splu"):
+            raise RheotwinError(
+                f'solvers.fem.{name}: laws that yield, soften or slide know "{value}" only; leave {name} out'
+            )
+
+
 def linear_body(body: ProblemBody, problem: Problem, options: FemOptions) -> LinearBody:
     """Assemble one body."""
+    if any(is_yielding(law) for _, law, _ in body.laws):
+        _require_rounds(options)
     warn_of_locking(body, problem, options.order, options.formulation)
     if options.pressures is not None:
         require_volume(problem, options.pressures)

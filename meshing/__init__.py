@@ -4,6 +4,7 @@ from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_g
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
 from rheotwin.meshing.files import ImportedMesh, holds_surface, read_mesh, read_surface, write_mesh
 from rheotwin.meshing.graded import NO_HANGING_NODES, HangingNodes, Refinement, hanging_nodes, refined
+from rheotwin.meshing.mixed import MIXED, body_cell, cell_blocks, is_mixed, mixed_mesh
 from rheotwin.meshing.quality import MeshSummary, QualityReport, element_quality, mesh_hash, quality_report, summarise
 from rheotwin.meshing.round import ball, cylinder, disc, l_shape
 from rheotwin.meshing.shapes import (
@@ -33,6 +34,7 @@ from rheotwin.meshing.voxels import Solid, voxelised, voxelised_surface
 
 __all__ = [
     "CELL_DIMENSION",
+    "MIXED",
     "NO_HANGING_NODES",
     "BoxShape",
     "CylinderShape",
@@ -50,9 +52,11 @@ __all__ = [
     "SphereShape",
     "TriangleShape",
     "ball",
+    "body_cell",
     "boundary_faces",
     "boundary_nodes",
     "build_mesh",
+    "cell_blocks",
     "cell_kind",
     "check_elements",
     "cylinder",
@@ -63,11 +67,13 @@ __all__ = [
     "hanging_nodes",
     "hex_grid",
     "holds_surface",
+    "is_mixed",
     "l_shape",
     "lattice_edges",
     "line",
     "make_shape",
     "mesh_hash",
+    "mixed_mesh",
     "oriented",
     "quad_grid",
     "quality_report",

@@ -21,6 +21,17 @@ MESH_TYPES: dict[str, Any] = {
     "tet": MeshTet1,
     "hex": MeshHex1,
 }
+
+
+class MixedQuads(MeshQuad1):  # type: ignore[misc]  # scikit-fem has no types
+    """Triangles and quads: see `rheotwin.meshing.mixed`."""
+
+
+class MixedHexes(MeshHex1):  # type: ignore[misc]
+    """Tets, pyramids, wedges and hexahedra."""
+
+
+MIXED_TYPES: dict[str, Any] = {"quad": MixedQuads, "hex": MixedHexes}
 CELL_DIMENSION = {"line": 1, "triangle": 2, "quad": 2, "tet": 3, "hex": 3}
 SIMPLICES = ("line", "triangle", "tet")
 
@@ -80,10 +91,10 @@ EDGES: dict[str, Indices] = {
 
 
 def cell_kind(mesh: Mesh) -> str:
-    """Return the cell kind of a mesh: line, triangle, quad, tet or hex."""
+    """Return the cell kind of a mesh: line, triangle, quad, tet or hex; of mixed cells that of the largest."""
     for kind, mesh_type in MESH_TYPES.items():
         # second-order meshes are subclasses of the first-order ones
-        if type(mesh) is mesh_type:
+        if type(mesh) in (mesh_type, MIXED_TYPES.get(kind)):
             return kind
     raise RheotwinError(
         f"a mesh of type {type(mesh).__name__} is not supported: use first-order cells of kind {', '.join(MESH_TYPES)}"

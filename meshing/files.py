@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,14 +14,32 @@ from typing import Any, AnyStr
 import numpy as np
 import numpy.typing as npt
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Indices, first_of_each
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
+from rheotwin.meshing.cells import CELL_DIMENSION, MESH_TYPES, Mesh, build_mesh
 from rheotwin.meshing.groups import mesh_geometry, named_groups
+from rheotwin.meshing.mixed import MIXED, body_cell, cell_blocks, mixed_mesh
 from rheotwin.meshing.topology import check_elements, oriented
 
-KIND_OF_TYPE = {"line": "line", "triangle": "triangle", "quad": "quad", "tetra": "tet", "hexahedron": "hex"}
+KIND_OF_TYPE = {
+    **{"line": "line", "triangle": "triangle", "quad": "quad"},
+    **{"tetra": "tet", "pyramid": "pyramid", "wedge": "wedge", "hexahedron": "hex"},
+}
 TYPE_OF_KIND = {kind: cell_type for cell_type, kind in KIND_OF_TYPE.items()}
+_QUAD = ((0, 1), (1, 2), (2, 3), (3, 0))
+_UPRIGHT = tuple((k, k + 4) for k in range(4))
+CURVED: dict[str, tuple[str, tuple[tuple[int, int], ...]]] = {
+    "line3": ("line", ((0, 1),)),
+    "triangle6": ("triangle", ((0, 1), (1, 2), (2, 0))),
+    "quad8": ("quad", _QUAD),
+    "quad9": ("quad", _QUAD),
+    "tetra10": ("tetra", ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))),
+    "hexahedron20": ("hexahedron", (*_QUAD, *((a + 4, b + 4) for a, b in _QUAD), *_UPRIGHT)),
+    "hexahedron27": ("hexahedron", (*_QUAD, *((a + 4, b + 4) for a, b in _QUAD), *_UPRIGHT)),
+}
+"""Cells of second order: what they are by their corners, and the edges whose middles follow behind the corners."""
+STRAIGHT = 1e-6
+"""Share of its edge by which a middle may be off before that is said."""
 WRITERS: dict[str, tuple[str, dict[str, Any]]] = {
     ".msh": ("gmsh", {}),
     ".vtu": ("vtu", {}),
@@ -34,6 +53,8 @@ GROUP_FORMATS = (".inp",)
 """Suffixes we write whose files keep named groups."""
 PREFERRED_READER = {".msh": "gmsh"}
 """The reader to try first where several formats share a suffix."""
+MIXED_FORMATS = (".vtu", ".vtk", ".mesh")
+"""Suffixes we write that take several kinds of cells."""
 UNSUPPORTED = (".xdmf", ".xmf")
 ENDLESS_READERS = {"ansys": "rb", "mdpa": "rb", "nastran": "r", "off": "r", "ply": "rb", "tecplot": "r"}
 """Formats, and how they are opened, whose readers wait for ever for what a file that was cut off does not have."""
@@ -58,22 +79,33 @@ class ImportedMesh:
 def read_mesh(path: str | Path, *, drop_unused: bool = False) -> ImportedMesh:
     """Read a mesh file of any suffix meshio reads, or a gmsh .geo geometry; coordinates are taken as [m].
 
-    Cells of the highest dimension make the body and must be of one first-order kind; a constant z (in 1D y
-    and z) is dropped. Simplices are oriented; degenerate or inverted elements are refused, and so are points
-    that no element uses unless `drop_unused`.
+    Cells of the highest dimension make the body; a constant z (in 1D y and z) is dropped. Of cells of second order the
+    corners are read. Simplices, pyramids and wedges are oriented; degenerate or inverted elements are refused, and so
+    are points that no element uses unless `drop_unused`.
     """
     path = Path(path)
     raw = load_file(path)
-    cell_type, cells = _body_cells(raw, str(path))
-    kind = KIND_OF_TYPE[cell_type]
-    points = _flattened(np.asarray(raw.points, dtype=np.float64), cells, kind, str(path))
+    middles = _take_corners(raw, str(path))
+    blocks = _body_cells(raw, str(path))
+    kinds = list(dict.fromkeys(kind for kind, _ in blocks))
+    cells = np.concatenate([block.ravel() for _, block in blocks])
+    points = _flattened(np.asarray(raw.points, dtype=np.float64), cells, kinds[0], str(path))
     # points that only carry the geometry (arc centres) are gmsh's habit, not a fault of the file
-    kept = _used_points(cells, len(points), str(path), drop=drop_unused or path.suffix.lower() == ".geo")
+    drop = drop_unused or path.suffix.lower() == ".geo"
+    kept = np.setdiff1d(_used_points(np.append(cells, middles), len(points), str(path), drop=drop), middles)
     renumber = np.full(len(points), -1)
     renumber[kept] = np.arange(len(kept))
-    mesh = oriented(build_mesh(kind, points[kept].T, renumber[_library_order(cells, kind)].T))
+    renumbered_blocks = [(kind, renumber[block]) for kind, block in blocks]
+    if kinds[0] in MESH_TYPES and len(kinds) == 1:
+        whole = np.concatenate([block for _, block in renumbered_blocks])
+        mesh = oriented(build_mesh(kinds[0], points[kept].T, _library_order(whole, kinds[0]).T))
+    else:
+        for kind, block in renumbered_blocks:
+            if not first_of_each(block.T).all():
+                raise RheotwinError(f"{path}: a {kind} element has one point at two of its corners; repair the file")
+        mesh = mixed_mesh(points[kept].T, renumbered_blocks)
     check_elements(mesh, str(path))
-    nodes, elements = named_groups(raw, cell_type)
+    nodes, elements = named_groups(raw, [TYPE_OF_KIND[kind] for kind in kinds])
     renumbered = {name: renumber[members] for name, members in nodes.items()}
     regions = {name: members[members >= 0] for name, members in renumbered.items()}
     return ImportedMesh(mesh, {name: members for name, members in regions.items() if len(members)}, elements)
@@ -88,7 +120,7 @@ def write_mesh(
 ) -> None:
     """Write a mesh [m] in the format of the suffix, all or nothing; .inp files keep the named groups."""
     path = Path(path)
-    kind, suffix = cell_kind(mesh), path.suffix.lower()
+    kind, suffix = body_cell(mesh), path.suffix.lower()
     if suffix not in WRITERS:
         raise RheotwinError(
             f"{path}: cannot write a mesh with suffix '{suffix}'{nearest_name(suffix, WRITERS)}: "
@@ -96,7 +128,9 @@ def write_mesh(
         )
     if suffix == ".stl" and kind != "triangle":
         raise RheotwinError(f"{path}: an STL file holds triangles only, not {kind} cells: use .vtu or .msh")
-    raw = _to_meshio(mesh, kind)
+    if kind == MIXED and suffix not in MIXED_FORMATS:
+        raise RheotwinError(f"{path}: cannot hold mixed cells: use one of {', '.join(MIXED_FORMATS)}")
+    raw = _to_meshio(mesh)
     if suffix in GROUP_FORMATS:
         raw.point_sets = {name: np.asarray(members) for name, members in (regions or {}).items()}
         raw.cell_sets = {name: [np.asarray(members)] for name, members in (cell_regions or {}).items()}
@@ -202,8 +236,34 @@ def _reason(error: BaseException) -> str:
     return f" ({said[:120].rstrip('.')})"
 
 
-def _body_cells(raw: Any, place: str) -> tuple[str, Indices]:
-    """Return type and cells (elements, vertices) of the highest dimension: one supported type only."""
+def _take_corners(raw: Any, place: str) -> Indices:
+    """Leave their corners to cells of second order; return the points this drops, and say how far they bend edges."""
+    import meshio
+
+    dropped, bent = [], 0.0
+    for number, block in enumerate(raw.cells):
+        if block.type not in CURVED or not len(block.data):
+            continue
+        kind, edges = CURVED[block.type]
+        cells = np.asarray(block.data, dtype=np.int64)
+        corners = int(np.max(edges)) + 1
+        first, second = (np.asarray(raw.points)[cells[:, list(ends)]] for ends in zip(*edges, strict=True))
+        middle = np.asarray(raw.points)[cells[:, corners : corners + len(edges)]]
+        away, length = np.linalg.norm(middle - 0.5 * (first + second), axis=2), np.linalg.norm(second - first, axis=2)
+        bent = max(bent, float(np.max(away / np.maximum(length, np.finfo(float).tiny))))
+        dropped.append(np.setdiff1d(cells[:, corners:], cells[:, :corners]))
+        raw.cells[number] = meshio.CellBlock(kind, cells[:, :corners])
+    if bent > STRAIGHT:
+        warnings.warn(
+            f"{place}: cells of second order are read by their corners; their edges bend by up to {bent:.2g} of their "
+            "length, which is lost: use smaller cells along curved surfaces",
+            stacklevel=4,
+        )
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *dropped]))
+
+
+def _body_cells(raw: Any, place: str) -> list[tuple[str, Indices]]:
+    """Return kind and cells (elements, vertices) of the blocks of the highest dimension, as in the file."""
     blocks = [block for block in raw.cells if len(block.data)]
     top = max((block.dim for block in blocks), default=0)
     if top == 0 or len(raw.points) == 0:
@@ -213,22 +273,17 @@ def _body_cells(raw: Any, place: str) -> tuple[str, Indices]:
     if unsupported:
         raise RheotwinError(
             f"{place}: cells of type {', '.join(unsupported)} are not supported: "
-            f"export the mesh with first-order {', '.join(KIND_OF_TYPE)} cells"
+            f"export the mesh with {', '.join(KIND_OF_TYPE)} cells"
         )
-    if len(types) > 1:
-        raise RheotwinError(
-            f"{place}: the mesh mixes {' and '.join(types)} cells: use one kind for the whole body "
-            f"(for instance split all of them into {'triangles' if top == 2 else 'tetrahedra'})"
-        )
-    cells = np.concatenate([block.data for block in blocks if block.type == types[0]]).astype(np.int64)
-    if cells.min() < 0 or cells.max() >= len(raw.points):
+    found = [(KIND_OF_TYPE[block.type], block.data.astype(np.int64)) for block in blocks if block.dim == top]
+    if any(cells.min() < 0 or cells.max() >= len(raw.points) for _, cells in found):
         raise RheotwinError(f"{place}: an element refers to a point that is not in the file: export the mesh again")
-    return types[0], cells
+    return found
 
 
 def _flattened(points: Array, cells: Indices, kind: str, place: str) -> Array:
     """Return points (nodes, dimension) without constant surplus coordinates; refuse surfaces in space."""
-    dimension = CELL_DIMENSION[kind]
+    dimension = CELL_DIMENSION.get(kind, 3)
     used = points[np.unique(cells)]
     if not np.all(np.isfinite(used)):
         raise RheotwinError(f"{place}: a point has a coordinate that is not a finite number: repair the file")
@@ -241,7 +296,7 @@ def _flattened(points: Array, cells: Indices, kind: str, place: str) -> Array:
 
 
 def _not_a_body(kind: str) -> str:
-    if CELL_DIMENSION[kind] == 1:
+    if kind == "line":
         return "lines in space are not a body: a 1D mesh lies along x, with y and z constant"
     return (
         f"a {kind} surface in space is not a body: fill it with tetrahedra (for instance with gmsh), "
@@ -272,15 +327,20 @@ def _library_order(cells: Indices, kind: str) -> Indices:
     return cells[:, INV_HEX_MAPPING[:8]]
 
 
-def _to_meshio(mesh: Mesh, kind: str) -> Any:
-    """Return the meshio mesh, points padded to three coordinates (what most formats require)."""
+def _to_meshio(mesh: Mesh) -> Any:
+    """Return the meshio mesh, cells as they follow, points padded to three coordinates (what most formats require)."""
     import meshio
     from skfem.io.meshio import HEX_MAPPING
 
     points = np.zeros((mesh.p.shape[1], 3))
     points[:, : mesh.p.shape[0]] = mesh.p.T
-    cells = mesh.t[HEX_MAPPING[:8]] if kind == "hex" else mesh.t
-    return meshio.Mesh(points, [(TYPE_OF_KIND[kind], np.ascontiguousarray(cells.T))])
+    runs = []
+    for kind, cells, corners in cell_blocks(mesh):
+        rows = np.ascontiguousarray(corners[HEX_MAPPING[:8] if kind == "hex" else ...].T)
+        breaks = np.flatnonzero(np.diff(cells) > 1) + 1
+        parts = zip(np.split(cells, breaks), np.split(rows, breaks), strict=True)
+        runs += [(int(own[0]), (TYPE_OF_KIND[kind], some)) for own, some in parts]
+    return meshio.Mesh(points, [run for _, run in sorted(runs, key=lambda run: run[0])])
 
 
 def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,11 +13,11 @@ from rheotwin.arrays import Indices
 from rheotwin.errors import RheotwinError
 
 
-def named_groups(raw: Any, cell_type: str) -> tuple[dict[str, Indices], dict[str, Indices]]:
+def named_groups(raw: Any, body_types: Collection[str]) -> tuple[dict[str, Indices], dict[str, Indices]]:
     """Return node groups and element groups of a meshio mesh.
 
     A group of cells of any kind (a boundary line, a surface, a part) names its nodes; a group holding cells
-    of `cell_type`, the kind the body is made of, names those elements too.
+    of `body_types`, those the body is made of, names those elements too.
     """
     nodes: dict[str, list[Indices]] = {}
     elements: dict[str, list[Indices]] = {}
@@ -25,9 +25,9 @@ def named_groups(raw: Any, cell_type: str) -> tuple[dict[str, Indices], dict[str
     for block, cells in enumerate(raw.cells):
         for name, members in _members(raw, block):
             nodes.setdefault(name, []).append(np.asarray(cells.data)[members].ravel())
-            if cells.type == cell_type:
+            if cells.type in body_types:
                 elements.setdefault(name, []).append(first + members)
-        first += len(cells.data) if cells.type == cell_type else 0
+        first += len(cells.data) if cells.type in body_types else 0
     for name, members in raw.point_sets.items():
         nodes.setdefault(name, []).append(np.asarray(members, dtype=np.int64).ravel())
     return _merged(nodes), _merged(elements)

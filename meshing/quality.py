@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rheotwin.arrays import Array
-from rheotwin.meshing.cells import CELL_DIMENSION, CORNERS, EDGES, SIMPLICES, Mesh, cell_kind
+from rheotwin.meshing.cells import CELL_DIMENSION, EDGES, SIMPLICES, Mesh, cell_kind
+from rheotwin.meshing.mixed import ALL_CORNERS, body_cell, cell_blocks
 from rheotwin.meshing.topology import (
     MEASURE_NAME,
     MEASURE_UNIT,
     boundary_faces,
-    corner_frames,
     element_edges,
     element_measures,
     lattice_edges,
@@ -96,32 +96,35 @@ def quality_report(mesh: Mesh) -> QualityReport:
 def element_quality(mesh: Mesh) -> Array:
     """Return the mean-ratio quality of each element in [0, 1]: 1 is ideal, 0 degenerate or inverted.
 
-    q = d det(F)^(2/d) / |F|^2, with F the map from the ideal element: the equilateral simplex, or for quads
-    and hexahedra the unit square or cube at each corner, of which the worst counts.
+    q = d det(F)^(2/d) / |F|^2, with F the map from the ideal element: the equilateral simplex, or for all
+    others the unit square or cube at each corner, of which the worst counts.
     """
-    kind = cell_kind(mesh)
-    if kind in SIMPLICES:
-        return _mean_ratio(np.matmul(SIMPLEX_TO_EQUILATERAL[CELL_DIMENSION[kind]], corner_frames(mesh, 0)))
-    return _over_corners(mesh)
+    found = np.empty(mesh.t.shape[1])
+    for block in cell_blocks(mesh):
+        frames = [block.frames(mesh.p, corner) for corner in range(len(ALL_CORNERS[block.kind]))]
+        if block.kind in SIMPLICES:
+            frames = [np.matmul(SIMPLEX_TO_EQUILATERAL[len(mesh.p)], frames[0])]
+        found[block.cells] = np.min([_mean_ratio(frame) for frame in frames], axis=0)
+    return found
 
 
 def edge_ratios(mesh: Mesh) -> Array:
     """Return shortest over longest edge of each element, in [0, 1]."""
     ends = mesh.p[:, mesh.t[EDGES[cell_kind(mesh)].T]]
     lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=0)
-    ratios: Array = lengths.min(axis=0) / lengths.max(axis=0)
+    ratios: Array = np.where(lengths > 0.0, lengths, np.inf).min(axis=0) / lengths.max(axis=0)
     return ratios
 
 
 def angle_range(mesh: Mesh) -> tuple[float | None, float | None]:
     """Return smallest and largest angle between edges (2D) or faces (3D) of all elements [deg]."""
-    kind = cell_kind(mesh)
-    if CELL_DIMENSION[kind] == 1:
+    if len(mesh.p) == 1:
         return None, None
     low, high = np.inf, -np.inf
-    for corner in range(len(CORNERS[kind])):
-        angles = _corner_angles(corner_frames(mesh, corner))
-        low, high = min(low, float(angles.min())), max(high, float(angles.max()))
+    for block in cell_blocks(mesh):
+        for corner in range(len(ALL_CORNERS[block.kind])):
+            angles = _corner_angles(block.frames(mesh.p, corner))
+            low, high = min(low, float(angles.min())), max(high, float(angles.max()))
     return float(np.degrees(low)), float(np.degrees(high))
 
 
@@ -132,12 +135,6 @@ def _mean_ratio(maps: Array) -> Array:
     squares = (maps**2).sum(axis=(1, 2))
     ratio: Array = dimension * determinant ** (2.0 / dimension) / np.where(squares > 0.0, squares, 1.0)
     return np.minimum(ratio, 1.0)
-
-
-def _over_corners(mesh: Mesh) -> Array:
-    corners = range(len(CORNERS[cell_kind(mesh)]))
-    worst: Array = np.min([_mean_ratio(corner_frames(mesh, corner)) for corner in corners], axis=0)
-    return worst
 
 
 def _corner_angles(frames: Array) -> Array:
@@ -224,12 +221,11 @@ def summarise(
     cell_regions: Mapping[str, npt.NDArray[np.integer]] | None = None,
 ) -> MeshSummary:
     """Return the summary of a mesh and its named groups."""
-    kind = cell_kind(mesh)
     faces = boundary_faces(mesh)
     return MeshSummary(
         name=name,
-        kind=kind,
-        dimension=CELL_DIMENSION[kind],
+        kind=body_cell(mesh),
+        dimension=len(mesh.p),
         nodes=mesh.p.shape[1],
         elements=mesh.t.shape[1],
         edges=len(element_edges(mesh)),

@@ -12,7 +12,6 @@ from rheotwin.arrays import Array, Indices, Integers
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing.cells import (
     CELL_DIMENSION,
-    CORNERS,
     EDGES,
     FACES,
     MESH_TYPES,
@@ -21,6 +20,7 @@ from rheotwin.meshing.cells import (
     build_mesh,
     cell_kind,
 )
+from rheotwin.meshing.mixed import ALL_CORNERS, cell_blocks, is_mixed, mixed_boundary_faces
 
 
 def element_edges(mesh: Mesh) -> Integers:
@@ -51,11 +51,13 @@ def boundary_faces(mesh: Mesh) -> Integers:
     """Return the faces used by one element only, (faces, vertices), oriented outward.
 
     End points in 1D (the one of lowest x first); edges in 2D with the body on their left, so (dy, -dx) points
-    out; triangles or quads in 3D, counter-clockwise seen from outside.
+    out; triangles or quads in 3D, counter-clockwise seen from outside, of mixed cells with triangles as a b c c.
     """
     kind = cell_kind(mesh)
     if CELL_DIMENSION[kind] == 1:
         return _line_ends(mesh)
+    if is_mixed(mesh):
+        return mixed_boundary_faces(mesh)
     facets = mesh.boundary_facets()
     elements = mesh.f2t[0, facets]
     local = (mesh.t2f[:, elements] == facets).argmax(axis=0)
@@ -67,7 +69,8 @@ def smallest_surface_edge(mesh: Mesh) -> float:
     """Return the length [m] of the shortest edge of a mesh's surface; of a 1D mesh that of its shortest cell."""
     points = mesh.p.T
     corners = points[boundary_faces(mesh) if points.shape[1] > 1 else mesh.t.T]
-    return float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).min())
+    lengths = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    return float(lengths[lengths > 0.0].min())
 
 
 def boundary_nodes(mesh: Mesh) -> Integers:
@@ -93,7 +96,7 @@ def _unique_pairs(mesh: Mesh, local: Indices) -> Integers:
     One integer key per pair: several times faster than the column-wise unique behind `mesh.edges`.
     """
     ends = np.sort(mesh.t.astype(np.int64)[local.T], axis=0)
-    keys = np.unique(ends[0] * mesh.p.shape[1] + ends[1])
+    keys = np.unique((ends[0] * mesh.p.shape[1] + ends[1])[ends[0] < ends[1]])
     return np.stack(np.divmod(keys, mesh.p.shape[1]), axis=1).astype(np.int32)
 
 
@@ -115,7 +118,9 @@ def element_measures(mesh: Mesh) -> Array:
     points, weights = get_quadrature(mesh.elem.refdom, 2)
     # scikit-fem's reference hexahedron is left-handed
     handedness = -1.0 if kind == "hex" else 1.0
-    integrated: Array = handedness * (mesh.mapping().detDF(points) @ weights)
+    slopes = np.moveaxis(np.asarray(mesh.mapping().DF(points)), (2, 3), (0, 1))
+    shape = slopes.shape[:2]
+    integrated: Array = handedness * (_determinants(slopes.reshape(-1, *slopes.shape[2:])).reshape(shape) @ weights)
     return integrated
 
 
@@ -133,9 +138,7 @@ def _determinants(frames: Array) -> Array:
 
 def corner_frames(mesh: Mesh, corner: int) -> Array:
     """Return the edge vectors (elements, edges, dimension) [m] leaving one local corner of each element."""
-    vertex, *neighbours = CORNERS[cell_kind(mesh)][corner]
-    frames: Array = (mesh.p[:, mesh.t[neighbours]] - mesh.p[:, None, mesh.t[vertex]]).transpose(2, 1, 0)
-    return frames
+    return cell_blocks(mesh)[0].frames(mesh.p, corner)
 
 
 def oriented(mesh: Mesh) -> Mesh:
@@ -158,15 +161,17 @@ def check_elements(mesh: Mesh, place: str) -> None:
 
     An element is good when the determinant at each of its corners is positive beyond rounding.
     """
-    kind = cell_kind(mesh)
-    worst = np.full(mesh.t.shape[1], np.inf)
-    for corner in range(1 if kind in SIMPLICES else len(CORNERS[kind])):
-        worst = np.minimum(worst, _relative_determinant(corner_frames(mesh, corner)))
+    worst, kinds = np.full(mesh.t.shape[1], np.inf), np.full(mesh.t.shape[1], cell_kind(mesh), dtype=object)
+    for block in cell_blocks(mesh):
+        kinds[block.cells] = block.kind
+        for corner in range(1 if block.kind in SIMPLICES else len(ALL_CORNERS[block.kind])):
+            relative = _relative_determinant(block.frames(mesh.p, corner))
+            worst[block.cells] = np.minimum(worst[block.cells], relative)
     bad = np.flatnonzero(~(worst > FLATNESS))
     if len(bad) == 0:
         return
     element = int(bad[0])
-    dimension = CELL_DIMENSION[kind]
+    kind, dimension = str(kinds[element]), len(mesh.p)
     others = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
     raise RheotwinError(
         f"{place}: {kind} element {element}{others} is {_fault(float(worst[element]))}, its "

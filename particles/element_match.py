@@ -41,6 +41,7 @@ from skfem.models.elasticity import linear_elasticity
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.meshing import build_mesh
+from rheotwin.meshing.cells import HEX_LABELS
 
 KIND_OF_CORNERS = {(1, 2): "line", (2, 3): "triangle", (2, 4): "quad", (3, 4): "tet", (3, 8): "hex"}
 """Cell kind of a dimension and a number of corners."""
@@ -96,6 +97,9 @@ def fit_matrix(
 
 
 Method = Literal["element", "stiffness", "length", "edge"]
+
+Springs = Literal["edges", "edges+face", "edges+face+body"]
+"""Which pairs of corners of squares and cubes have a spring: those of edges, of faces, all (12, 24, 28 of a cube)."""
 
 RIDGE = 1e-10
 """Weight of the ridge relative to the fit: singles out one of equally good fits, softens by as much, no more."""
@@ -271,6 +275,20 @@ def _constants(
     )
 
 
+def corner_pairs(corners: int, dimension: int, springs: Springs) -> Indices:
+    """Return the pairs (pairs, 2) of corners of a cell that have a spring; of simplices all.
+
+    >>> [len(corner_pairs(8, 3, springs)) for springs in ("edges", "edges+face", "edges+face+body")]
+    [12, 24, 28]
+    """
+    pairs = np.array(list(combinations(range(corners), 2)))
+    if corners != 2**dimension or dimension == 1:
+        return pairs
+    labels = HEX_LABELS if dimension == 3 else np.array([0, 1, 3, 2])
+    steps = [int(labels[a] ^ labels[b]).bit_count() for a, b in pairs]
+    return pairs[np.array(steps) <= 1 + springs.count("+")]
+
+
 def match_elements(
     points: Array,
     cells: Indices,
@@ -280,6 +298,7 @@ def match_elements(
     *,
     volume_term: bool,
     method: Method = "element",
+    springs: Springs = "edges+face+body",
 ) -> ElementMatch:
     """Choose the springs of all elements; `points` (N, d), `cells` (nC, corners), `measures` [m^d].
 
@@ -287,7 +306,7 @@ def match_elements(
     """
     dimension = points.shape[1]
     size = float(measures.mean()) ** (1.0 / dimension)  # fits are made at unit size: the ridge has none
-    pairs = np.array(list(combinations(range(cells.shape[1]), 2)))
+    pairs = corner_pairs(cells.shape[1], dimension, springs)
     unique, owner = np.unique(np.sort(cells[:, pairs].reshape(-1, 2), axis=1), axis=0, return_inverse=True)
     vectors = points[cells[:, pairs[:, 1]]] - points[cells[:, pairs[:, 0]]]
     edges = CellEdges(vectors / size, owner.reshape(len(cells), -1), measures / size**dimension)

@@ -17,7 +17,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel, NonlinearThreeElement, Tabulated, equal_poisson
 from rheotwin.meshing import check_elements, element_measures
 from rheotwin.particles.edge_laws import BodyLaws, LawOptions, body_laws, law_poisson, loop_order, nonlinear_groups
-from rheotwin.particles.element_match import ElementMatch, Method, cauchy_poisson, match_elements
+from rheotwin.particles.element_match import ElementMatch, Method, Springs, cauchy_poisson, match_elements
 from rheotwin.particles.forces.edges import EdgeGroup
 from rheotwin.particles.forces.elements import Elements
 from rheotwin.particles.forces.nonlinear_edges import kind_of, largest_tangents
@@ -93,11 +93,13 @@ def _has_volume_term(body: ProblemBody, laws: BodyLaws, plane: str) -> bool:
     return body.cell in ("triangle", "tet") and (laws.linear or first_poisson(body) > tied)
 
 
-def _match(body: ProblemBody, laws: BodyLaws, plane: str, volume_term: bool, method: Method) -> ElementMatch:
+def _match(
+    body: ProblemBody, laws: BodyLaws, plane: str, volume_term: bool, method: Method, springs: Springs
+) -> ElementMatch:
     points, cells = body.mesh.p.T, body.mesh.t.T.astype(np.int64)
     wanted = volume_term and _has_volume_term(body, laws, plane)
     measures, poisson = element_measures(body.mesh), first_poisson(body)
-    return match_elements(points, cells, measures, poisson, plane, volume_term=wanted, method=method)
+    return match_elements(points, cells, measures, poisson, plane, volume_term=wanted, method=method, springs=springs)
 
 
 def _warning(match: ElementMatch, body: ProblemBody, laws: BodyLaws, plane: str, method: Method) -> str | None:
@@ -185,7 +187,12 @@ def _with_tangents(constants: Constants, groups: Sequence[EdgeGroup]) -> Constan
 
 
 def build_network(
-    problem: Problem, *, volume_term: bool, method: Method = "element", laws: LawOptions | None = None
+    problem: Problem,
+    *,
+    volume_term: bool,
+    method: Method = "element",
+    laws: LawOptions | None = None,
+    springs: Springs = "edges+face+body",
 ) -> TrussNetwork:
     """Match every body's elements to its law: each constant is the channel of Young's modulus times its share.
 
@@ -194,7 +201,10 @@ def build_network(
     bodies = problem.bodies
     by_body = body_laws(problem, laws or LawOptions())
     channels = [channel for laws in by_body for channel in _channels(laws)]
-    matches = [_match(body, own, problem.plane, volume_term, method) for body, own in zip(bodies, by_body, strict=True)]
+    matches = [
+        _match(body, own, problem.plane, volume_term, method, springs)
+        for body, own in zip(bodies, by_body, strict=True)
+    ]
     thickness = 1.0 if method == "edge" else problem.thickness
     which = _number(by_body, [match.edges for match in matches])
     every_law = [law for body in by_body for law in body.laws]
@@ -259,6 +269,7 @@ def check_rest_shape(problem: Problem) -> None:
         for a in range(body.mesh.t.shape[0]):
             for b in range(a):
                 lengths = np.linalg.norm(ends[:, a] - ends[:, b], axis=0)
+                lengths[body.mesh.t[a] == body.mesh.t[b]] = np.inf  # collapsed corners of mixed cells
                 cell = int(np.argmin(lengths))
                 if not lengths[cell] > FLAT * problem.extent:
                     first, second = sorted((int(body.mesh.t[a, cell]), int(body.mesh.t[b, cell])))

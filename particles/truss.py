@@ -19,7 +19,7 @@ from rheotwin.meshing import element_measures
 from rheotwin.particles.base import ParticleSimulation, Steps, at_rest
 from rheotwin.particles.constraint_options import Constrained, ConstraintOptions, build_constraints
 from rheotwin.particles.edge_laws import LawOptions, check_nonlinear_edges
-from rheotwin.particles.element_match import Method
+from rheotwin.particles.element_match import Method, Springs
 from rheotwin.particles.forces.all_forces import Forces, add_outside_matrices, outside_forces
 from rheotwin.particles.forces.cells import cell_volumes, volume_rates
 from rheotwin.particles.forces.nonlinear_edges import nonlinear_edges, nonlinear_energy, relaxing_tension
@@ -73,6 +73,11 @@ class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
         description="springs from the law: `element` fits the stiffness tensor and `stiffness` the stiffness matrix of "
         "each element, `length` takes k = E A/l with one A; `edge`: the law's numbers are those of each edge",
     )
+    springs: Springs = Field(
+        default="edges+face+body",
+        description="springs of squares and cubes: along edges, with those across faces or all (12, 24, 28 of a cube); "
+        'fewer than all with match = "edge" only',
+    )
     tie_stiffness: float = Field(
         default=4.0,
         gt=0.0,
@@ -84,7 +89,8 @@ class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
         default=0.2, ge=0.0, allow_inf_nan=False, description="damping of these ties, as a share of the critical one"
     )
     forces: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="forces of other packages, by name, each with its options"
+        default_factory=dict,
+        description="forces of other packages, and `extra` of the papers' model M3E, by name, each with its options",
     )
     unstable: Literal["refuse", "substep"] = Field(
         default="refuse", description="what to do with a step above the stable one"
@@ -97,6 +103,16 @@ class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
                 "volume_term",
                 'with match = "edge" the law\'s numbers are those of edges and volume springs have none; leave '
                 "`volume_term` out, or keep volumes with `global_pressure` or `element_pressure`",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fewer_springs_match_nothing(self) -> Self:
+        if self.springs != "edges+face+body" and self.match != "edge":
+            raise PydanticCustomError(
+                "springs",
+                "fewer springs than all cannot match a law; leave `springs` out, or give the numbers of springs by "
+                'match = "edge"',
             )
         return self
 
@@ -252,13 +268,26 @@ TrussSimulation = ParticleSimulation[Truss]
 def truss(problem: Problem, options: TrussOptions) -> Truss:
     """Return the truss of a problem, with the step that the options ask for."""
     check_rest_shape(problem)
-    network = build_network(problem, volume_term=options.volume_term is not False, method=options.match, laws=options)
+    simplices = [body for body in problem.bodies if body.cell not in ("quad", "hex")]
+    if options.springs != "edges+face+body" and simplices:
+        raise RheotwinError(
+            f"solvers.truss.springs: {simplices[0].cell} cells have edges only; leave it out, or use quad or hex cells"
+        )
+    network = build_network(
+        problem,
+        volume_term=options.volume_term is not False,
+        method=options.match,
+        laws=options,
+        springs=options.springs,
+    )
     check_nonlinear_edges(network.nonlinear, local_volume=options.local_volume)
     network, shape = build_shape_keeping(problem, options, network, options)
     check_network(problem, network)
     ties = make_ties(problem, network, stiffness=options.tie_stiffness, damping=options.tie_damping)
     others = add_tie_matrices(shape.stiffness_and_viscosity(problem), ties, problem)
     outside = outside_forces(problem, options.forces)
+    if "extra" in options.forces and options.stepper != "semi-implicit":
+        raise RheotwinError('solvers.truss.forces.extra: it reads all other forces; use stepper = "semi-implicit"')
     _check_contact(problem, options.stepper)
     others = with_contact(add_outside_matrices(others, outside), problem)
     families = network_families(problem, network)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from rheotwin.arrays import Array, Indices
-from rheotwin.meshing import element_measures
+from rheotwin.arrays import Array, Indices, corner_parts
+from rheotwin.meshing import cell_kind, element_measures
 from rheotwin.particles.network import Constants, first_poisson
 from rheotwin.problem import Problem, ProblemBody
 from rheotwin.strain import vertex_strain
@@ -49,8 +49,8 @@ def nodal_volumes(problem: Problem) -> Array:
     volumes = np.zeros(len(problem.points))
     for body in problem.bodies:
         cells = body.mesh.t
-        share = np.tile(element_measures(body.mesh) / cells.shape[0], cells.shape[0])
-        volumes[body.nodes] = np.bincount(cells.ravel(), weights=share, minlength=body.mesh.p.shape[1])
+        share = corner_parts(cells, element_measures(body.mesh))
+        volumes[body.nodes] = np.bincount(cells.ravel(), weights=share.ravel(), minlength=body.mesh.p.shape[1])
     return volumes * problem.thickness
 
 
@@ -94,7 +94,9 @@ def _strain_ratio(body: ProblemBody, problem: Problem) -> float:
 def nodal_strain(problem: Problem) -> Callable[[Array], Array]:
     """Return the map from displacements (N, d) [m] to the small strain of the mesh cells, averaged to nodes (N, 6)."""
     bodies = problem.bodies
-    maps = [vertex_strain(body.mesh, body.cell, out_of_plane=_strain_ratio(body, problem)) for body in bodies]
+    maps = [
+        vertex_strain(body.mesh, cell_kind(body.mesh), out_of_plane=_strain_ratio(body, problem)) for body in bodies
+    ]
 
     def strain(displacement: Array) -> Array:
         return np.concatenate([own.of(displacement[body.nodes]) for own, body in zip(maps, bodies, strict=True)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Indices, corner_parts
 from rheotwin.errors import RheotwinError
 from rheotwin.record.grid import CellKind
 
@@ -164,6 +164,17 @@ class RunView:
         """Into how many the scene's cells were divided along each side."""
         return int(dict(self.manifest.get("scene") or {}).get("refinement") or 1)
 
+    @property
+    def pushers(self) -> tuple[tuple[str, str], ...]:
+        """`force_sources`, those that move first: a floor or a wall stands still."""
+        scene = dict(self.manifest.get("scene") or {})
+
+        def stands(source: tuple[str, str]) -> bool:
+            entry = dict(dict(scene.get(f"{source[0]}s") or {}).get(source[1]) or {})
+            return not (entry.get("motion") or entry.get("drive"))
+
+        return tuple(sorted(force_sources(self.probes), key=stands))
+
     def nearest_frame(self, time: float) -> int:
         """Return the index of the frame nearest to `time` [s]."""
         return int(np.argmin(np.abs(self.times - time)))
@@ -184,8 +195,8 @@ def tributary_weights(rest: Array, cells: Indices, cell_kind: str) -> Array:
     """
     sized = body_grid(rest, cells, cell_kind).compute_cell_sizes()
     sizes = np.abs(np.asarray(sized.cell_data[_SIZE_NAME[cell_kind]], dtype=float))
-    share = np.repeat(sizes / cells.shape[1], cells.shape[1])
-    return np.bincount(cells.ravel(), weights=share, minlength=len(rest)).astype(float)
+    share = corner_parts(cells.T, sizes).T
+    return np.bincount(cells.ravel(), weights=share.ravel(), minlength=len(rest)).astype(float)
 
 
 _SIZE_NAME = {"line": "Length", "triangle": "Area", "quad": "Area", "tet": "Volume", "hex": "Volume"}

@@ -127,11 +127,11 @@ def grown(contact: Contact) -> Contact:
 
 def smallest_spacing(problem: Problem) -> float:
     """Return the smallest distance [m] between two nodes that follow each other in a cell."""
-    meshes = (body.mesh for body in problem.bodies)
-    return min(
-        float(np.linalg.norm(mesh.p[:, mesh.t] - mesh.p[:, np.roll(mesh.t, 1, axis=0)], axis=0).min())
-        for mesh in meshes
-    )
+    found = []
+    for mesh in (body.mesh for body in problem.bodies):
+        lengths = np.linalg.norm(mesh.p[:, mesh.t] - mesh.p[:, np.roll(mesh.t, 1, axis=0)], axis=0)
+        found.append(float(lengths[mesh.t != np.roll(mesh.t, 1, axis=0)].min()))
+    return min(found)
 
 
 def _parts(contact: Contact) -> dict[str, Saved]:

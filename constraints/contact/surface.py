@@ -145,6 +145,7 @@ def _body_faces(body: SurfaceBody) -> Indices:
     faces = boundary_faces(body.mesh).astype(np.int64)
     if faces.shape[1] == 4:
         faces = faces[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
+        faces = faces[faces[:, 1] != faces[:, 2]]  # of triangles a b c c
     hanging = getattr(body, "hanging", None)
     if hanging is not None and len(hanging):
         faces = _without_seams(faces, np.pad(body.mesh.p.T, ((0, 0), (0, 3 - body.mesh.p.shape[0]))))

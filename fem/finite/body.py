@@ -26,7 +26,7 @@ from rheotwin.fem.finite.kinematics import (
     element_geometry,
     strain_vector,
 )
-from rheotwin.fem.finite.loops import couple
+from rheotwin.fem.finite.loops import couple, smallest_volume
 from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
 from rheotwin.fem.finite.point import PointLaw, Response
 from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of_locking
@@ -34,7 +34,7 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.fem.point_laws import is_yielding, von_mises
 from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.system import body_mass
-from rheotwin.materials import Channel, Hyperelastic, is_incompressible
+from rheotwin.materials import Channel, is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
 
 
@@ -74,6 +74,8 @@ class PressureSpace:
     """Shear modulus over the size of an element [Pa/m]: a pressure is then a length, its equation a force."""
     shared: bool
     """Whether elements have pressures in common."""
+    softest: float = 0.0
+    """scale^2/(ELIMINATED mu) [Pa/m^2]: compliance at which single pressures are still eliminated without loss."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,17 @@ class FinitePart:
     def own(self) -> Indices:
         """Places among them of unknowns that one element alone has and can be eliminated: ZZ strains, pressures."""
         pressure, size = self.pressure, self.geometry.dofs.shape[1]
-        if pressure is None or pressure.shared or self.rigid:
+        if pressure is None or pressure.shared:
             return self.geometry.own
         return np.concatenate([self.geometry.own, np.arange(size, self.dofs.shape[1])])
+
+    @property
+    def soft(self) -> Array:
+        """What the diagonal entries of `own` should be at least (e, own): pressures of K = ELIMINATED mu."""
+        soft = np.zeros((len(self.dofs), len(self.own)))
+        if self.pressure is not None and not self.pressure.shared:
+            soft[:, len(self.geometry.own) :] = self.pressure.softest * self.geometry.weights.sum(axis=1)[:, None]
+        return soft
 
     def at_rest(self) -> list[Array]:
         """Return what a part remembers that has never moved: `PointState` without its strain."""
@@ -122,12 +132,11 @@ class FinitePart:
 
     def require_upright(self, u: Array) -> None:
         """Raise `Inverted`, naming the element, if det F <= 0 at a quadrature point."""
-        determinants = np.linalg.det(self.geometry.deformation_gradient(u)).min(axis=1)
-        worst = int(np.argmin(determinants))
-        if not determinants[worst] > 0.0:
+        worst, determinant = smallest_volume(self.geometry.displacement_gradient(u))
+        if not determinant > 0.0:
             element = worst if self.cells is ... else int(self.cells[worst])
             node = int(self.geometry.dofs[worst, 0]) // self.geometry.dimension
-            raise Inverted(self.body, element, node, float(determinants[worst]))
+            raise Inverted(self.body, element, node, determinant)
 
     def respond(
         self, state: PointState, start: Array, end: Array, step: float, share: float = 1.0
@@ -299,6 +308,8 @@ DESCRIPTIONS: dict[str, tuple[Callable[[ElementGeometry], Kinematics], Measure]]
     "total-lagrangian": (TotalLagrangian, Isochoric()),
 }
 """Descriptions of large motion: the kinematics of some elements, and the law that belongs to its strain."""
+ELIMINATED = 5e3
+"""Bulk over shear modulus up to which pressures of single cells are eliminated at once."""
 FLAT_BULK = 1e6
 """Bulk over shear modulus of a sheet in plane stress that keeps its volume: its thickness follows, to 1e-6."""
 
@@ -314,11 +325,6 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
             f'{place}: "corotational" knows plane = "strain" only, not "{problem.plane}"; choose that plane, '
             'kinematics = "total-lagrangian" or "small"'
         )
-    if description == "corotational" and any(isinstance(law, Hyperelastic) for _, law, _ in body.laws):
-        raise RheotwinError(
-            f"bodies.{body.name}.law: {body.law.name} is an energy of large strain, which corotational elements have "
-            'not; choose kinematics = "total-lagrangian"'
-        )
     apart = [law for _, law, _ in body.laws if von_mises(law) and description == "total-lagrangian"]
     if options.pressures is not None and any(is_yielding(law) and law not in apart for _, law, _ in body.laws):
         raise RheotwinError(
@@ -330,11 +336,11 @@ def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> 
             f"solvers.fem.formulation: {options.pressures} holds the volume, which plane stress leaves free; "
             'use formulation = "displacement"'
         )
-    warn_of_locking(body, problem, options.order, options.formulation)
+    warn_of_locking(body, problem, options.order, options.formulation, large=description == "total-lagrangian")
 
 
 def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> FiniteBody:
-    """Return a body in large motion, whose parts have laws of their own; behind its nodes ZZ strains, then pressures."""
+    """Return a body in large motion, part by part; behind its nodes are unknown strains ZZ, then pressures."""
     _require_known(body, problem, options)
     ring, flat = (problem.dimension == 2 and problem.plane == plane for plane in ("axisymmetric", "stress"))
     kinematics, measure = DESCRIPTIONS[options.kinematics]
@@ -359,9 +365,13 @@ def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> Fin
             stiffness = shear.instantaneous or shear.viscosity / problem.scene.duration
             size = float(geometry.weights.sum(axis=1).mean() / problem.thickness) ** (1.0 / problem.dimension)
             dofs, shapes = pressure_functions(space.basis, body.cell, options.pressures, cells)
-            pressure = PressureSpace(behind + dofs, shapes, stiffness / size, shared=shapes.shape[1] > 1)
+            pressure = PressureSpace(
+                behind + dofs, shapes, stiffness / size, shapes.shape[1] > 1, stiffness / (ELIMINATED * size**2)
+            )
             behind += int(dofs.max()) + 1
-        part = FinitePart(body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible)
+        part = FinitePart(
+            body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible
+        )
         parts.append(part)
     space = replace(space, inner=behind - first, given=space.basis)
     return FiniteBody(space, body_mass(body, problem, space, consistent=False), tuple(parts))

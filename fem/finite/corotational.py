@@ -98,9 +98,7 @@ class Corotational:
         weighted = self.geometry.weights[..., None] * stress
         return np.asarray(np.sum(self.operator(u) @ weighted[..., None], axis=1)[..., 0])
 
-    def add_tangents(
-        self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array
-    ) -> None:
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
         """Add sum_q w B(u)' D B(end) and the geometric part."""
         weighted = self.geometry.weights[..., None, None] * self.operator(u)
         blocks += np.sum(weighted @ modulus @ np.swapaxes(self.operator(end), -1, -2), axis=1)

@@ -5,8 +5,8 @@
     principal      w = sum 2 m/a^2 (sum_i l_i^a J^(-a/3) - 3),    tau = sum_i beta_i/l_i^2 N_i (x) N_i
                    beta_i = sum 2 m/a (l^_i^a - mean of the three)
 
-The slope of the second in principal axes is Holzapfel's (2000) 6.180, with the limit of equal stretches. Both are zero at
-rest to the last digit, and small strains keep all of theirs.
+The slope of the second in principal axes is Holzapfel's (2000) 6.180, with the limit of equal stretches. Both are zero
+at rest to the last digit, and small strains keep all of theirs.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ def by_invariants(strain: Array, c10: float, c01: float, c20: float, c30: float,
         for m in range(6):
             i, j = row[m], column[m]
             for n in range(6):
-                k, l = row[n], column[n]
-                mixed = 0.5 * (inverse[i, k] * inverse[j, l] + inverse[i, l] * inverse[j, k])
-                outer = inverse[i, j] * (shrink if n < 3 else 0.0) + first[m] * inverse[k, l]
+                k, t = row[n], column[n]
+                mixed = 0.5 * (inverse[i, k] * inverse[j, t] + inverse[i, t] * inverse[j, k])
+                outer = inverse[i, j] * (shrink if n < 3 else 0.0) + first[m] * inverse[k, t]
                 total = 4.0 * by_xx * first[m] * first[n] + 4.0 / 3.0 * by_x * (shrink * i1 * mixed - outer)
                 if c01 != 0.0:
                     unit = (1.0 if m < 3 and n < 3 else 0.0) - (1.0 if m == n else 0.0) * (1.0 if m < 3 else 0.5)
-                    slant = i1 * (1.0 if n < 3 else 0.0) - metric[k, l]
+                    slant = i1 * (1.0 if n < 3 else 0.0) - metric[k, t]
                     turned = 2.0 * unit + 4.0 / 3.0 * (i2 * mixed - inverse[i, j] * slant)
-                    total += 2.0 * c01 * (shrink * shrink * turned - 4.0 / 3.0 * second[m] * inverse[k, l])
+                    total += 2.0 * c01 * (shrink * shrink * turned - 4.0 / 3.0 * second[m] * inverse[k, t])
                 slope[p, m, n] = total
 
 

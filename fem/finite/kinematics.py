@@ -17,7 +17,7 @@ E does not change when the body turns, so neither does S nor anything a law reme
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -87,6 +87,8 @@ class ElementGeometry:
     """dF_zz per component (e, q, m) [1/m] of rings and of plane stress, else (e, q, 0)."""
     own: Indices
     """Places among the m components of those that one element alone has: its strains ZZ in plane stress."""
+    last: list[tuple[Array, Array]] = field(default_factory=list, compare=False, repr=False)
+    """The displacement asked for last and its gradient: strain, forces and tangents of one trial ask in turn."""
 
     @cached_property
     def columns(self) -> Array:
@@ -100,9 +102,12 @@ class ElementGeometry:
         return np.asarray(np.einsum("eq,eqnk->enk", self.weights, self.gradients) / volumes[:, None, None])
 
     def displacement_gradient(self, u: Array) -> Array:
-        """Return du/dX (e, q, 3, 3) of displacements u (size,) [m]."""
+        """Return du/dX (e, q, 3, 3) of displacements u (size,) [m], not to be changed."""
+        if self.last and np.array_equal(self.last[0][0], u):
+            return self.last[0][1]
         slope = np.empty((*self.weights.shape, 3, 3))
         gradients(self.columns, self.across, self.dofs, np.ascontiguousarray(u), slope)
+        self.last[:] = [(np.array(u), slope)]
         return slope
 
     def mean_displacement_gradient(self, u: Array) -> Array:
@@ -166,9 +171,7 @@ class Kinematics(Protocol):
     def forces(self, u: Array, stress: Array) -> Array:
         """Return sum_q w B's (e, m) [N], B = de/du."""
 
-    def add_tangents(
-        self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array
-    ) -> None:
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
         """Add sum_q w (B(u)' D B(end) + share s : d2e/du2) [N/m] to `blocks` (e, m.., m..)."""
 
     def cauchy(self, u: Array, stress: Array) -> Array:
@@ -210,9 +213,7 @@ class TotalLagrangian:
         element_forces(geometry.columns, geometry.across, geometry.weights, slope, stress, forces)
         return forces
 
-    def add_tangents(
-        self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array
-    ) -> None:
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
         """Add the tangents of `loops`."""
         geometry = self.geometry
         at = geometry.displacement_gradient(u)

@@ -39,7 +39,34 @@ def gradients(columns: Array, across: Array, dofs: Integers, u: Array, slope: Ar
 
 
 @compiled(contract=True)
-def green(slope: Array, strain: Array) -> float:
+def smallest_volume(slope: Array) -> tuple[int, float]:
+    """Return the element with the smallest det(1 + H), H (e, q, 3, 3), and that determinant."""
+    worst, least = 0, np.inf
+    for e in range(slope.shape[0]):
+        for q in range(slope.shape[1]):
+            h = slope[e, q]
+            x, y, z = 1.0 + h[0, 0], 1.0 + h[1, 1], 1.0 + h[2, 2]
+            minors = y * z - h[1, 2] * h[2, 1], h[1, 0] * z - h[1, 2] * h[2, 0], h[1, 0] * h[2, 1] - y * h[2, 0]
+            volume = x * minors[0] - h[0, 1] * minors[1] + h[0, 2] * minors[2]
+            if not volume >= least:
+                worst, least = e, volume
+    return worst, least
+
+
+@compiled(contract=True)
+def volume_change(strain: Array, change: Array) -> None:
+    """Write J - 1 = (det C - 1)/(1 + J) (p,), det C - 1 = tr X + (second invariant of X) + det X, X = 2 E."""
+    for p in range(len(strain)):
+        x, y, z = 2.0 * strain[p, 0], 2.0 * strain[p, 1], 2.0 * strain[p, 2]
+        a, b, c = strain[p, 3], strain[p, 4], strain[p, 5]
+        minors = y * z - b * b, x * z - c * c, x * y - a * a
+        excess = x + y + z + minors[0] + minors[1] + minors[2]
+        excess += x * minors[0] + a * (b * c - a * z) + c * (a * b - y * c)
+        change[p] = excess / (1.0 + np.sqrt(1.0 + excess))
+
+
+@compiled(contract=True)
+def green(slope: Array, strain: Array) -> None:
     """Write E = sym(H) + H'H/2 (p, 6), engineering shear, from H (p, 3, 3), so that small strains keep all digits."""
     for p in range(len(slope)):
         h = slope[p]
@@ -47,7 +74,6 @@ def green(slope: Array, strain: Array) -> float:
             for j in range(i, 3):
                 product = h[0, i] * h[0, j] + h[1, i] * h[1, j] + h[2, i] * h[2, j]
                 strain[p, SLOT[i, j]] = (0.5 if i == j else 1.0) * (h[i, j] + h[j, i] + product)
-    return 0.0
 
 
 @compiled(contract=True)
@@ -80,13 +106,13 @@ def _elasticity(at: Array, end: Array, stress: Array, modulus: Array, share: flo
     for i in range(3):
         for j in range(3):
             for k in range(3):
-                for l in range(3):
-                    total = half[i, j, SLOT[k, l]]
+                for t in range(3):
+                    total = half[i, j, SLOT[k, t]]
                     for n in range(3):
-                        total += end[k, n] * half[i, j, SLOT[n, l]]
-                    out[i, j, k, l] = total
-            for l in range(3):
-                out[i, j, i, l] += share * stress[SLOT[j, l]]
+                        total += end[k, n] * half[i, j, SLOT[n, t]]
+                    out[i, j, k, t] = total
+            for t in range(3):
+                out[i, j, i, t] += share * stress[SLOT[j, t]]
 
 
 @compiled(contract=True, allocates=True)
@@ -116,10 +142,10 @@ def element_tangents(
                     for j in range(d):
                         for b in range(nodes):
                             right[i, k, j, b] = w * full[i, j, k, 0] * g[0, b]
-                        for l in range(1, d):
-                            factor = w * full[i, j, k, l]
+                        for t in range(1, d):
+                            factor = w * full[i, j, k, t]
                             for b in range(nodes):
-                                right[i, k, j, b] += factor * g[l, b]
+                                right[i, k, j, b] += factor * g[t, b]
                     for a in range(nodes):
                         for j in range(d):
                             factor = g[j, a]
@@ -186,8 +212,8 @@ def couple(
                 for m in range(size):
                     blocks[e, size + k, m] += w * change[m]
                     blocks[e, m, size + k] += w * change[m]
-                for l in range(shapes.shape[1]):
-                    blocks[e, size + k, size + l] -= w * shapes[q, l] * compliance
+                for t in range(shapes.shape[1]):
+                    blocks[e, size + k, size + t] -= w * shapes[q, t] * compliance
 
 
 @compiled(contract=True)
@@ -212,14 +238,14 @@ def add_volume(strain: Array, pressure: Array, bulk: float, stress: Array, modul
             i, j = row[m], column[m]
             stress[p, m] += push * v[m]
             for n in range(6):
-                k, l = row[n], column[n]
-                mixed = inverse[i][k] * inverse[j][l] + inverse[i][l] * inverse[j][k]
+                k, t = row[n], column[n]
+                mixed = inverse[i][k] * inverse[j][t] + inverse[i][t] * inverse[j][k]
                 modulus[p, m, n] += both * v[m] * v[n] - twice * mixed
 
 
 @compiled(contract=True)
-def eliminate(blocks: Array, own: Integers, right: Array) -> None:
-    """Eliminate in place the components `own` of each block (e, m, m), last one first, from it and `right` (e, m)."""
+def eliminate(blocks: Array, own: Integers) -> None:
+    """Eliminate in place the components `own` of each block (e, m, m), last one first; their columns are kept."""
     for e in range(len(blocks)):
         block, size = blocks[e], blocks.shape[1]
         for turn in range(len(own) - 1, -1, -1):
@@ -230,15 +256,29 @@ def eliminate(blocks: Array, own: Integers, right: Array) -> None:
                     gone = gone or own[later] == i
                 if gone:
                     continue
-                factor = block[i, o] / block[o, o]
-                right[e, i] -= factor * right[e, o]
+                factor, column = block[i, o] / block[o, o], block[i, o]
                 for j in range(size):
                     block[i, j] -= factor * block[o, j]
+                block[i, o] = column
+
+
+@compiled(contract=True)
+def reduce(blocks: Array, own: Integers, right: Array) -> None:
+    """Eliminate the components `own` from right-hand sides (e, m), by what `eliminate` left."""
+    for e in range(len(blocks)):
+        for turn in range(len(own) - 1, -1, -1):
+            o = own[turn]
+            for i in range(blocks.shape[1]):
+                gone = False
+                for later in range(turn, len(own)):
+                    gone = gone or own[later] == i
+                if not gone:
+                    right[e, i] -= blocks[e, i, o] / blocks[e, o, o] * right[e, o]
 
 
 @compiled(contract=True)
 def recover(blocks: Array, own: Integers, right: Array, found: Array) -> None:
-    """Write the components `own` of solutions (e, m) whose others are known, from what `eliminate` left."""
+    """Write the components `own` of solutions (e, m) whose others are known, by what `eliminate` and `reduce` left."""
     for e in range(len(blocks)):
         for turn in range(len(own)):
             o = own[turn]

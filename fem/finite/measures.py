@@ -25,7 +25,7 @@ from rheotwin.fem.finite.kinematics import (
     stress_tensor,
     stress_vector,
 )
-from rheotwin.fem.finite.loops import add_volume
+from rheotwin.fem.finite.loops import add_volume, volume_change
 
 
 class Measure(Protocol):
@@ -105,7 +105,9 @@ class Isochoric:
 
     def volume(self, strain: Array) -> Array:
         """Return J - 1."""
-        return _volume_change(strain_tensor(strain))
+        change = np.empty(len(strain))
+        volume_change(np.ascontiguousarray(strain), change)
+        return change
 
     def shear(self, strain: Array) -> tuple[Array, Array]:
         """Return tau and its slope, in a form in which small strains keep all their digits."""
@@ -125,7 +127,7 @@ class Isochoric:
         """Return the stress of the Newtonian arm and its slopes by strain and strain rate."""
         green, lame = strain_tensor(strain), bulk - 2.0 / 3.0 * shear
         inverse = _inverse_metric(green)
-        ratio = (1.0 + _volume_change(green))[..., None]
+        ratio = np.sqrt(np.linalg.det(np.eye(3) + 2.0 * green))[..., None]
         flow = inverse @ strain_tensor(rate) @ inverse
         vector, flow_vector = stress_vector(inverse), stress_vector(flow)
         growth = np.sum(vector * rate, axis=-1)[..., None]
@@ -140,7 +142,7 @@ class Isochoric:
     def energy(self, strain: Array, bulk: float, shear: float) -> Array:
         """Return K (J - 1)^2/2 + mu w, for neo-Hooke w = (J^(-2/3) tr C - 3)/2."""
         green = strain_tensor(strain)
-        volume = _volume_change(green)
+        volume = self.volume(strain.reshape(-1, 6)).reshape(strain.shape[:-1])
         if self.principal:
             logs = 0.5 * np.log1p(2.0 * np.linalg.eigvalsh(green))
             logs -= logs.mean(axis=-1, keepdims=True)
@@ -166,11 +168,3 @@ def _inverse_metric(green: Array) -> Array:
     first, second, third = metric[..., 0], metric[..., 1], metric[..., 2]
     cofactors = np.stack([np.cross(second, third), np.cross(third, first), np.cross(first, second)], axis=-1)
     return np.asarray(cofactors / np.sum(first * cofactors[..., 0], axis=-1)[..., None, None])
-
-
-def _volume_change(green: Array) -> Array:
-    """Return J - 1 = (det C - 1)/(1 + J) with det C - 1 = 2 tr E + 4 (second invariant of E) + 8 det E."""
-    trace = np.trace(green, axis1=-2, axis2=-1)
-    second = 0.5 * (trace**2 - np.sum(green**2, axis=(-2, -1)))
-    excess = 2.0 * trace + 4.0 * second + 8.0 * np.linalg.det(green)
-    return np.asarray(excess / (1.0 + np.sqrt(1.0 + excess)))

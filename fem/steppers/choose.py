@@ -40,8 +40,6 @@ LAWFUL = ("midpoint", "cayley", "generalized-alpha", "quasi-static", "static", "
 """Steppers that do all contact."""
 BOUNCING = ("midpoint", "cayley", "central-difference")
 """Those that know restitution."""
-YIELDING = ("midpoint", "cayley", "quasi-static")
-"""Those that solve laws which are no channels."""
 SOLID = ("box", "mesh")
 """Shapes of tools that those alone know."""
 
@@ -86,8 +84,6 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     if options.kinematics != "small":
         return NewtonStepper(model, options)
     yielding = any(isinstance(body, LinearBody) and body.points for body in model.bodies)
-    if yielding:
-        _require_rounds(options)
     if options.stepper in EXPLICIT_RULES:
         return ExplicitStepper(model, h, options)
     if options.stepper == "central-difference":
@@ -102,26 +98,12 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
         "static": lambda _: static(),
         "generalized-alpha": lambda step: generalized_alpha(step, options.spectral_radius),
     }
-    if options.stepper == "static" and not yielding:
+    if options.stepper == "static":
         require_long_term_moduli(model)
     scheme = schemes[options.stepper](h)
     if yielding:
         return YieldingStepper(model, scheme, h, options.linear_solver, account=options.accounts)
     return ImplicitStepper(model, scheme, h, options.linear_solver, account=options.accounts)
-
-
-def _require_rounds(options: FemOptions) -> None:
-    """Refuse options that laws at points do not know."""
-    if options.stepper not in YIELDING:
-        raise RheotwinError(
-            f'solvers.fem.stepper: "{options.stepper}" knows laws with a relaxation function only; choose '
-            f"{', '.join(YIELDING)} for laws that yield, soften or slide"
-        )
-    for name, value in (("formulation", "displacement"), ("split", "bulk-shear"), ("linear_solver", "auto")):
-        if getattr(options, name) not in (value, "splu"):
-            raise RheotwinError(
-                f'solvers.fem.{name}: laws that yield, soften or slide know "{value}" only; leave {name} out'
-            )
 
 
 def require_contact(problem: Problem, options: FemOptions) -> None:

@@ -6,6 +6,7 @@ strains. Only an accepted step moves memories on, and one without solution leave
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,17 +14,21 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array
-from rheotwin.errors import Diverged
+from rheotwin.errors import Diverged, RheotwinError
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
 from rheotwin.fem.finite.newton import Factorise, Frame, NotConverged, Pattern, StepEquations, Trial
-from rheotwin.fem.linear import Unknowns, factorise
+from rheotwin.fem.linear import Unknowns, choose, factorise
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import Ledger, State
 from rheotwin.fem.steppers.impulses import contact_normals
 
+INEXACT = 1e-6
+"""Residual over the right-hand side at which multigrid leaves a Newton step."""
+ROUGH = 1e-2
+"""The same where rounds follow that correct it."""
 HALVINGS = 6
 """How often a step that finds no equilibrium is halved before the run stops."""
 
@@ -38,9 +43,11 @@ class NewtonStepper:
         if not self._inertia:
             require_held(model)
         self._bodies = [(body, rows) for body, rows in model.parts() if isinstance(body, FiniteBody)]
-        self._frame = _frame(model, self._bodies, inertia=self._inertia)
+        self._solvers: Counter[str] = Counter()
+        self._frame = _frame(model, self._bodies, self._solvers, inertia=self._inertia)
         self._mass = model.mass.diagonal()
-        self._iterations = self._halvings = 0
+        self._iterations = self._halvings = self._shortened = 0
+        self._shortest = 1.0
 
     def statistics(self) -> dict[str, Any]:
         """Return the scheme and how hard it was to solve."""
@@ -50,6 +57,9 @@ class NewtonStepper:
             "unknowns": len(self._model.free),
             "newton_iterations": self._iterations,
             "halved_steps": self._halvings,
+            "shortened_newton_steps": self._shortened,
+            "shortest_newton_step": self._shortest,
+            "linear_solvers": dict(self._solvers),
         }
 
     def save(self) -> dict[str, Array]:
@@ -114,6 +124,8 @@ class NewtonStepper:
         )
         solution, residuals = equations.solve(self._frame.contact.touching(state.contacts), self._options)
         self._iterations += len(residuals) - 1
+        self._shortened += sum(share < 1.0 for share in equations.shares)
+        self._shortest = min(self._shortest, *equations.shares)
         return solution, residuals
 
     def _accepted(self, state: State, solution: Trial, h: float) -> State:
@@ -168,7 +180,7 @@ class NewtonStepper:
         return memories, done
 
 
-def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: bool) -> Frame:
+def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[str], *, inertia: bool) -> Frame:
     """Return what stays the same in all steps of a model."""
     parts = [(part, rows) for body, rows in bodies for part in body.parts]
     free = ~model.held
@@ -185,21 +197,52 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: boo
         pattern=Pattern.of([*dofs, components], shared),
         solved=np.flatnonzero(shared),
         own=(*(part.own for part, _ in parts), np.zeros(0, dtype=np.int64)),
+        soft=(*(part.soft for part, _ in parts), np.zeros((0, 0))),
         nodes=(*(part.geometry.gradients.shape[2] for part, _ in parts), 1),
         contact=ToolContact(model.tools, free.reshape(model.points.shape)),
         points=model.points,
-        factorise=_solver(Unknowns(model.points, np.flatnonzero(shared)), symmetric=not unsymmetric),
+        factorise=_solver(
+            Unknowns(model.points, np.flatnonzero(shared)),
+            used,
+            symmetric=not unsymmetric,
+            definite=all(part.pressure is None or not part.pressure.shared for part, _ in parts),
+        ),
         element_size=float((volume / model.problem.thickness) ** (1.0 / model.dimension)),
         extent=model.problem.extent,
     )
 
 
-def _solver(nodes: Unknowns, *, symmetric: bool) -> Factorise:
-    """Return the map from tangents to solvers: any for symmetric ones, which may lose definiteness, else SuperLU."""
+def _solver(nodes: Unknowns, used: Counter[str], *, symmetric: bool, definite: bool) -> Factorise:
+    """Return the map from tangents to solvers, which counts whose it `used`.
 
-    def prepare(matrix: csr_matrix) -> Callable[[Array], Array]:
+    A tangent without rows of pressures is tried as a definite one, by multigrid where there are many unknowns: Newton's
+    method corrects what it leaves. Once it finds no solution, and for all others, a factor takes both signs; SuperLU
+    takes what is not symmetric.
+    """
+    many = definite and symmetric and choose(len(nodes.free), nodes.dimension)[0] == "amg"
+
+    def direct(matrix: csr_matrix) -> Callable[[Array], Array]:
+        factor = factorise(matrix, "auto" if symmetric else "splu", kind="indefinite", nodes=nodes)
+        used[factor.solver] += 1
+        return factor.solve
+
+    def prepare(matrix: csr_matrix, rough: bool) -> Callable[[Array], Array]:
         if matrix.shape[0] == 0:
             return lambda right: right
-        return factorise(matrix, "auto" if symmetric else "splu", kind="indefinite", nodes=nodes).solve
+        if not many:
+            return direct(matrix)
+
+        factor = factorise(matrix, "amg", nodes=nodes, tolerance=ROUGH if rough else INEXACT)
+        used["amg"] += 1
+
+        def solve(right: Array) -> Array:
+            nonlocal many
+            try:
+                return factor.solve(right)
+            except (RheotwinError, np.linalg.LinAlgError):
+                many = False
+            return direct(matrix)(right)
+
+        return solve
 
     return prepare

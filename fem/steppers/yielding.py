@@ -11,7 +11,7 @@ contact knows cost more than a round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -28,10 +28,14 @@ from rheotwin.fem.state import State
 from rheotwin.fem.steppers.implicit import ImplicitStepper
 from rheotwin.fem.steppers.schemes import Scheme
 
+TANGENT, CSR = "tangent_", ("data", "indices", "indptr")
+"""Names under which a checkpoint has the tangent of the last steps."""
 ROUNDS = 40
 """Rounds before a step is given up."""
 AMISS = 1e-9
 """Share of the largest nodal force that may be amiss."""
+CYCLES = 8
+"""Rounds after which a new tangent is the mean with the old one: between both sides of a kink rounds would cycle."""
 ROUNDING = 64.0 * float(np.finfo(float).eps)
 """Share of stiffness times displacement that rounding leaves amiss."""
 SERVES = 0.05
@@ -53,6 +57,17 @@ class YieldingStepper(ImplicitStepper):
     def statistics(self) -> dict[str, Any]:
         """Return scheme, linear solver and how hard the steps were to solve."""
         return super().statistics() | {"newton_rounds": self._rounds, "matrices": 1 + self._matrices}
+
+    def save(self) -> dict[str, Array]:
+        """Return the tangent that still serves, too."""
+        kept = self._tangent
+        return super().save() | {f"{TANGENT}{name}": np.array(getattr(kept, name)) for name in CSR}
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Take over what `save` returned."""
+        super().restore(saved)
+        data, indices, indptr = (np.array(saved[f"{TANGENT}{name}"]) for name in CSR)
+        self._renew(csr_matrix((data, indices, indptr), shape=self._tangent.shape))
 
     @staticmethod
     def _points(model: Model, state: State) -> Iterator[tuple[PointTerm, slice, list[Array], int]]:
@@ -104,7 +119,7 @@ class YieldingStepper(ImplicitStepper):
             if amiss <= max(AMISS * scale, rounding):
                 break
             if (round_ and amiss > SERVES * before) or not np.isfinite(amiss):
-                self._renew(tangent)
+                self._renew(tangent if round_ < CYCLES else 0.5 * (tangent + self._tangent))
             before = amiss
         else:
             raise self._diverged(state, off, end)

@@ -322,6 +322,10 @@ def float_body(model: CircuitModel) -> FloatBody:
     return FloatBody(model.points.copy(), np.zeros(shape), lam, np.zeros(len(SIGNALS)))
 
 
+NO_LENGTH = 1e-12
+"""Length [m] at which an edge has no direction any more: its reciprocal then tells that no format holds it."""
+
+
 @compiled
 def _add_edges(parts: FloatParts, body: FloatBody, force: Array, h: float) -> None:
     x, v, lam, peaks = body
@@ -329,7 +333,7 @@ def _add_edges(parts: FloatParts, body: FloatBody, force: Array, h: float) -> No
         i, j = parts.edges[e, 0], parts.edges[e, 1]
         dx, dy, dz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
         ux, uy, uz = v[j, 0] - v[i, 0], v[j, 1] - v[i, 1], v[j, 2] - v[i, 2]
-        length = np.sqrt(dx * dx + dy * dy + dz * dz)
+        length = max(np.sqrt(dx * dx + dy * dy + dz * dz), NO_LENGTH)
         rate = (dx * ux + dy * uy + dz * uz) / length
         voigt_rate = parts.A[e] * lam[e] + parts.B[e] * rate
         f = parts.K[e] * lam[e] + parts.C[e] * rate if parts.K.size else parts.c2[e] * (voigt_rate - rate)
@@ -362,7 +366,7 @@ def _add_chains(chains: FloatChains, edges: Indices, body: FloatBody, force: Arr
             square += apart * apart
             rate += apart * (v[j, c] - v[i, c])
             peaks[11] = max(peaks[11], abs(v[j, c] - v[i, c]))
-        length = np.sqrt(square)
+        length = max(np.sqrt(square), NO_LENGTH)
         rate /= length
         f, last = chains.C[e] * rate, last + length
         for a in range(many):

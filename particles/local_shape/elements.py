@@ -7,17 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.contact.springs import contact_stiffness
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.vectors import aligned, aligned_copy
-from rheotwin.meshing import element_measures
+from rheotwin.meshing import cell_blocks, element_measures
+from rheotwin.meshing.mixed import CellBlock
 from rheotwin.particles.local_shape.forces import KEPT, ROWS, SPREAD, Group, Needs, Room
 from rheotwin.particles.local_shape.material import Parts, constants, law_parts, match_report, moments
 from rheotwin.particles.local_shape.options import LocalShapeOptions
 from rheotwin.particles.shear_volume.corners import CHUNK, corners_in_chunks, in_chunks
 from rheotwin.particles.stability import StepBound, stable_step, with_contact_reason
-from rheotwin.problem import Problem
+from rheotwin.problem import Problem, ProblemBody
 
 SAME = 1e-12
 """Shapes this close, over their size, differ by the rounding of coordinates."""
@@ -25,12 +26,14 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class ShapeElements:
-    """Elements (E, n) in global node numbers with rest offsets (E, n, 3) [m] and volumes (E,) [m3].
+    """Elements (E, n) in global node numbers with rest offsets (E, n, 3) [m] and volumes (E,) [m3]; all have n corners.
 
+    `cells` are their places among all cells.
     `spring` k, `beside` c1, `series` c2 [N/m, N s/m] of shapes, `damping` D [N s/m]; `bulk` lambda V and `swelling`
     eta V [J, J s]; `share` B and `time` tau [s], 1 and infinite where nothing creeps.
     """
 
+    cells: Indices
     corners: Indices
     offsets: Array
     volumes: Array
@@ -41,7 +44,6 @@ class ShapeElements:
     swelling: Array
     share: Array
     time: Array
-    matches: dict[str, Any]
     needs: Needs
 
     @property
@@ -109,8 +111,8 @@ class _Some(NamedTuple):
     bulk: Array
 
 
-def find_elements(problem: Problem, options: LocalShapeOptions) -> ShapeElements:
-    """Return the elements of all bodies, in the order of their cells, with the constants of their laws."""
+def find_elements(problem: Problem, options: LocalShapeOptions) -> tuple[list[ShapeElements], dict[str, Any]]:
+    """Return the elements of all bodies by their number of corners, and how well each law is matched."""
     found: list[_Some] = []
     laws: list[Parts] = []
     matches: dict[str, Any] = {}
@@ -119,42 +121,64 @@ def find_elements(problem: Problem, options: LocalShapeOptions) -> ShapeElements
         volumes = element_measures(body.mesh) * problem.thickness
         for part in body.laws:
             parts = law_parts(problem, part, options)
-            cells = np.arange(len(volumes))[part.cells]
-            corners = body.mesh.t.T[cells] + body.first_node
-            places = problem.points[corners]
-            offsets = places - places.mean(axis=1, keepdims=True)
-            given = constants(problem, parts, offsets, volumes[cells])
-            found.append(_Some(first + cells, corners, offsets, volumes[cells], *given))
-            laws.append(parts)
+            chosen = np.zeros(len(volumes), bool)
+            chosen[part.cells] = True
+            own = [_some(problem, parts, body, block, chosen, volumes, first) for block in cell_blocks(body.mesh)]
+            own = [some for some in own if len(some.cells)]
+            found += own
+            laws += [parts] * len(own)
             name = body.name if len(body.laws) == 1 else part.place.removeprefix("bodies.")
-            matches[name] = match_report(problem, parts, offsets, volumes[cells])
+            shapes = np.concatenate([moments(some.offsets) for some in own])
+            matches[name] = match_report(problem, parts, shapes, np.concatenate([some.volumes for some in own]))
         first += len(volumes)
-    order = np.argsort(np.concatenate([some.cells for some in found]))
-
-    def joined(field: int) -> Any:
-        return np.concatenate([some[field] for some in found])[order]
-
-    corners, offsets, volumes, shape, bulk = (joined(field) for field in range(1, 6))
-    counts = [len(some.cells) for some in found]
-    _check_all_held(problem, corners)
-
-    def each(name: str) -> Array:
-        return np.repeat([float(getattr(parts, name)) for parts in laws], counts)[order]
-
-    spring, beside, creeps = each("spring"), each("beside"), each("creeps") > 0.0
-    damping = 2.0 * options.damping * np.sqrt(shape * spring * problem.masses[corners].mean(axis=1))
-    creeping = bool(creeps.any())
+    _check_all_held(problem, [some.corners for some in found])
+    creeping = any(parts.creeps for parts in laws)
     needs = Needs(
-        corners=corners.shape[1],
+        corners=0,
         dimension=problem.dimension,
         rotation=options.rotation,
         passes=options.passes,
-        viscous=creeping or bool(beside.any() or damping.any()),
+        viscous=creeping or options.damping > 0.0 or any(parts.beside > 0.0 for parts in laws),
         creeps=creeping,
-        volume=bool(bulk.any()),
+        volume=any(bool(some.bulk.any()) for some in found),
         keeps_volume=options.keep_volume and creeping,
     )
+    blocks = []
+    for count in sorted({some.corners.shape[1] for some in found}):
+        alike = [(some, parts) for some, parts in zip(found, laws, strict=True) if some.corners.shape[1] == count]
+        blocks.append(_joined(problem, alike, options.damping, needs._replace(corners=count)))
+    return blocks, matches
+
+
+def _some(
+    problem: Problem, parts: Parts, body: ProblemBody, block: CellBlock, chosen: Flags, volumes: Array, first: int
+) -> _Some:
+    """Return the chosen cells of a block."""
+    taken = chosen[block.cells]
+    cells, corners = block.cells[taken], np.asarray(block.corners.T[taken] + body.first_node, np.intp)
+    places = problem.points[corners]
+    offsets = places - places.mean(axis=1, keepdims=True)
+    given = constants(problem, parts, moments(offsets), volumes[cells])
+    return _Some(first + cells, corners, offsets, volumes[cells], *given)
+
+
+def _joined(problem: Problem, alike: list[tuple[_Some, Parts]], zeta: float, needs: Needs) -> ShapeElements:
+    """Return elements of equally many corners, in the order of their cells; `zeta` damps them."""
+    order = np.argsort(np.concatenate([some.cells for some, _ in alike]))
+
+    def joined(field: int) -> Any:
+        return np.concatenate([some[field] for some, _ in alike])[order]
+
+    cells, corners, offsets, volumes, shape, bulk = (joined(field) for field in range(6))
+    counts = [len(some.cells) for some, _ in alike]
+
+    def each(name: str) -> Array:
+        return np.repeat([float(getattr(parts, name)) for _, parts in alike], counts)[order]
+
+    spring, beside, creeps = each("spring"), each("beside"), each("creeps") > 0.0
+    damping = 2.0 * zeta * np.sqrt(shape * spring * problem.masses[corners].mean(axis=1))
     return ShapeElements(
+        cells=cells,
         corners=np.ascontiguousarray(corners, dtype=np.int64),
         offsets=np.pad(offsets, ((0, 0), (0, 0), (0, 3 - problem.dimension))),
         volumes=volumes,
@@ -165,14 +189,13 @@ def find_elements(problem: Problem, options: LocalShapeOptions) -> ShapeElements
         swelling=bulk * beside,
         share=each("share"),
         time=np.where(creeps, each("time"), np.inf),
-        matches=matches,
         needs=needs,
     )
 
 
-def _check_all_held(problem: Problem, corners: Indices) -> None:
+def _check_all_held(problem: Problem, corners: list[Indices]) -> None:
     """Refuse nodes in no element."""
-    alone = np.setdiff1d(np.arange(len(problem.points)), corners)
+    alone = np.setdiff1d(np.arange(len(problem.points)), np.concatenate([own.ravel() for own in corners]))
     if len(alone):
         body = problem.body_of(int(alone[0]))
         raise RheotwinError(
@@ -181,23 +204,25 @@ def _check_all_held(problem: Problem, corners: Indices) -> None:
         )
 
 
-def step_bound(problem: Problem, elements: ShapeElements) -> StepBound:
+def step_bound(problem: Problem, blocks: list[ShapeElements]) -> StepBound:
     """Return the largest stable step [s]: no eigenvalue of M^-1 K is above max_i sum_e K_e/m_i.
 
     K_e = B k + lambda V tr S^-1 bounds an element: its shape has k times a projector, its volume one row of that size.
     """
-    d, share = problem.dimension, 1.0 if elements.needs.keeps_volume else elements.share
-    size = np.trace(np.linalg.inv(moments(elements.offsets[:, :, :d])), axis1=1, axis2=2)
-    stiffness = share * (elements.spring + elements.bulk * size)
-    viscosity = share * (elements.beside + elements.swelling * size) + elements.damping
     moving = (problem.owners < 0).any(axis=1)
     if not moving.any():
         return StepBound(np.inf, "nothing that moves")
-
-    def fastest(values: Array, beside: Array | float = 0.0) -> float:
-        sums = np.bincount(elements.corners.ravel(), np.repeat(values, elements.corners.shape[1]), len(problem.points))
-        return float(np.max(((sums + beside) / problem.masses)[moving]))
-
-    step = stable_step(fastest(stiffness, contact_stiffness(problem)), fastest(viscosity))
+    sums = np.zeros((2, len(problem.points)))
+    for elements in blocks:
+        share = 1.0 if elements.needs.keeps_volume else elements.share
+        moment = moments(elements.offsets[:, :, : problem.dimension])
+        size = np.trace(np.linalg.inv(moment), axis1=1, axis2=2)
+        stiffness = share * (elements.spring + elements.bulk * size)
+        viscosity = share * (elements.beside + elements.swelling * size) + elements.damping
+        nodes, count = elements.corners.ravel(), elements.corners.shape[1]
+        for row, values in enumerate((stiffness, viscosity)):
+            sums[row] += np.bincount(nodes, np.repeat(values, count), len(problem.points))
+    sums[0] += contact_stiffness(problem)
+    step = stable_step(*(float(np.max((row / problem.masses)[moving])) for row in sums))
     reason = "the stiffness of the elements around one vertex (h^2 sum K/m + 2 h sum C/m < 4)"
     return with_contact_reason(StepBound(step, reason), problem)

@@ -35,6 +35,7 @@ from rheotwin.particles.local_shape.rotation import (
     determinant,
     is_saddle,
     matrix_of,
+    moment,
     normalised,
     paper_turn,
     plane_turn,
@@ -192,66 +193,72 @@ def scatter(count: int) -> Any:
     return scatter
 
 
-@cache
-def add_forces(needs: Needs) -> Any:
-    """Return the compiled function that adds the forces of elements to `force` (N, 3) [N].
+@formula
+def _turned(q: Any, rest: Any, a: int, at: Any) -> Any:
+    """Return R = Q Ro of corner a."""
+    x, y, z = load(rest, 3 * a, at), load(rest, 3 * a + 1, at), load(rest, 3 * a + 2, at)
+    return q[0] * x + q[1] * y + q[2] * z, q[3] * x + q[4] * y + q[5] * z, q[6] * x + q[7] * y + q[8] * z
 
-    It turns `turns` (chunks, 4, CHUNK) to the best fit, and lets rest `shapes` (blocks, 3 n, CHUNK) [m] creep.
-    """
-    count, flat, in_plane = needs.corners, float(needs.dimension == 2), needs.dimension == 2
-    viscous, creeps, volume, isochoric = needs.viscous, needs.creeps, needs.volume, needs.keeps_volume
-    exact = needs.rotation == "svd" and not in_plane
-    lanes = 1 if needs.rotation == "paper" and not in_plane else LANES
-    slot, fitted, take, give, renewed = slots(lanes), fit(needs), gather(count), scatter(count), _renewed(needs)
-    quaternion = numbers_of(4)
+
+@formula
+def _take(rows: Any, a: int, at: Any, x: Any, y: Any, z: Any) -> None:
+    """Take a vector from that of corner a."""
+    store(rows, 3 * a, at, load(rows, 3 * a, at) - x)
+    store(rows, 3 * a + 1, at, load(rows, 3 * a + 1, at) - y)
+    store(rows, 3 * a + 2, at, load(rows, 3 * a + 2, at) - z)
+
+
+@formula
+def _in_space(m: Any, flat: float) -> Any:
+    """Return a matrix, in the plane with a one for z."""
+    return m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8] + flat
+
+
+@cache
+def _swelling(needs: Needs) -> Any:
+    """Return the formula of p cof(A)/det S."""
+    count, flat, viscous = needs.corners, float(needs.dimension == 2), needs.viscous
 
     @formula
     def swelling(places: Any, velocities: Any, rest: Any, numbers: Any, at: Any) -> Any:
-        """Return p cof(A)/det S."""
-        a, s = matrix_of_rows(places, rest, at, count), matrix_of_rows(rest, rest, at, count)
-        a = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8] + flat
-        s = s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8] + flat
+        a = _in_space(matrix_of_rows(places, rest, at, count), flat)
+        s = _in_space(matrix_of_rows(rest, rest, at, count), flat)
         c, inverse = cofactors(a), 1.0 / determinant(s, cofactors(s))
         pressure = load(numbers, BULK, at) * (determinant(a, c) * inverse - 1.0)
         if viscous:
-            m = matrix_of_rows(velocities, rest, at, count)
-            rate = c[0] * m[0] + c[1] * m[1] + c[2] * m[2] + c[3] * m[3] + c[4] * m[4]
-            rate = rate + c[5] * m[5] + c[6] * m[6] + c[7] * m[7] + c[8] * m[8]
+            rate = _double_dot(c, matrix_of_rows(velocities, rest, at, count))
             pressure = pressure + load(numbers, SWELLING, at) * inverse * rate
         p = pressure * inverse
         return p * c[0], p * c[1], p * c[2], p * c[3], p * c[4], p * c[5], p * c[6], p * c[7], p * c[8]
 
+    return swelling
+
+
+@cache
+def _creep(needs: Needs) -> Any:
+    """Return the formula that lets Ro creep: Ro <- Q^T (r - d), with `keep_volume` at the old det S."""
+    count, flat, in_plane, isochoric = (
+        needs.corners,
+        float(needs.dimension == 2),
+        needs.dimension == 2,
+        needs.keeps_volume,
+    )
+
     @formula
-    def creep(places: Any, velocities: Any, rest: Any, numbers: Any, q: Any, room: Any, at: Any) -> None:
-        """Let Ro creep, and put the Voigt part d into `room`."""
+    def creep(places: Any, velocities: Any, rest: Any, numbers: Any, q: Any, at: Any) -> None:
         kept, moved = load(numbers, KEPT, at), load(numbers, MOVED, at)
         before = matrix_of_rows(rest, rest, at, count)
         for a in range(count):
             x, y, z = load(places, 3 * a, at), load(places, 3 * a + 1, at), load(places, 3 * a + 2, at)
-            p, r, t = load(rest, 3 * a, at), load(rest, 3 * a + 1, at), load(rest, 3 * a + 2, at)
-            u = x - (q[0] * p + q[1] * r + q[2] * t)
-            v = y - (q[3] * p + q[4] * r + q[5] * t)
-            w = z - (q[6] * p + q[7] * r + q[8] * t)
-            x = x - kept * u - moved * load(velocities, 3 * a, at)
-            y = y - kept * v - moved * load(velocities, 3 * a + 1, at)
-            z = z - kept * w - moved * load(velocities, 3 * a + 2, at)
+            p, r, t = _turned(q, rest, a, at)
+            x = x - kept * (x - p) - moved * load(velocities, 3 * a, at)
+            y = y - kept * (y - r) - moved * load(velocities, 3 * a + 1, at)
+            z = z - kept * (z - t) - moved * load(velocities, 3 * a + 2, at)
             store(rest, 3 * a, at, q[0] * x + q[3] * y + q[6] * z)
             store(rest, 3 * a + 1, at, q[1] * x + q[4] * y + q[7] * z)
             store(rest, 3 * a + 2, at, q[2] * x + q[5] * y + q[8] * z)
         if isochoric:
-            after = matrix_of_rows(rest, rest, at, count)
-            before = (
-                before[0],
-                before[1],
-                before[2],
-                before[3],
-                before[4],
-                before[5],
-                before[6],
-                before[7],
-                before[8] + flat,
-            )
-            after = after[0], after[1], after[2], after[3], after[4], after[5], after[6], after[7], after[8] + flat
+            before, after = _in_space(before, flat), _in_space(matrix_of_rows(rest, rest, at, count), flat)
             ratio = determinant(before, cofactors(before)) / determinant(after, cofactors(after))
             scale = (
                 math.sqrt(math.sqrt(ratio))
@@ -261,6 +268,39 @@ def add_forces(needs: Needs) -> Any:
             for a in range(3 * count):
                 store(rest, a, at, scale * load(rest, a, at))
 
+    return creep
+
+
+@cache
+def _give_back(needs: Needs) -> Any:
+    """Return the formula of what B takes from the Voigt part of volumes, which have no dashpot in series: along R."""
+    count = needs.corners
+
+    @formula
+    def give_back(room: Any, rest: Any, numbers: Any, q: Any, at: Any) -> None:
+        size = load(numbers, SHARE, at) / _dot(rest, rest, at, count)
+        a, m = matrix_of_rows(room.places, rest, at, count), matrix_of_rows(room.velocities, rest, at, count)
+        along = load(numbers, SPRING, at) * (_double_dot(q, a) - _dot(rest, rest, at, count))
+        along = size * (along + load(numbers, DASHPOT, at) * _double_dot(q, m))
+        for b in range(count):
+            p, r, t = _turned(q, rest, b, at)
+            _take(room.pulls, b, at, along * p, along * r, along * t)
+
+    return give_back
+
+
+@cache
+def _pull(needs: Needs) -> Any:
+    """Return the formula of the forces of elements that know their rotation."""
+    count, viscous, creeps, volume, isochoric = (
+        needs.corners,
+        needs.viscous,
+        needs.creeps,
+        needs.volume,
+        needs.keeps_volume,
+    )
+    creep, give_back, swelling, quaternion = _creep(needs), _give_back(needs), _swelling(needs), numbers_of(4)
+
     @formula
     def pull(room: Any, turn: Any, rest: Any, numbers: Any, at: Any) -> None:
         places, velocities, pulls = room.places, room.velocities, room.pulls
@@ -269,13 +309,15 @@ def add_forces(needs: Needs) -> Any:
             _centre(velocities, at, count)
             _take_spin(places, velocities, at, count)
         if creeps:
-            creep(places, velocities, rest, numbers, q, room, at)
+            creep(places, velocities, rest, numbers, q, at)
         k, d = load(numbers, STIFFNESS, at), load(numbers, VISCOSITY, at) + load(numbers, DAMPING, at)
         for a in range(count):
-            p, r, t = load(rest, 3 * a, at), load(rest, 3 * a + 1, at), load(rest, 3 * a + 2, at)
-            fx = k * (q[0] * p + q[1] * r + q[2] * t - load(places, 3 * a, at))
-            fy = k * (q[3] * p + q[4] * r + q[5] * t - load(places, 3 * a + 1, at))
-            fz = k * (q[6] * p + q[7] * r + q[8] * t - load(places, 3 * a + 2, at))
+            p, r, t = _turned(q, rest, a, at)
+            fx, fy, fz = (
+                k * (p - load(places, 3 * a, at)),
+                k * (r - load(places, 3 * a + 1, at)),
+                k * (t - load(places, 3 * a + 2, at)),
+            )
             if viscous:
                 fx = fx - d * load(velocities, 3 * a, at)
                 fy = fy - d * load(velocities, 3 * a + 1, at)
@@ -284,23 +326,27 @@ def add_forces(needs: Needs) -> Any:
             store(pulls, 3 * a + 1, at, fy)
             store(pulls, 3 * a + 2, at, fz)
         if isochoric:
-            # Volumes have no dashpot in series: what B takes from their Voigt part comes back, along R.
-            size = load(numbers, SHARE, at) / _dot(rest, rest, at, count)
-            a, m = matrix_of_rows(places, rest, at, count), matrix_of_rows(velocities, rest, at, count)
-            along = load(numbers, SPRING, at) * (_double_dot(q, a) - _dot(rest, rest, at, count))
-            along = size * (along + load(numbers, DASHPOT, at) * _double_dot(q, m))
-            for b in range(count):
-                p, r, t = load(rest, 3 * b, at), load(rest, 3 * b + 1, at), load(rest, 3 * b + 2, at)
-                store(pulls, 3 * b, at, load(pulls, 3 * b, at) - along * (q[0] * p + q[1] * r + q[2] * t))
-                store(pulls, 3 * b + 1, at, load(pulls, 3 * b + 1, at) - along * (q[3] * p + q[4] * r + q[5] * t))
-                store(pulls, 3 * b + 2, at, load(pulls, 3 * b + 2, at) - along * (q[6] * p + q[7] * r + q[8] * t))
+            give_back(room, rest, numbers, q, at)
         if volume:
             g = swelling(places, velocities, rest, numbers, at)
             for a in range(count):
-                p, r, t = load(rest, 3 * a, at), load(rest, 3 * a + 1, at), load(rest, 3 * a + 2, at)
-                store(pulls, 3 * a, at, load(pulls, 3 * a, at) - (g[0] * p + g[1] * r + g[2] * t))
-                store(pulls, 3 * a + 1, at, load(pulls, 3 * a + 1, at) - (g[3] * p + g[4] * r + g[5] * t))
-                store(pulls, 3 * a + 2, at, load(pulls, 3 * a + 2, at) - (g[6] * p + g[7] * r + g[8] * t))
+                p, r, t = _turned(g, rest, a, at)
+                _take(pulls, a, at, p, r, t)
+
+    return pull
+
+
+@cache
+def add_forces(needs: Needs) -> Any:
+    """Return the compiled function that adds the forces of elements to `force` (N, 3) [N].
+
+    It turns `turns` (chunks, 4, CHUNK) to the best fit, and lets rest `shapes` (blocks, 3 n, CHUNK) [m] creep.
+    """
+    count, viscous, in_plane = needs.corners, needs.viscous, needs.dimension == 2
+    exact = needs.rotation == "svd" and not in_plane
+    lanes = 1 if needs.rotation == "paper" and not in_plane else LANES
+    slot, fitted, take, give, renewed = slots(lanes), fit(needs), gather(count), scatter(count), _renewed(needs)
+    quaternion, pull = numbers_of(4), _pull(needs)
 
     @compiled(vectors=True)
     def add_forces(group: Group, turns: Array, shapes: Array, x: Array, v: Array, force: Array) -> None:
@@ -333,6 +379,30 @@ def add_forces(needs: Needs) -> Any:
             give(group.corners, first, room.pulls, force)
 
     return add_forces
+
+
+@cache
+def add_spurious_turns(needs: Needs) -> Any:
+    """Return the compiled function that adds |sum k r x R|/I (15) of a step to sum, sum of squares and largest value.
+
+    `found` is (chunks, 3, CHUNK), `rates` k/I [1/(m2 s2)] (chunks, CHUNK).
+    """
+    count, take, quaternion = needs.corners, gather(needs.corners), numbers_of(4)
+
+    @compiled
+    def add_spurious_turns(group: Group, turns: Array, shapes: Array, x: Array, rates: Array, found: Array) -> None:
+        for chunk in range(group.numbers.shape[0]):
+            take(group.corners, chunk * CHUNK, x, group.room.places)
+            for lane in range(CHUNK):
+                _centre(group.room.places, lane, count)
+                a = matrix_of_rows(group.room.places, shapes[group.shape_of[chunk]], lane, count)
+                b = moment(times_transposed(a, matrix_of(quaternion(turns[chunk], lane))))
+                alpha = rates[chunk, lane] * math.sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2])
+                found[chunk, 0, lane] += alpha
+                found[chunk, 1, lane] += alpha * alpha
+                found[chunk, 2, lane] = max(found[chunk, 2, lane], alpha)
+
+    return add_spurious_turns
 
 
 @cache

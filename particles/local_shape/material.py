@@ -105,10 +105,10 @@ def moments(offsets: Array) -> Array:
     return np.asarray(np.einsum("eai,eaj->eij", offsets, offsets))
 
 
-def constants(problem: Problem, parts: Parts, offsets: Array, volumes: Array) -> tuple[Array, Array]:
-    """Return what Young's modulus is multiplied by: k/E [m] and lambda V/E [m3] of elements of one law."""
+def constants(problem: Problem, parts: Parts, shapes: Array, volumes: Array) -> tuple[Array, Array]:
+    """Return what Young's modulus is multiplied by: k/E [m] and lambda V/E [m3] of elements of one law, S (E, d, d)."""
     lame, shear = plane_lame(parts.poisson, problem.dimension, problem.plane)
-    size = np.trace(moments(offsets), axis1=1, axis2=2) / problem.dimension
+    size = np.trace(shapes, axis1=1, axis2=2) / problem.dimension
     return 2.0 * shear * volumes / size, lame * volumes
 
 
@@ -129,14 +129,14 @@ def element_stiffness(moment: Array, stiffness: Array, volumes: Array) -> Array:
     return np.asarray(whole[:, :s, :s] - whole[:, :s, s:] @ np.linalg.solve(whole[:, s:, s:], whole[:, s:, :s]))
 
 
-def match_report(problem: Problem, parts: Parts, offsets: Array, volumes: Array) -> dict[str, Any]:
-    """Return misfit and Young's moduli over the law's, of elements of one law, as plain values."""
+def match_report(problem: Problem, parts: Parts, shapes: Array, volumes: Array) -> dict[str, Any]:
+    """Return misfit and Young's moduli over the law's, of elements of one law, S (E, d, d), as plain values."""
     dimension, plane = problem.dimension, problem.plane
-    k, bulk = constants(problem, parts, offsets, volumes)
+    k, bulk = constants(problem, parts, shapes, volumes)
     law = isotropic_stiffness(parts.poisson, dimension, plane)
     trace = np.zeros(len(law))
     trace[:dimension] = 1.0
-    found = element_stiffness(moments(offsets), k, volumes)
+    found = element_stiffness(shapes, k, volumes)
     found += (bulk / volumes)[:, None, None] * np.outer(trace, trace)
     average = np.einsum("e,eij->ij", volumes, found) / volumes.sum()
     along = directions(dimension)

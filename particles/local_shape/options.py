@@ -43,6 +43,11 @@ class LocalShapeOptions(BaseModel):
         default=True,
         description="an energy of the elements' volumes, for Poisson ratios above 0, which elements alone have",
     )
+    spurious_turns: bool = Field(
+        default=False,
+        description="keep account of the angular acceleration [1/s2] that the forces of elements give them, which have "
+        "no moment where rotations are exact: mean, deviation and largest over all steps",
+    )
     keep_volume: bool = Field(
         default=False, description="rest shapes creep at constant volume: the series dashpot acts on shear alone"
     )

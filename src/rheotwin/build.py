@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rheotwin.arrays import Array, Indices
+from rheotwin.arrays import Array, Indices, corner_parts
 from rheotwin.build_contact import build_links, contact_setup
 from rheotwin.build_tools import build_tool
 from rheotwin.constraints.contact.digital_pushing import punch_shares
@@ -17,12 +17,13 @@ from rheotwin.errors import RheotwinError
 from rheotwin.meshing import (
     NO_HANGING_NODES,
     Mesh,
+    body_cell,
     boundary_faces,
-    cell_kind,
     check_elements,
     element_measures,
     hanging_nodes,
     holds_surface,
+    is_mixed,
     make_shape,
     read_mesh,
     read_surface,
@@ -77,6 +78,8 @@ def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
         mesh, regions = voxelised(mesh, body.voxels, cell=cell, pattern=pattern), {}
     moved = body.rotation_matrix(scene.dimension) @ mesh.p + np.asarray(body.placement(scene.dimension))[:, None]
     mesh = replace(mesh, doflocs=np.ascontiguousarray(moved))
+    if is_mixed(mesh) and (body.finer or body.voxels is not None):
+        raise RheotwinError(f"{place}: meshes of mixed cells stay as they are; leave `finer` and `voxels` out")
     if body.finer:
         mesh, regions = refined(mesh, [item.refinement() for item in body.finer]), {}
     check_elements(mesh, place)
@@ -100,9 +103,8 @@ def _nodal_masses(mesh: Mesh, total: float, sharing: str, *, axisymmetric: bool)
     if axisymmetric:
         weights = corner_volumes(mesh)
     else:
-        corners = mesh.t.shape[0]
-        shares = np.tile(element_measures(mesh) / corners, corners)
-        weights = np.asarray(np.bincount(mesh.t.ravel(), weights=shares, minlength=count), dtype=np.float64)
+        shares = corner_parts(mesh.t, element_measures(mesh))
+        weights = np.asarray(np.bincount(mesh.t.ravel(), weights=shares.ravel(), minlength=count), dtype=np.float64)
     return np.asarray(total * weights / weights.sum())
 
 
@@ -110,10 +112,7 @@ def _tributary_shares(mesh: Mesh, chosen: Indices, *, axisymmetric: bool) -> Arr
     """Return each chosen node's share of the chosen boundary area; equal shares where there is none."""
     points, faces = mesh.p.T, boundary_faces(mesh).astype(np.int64)
     faces = faces[np.isin(faces, chosen).all(axis=1)]
-    if axisymmetric:
-        shares = edge_shares(points, faces)
-    else:
-        shares = np.repeat(_face_areas(points, faces)[:, None] / faces.shape[1], faces.shape[1], axis=1)
+    shares = edge_shares(points, faces) if axisymmetric else corner_parts(faces.T, _face_areas(points, faces)).T
     per_node = np.bincount(faces.ravel(), weights=shares.ravel(), minlength=len(points))[chosen]
     total = per_node.sum()
     return per_node / total if total > 0.0 else np.full(len(chosen), 1.0 / len(chosen))
@@ -143,7 +142,7 @@ def _area_vectors(scene: Scene, mesh: Mesh, chosen: Indices, place: str) -> Arra
         last = corners[:, 2] - corners[:, 0] if faces.shape[1] == 3 else corners[:, 3] - corners[:, 1]
         first = along if faces.shape[1] == 3 else corners[:, 2] - corners[:, 0]
         normals = 0.5 * np.cross(first, last)
-        shares = np.full(faces.shape, 1.0 / faces.shape[1])
+        shares = corner_parts(faces.T, np.ones(len(faces))).T
     total = np.zeros_like(points)
     np.add.at(total, faces, shares[:, :, None] * normals[:, None, :])
     return np.asarray(total[chosen])
@@ -316,7 +315,7 @@ def _bodies_as_given(scene: Scene) -> tuple[tuple[ProblemBody, ...], list[float]
         totals.append(body.total_mass(volume))
         law, density = scene.law_for(name), totals[-1] / volume
         parts = _parts(scene, name, mesh, regions)
-        bodies.append(ProblemBody(name, mesh, cell_kind(mesh), law, first, density, regions, hanging, parts))
+        bodies.append(ProblemBody(name, mesh, body_cell(mesh), law, first, density, regions, hanging, parts))
         first += mesh.p.shape[1]
     kinds = sorted({body.cell for body in bodies})
     if len(kinds) > 1:

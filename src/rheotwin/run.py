@@ -17,7 +17,7 @@ import rheotwin
 from rheotwin.build import build_problem
 from rheotwin.errors import EXIT_OK, RheotwinError, nearest_name
 from rheotwin.loop import Outcome, run_loop
-from rheotwin.meshing import mesh_hash
+from rheotwin.meshing import MIXED, mesh_hash
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
 from rheotwin.phases import start_simulation
 from rheotwin.plausibility import BodyFacts, doubts, facts, warn_of_fast_tools
@@ -86,10 +86,12 @@ def _mesh_info(problem: Problem) -> MeshInfo:
 
 def grid_topology(problem: Problem) -> GridTopology:
     """Return the cells of all bodies in one grid."""
-    counts = [body.mesh.t.shape[1] for body in problem.bodies]
+    counts, mixed = [body.mesh.t.shape[1] for body in problem.bodies], problem.bodies[0].cell == MIXED
     return GridTopology(
         cells=np.concatenate([body.mesh.t.T.astype(np.int64) + body.first_node for body in problem.bodies]),
-        cell_kind=cast(CellKind, problem.bodies[0].cell),
+        cell_kind=cast(
+            CellKind, "quad" if mixed and problem.dimension == 2 else "hex" if mixed else problem.bodies[0].cell
+        ),
         body=np.repeat(np.arange(len(counts)), counts),
         points=len(problem.points),
     )

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,41 @@ def test_bodies_are_oriented_flattened_and_rid_of_unused_points(tmp_path: Path) 
     assert imported.mesh.t.T.tolist() == [[0, 1, 2], [0, 2, 3]] and imported.regions["top"].tolist() == [2, 3]
 
 
+PIECES = [
+    ("hexahedron", [[0, 1, 2, 3, 4, 5, 6, 7]]),
+    ("wedge", [[1, 8, 2, 5, 9, 6]]),
+    ("pyramid", [[4, 5, 6, 7, 10]]),
+    ("tetra", [[5, 6, 9, 10]]),
+]
+"""A cube with a wedge at its side, a pyramid on top, and a tet, turned over, between them."""
+
+
+@pytest.mark.parametrize("suffix", [".vtu", ".vtk", ".mesh"])
+def test_a_file_of_several_kinds_of_cells_is_one_body(tmp_path: Path, suffix: str) -> None:
+    points = np.vstack([CUBE, [[2.0, 0.5, 0.0], [2.0, 0.5, 1.0], [0.5, 0.5, 2.0]]])
+    meshio.write(tmp_path / "m.msh", meshio.Mesh(points, PIECES), file_format="gmsh22")
+    mesh = read_mesh(tmp_path / "m.msh").mesh
+    np.testing.assert_allclose(element_measures(mesh), [1.0, 0.5, 1.0 / 3.0, 1.0 / 6.0], rtol=1e-14)
+    x, faces = mesh.p.T, meshing.boundary_faces(mesh)
+    areas = 0.5 * np.cross(x[faces[:, 2]] - x[faces[:, 0]], x[faces[:, 3]] - x[faces[:, 1]])
+    assert len(faces) == 12 and np.abs(areas.sum(axis=0)).max() < 1e-15
+    centres = np.array([np.mean(x[np.unique(face)], axis=0) for face in faces])  # all are flat
+    assert (areas * centres).sum() / 3.0 == pytest.approx(2.0)
+    assert len(meshing.element_edges(mesh)) == 12 + 5 + 4 + 1
+    assert meshing.quality_report(mesh).quality_min > 0.5
+    write_mesh(tmp_path / f"body{suffix}", mesh)
+    assert meshing.mesh_hash(read_mesh(tmp_path / f"body{suffix}").mesh) == meshing.mesh_hash(mesh)
+
+
+def test_two_triangles_against_a_square_are_no_surface(tmp_path: Path) -> None:
+    tip = np.vstack([CUBE, [[0.5, 0.5, 2.0]]])
+    tets = ("tetra", [[4, 5, 6, 8], [4, 7, 6, 8]])
+    mesh = read_mesh(save(tmp_path, tip, [PIECES[0], tets])).mesh
+    assert len(meshing.boundary_faces(mesh)) == 5 + 4
+    with pytest.raises(RheotwinError, match="cannot hold mixed cells: use one of"):
+        write_mesh(tmp_path / "b.inp", mesh)
+
+
 WARPED = SQUARE + np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0.5], [0, 0, 0]])
 HALVES = [("triangle", [[0, 1, 2], [0, 2, 3]])]
 SKIN = [("triangle", [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])]
@@ -113,10 +149,12 @@ SKIN = [("triangle", [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])]
 @pytest.mark.parametrize(
     ("points", "cells", "sentence"),
     [
-        (SQUARE, [("triangle", [[0, 1, 2]]), ("quad", [[0, 1, 2, 3]])], "mixes quad and triangle cells"),
-        (CUBE, [("tetra", [[0, 1, 3, 4]]), ("hexahedron", [list(range(8))])], "mixes hexahedron and tetra cells"),
-        (CUBE[:6], [("wedge", [[0, 1, 2, 3, 4, 5]])], "cells of type wedge are not supported: export"),
-        (CUBE[:6], [("triangle6", [[0, 1, 2, 3, 4, 5]])], "cells of type triangle6 are not supported"),
+        (CUBE[[0, 1, 2, 4, 4, 6]], [("wedge", [[0, 1, 2, 3, 4, 5]])], "wedge element 0 is degenerate, its volume is"),
+        (
+            CUBE,
+            [("hexahedron", [list(range(8))]), ("pyramid", [[0, 1, 2, 3, 1]])],
+            "pyramid element has one point at two",
+        ),
         (WARPED, HALVES, "a triangle surface in space is not a body"),
         (WARPED, [("quad", [[0, 1, 2, 3]])], "a quad surface in space is not a body"),
         (SQUARE, [("line", [[0, 1], [1, 2], [2, 3]])], "lines in space are not a body"),
@@ -279,3 +317,27 @@ def test_geo_is_meshed_with_its_groups_or_refused_in_one_sentence(tmp_path: Path
     with pytest.raises(RheotwinError, match="gmsh cannot mesh this geometry") as caught:
         read_mesh(geometry(tmp_path, "Point(1) = {0, 0;\n"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.05])
+def test_cells_of_second_order_are_read_by_their_corners(tmp_path: Path, bend: float) -> None:
+    """Two tets with middles, one of them off its edge: corners, regions and orientation stay, bends are said."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=float)
+    tets, edges = [[0, 1, 2, 3], [1, 2, 3, 4]], ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
+    points, cells, known = list(corners), [], {}
+    for tet in tets:
+        for a, b in edges:
+            pair = (min(tet[a], tet[b]), max(tet[a], tet[b]))
+            if pair not in known:
+                known[pair] = len(points)
+                points.append(0.5 * corners[list(pair)].sum(axis=0))
+        cells.append(tet + [known[min(tet[a], tet[b]), max(tet[a], tet[b])] for a, b in edges])
+    points[known[0, 1]] = points[known[0, 1]] + [0.0, -bend, 0.0]
+    path = tmp_path / "curved.vtu"
+    meshio.write(path, meshio.Mesh(np.array(points), [("tetra10", cells)]))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        imported = read_mesh(path)
+    assert ["bend by up to 0.05 of" in str(item.message) for item in said] == [True] * bool(bend)
+    np.testing.assert_array_equal(imported.mesh.p.T, corners)
+    assert [set(cell) for cell in imported.mesh.t.T.tolist()] == [set(tet) for tet in tets]

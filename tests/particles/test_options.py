@@ -11,7 +11,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.meshing import build_mesh
 from rheotwin.particles.network import build_network, check_network, check_rest_shape
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.running import block, run_to, truss
+from rheotwin.validation.checks.running import block, put, run_to, truss
 
 ELASTIC = {"model": "elastic", "young": 12.0, "poisson": 0.35}
 LAW = {"model": "three-element", "young": 12.0, "poisson": 0.25, "voigt_viscosity": 0.5, "series_viscosity": 6.0}
@@ -78,12 +78,30 @@ def test_volume_springs_hold_poissons_ratio_and_edges_with_numbers_have_none(equ
         (3, "tet", {"local_volume": True}, r"\.local_volume: it needs quad or hex cells.* tet"),
         (1, "line", {"global_pressure": 1.0}, "lines have no shape to keep"),
         (3, "hex", {"topology_distance": 0.1}, "`topology_distance` has no effect without `topology_stiffness`"),
+        (3, "tet", {"match": "edge", "springs": "edges"}, r"\.springs: tet cells have edges only"),
+        (3, "hex", {"springs": "edges"}, "fewer springs than all cannot match a law"),
         (3, "hex", {"global_pressure": -1.0}, r"\.global_pressure"),
     ],
 )
 def test_what_cells_cannot_have_is_refused(dimension: int, cell: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(RheotwinError, match=rf"solvers\.truss.*{words}"):
         truss(block(dimension, ELASTIC, {"cell": cell}), **options)
+
+
+@pytest.mark.parametrize(("springs", "cube", "square"), [("edges", 12, 4), ("edges+face", 24, 6)])
+def test_fewer_springs_are_those_of_edges_and_faces_in_every_kernel(springs: str, cube: int, square: int) -> None:
+    for dimension, cell, expected in ((3, "hex", cube), (2, "quad", square)):
+        one = block(dimension, ELASTIC, {"cell": cell, "cells": [1] * dimension})
+        assert truss(one, match="edge", springs=springs).statistics()["edges"] == expected
+    problem = block(3, ELASTIC, {"cell": "hex"})
+    shaken = problem.points + 0.05 * np.random.default_rng(2).standard_normal(problem.points.shape)
+    found = []
+    for kernel in ("structured", "unstructured", "general"):
+        simulation = put(truss(problem, match="edge", springs=springs, kernel=kernel), positions=shaken)
+        simulation.advance(1e9, 30)
+        found.append(simulation.positions)
+    np.testing.assert_allclose(found[0], found[2], atol=1e-13)
+    np.testing.assert_allclose(found[1], found[2], atol=1e-13)
 
 
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -47,6 +47,7 @@ LAWS: dict[str, Data] = {
     "three-element with slider": REST | {"slider": {}},
     "three-element with softening": REST | {"softening": SOFTENING},
     "tabulated": {"poisson": 0.3, "strain": [-0.5, 0.0, 0.5], "stress": [-4e3, 0.0, 2e3], "viscosity": 60.0},
+    "elastoplastic": {"young": 1e4, "poisson": 0.3, "yield_stress": 60.0, "hardening_modulus": 400.0},
     "three-element with friction": REST | {"friction": 20.0},
 }
 
@@ -95,7 +96,7 @@ def columns_of(solver: str) -> dict[str, tuple[Word, ...]]:
     """Return the words of every option of a solver, and the cells, planes and laws it takes; the default first."""
     plugin = find_solver(solver)
     able = plugin.capabilities
-    cells = sorted(able.cells, key=lambda cell: (cell != "triangle", cell))
+    cells = sorted(able.cells - {"mixed"}, key=lambda cell: (cell != "triangle", cell))  # mixed: from files only
     planes = [f"{cell}, plane {p}" for cell in cells if DIMENSION[cell] == 2 for p in sorted(able.planes - {"strain"})]
     laws = tuple(sorted(able.laws, key=lambda law: (law != "three-element", law)))
     columns: dict[str, tuple[Word, ...]] = {"body": (*cells, *planes), "law": laws}

@@ -98,6 +98,9 @@ def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str,
     tools = series.tools(index)
     if tools is not None:
         plotter.add_mesh(tools, color=TOOL_COLOR, opacity=0.6, name="tools")
+    around = series.surface(index) if series is record.particles else None
+    if around is not None:
+        plotter.add_mesh(around, color=TOOL_COLOR, opacity=0.25, name="surface")
     plotter.add_text(f"t = {series.times[index]:.4g} s", font_size=10, name="time")
 
 
@@ -107,7 +110,8 @@ def spheres(cloud: Any) -> Any:
     import pyvista
 
     cloud["width"] = np.cbrt(cloud["volume"])
-    return cloud.glyph(geom=pyvista.Sphere(radius=0.5, theta_resolution=8, phi_resolution=8), scale="width", orient=False)
+    ball = pyvista.Sphere(radius=0.5, theta_resolution=8, phi_resolution=8)
+    return cloud.glyph(geom=ball, scale="width", orient=False)
 
 
 def _sizes(field: str, values: Array) -> Array:

@@ -9,10 +9,10 @@ Critical stretches (particles-slave spec 3.3, 3.6), fixed-corotated energy, m = 
 Von Mises on neo-Hooke's energy, b_i the squares of the isochoric stretches J^(-1/3) s_i, q the von Mises stress of t:
 
     t_i = mu (b_i - mean b),   tau_i = t_i + K (J - 1) J,   q <= sigma_y + H alpha
-    t = t^ (1 - 3 m dalpha/q^),   m = mu mean b^,   b_i = t_i/mu + c with c so that b_1 b_2 b_3 = 1
+    ln s = ln s^ - dalpha n,   n = 3/2 t^/q^
 
 A viscosity eta adds the overstress eta de_p/dt: s = (s^ + r clip(s^))/(1 + r) with r = h E/eta, and
-dalpha = (q^ - sigma_y - H alpha)/(3 m + H + eta/h). tau is the Kirchhoff stress: P F_E^T = U diag(tau) U^T.
+q = sigma_y + H alpha + eta dalpha/h. tau is the Kirchhoff stress: P F_E^T = U diag(tau) U^T.
 
 With `small` the numbers are principal small strains instead of stretches: e in [-theta_c, theta_s],
 JP <- JP + sum(e^ - e), stress m (2 mu e_i + lambda tr(e)).
@@ -51,46 +51,54 @@ def yielded(values: Array, memory: float, constants: Array, h: float, small: boo
             memory = memory + (values[i] - kept) if small else memory * (values[i] / kept)
             values[i] = kept
         return min(max(memory, LEAST_VOLUME), MOST_VOLUME)
-    scale, modulus = 1.0, 2.0 * constants[SHEAR]
     if not small:
-        for i in range(3):
-            values[i] = max(values[i], SHORTEST)
-        scale = (values[0] * values[1] * values[2]) ** (1.0 / 3.0)
-        for i in range(3):
-            values[i] = (values[i] / scale) ** 2
-        modulus = constants[SHEAR]
+        return _isochoric(values, memory, constants, h)
     mean = (values[0] + values[1] + values[2]) / 3.0
     square = (values[0] - mean) ** 2 + (values[1] - mean) ** 2 + (values[2] - mean) ** 2
-    size, stiff = modulus * math.sqrt(1.5 * square), 3.0 * constants[SHEAR] * (1.0 if small else mean)
+    size, stiff = 2.0 * constants[SHEAR] * math.sqrt(1.5 * square), 3.0 * constants[SHEAR]
     excess = size - constants[FIRST] - constants[SECOND] * memory
     if excess > 0.0 and (h > 0.0 or constants[VISCOSITY] == 0.0):
-        resistance = stiff + constants[SECOND]
-        if constants[VISCOSITY] > 0.0:
-            resistance += constants[VISCOSITY] / h
-        flow = excess / resistance
+        flow = excess / (stiff + _resistance(constants, h))
         memory += flow
         for i in range(3):
-            values[i] = (1.0 - stiff * flow / size) * (values[i] - mean)
-        mean = mean if small else _unit_volume(values, mean)
-        for i in range(3):
-            values[i] += mean
-    if not small:
-        for i in range(3):
-            values[i] = scale * math.sqrt(values[i])
+            values[i] = mean + (1.0 - stiff * flow / size) * (values[i] - mean)
     return memory
 
 
 @compiled
-def _unit_volume(values: Array, start: float) -> float:
-    """Return c > 0 with (v_1 + c) (v_2 + c) (v_3 + c) = 1 for v that sum up to zero: c^3 + p c + v_1 v_2 v_3 = 1."""
-    c, p = start, values[0] * values[1] + values[1] * values[2] + values[2] * values[0]
-    product = values[0] * values[1] * values[2]
+def _resistance(constants: Array, h: float) -> float:
+    """Return H + eta/h."""
+    return constants[SECOND] + (constants[VISCOSITY] / h if constants[VISCOSITY] > 0.0 else 0.0)
+
+
+@compiled
+def _isochoric(values: Array, memory: float, constants: Array, h: float) -> float:
+    """Bring trial stretches back to von Mises' limit: one equation for dalpha, q falls while it grows."""
+    for i in range(3):
+        values[i] = max(values[i], SHORTEST)
+    scale = (values[0] * values[1] * values[2]) ** (1.0 / 3.0)
+    b0, b1, b2 = (values[0] / scale) ** 2, (values[1] / scale) ** 2, (values[2] / scale) ** 2
+    mean, shear = (b0 + b1 + b2) / 3.0, constants[SHEAR]
+    size = shear * math.sqrt(1.5 * ((b0 - mean) ** 2 + (b1 - mean) ** 2 + (b2 - mean) ** 2))
+    excess = size - constants[FIRST] - constants[SECOND] * memory
+    if excess <= 0.0 or (h <= 0.0 and constants[VISCOSITY] > 0.0):
+        return memory
+    rate = 1.5 * shear / size
+    n0, n1, n2 = rate * (b0 - mean), rate * (b1 - mean), rate * (b2 - mean)
+    resistance, flow, limit = _resistance(constants, h), 0.0, size - excess
     for _ in range(50):
-        step = (((c * c + p) * c) + product - 1.0) / (3.0 * c * c + p)
-        c -= step
-        if abs(step) <= 1e-16 * c:
+        c0, c1, c2 = b0 * math.exp(-2.0 * flow * n0), b1 * math.exp(-2.0 * flow * n1), b2 * math.exp(-2.0 * flow * n2)
+        mean = (c0 + c1 + c2) / 3.0
+        now = shear * math.sqrt(1.5 * ((c0 - mean) ** 2 + (c1 - mean) ** 2 + (c2 - mean) ** 2))
+        fall = 3.0 * shear * shear * ((c0 - mean) * n0 * c0 + (c1 - mean) * n1 * c1 + (c2 - mean) * n2 * c2) / now
+        step = (now - limit - resistance * flow) / (fall + resistance)
+        flow += step
+        if abs(step) <= 1e-16 + 1e-15 * flow:
             break
-    return c
+    values[0] *= math.exp(-flow * n0)
+    values[1] *= math.exp(-flow * n1)
+    values[2] *= math.exp(-flow * n2)
+    return memory + flow
 
 
 @compiled

@@ -5,8 +5,8 @@
     neo-hooke, mooney-rivlin, yeoh    w = c10 (I1 - 3) + c01 (I2 - 3) + c20 (I1 - 3)^2 + c30 (I1 - 3)^3
     ogden                             w = sum_p 2 mu_p/a_p^2 (l^_1^a_p + l^_2^a_p + l^_3^a_p - 3)
 
-w holds at once; of its stress the shares g_a relax with the times tau_a (Simo 1987, Holzapfel 1996). At small strain all
-are linear: shear modulus 2 (c10 + c01) + sum mu_p, bulk modulus K.
+w holds at once; of its stress the shares g_a relax with the times tau_a (Simo 1987, Holzapfel 1996). At small strain
+all are linear: shear modulus 2 (c10 + c01) + sum mu_p, bulk modulus K.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rheotwin.materials.moduli import Moduli, Modulus
 
 @dataclass(frozen=True)
 class Hyperelastic:
-    """An energy: `coefficients` c10, c01, c20, c30 [Pa] and `principal` terms (mu_p [Pa], a_p); `bulk` K [Pa] or inf."""
+    """An energy: `coefficients` c10, c01, c20, c30 [Pa], `principal` terms (mu_p [Pa], a_p), `bulk` K [Pa] or inf."""
 
     name: ClassVar[str] = "hyperelastic"
     coefficients: tuple[float, float, float, float]
@@ -38,7 +38,9 @@ class Hyperelastic:
                 f"{self.shear:g} Pa: give an energy whose tangent is positive at rest"
             )
         if not self.bulk > 0.0:
-            raise RheotwinError(f"law {self.name}: bulk = {self.bulk:g} leaves the volume free: give a positive modulus")
+            raise RheotwinError(
+                f"law {self.name}: bulk = {self.bulk:g} leaves the volume free: give a positive modulus"
+            )
         if min(self.shares, default=1.0) <= 0.0 or math.fsum(self.shares) > 1.0:
             raise RheotwinError(f"law {self.name}: shares of relaxation must be positive and at most 1 in sum")
 
@@ -54,7 +56,7 @@ class Hyperelastic:
         return (Moduli.from_young(3.0 * self.shear, 0.5) if keeps else Moduli.from_bulk(self.bulk, self.shear),)
 
     def channel(self, modulus: Modulus) -> Channel:
-        """Relaxation function at small strain [Pa]; all but the bulk modulus relax, by the shares of the shear modulus."""
+        """Relaxation function at small strain [Pa]; all moduli but the bulk one relax, by the shares of shear."""
         value = self.parts[0].value(modulus)
         if modulus == "bulk":
             return Channel.elastic(value)

@@ -119,7 +119,7 @@ class MaxwellSpec(_SpringAndDashpot):
     viscosity: ActingDashpotPart
     """Viscosity of the dashpot in series with the spring: a number, or a table of two constants."""
     slider: SliderTable | None = None
-    """Bounds of the spring's share of an edge's length, within which the dashpot acts (truss only)."""
+    """Bounds of the spring's share of an edge's length, within which the dashpot acts (truss, fem)."""
 
     @model_validator(mode="after")
     def _complete(self) -> MaxwellSpec:
@@ -149,11 +149,11 @@ class ThreeElementSpec(_SpringAndDashpot):
     seed_printed: bool = False
     """The relaxing part as the papers print it, a factor 1 + c1/c2 too stiff; for comparisons with their results."""
     slider: SliderTable | None = None
-    """Bounds of the Voigt unit's share of an edge's length, within which the series dashpot acts (truss only)."""
+    """Bounds of the Voigt unit's share of an edge's length, within which the series dashpot acts (truss, fem)."""
     softening: SofteningTable | None = None
-    """How the series dashpot gives way to force: holds its shape under its weight, flows under load (not fem)."""
+    """How the series dashpot gives way to force: holds its shape under its weight, flows under load."""
     friction: NotNegativeModulus | None = None
-    """Stress up to which friction locks the series dashpot (truss only)."""
+    """Stress up to which friction locks the series dashpot (truss, fem)."""
 
     @model_validator(mode="after")
     def _complete(self) -> ThreeElementSpec:

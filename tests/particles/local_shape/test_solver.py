@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,19 @@ from numpy.typing import NDArray
 
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.materials import Channel
-from rheotwin.meshing import build_mesh
+from rheotwin.meshing import build_mesh, check_elements, element_measures, mixed_mesh
+from rheotwin.meshing.mixed import VTK_HEX
 from rheotwin.particles.local_shape.material import parts_of
 from rheotwin.problem import Problem
+from rheotwin.record import open_record
 from rheotwin.validation.checks.running import FLOOR, block, box_scene, path, problem_of, put, run_to, side, start
 from rheotwin.validation.checks.shape import CRUSHED, shape_error
 from rheotwin.validation.report.page import match_sentence
+from rheotwin.validation.run_view import view_of
+from tests.conftest import command
 
 Array = NDArray[np.float64]
+SCENES = Path(__file__).parents[3] / "scenes"
 Data = dict[str, Any]
 ELASTIC: Data = {"model": "elastic", "young": 100.0, "poisson": 0.0}
 LAWS: dict[str, Data] = {
@@ -34,10 +41,30 @@ LAWS: dict[str, Data] = {
     },
 }
 CELLS = {"triangle": 2, "quad": 2, "tet": 3, "hex": 3}
+ALL = {**CELLS, "triangles and quads": 2, "four kinds": 3}
+SPLITS: dict[str, list[list[int]]] = {
+    "hex": [list(range(8))],
+    "wedge": [[0, 1, 5, 3, 2, 6], [0, 5, 4, 3, 6, 7]],
+    "pyramid": [[0, 3, 2, 1, 6], [0, 1, 5, 4, 6], [0, 4, 7, 3, 6]],
+    "tet": [[0, a, b, 6] for a, b in ((1, 2), (2, 3), (3, 7), (7, 4), (4, 5), (5, 1))],
+}
+"""Cells of a cube, in VTK's order; some of them mirrored."""
 
 
 def body(cell: str, law: Data, **scene: Any) -> Problem:
-    return block(CELLS[cell], law, {"cell": cell}, **scene)
+    if cell in CELLS:
+        return block(CELLS[cell], law, {"cell": cell}, **scene)
+    problem = block(ALL[cell], law, {"cell": "quad" if ALL[cell] == 2 else "hex"}, **scene)
+    mesh = problem.bodies[0].mesh
+    cubes = mesh.t.T if ALL[cell] == 2 else mesh.t[VTK_HEX].T
+    splits = {"quad": [[0, 1, 2, 3]], "triangle": [[0, 1, 2], [0, 3, 2]]} if ALL[cell] == 2 else SPLITS
+    cells = [
+        (kind, cubes[at :: len(splits)][:, split].reshape(-1, len(split[0])))
+        for at, (kind, split) in enumerate(splits.items())
+    ]
+    mixed = mixed_mesh(mesh.p, cells)
+    check_elements(mixed, "block")
+    return replace(problem, bodies=(replace(problem.bodies[0], mesh=mixed, cell="mixed"),))
 
 
 def begin(problem: Problem | Data, **options: Any) -> Any:
@@ -67,15 +94,32 @@ def test_cubes_and_squares_have_the_moduli_of_the_law(cell: str, poisson: float)
     np.testing.assert_allclose(stress[:, 3] / size, 50.0 / (1.0 + poisson), rtol=1e-6)
 
 
+@pytest.mark.parametrize("cell", ["triangles and quads", "four kinds"])
+def test_mixed_cells_share_volume_stress_and_strain(cell: str) -> None:
+    """Swollen alike, every element has the pressure 3 K e of the law, whatever its corners; so have all nodes."""
+    problem, size = body(cell, LAWS["elastic"]), 1e-7
+    simulation = put(begin(problem, rotation="svd", damping=0.0), positions=problem.points * (1.0 + size))
+    extent = np.prod(np.ptp(problem.points, axis=0))
+    assert element_measures(problem.bodies[0].mesh).sum() == pytest.approx(extent)
+    assert len(simulation.cell_stress()) == problem.bodies[0].mesh.t.shape[1]
+    mean = simulation.cell_stress()[:, : ALL[cell]].mean(axis=1) / size
+    expected = 100.0 / (1.3 * 0.4) if ALL[cell] == 2 else 100.0 / 0.4
+    np.testing.assert_allclose(mean, expected, rtol=1e-5)
+    fields = simulation.fields()
+    np.testing.assert_allclose(fields["stress"][:, : ALL[cell]].mean(axis=1) / size, expected, rtol=1e-5)
+    np.testing.assert_allclose(fields["strain"][:, : ALL[cell]], size, rtol=1e-6)
+
+
 def test_constants_of_a_cube_are_those_of_the_paper() -> None:
     """k = E L/2, so E = 2 k/L and G = k/L."""
-    elements = begin(block(3, ELASTIC, {"cell": "hex"})).method.elements
+    elements = begin(block(3, ELASTIC, {"cell": "hex"})).method.blocks[0].elements
     np.testing.assert_allclose(elements.spring, 50.0, rtol=1e-14)
     assert not elements.bulk.any()
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(
+    ("cell", "law"), [*product(CELLS, LAWS), ("triangles and quads", "three-element"), ("four kinds", "three-element")]
+)
 def test_inner_forces_change_no_momentum(cell: str, law: str) -> None:
     problem = body(cell, LAWS[law])
     simulation = shaken(begin(problem, damping=0.2), problem, 0.5)
@@ -102,7 +146,7 @@ def test_damping_leaves_a_turning_body_alone() -> None:
     assert simulation.energy()["kinetic"] == pytest.approx(kept, rel=1e-6)
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("cell", ALL)
 def test_forces_are_the_slope_of_the_energy(cell: str) -> None:
     problem = body(cell, LAWS["elastic"])
     simulation, generator = begin(problem, rotation="svd", damping=0.0), np.random.default_rng(3)
@@ -114,9 +158,9 @@ def test_forces_are_the_slope_of_the_energy(cell: str) -> None:
 
     slope = (stored(x + tiny * way) - stored(x - tiny * way)) / (2.0 * tiny)
     put(simulation, positions=x)
-    forces, _, _ = simulation.method.forces(simulation.state)
     total = np.zeros((len(x), 3))
-    np.add.at(total, simulation.method.elements.corners, forces)
+    for elements in simulation.method.blocks:
+        np.add.at(total, elements.elements.corners, elements.forces(simulation.state)[0])
     assert -np.sum(total[:, : x.shape[1]] * way) == pytest.approx(slope, rel=1e-7)
 
 
@@ -186,14 +230,14 @@ def test_a_shape_that_keeps_its_volume_creeps_in_shear_alone() -> None:
         held = np.linalg.norm([100.0 / (1.0 - 0.4)] * 3) * 1e-4 if not flows else sizes[0]
         assert sizes[0] < 0.05 * sizes[1] or flows
         assert sizes[1] == pytest.approx(held, rel=1e-3)
-    rest = np.einsum("ai,aj->ij", *(simulation.method.forces(kept.state)[2][0],) * 2)
+    rest = np.einsum("ai,aj->ij", *(simulation.method.blocks[0].forces(kept.state)[2][0],) * 2)
     assert np.linalg.det(rest) == pytest.approx(8.0, rel=1e-10)
 
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("rotation", ["paper", "sym-atan", "svd"])
 def test_a_restart_goes_on_bit_for_bit(law: str, rotation: str) -> None:
-    problem = body("hex", LAWS[law])
+    problem = body("four kinds" if (law, rotation) == ("three-element", "sym-atan") else "hex", LAWS[law])
     whole, first, second = (shaken(begin(problem, rotation=rotation), problem, 0.5) for _ in range(3))
     whole.advance(1e9, 60)
     first.advance(1e9, 30)
@@ -360,8 +404,8 @@ def test_flattened_elements_are_pushed_out_of_their_line(cell: str) -> None:
     """Figures 1 and 2: f = k Ro across the line, where springs along edges and diagonals have nothing to give."""
     problem = problem_of(box_scene(ELASTIC, cells=[1, 1], cell=cell, density=1.0))
     simulation = put(begin(problem, damping=0.0), positions=problem.points * [1.0, 0.0])
-    forces, places, rest = simulation.method.forces(simulation.state)
-    spring = simulation.method.elements.spring[:, None]
+    forces, places, rest = simulation.method.blocks[0].forces(simulation.state)
+    spring = simulation.method.blocks[0].elements.spring[:, None]
     if cell == "quad":  # the best rotation of a flattened square is none
         np.testing.assert_allclose(forces[:, :, 1], spring * rest[:, :, 1], atol=1e-12)
         np.testing.assert_allclose(forces[:, :, 0], 0.0, atol=1e-12)
@@ -411,3 +455,51 @@ def test_a_pressed_block_is_that_of_finite_elements(law: str) -> None:
     for time in (0.25, 0.5, 0.75):
         forces = [run_to(simulation, time).reactions()["support.press"][2] for simulation in (ours, theirs)]
         assert forces[0] == pytest.approx(forces[1], rel=5e-3) and abs(forces[0]) > 1.0
+
+
+def test_a_scene_of_four_kinds_of_cells_is_pressed_and_recorded(tmp_path: Path) -> None:
+    scene = SCENES / "mixed-press-3d.toml"
+    said = command("run", scene, "--solver", "local-shape", "--output", tmp_path / "run", "--set", "duration=0.1")
+    assert said.code == 0, said.err
+    record = open_record(tmp_path / "run")
+    assert record.manifest.mesh.bodies[0].cell == "mixed" and record.manifest.mesh.cells == 232
+    pushed = record.probes["tool.plate.force_z"]
+    assert pushed[-1] > 1.0 and view_of(record).node_weights.sum() == pytest.approx(5.76e-4)
+    refused = command("run", scene, "--solver", "fem", "--output", tmp_path / "fem")
+    assert refused.code != 0 and "bodies.block.cell: 'mixed' is beyond this solver" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("solver", "cells", "along", "across"),
+    [
+        ("local-shape", [], 0.0, 100.0),
+        ("truss", [], 0.0, 0.0),
+        ("truss", ["cell=triangle", "pattern=se-nw"], -100.0 * (2.0**0.5 - 1.0), 0.0),
+        ("truss", ["cell=triangle", "pattern=sw-ne"], 100.0 * (2.0**0.5 - 1.0), 0.0),
+    ],
+)
+def test_a_square_on_a_line_pushes_back_and_its_springs_do_not(
+    tmp_path: Path, solver: str, cells: list[str], along: float, across: float
+) -> None:
+    """Figure 2 from scene to record; what lets go afterwards comes back or stays."""
+    changes = [word for cell in cells for word in ("--set", f"bodies.square.{cell}")]
+    said = command("run", SCENES / "flattened-square-2d.toml", "--solver", solver, "--output", tmp_path / "r", *changes)
+    assert said.code == 0, said.err
+    probes = open_record(tmp_path / "r").probes
+    at = int(np.argmin(np.abs(probes["time"] - 0.9)))
+    assert [probes[f"support.above.force_{c}"][at] for c in "xy"] == pytest.approx([along, across], abs=1e-6)
+    end = open_record(tmp_path / "r").positions(-1)[:, 1].max()
+    assert end > 0.95 if solver == "local-shape" else end < 1e-6
+
+
+def test_a_record_tells_spurious_turns(tmp_path: Path) -> None:
+    """Table 1 from scene to record, for half a second: one pass spins a cube up a thousand times as much as two do."""
+    found = {}
+    for case in ("A-1e4", "C-1e4"):
+        where = tmp_path / case
+        words = ("--solver", "local-shape", "--case", case, "--output", where, "--set", "duration=1.2")
+        said = command("run", SCENES / "bouncing-cube-3d.toml", *words)
+        assert said.code == 0, said.err
+        found[case] = open_record(where).manifest.statistics["spurious_turns"]
+    assert found["A-1e4"]["mean"] > 1000.0 * found["C-1e4"]["mean"] > 0.0
+    assert found["A-1e4"]["largest"] > found["A-1e4"]["deviation"] > 0.0
