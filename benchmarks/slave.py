@@ -105,7 +105,7 @@ def on_a_grid(side: int) -> Program:
     scratch = Scratch(*(np.zeros((3, 8)) for _ in range(3)), np.zeros(3), np.zeros(3))
     constants = np.array([[0.0, 1.4e6, 3.6e5, np.inf, np.inf, 0.0, 0.0, 1e6]])
     there = (masters, np.zeros((many**3, 4)), many, width, np.zeros((4, 3)), np.zeros((4, 4)), STEP)
-    stages = [Stage(point_method, there), Stage(find_stress, (masters, constants, scratch, STEP))]
+    stages = [Stage(point_method, there), Stage(find_stress, (masters, constants, scratch, np.inf, STEP))]
     return Program(stages, simulation.step_size, Clock())
 
 

@@ -28,8 +28,8 @@ FLUNG = LAST + 3
 class Masters(NamedTuple):
     """What carries matter: rows of four (M, 4) of places [m] and velocities [m/s], velocity gradients (M, 12) [1/s] in
     three columns of four; the elastic deformation FE (9, L), its left stretch (6, L), P FE^T (6, L) [Pa], what the law
-    remembers (L,) (JP or alpha) and by how much it has hardened (1, L), L a multiple of eight; masses (M,) [kg], and
-    the number of the law (L,).
+    remembers (L,) (JP or alpha) and by how much it has hardened and how much of that the solve counts (2, L), L a
+    multiple of eight; masses (M,) [kg], and the number of the law (L,).
     """
 
     x: Array
@@ -158,7 +158,7 @@ def cloud_of(problem: Problem, law: Indices, start: Array, alone: bool = False) 
         left=left,
         tau=np.zeros((6, lanes)),
         memory=with_room(start, lanes, 1),
-        hardened=np.ones((1, lanes)),
+        hardened=np.ones((2, lanes)),
         mass=mass,
         law=with_room(law, lanes),
     )

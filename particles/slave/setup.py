@@ -9,7 +9,8 @@ import numpy as np
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Elastic, Elastoplastic
-from rheotwin.materials.flow import FIRST, LAME, SECOND, SHEAR
+from rheotwin.materials.elastoplastic import CriticalStretch
+from rheotwin.materials.flow import FIRST, LAME, LEAST_VOLUME, SECOND, SHEAR, hardened
 from rheotwin.particles.slave.cloud import common_edge
 from rheotwin.particles.slave.options import SlaveOptions
 from rheotwin.particles.slave.touching import Who
@@ -44,17 +45,23 @@ def laws_of(problem: Problem) -> tuple[Array, Indices, Array]:
 
 
 def step_bound(problem: Problem, options: SlaveOptions) -> tuple[StepBound, float]:
-    """Return the longest stable step, and d/c [s] of the fastest waves, c^2 = (lambda + 2 mu)/rho."""
-    d, fastest = common_edge(problem), 0.0
+    """Return the longest stable step, and d/c [s] of the fastest waves at rest, c^2 = (lambda + 2 mu)/rho.
+
+    Explicit steps are for waves in what has hardened as far as it can.
+    """
+    d, fastest, hardest = common_edge(problem), 0.0, 0.0
     for body in problem.bodies:
         for part in body.laws:
-            spring = part.law.spring  # type: ignore[attr-defined]
-            fastest = max(fastest, float(np.sqrt((spring.lame + 2.0 * spring.shear) / body.density)))
+            assert isinstance(part.law, Elastic | Elastoplastic)
+            spring, limit = part.law.spring, getattr(part.law, "limit", None)
+            c = float(np.sqrt((spring.lame + 2.0 * spring.shear) / body.density))
+            grows = hardened(LEAST_VOLUME, limit.hardening) if isinstance(limit, CriticalStretch) else 1.0
+            fastest, hardest = max(fastest, c), max(hardest, c * float(np.sqrt(grows)))
     if options.scheme == "explicit":
-        return StepBound(EXPLICIT * d / fastest, "waves over one spacing of masters"), d / fastest
-    return StepBound(
-        TRIED * d / fastest, f"waves over {TRIED:g} spacings of masters, beyond which nobody tried it"
-    ), d / fastest
+        reason = "waves over one spacing of masters, hardened as far as the law goes"
+        return StepBound(EXPLICIT * d / hardest, reason), d / fastest
+    reason = f"waves over {TRIED:g} spacings of masters, beyond which nobody tried it"
+    return StepBound(TRIED * d / fastest, reason), d / fastest
 
 
 def check_memory(masters: int) -> None:

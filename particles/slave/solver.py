@@ -25,7 +25,15 @@ from rheotwin.particles.slave.forces import Scratch, Solve, find_stress, solve_v
 from rheotwin.particles.slave.lists import FULL_LISTS, keep_lists, new_lists
 from rheotwin.particles.slave.options import OPTIONS, SlaveOptions
 from rheotwin.particles.slave.results import energies, particle_fields, stress_of
-from rheotwin.particles.slave.setup import LONGEST, SEMI_IMPLICIT, check_memory, laws_of, step_bound, who_meets
+from rheotwin.particles.slave.setup import (
+    EXPLICIT,
+    LONGEST,
+    SEMI_IMPLICIT,
+    check_memory,
+    laws_of,
+    step_bound,
+    who_meets,
+)
 from rheotwin.particles.slave.splitting import (
     ADDED,
     BROKEN,
@@ -90,6 +98,7 @@ class SlaveSimulation:
         self._problem, self._options = problem, options
         self.step_size, self.stable_step, self.step_count = float(self._step), bound.step, 0
         self._constants, law, memory = laws_of(problem)
+        self._explicit_step = EXPLICIT * unit
         self.cloud = cloud_of(problem, law, memory, not options.slaves)
         self._volume = self.cloud.spacing**3
         self._gravity = padded(problem.gravity[None])[0]
@@ -182,7 +191,7 @@ class SlaveSimulation:
         rule = Rule(before is not None, options.transfer == "paper", not options.slaves, options.alpha)
         stages += [
             Stage(to_masters, (masters, slaves, lists, self._gravity, rule, before, STEP, room, way)),
-            Stage(find_stress, (masters, self._constants, scratch, STEP)),
+            Stage(find_stress, (masters, self._constants, scratch, self._explicit_step, STEP)),
             Stage(move_slaves, (slaves, STEP)),
         ]
         if supported:
