@@ -279,7 +279,7 @@ def without_slaves() -> Values:
     data = dropped(law, 0.25, (0.0, 0.0), scene_of(law, shape, dimension=3, density=1000.0, duration=2.0), PLANE)
     frames = {}
     for slaves in (False, True):
-        simulation = slave_simulation(data, scheme="explicit", step=STEP, slaves=slaves)
+        simulation = slave_simulation(data, step=STEP, slaves=slaves)
         masters = simulation.cloud.masters
         before = np.ptp(masters.x[:, :3], axis=0)
         while simulation.time < 1.4 and np.all(np.ptp(masters.x[:, :3], axis=0) < 2.0 * before):
