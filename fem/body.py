@@ -22,6 +22,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.points import STRESS, PointTerm
 from rheotwin.fem.space import Space
 from rheotwin.materials import Channel
@@ -52,7 +53,7 @@ class Term:
     channel: Channel
     stress_map: Array
     """Map (6, 6) from a strain-like tensor to its stress per unit modulus."""
-    matrix: csr_matrix | None
+    matrix: csr_matrix | SolidStiffness | None
     """J [m^(d-2)], or None where it is dense and enters by `augmentation`."""
     strain_of: Callable[[Array], Array]
     """State -> strain-like tensors (points, 6) at the quadrature points of the cells."""
@@ -192,15 +193,16 @@ class LinearBody:
 
     def vertex_stress(self, u: Array, rate: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
         """Return C (g_inf e + sum w + eta e'), averaged to the vertices."""
-        return np.asarray(self.space.averaging @ self._point_stress(u, rate, memories, memory_only))
+        return np.asarray(self.space.averaging @ self.point_stress(u, rate, memories, memory_only))
 
     def cell_stress(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
         """Return C (g_inf e + sum w + eta e'), averaged over each cell."""
-        stress = self._point_stress(u, rate, memories, memory_only=False)
+        stress = self.point_stress(u, rate, memories, memory_only=False)
         weights = self.space.weights.reshape(self.space.mesh.nelements, -1)
         return np.asarray(np.einsum("cq,cqi->ci", weights, stress.reshape(*weights.shape, 6)) / weights.sum(1)[:, None])
 
-    def _point_stress(self, u: Array, rate: Array, memories: Sequence[Array], memory_only: bool) -> Array:
+    def point_stress(self, u: Array, rate: Array, memories: Sequence[Array], memory_only: bool = False) -> Array:
+        """Return C (g_inf e + sum w + eta e') (points, 6) at the quadrature points."""
         stress = np.zeros((self.space.weights.size, 6))
         for points, memory in self.own(memories):
             held = points.law.relaxing(memory[:, STRESS:]) if memory_only else memory[:, :STRESS]

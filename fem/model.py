@@ -189,7 +189,7 @@ def _spread(body: Body, load: NodalLoad, shares: Array, thickness: float) -> Arr
     if not facets.size:
         return out
     out[:] = 0.0
-    surface = FacetBasis(mesh, space.basis.elem.elem, facets=facets, intorder=4)
+    surface = FacetBasis(mesh, space.element, facets=facets, intorder=4)
     touched = surface.get_dofs(facets).flatten()  # the others of the cells behind get rounding
 
     def sweep(w: Any) -> Any:

@@ -80,6 +80,15 @@ class FemOptions(BaseModel):
         ge=0.0,
         description="holds single cells near the mean volume of their node or cell patch: modulus over shear modulus",
     )
+    refine: str | None = Field(
+        default=None,
+        pattern=r"^until \d+(\.\d+)? ?%$",
+        description='halve triangles or tetrahedra where the error is, "until 1 %" of the force is left by estimate; '
+        "for the steppers static and quasi-static",
+    )
+    refine_memory: float = Field(
+        default=1000.0, gt=0.0, description="megabytes beyond which no finer mesh is tried by refine"
+    )
     linear_solver: Choice = Field(default="auto", description="solver of the linear systems")
     newton_tolerance: float = Field(
         default=1e-9, gt=0.0, lt=1.0, description="residual over largest force at which a nonlinear step is solved"
@@ -118,6 +127,8 @@ class FemOptions(BaseModel):
             "constraint_frequency": (self.stepper in CONSTRAINT_STEPPERS, "the steppers euler and rk4"),
             "newton_tolerance": (large, 'kinematics = "corotational" or "total-lagrangian"'),
             "newton_iterations": (large, 'kinematics = "corotational" or "total-lagrangian"'),
+            "refine": (not (large or self.inertia), 'kinematics = "small" with stepper static or quasi-static'),
+            "refine_memory": (self.refine is not None, "refine"),
             "linear_solver": (self.stepper != "central-difference", "steppers that solve systems"),
             "energy_balance": (not large, 'kinematics = "small"'),
         }
@@ -140,6 +151,12 @@ class FemOptions(BaseModel):
             )
         if self.formulation != "displacement" and self.inertia:
             raise ValueError(f"formulation = {self.formulation!r} at large strain needs stepper = 'quasi-static'")
+
+    @property
+    def wanted_error(self) -> float:
+        """Relative error of the force to refine to."""
+        assert self.refine is not None
+        return 0.01 * float(self.refine.split()[1].rstrip("%"))
 
     @property
     def inertia(self) -> bool:

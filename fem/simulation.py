@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.sparse.linalg import spsolve
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import LinearBody
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
 from rheotwin.fem.links import link_report, link_tensions, require_no_links, without_links
 from rheotwin.fem.model import build_model
@@ -172,6 +173,13 @@ class FemSimulation:
         ]
         return np.concatenate(found)
 
+    def point_stresses(self) -> Iterator[tuple[LinearBody, Array]]:
+        """Yield the bodies at small strain with their stress (points, 6) [Pa] at the quadrature points."""
+        state = self._state
+        for (body, at), own in zip(self._model.parts(), state.memories, strict=True):
+            assert isinstance(body, LinearBody)
+            yield body, body.point_stress(state.u[at], state.rate[at], own)
+
     def cell_stress(self) -> Array:
         """Return the stress (C, 6) [Pa] of the cells of all bodies."""
         state = self._state
@@ -195,7 +203,9 @@ class FemSimulation:
 
     def statistics(self) -> dict[str, Any]:
         """Return the scheme and the linear solver."""
-        return self._stepper.statistics() | ({} if self._links is None else self._links.entries())
+        meshes = self._problem.refinement
+        found = self._stepper.statistics() | ({} if meshes is None else {"refinement": dict(meshes)})
+        return found | ({} if self._links is None else self._links.entries())
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
@@ -239,6 +249,13 @@ class FemSolver:
         parts=True,
         cell_stress=True,
     )
+
+    def adapted(self, problem: Problem, options: BaseModel) -> Problem:
+        """Return the problem on the meshes that the option `refine` asks for."""
+        from rheotwin.fem.refine import refined_problem
+
+        assert isinstance(options, FemOptions)
+        return problem if options.refine is None else refined_problem(problem, options)
 
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
         """Assemble and factorise at time zero."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix, diags, kron
@@ -25,7 +24,7 @@ from rheotwin.constraints.measure import measure_constraints, soft_measure
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import Augmentation, LinearBody, Term, quadrature_term
-from rheotwin.fem.fast.block_rows import block_pattern, stiffness, tet_geometry
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.incompressible import Formulation, mixed_basis, mixed_form, warn_of_locking
 from rheotwin.fem.options import FemOptions, Split
 from rheotwin.fem.point_laws import is_yielding, small_strain_law
@@ -213,8 +212,8 @@ def _law_terms(
     if space.inner:
         weights = thickness * space.weights[space.places_in(cells)]
         matrices = [_point_matrix(space.strain_in(cells), weights, unit.stress_map) for unit in units]
-    elif body.cell == "tet" and space.order == 1:
-        matrices = tet_matrices(body.mesh, units, cells)
+    elif space.solids is not None:
+        matrices = solid_matrices(space, units, cells)
     else:
         basis = space.basis_in(cells)
         lame = thickness * lame_matrix(basis, axisymmetric=ring)
@@ -228,12 +227,12 @@ def _law_terms(
             yield Term(unit.channel, unit.stress_map, matrix, space.strains_in(cells), cells)
 
 
-def tet_matrices(mesh: Any, units: tuple[Unit, ...], cells: Cells = ...) -> list[csr_matrix]:
-    """Return lambda J_lambda + mu J_mu of linear tetrahedra, whose gradients are constant, without a basis."""
-    tets = tet_geometry(mesh.p.T, mesh.t.T[cells])
-    pattern = block_pattern(tets.corners, mesh.p.shape[1])
-    ones = np.ones(len(tets.corners))
-    return [stiffness(pattern, tets, unit.lame * ones, unit.shear * ones).to_sparse().tocsr() for unit in units]
+def solid_matrices(space: Space, units: tuple[Unit, ...], cells: Cells = ...) -> list[SolidStiffness]:
+    """Return lambda J_lambda + mu J_mu of straight tetrahedra or hexahedra, without a basis."""
+    assert space.solids is not None
+    solids = space.solids if cells is ... else space.solids.of(cells)
+    ones = np.ones(len(solids.nodes))
+    return [SolidStiffness(solids, space.nodes, unit.lame * ones, unit.shear * ones) for unit in units]
 
 
 def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
@@ -252,13 +251,12 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     """
     if not consistent and space.order == 1:
         shares = problem.masses[body.nodes]
+    elif not consistent and space.solids is not None:
+        _warn_of_equal_shares(body, problem)
+        shares = space.mass_shares()
+        shares *= problem.masses[body.nodes].sum() / shares.sum()
     else:
-        if problem.scene.bodies[body.name].mass_sharing == "equal":
-            warnings.warn(
-                f"bodies.{body.name}.mass_sharing: equal shares are for lumped linear elements; here the mass "
-                "follows the volume",
-                stacklevel=2,
-            )
+        _warn_of_equal_shares(body, problem)
         if space.bubbles:
             basis = Basis(space.mesh, space.basis.elem, intorder=2 * space.basis.elem.maxdeg)
             full = product_matrix(basis, axisymmetric=space.axisymmetric)
@@ -286,6 +284,15 @@ def _require_rounds(options: FemOptions) -> None:
             raise RheotwinError(
                 f'solvers.fem.{name}: laws that yield, soften or slide know "{value}" only; leave {name} out'
             )
+
+
+def _warn_of_equal_shares(body: ProblemBody, problem: Problem) -> None:
+    if problem.scene.bodies[body.name].mass_sharing == "equal":
+        warnings.warn(
+            f"bodies.{body.name}.mass_sharing: equal shares are for lumped linear elements; here the mass follows the "
+            "volume",
+            stacklevel=3,
+        )
 
 
 def linear_body(body: ProblemBody, problem: Problem, options: FemOptions) -> LinearBody:

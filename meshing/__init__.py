@@ -3,7 +3,15 @@
 from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_grid
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
 from rheotwin.meshing.files import ImportedMesh, holds_surface, read_mesh, read_surface, write_mesh
-from rheotwin.meshing.graded import NO_HANGING_NODES, HangingNodes, Refinement, hanging_nodes, refined
+from rheotwin.meshing.graded import (
+    NO_HANGING_NODES,
+    Bisection,
+    HangingNodes,
+    Refinement,
+    bisected,
+    hanging_nodes,
+    refined,
+)
 from rheotwin.meshing.mixed import MIXED, body_cell, cell_blocks, is_mixed, mixed_mesh
 from rheotwin.meshing.quality import MeshSummary, QualityReport, element_quality, mesh_hash, quality_report, summarise
 from rheotwin.meshing.round import ball, cylinder, disc, l_shape
@@ -36,6 +44,7 @@ __all__ = [
     "CELL_DIMENSION",
     "MIXED",
     "NO_HANGING_NODES",
+    "Bisection",
     "BoxShape",
     "CylinderShape",
     "GridShape",
@@ -52,6 +61,7 @@ __all__ = [
     "SphereShape",
     "TriangleShape",
     "ball",
+    "bisected",
     "body_cell",
     "boundary_faces",
     "boundary_nodes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from rheotwin.fem.body import Term
 from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.contact.lawful import ExactTools, LawfulContact, setup_of
 from rheotwin.fem.contact.step import near_nodes
+from rheotwin.fem.fast.solids import SolidStiffness, joined
 from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
@@ -85,12 +86,17 @@ def step_matrix(
 
     `added` is the tangent of laws at points, which `apply` leaves out.
     """
+    solids = _joined_solids(model, mass_factor, stiffnesses) if added is None else None
+    if solids is not None:
+        factor = factorise(solids, choice, nodes=Unknowns(model.points, model.free))
+        warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
+        return StepMatrix(model, mass_factor, stiffnesses, factor, 0, warm)
     blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)
     for body, _ in model.parts():
         block, mixed = mass_factor * body.mass, []
         for term, kappa in zip(body.terms, kappas, strict=False):
             if term.matrix is not None:
-                block = block + kappa * term.matrix
+                block = block + kappa * term.matrix.tocsr()
             elif term.augmentation is not None and kappa:
                 mixed.append((term.augmentation, kappa))
         blocks.append(block)
@@ -110,11 +116,37 @@ def step_matrix(
     elif extra:
         gradient = block_diag(gradients, format="csr")[:, free]
         matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
-        factor = factorise(matrix, choice, kind="indefinite")
+        factor = factorise(matrix, choice, kind="indefinite", nodes=Unknowns(_places(model), free))
     else:
         factor = factorise(matrix, choice, nodes=Unknowns(model.points, free))
-    warm = WarmStart(matrix) if remember and factor.solver == "amg" else None
+    warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)
+
+
+def _places(model: Model) -> Array:
+    """Return the points (rows, d) [m], no numbers for rows that are no nodes."""
+    found = model.points.copy()
+    for body, first in zip(model.bodies, model.first_rows, strict=True):
+        found[first + body.space.nodes : first + body.space.rows] = np.nan
+    return found
+
+
+def _joined_solids(model: Model, mass_factor: float, stiffnesses: tuple[float, ...]) -> SolidStiffness | None:
+    """Return m M + sum kappa J as one operator, where all cells are straight solids and the mass is a diagonal."""
+    parts, kappas = [], iter(stiffnesses)
+    for body, rows in model.parts():
+        solids = body.space.solids
+        if solids is None or (mass_factor and not model.lumped):
+            return None
+        lame, shear = np.zeros(len(solids.nodes)), np.zeros(len(solids.nodes))
+        for term, kappa in zip(body.terms, kappas, strict=False):
+            if not isinstance(term.matrix, SolidStiffness):
+                return None
+            lame[term.cells] += kappa * term.matrix.lame
+            shear[term.cells] += kappa * term.matrix.shear
+        parts.append((solids, rows.start // 3, lame, shear))
+    found = joined(parts, model.size // 3)
+    return replace(found, diagonal=mass_factor * model.mass.diagonal()) if mass_factor else found
 
 
 def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:

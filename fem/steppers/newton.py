@@ -20,6 +20,7 @@ from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
 from rheotwin.fem.finite.newton import Factorise, Frame, NotConverged, Pattern, StepEquations, Trial
 from rheotwin.fem.linear import Unknowns, choose, factorise
+from rheotwin.fem.linear.factor import Kind
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import Ledger, State
@@ -216,13 +217,14 @@ def _solver(nodes: Unknowns, used: Counter[str], *, symmetric: bool, definite: b
     """Return the map from tangents to solvers, which counts whose it `used`.
 
     A tangent without rows of pressures is tried as a definite one, by multigrid where there are many unknowns: Newton's
-    method corrects what it leaves. Once it finds no solution, and for all others, a factor takes both signs; SuperLU
-    takes what is not symmetric.
+    method corrects what it leaves. Once it finds no solution, and for all others, a factor takes both signs,
+    or multigrid's iterations where there is no symmetry and the unknowns are many.
     """
     many = definite and symmetric and choose(len(nodes.free), nodes.dimension)[0] == "amg"
 
     def direct(matrix: csr_matrix) -> Callable[[Array], Array]:
-        factor = factorise(matrix, "auto" if symmetric else "splu", kind="indefinite", nodes=nodes)
+        kind: Kind = "indefinite" if symmetric else "unsymmetric"
+        factor = factorise(matrix, "auto", kind=kind, nodes=nodes if definite else None)
         used[factor.solver] += 1
         return factor.solve
 

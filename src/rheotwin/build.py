@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -259,36 +259,38 @@ def _loads(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[NodalLoad, ...
     return tuple(found)
 
 
-def build_problem(scene: Scene, case: str | None = None) -> Problem:
+def build_problem(scene: Scene, case: str | None = None, bodies: Mapping[str, ProblemBody] | None = None) -> Problem:
     """Make a scene concrete; `case` picks one of its variants (default: the first, if there are any).
+
+    `bodies` take the place of those that the scene makes: of the same shape, on other meshes.
 
     Nodes are selected on the bodies as given, and whatever holds, loads or probes them goes with the body where it is
     moved out of another one. Everything else is made of the bodies where they then are.
     """
     scene = scene.with_case(case)
-    given, totals = _bodies_as_given(scene)
+    given, totals = _bodies_as_given(scene, bodies or {})
     by_name = {body.name: body for body in given}
     prescribed, loads = _prescribed(scene, by_name), _loads(scene, by_name)
     links = build_links(scene, by_name, _points(given), prescribed)
     probes = {name: node_at(by_name[probe.body], probe.at) for name, probe in scene.probes.items()}
     held = {support.body for support in scene.supports.values()}
     held |= {end.body for link in scene.links.values() for end in link.between}
-    bodies = _apart(scene, given, held)
-    points = _points(bodies)
+    placed = _apart(scene, given, held)
+    points = _points(placed)
     masses = np.concatenate(
         [
             _nodal_masses(body.mesh, total, scene.bodies[body.name].mass_sharing, axisymmetric=scene.axisymmetric)
-            for body, total in zip(bodies, totals, strict=True)
+            for body, total in zip(placed, totals, strict=True)
         ]
     )
-    tools = tuple(build_tool(name, scene, bodies, points) for name in scene.tools)
-    warn_of_buried_tools(tools, bodies, points)
+    tools = tuple(build_tool(name, scene, placed, points) for name in scene.tools)
+    warn_of_buried_tools(tools, placed, points)
     return Problem(
         scene=scene,
         dimension=scene.dimension,
         plane=scene.plane,
         thickness=scene.cross_section,
-        bodies=bodies,
+        bodies=placed,
         points=points,
         masses=masses,
         gravity=np.zeros(scene.dimension) if isinstance(scene.gravity, GravityTable) else np.asarray(scene.gravity),
@@ -297,24 +299,24 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
         tools=tools,
         probes=probes,
         tick=common_tick([*(stop.time for stop in plan(scene)), *_support_times(scene)], scene.duration),
-        contact=contact_setup(scene, bodies, tools, masses),
+        contact=contact_setup(scene, placed, tools, masses),
         links=links,
-        velocities=_velocities(scene, bodies, points),
+        velocities=_velocities(scene, placed, points),
     )
 
 
-def _bodies_as_given(scene: Scene) -> tuple[tuple[ProblemBody, ...], list[float]]:
+def _bodies_as_given(scene: Scene, given: Mapping[str, ProblemBody]) -> tuple[tuple[ProblemBody, ...], list[float]]:
     """Return the bodies where the scene places them, and the mass of each [kg]."""
     bodies: list[ProblemBody] = []
     totals: list[float] = []
     first = 0
     for name, body in scene.bodies.items():
-        mesh, regions = body_mesh(scene, name)
+        mesh, regions = (given[name].mesh, given[name].regions) if name in given else body_mesh(scene, name)
         volume = body_volume(mesh, scene)
         hanging = hanging_nodes(mesh) if body.has_hanging_nodes else NO_HANGING_NODES
         totals.append(body.total_mass(volume))
         law, density = scene.law_for(name), totals[-1] / volume
-        parts = _parts(scene, name, mesh, regions)
+        parts = given[name].parts if name in given else _parts(scene, name, mesh, regions)
         bodies.append(ProblemBody(name, mesh, body_cell(mesh), law, first, density, regions, hanging, parts))
         first += mesh.p.shape[1]
     kinds = sorted({body.cell for body in bodies})

@@ -137,7 +137,13 @@ def check_request(request: RunRequest) -> tuple[Problem, Solver, BaseModel]:
     _warn_of_edge_numbers(scene, solver)
     problem = build_problem(scene)
     check_capabilities(solver, problem)
-    return problem, solver, options
+    return _adapted(problem, solver, options), solver, options
+
+
+def _adapted(problem: Problem, solver: Solver, options: BaseModel) -> Problem:
+    """Return the problem on the meshes that a solver makes of the scene's, if it does (`adapted`); always the same."""
+    adapt = getattr(solver, "adapted", None)
+    return problem if adapt is None else cast(Problem, adapt(problem, options))
 
 
 def _warn_of_strangers(scene: Scene) -> None:
@@ -217,11 +223,12 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
         raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
     begin = perf_counter()
     scene = scene_from_data(manifest.scene, base=folder)
-    problem = build_problem(scene, None)
+    solver = find_solver(manifest.solver.name)
+    options = checked_options(solver, manifest.solver.options)
+    problem = _adapted(build_problem(scene, None), solver, options)
     if _mesh_info(problem).hash != manifest.mesh.hash:
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
-    solver = find_solver(manifest.solver.name)
-    simulation = start_simulation(solver, problem, checked_options(solver, manifest.solver.options))
+    simulation = start_simulation(solver, problem, options)
     try:
         simulation.restore(load_checkpoint(record.checkpoint_path))
     except KeyError as error:

@@ -75,7 +75,7 @@ def clay() -> Values:
     for body, word in ((CLAY, ""), (EXCHANGED, ", exchanged")):
         for part, names in (("fitted", body.fitted), ("blind", body.blind)):
             problems = [body.problem(name) for name in names]
-            totals = np.array([[e.total for e in p.evaluate([body.found, body.start()])] for p in problems])
+            totals = np.array([[e.total for e in p.evaluate(np.array([body.found, body.start()]))] for p in problems])
             here, start = MILLI * totals.sum(axis=0) / sum(p.points() for p in problems)
             found[f"S/N, {part}{word}"] = float(here)
             if part == "blind":

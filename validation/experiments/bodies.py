@@ -129,7 +129,7 @@ def clay(motion: int, tool: str, trial: int) -> tuple[ExperimentRecord, Mesh]:
         specimen=Specimen(size=tuple(np.ptp(mesh.p, axis=1).tolist()), up="z", floor="fixed"),
         frames=(Frame(CLAY_SETTLED, after.seen - corner, phase="after"),),
         punch=Punch(shape="other"),
-        path=Course(0.01 * np.arange(len(path)), path),
+        path=Course(0.01 * np.arange(len(path), dtype=float), path),
         uncertainty=Uncertainty(mean_abs=0.5e-3),
         title=f"Clay poked with the {tool} tool, motion {motion}, trial {trial}",
         source="github.com/IanYangChina/SI4RP-data, MIT; Yang, Ji, Lai (IJRR 2025)",

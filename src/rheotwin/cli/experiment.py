@@ -136,8 +136,9 @@ def _unseal(args: argparse.Namespace) -> dict[str, Any]:
 
     truth = opened_seal(args.folder)
     scene = truth.pop("scene") or {}
-    told = {key: truth[key] for key in ("solver", "case", "seed", "noise")}
-    return told | _given({"laws": scene.get("laws"), "options": scene.get("solvers", {}).get(truth["solver"])})
+    told: dict[str, Any] = {key: truth[key] for key in ("solver", "case", "seed", "noise")}
+    named = {"laws": scene.get("laws"), "options": scene.get("solvers", {}).get(truth["solver"])}
+    return {**told, **_given(named)}
 
 
 def _given(value: Any) -> Any:
