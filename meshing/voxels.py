@@ -87,7 +87,7 @@ def voxelised_solids(solids: Sequence[Solid], spacing: float | None, count: int 
 
     def inside(axes: list[Array]) -> Flags:
         grid = np.stack(np.meshgrid(*_centres(axes), indexing="ij"), axis=-1)
-        return np.any([solid.contains(grid) for solid in solids], axis=0)
+        return np.asarray(np.any([solid.contains(grid) for solid in solids], axis=0))
 
     if spacing is None:
         assert count is not None

@@ -57,7 +57,7 @@ class Slaves(NamedTuple):
     push: Array
     origin: Indices
     anchor: Indices
-    count: Indices
+    count: Indices  # type: ignore[assignment]
 
     @property
     def room(self) -> int:

@@ -37,8 +37,8 @@ class Lists(NamedTuple):
     (stride, 4) of its slaves [m] and their squares (1, stride).
     """
 
-    index: Small
-    count: Small
+    index: Small  # type: ignore[assignment]
+    count: Small  # type: ignore[assignment]
     weight: Array
     geometry: Array
     offset: Array

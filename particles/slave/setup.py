@@ -26,7 +26,8 @@ BYTES = 2000
 
 def laws_of(problem: Problem) -> tuple[Array, Indices, Array]:
     """Return the constants of all laws (n, 8), the law of every master (M,), and what it remembers at rest (M,)."""
-    constants, law, memory = [], [], []
+    constants: list[Array] = []
+    law, memory = [], []
     for body in problem.bodies:
         own, start = np.zeros(body.mesh.t.shape[1], np.int64), np.ones(body.mesh.t.shape[1])
         for part in body.laws:

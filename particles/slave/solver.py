@@ -135,7 +135,7 @@ class SlaveSimulation:
             np.zeros((3, 3)),
             np.zeros(3),
         )
-        scratch = Scratch(*(np.zeros((3, 8)) for _ in range(3)), np.zeros(3), np.zeros(3))
+        scratch = Scratch(np.zeros((3, 8)), np.zeros((3, 8)), np.zeros((3, 8)), np.zeros(3), np.zeros(3))
         self.lists, held = lists, None
         if options.scheme == "semi-implicit":
             held = Held(np.zeros((many, 6)), np.zeros(many, np.int64))
@@ -180,8 +180,8 @@ class SlaveSimulation:
         for row, shape in enumerate(tools.shape.tolist()):
             stages += [Stage(meeting_slaves(shape), (*whose[row], slaves, held, self._acting, STEP))]
         if held is not None:
-            rows = (np.zeros((many, 4)) for _ in range(3))
-            solve = Solve(*rows, options.tolerance, options.iterations, room, slope, self._counts)
+            residual, direction, image = (np.zeros((many, 4)) for _ in range(3))
+            solve = Solve(residual, direction, image, options.tolerance, options.iterations, room, slope, self._counts)
             beta = options.implicitness * self._volume
             system = (masters, self._constants, slaves, lists, held.free)
             stages += [Stage(solve_velocities, (*system, beta, STEP, solve))]
@@ -232,7 +232,8 @@ class SlaveSimulation:
     def positions(self) -> Array:
         """Current node positions (N, 3) [m]: those of slaves that began there, or of the master it rides with."""
         if not self._options.slaves:
-            return self._problem.points + self._averaged @ (self.cloud.masters.x - self._start)[:, :3]
+            moved = self._averaged @ (self.cloud.masters.x - self._start)[:, :3]
+            return np.asarray(self._problem.points + moved)
         return self._at_nodes(self.cloud.slaves.x, self.cloud.masters.x[self.splits.rider, :3])
 
     @property
@@ -346,7 +347,8 @@ class SlaveSimulation:
 
     def particles(self) -> tuple[Array, dict[str, Array]]:
         """Return the places (M, 3) [m] of the masters and all `PARTICLE_FIELDS`."""
-        found = particle_fields(self.cloud, self._constants) | {"body": self._body, "piece": self._pieces()}
+        found = particle_fields(self.cloud, self._constants)
+        found |= {"body": self._body.astype(float), "piece": self._pieces().astype(float)}
         return self.cloud.masters.x[:, :3].copy(), found
 
     def counts(self) -> dict[str, int]:
@@ -389,7 +391,7 @@ class SlaveSimulation:
                 continue  # supports of another phase
             array[...] = state[name]
         names = [name for name in Slaves._fields if name != "count"]
-        rows = {name: np.array(state[f"slaves.{name}"]) for name in names}
+        rows: dict[str, Any] = {name: np.array(state[f"slaves.{name}"]) for name in names}
         count = len(rows["x"])
         self.cloud = self.cloud._replace(slaves=Slaves(**rows, count=np.array([count])))
         self.step_count, self.splits.counts[DONE] = int(state["step_count"]), -1

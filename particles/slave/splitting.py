@@ -84,7 +84,7 @@ def pieces(pairs: NDArray[np.int32], linked: Flags, masters: int) -> Indices:
     order = np.argsort(-np.bincount(labels), kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return rank[labels]
+    return np.asarray(rank[labels])
 
 
 def room_for_links(room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -97,7 +97,8 @@ def spline(square: float, per: float) -> float:
     """Return the cubic spline, 1 at its centre, at a squared distance [m2]; `per` is 1/h."""
     q = np.sqrt(square) * per
     far, near = max(2.0 - q, 0.0), max(1.0 - q, 0.0)
-    return 0.25 * far * far * far - near * near * near
+    value: float = 0.25 * far * far * far - near * near * near
+    return value
 
 
 def lattice_density() -> float:
@@ -140,7 +141,8 @@ def split(masters: Masters, slaves: Slaves, lists: Lists, splits: Splits, adds: 
 def _square(a: Array, i: int, b: Array, j: int) -> float:
     """Return the squared distance of two rows."""
     x, y, z = a[i, 0] - b[j, 0], a[i, 1] - b[j, 1], a[i, 2] - b[j, 2]
-    return x * x + y * y + z * z
+    square: float = x * x + y * y + z * z
+    return square
 
 
 @compiled(inside=True, vectors=True)
@@ -235,7 +237,8 @@ def _remove(masters: Array, slaves: Slaves, splits: Splits, close: float, before
         links[kept], heads[bucket] = heads[bucket], kept
         kept += 1
     slaves.count[0] = kept
-    return many - kept
+    gone: int = many - kept
+    return gone
 
 
 @compiled(inside=True)

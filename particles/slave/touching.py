@@ -152,7 +152,8 @@ def _response(geometry: Array, ease: Array, r: Any, n: Any) -> float:
     """Return the velocity [m/s] along n that a unit impulse along n gives to a tool at r from its centre."""
     turn = geometry[3] * (r[1] * n[2] - r[2] * n[1]) + geometry[4] * (r[2] * n[0] - r[0] * n[2])
     turn += geometry[5] * (r[0] * n[1] - r[1] * n[0])
-    return ease[0] * n[0] * n[0] + ease[1] * n[1] * n[1] + ease[2] * n[2] * n[2] + ease[3] * turn * turn
+    gain: float = ease[0] * n[0] * n[0] + ease[1] * n[1] * n[1] + ease[2] * n[2] * n[2] + ease[3] * turn * turn
+    return gain
 
 
 @compiled(inside=True, vectors=True)

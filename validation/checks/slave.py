@@ -158,7 +158,7 @@ def vibrating(speed: float, poisson: float, **options: Any) -> tuple[SlaveSimula
 
 def bar() -> Values:
     """Compute SP-12: frequency by crossings of zero, and the amplitude after three periods."""
-    found = {}
+    found: dict[str, float] = {}
     period = 1.0 / FREQUENCY
     for transfer in ("apic", "paper"):
         simulation, shape = vibrating(0.05, 0.0, transfer=transfer)

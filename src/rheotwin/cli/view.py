@@ -81,8 +81,10 @@ def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str,
     """Draw the bodies of one frame, coloured by the size of a field, and the tools."""
     import numpy as np
 
-    series = _series(record, field)
-    grid = spheres(series.cloud(index)) if series is record.particles else series.frame(index)
+    series, cloud = _series(record, field), record.particles
+    if series is not cloud:
+        cloud = None
+    grid = series.frame(index) if cloud is None else spheres(cloud.cloud(index))
     data = grid.point_data if field in grid.point_data else grid.cell_data
     values = np.asarray(data[field], dtype=float)
     data[label] = _sizes(field, values.reshape(len(values), -1))
@@ -98,7 +100,7 @@ def _add_frame(plotter: Any, record: Record, index: int, field: str, label: str,
     tools = series.tools(index)
     if tools is not None:
         plotter.add_mesh(tools, color=TOOL_COLOR, opacity=0.6, name="tools")
-    around = series.surface(index) if series is record.particles else None
+    around = None if cloud is None else cloud.surface(index)
     if around is not None:
         plotter.add_mesh(around, color=TOOL_COLOR, opacity=0.25, name="surface")
     plotter.add_text(f"t = {series.times[index]:.4g} s", font_size=10, name="time")

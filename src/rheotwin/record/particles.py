@@ -174,7 +174,7 @@ def _piece_surface(points: Array, volumes: Array, edge: float, piece: float) -> 
                 share = volumes / edge**3 * weights[i, :, 0] * weights[j, :, 1] * weights[k, :, 2]
                 density += np.bincount(x + counts[0] * (y + counts[1] * z), share, len(density))
     grid = pyvista.ImageData(dimensions=tuple(int(n) for n in counts), spacing=(edge,) * 3, origin=tuple(low))
-    surface: pyvista.PolyData = grid.contour([HALF], scalars=density, method="marching_cubes")  # type: ignore[assignment]
+    surface: pyvista.PolyData = grid.contour([HALF], scalars=density, method="marching_cubes")
     surface.clear_data()
     surface.cell_data["piece"] = np.full(surface.n_cells, piece)
     return surface
