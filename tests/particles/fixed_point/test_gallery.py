@@ -101,5 +101,5 @@ def test_other_shipped_scenes_are_refused_in_a_sentence(name: str) -> None:
     faults = (
         [fault.message for fault in told.value.faults] if isinstance(told.value, InputFaults) else [str(told.value)]
     )
-    assert len(set(faults)) == 1 and "\n" not in faults[0]
-    assert REFUSED[name] in faults[0]
+    assert not any("\n" in fault for fault in faults)
+    assert any(REFUSED[name] in fault for fault in faults)
