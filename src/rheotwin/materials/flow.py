@@ -68,7 +68,7 @@ def yielded(values: Array, memory: float, constants: Array, h: float, small: boo
 @compiled
 def _resistance(constants: Array, h: float) -> float:
     """Return H + eta/h."""
-    return constants[SECOND] + (constants[VISCOSITY] / h if constants[VISCOSITY] > 0.0 else 0.0)
+    return float(constants[SECOND] + (constants[VISCOSITY] / h if constants[VISCOSITY] > 0.0 else 0.0))
 
 
 @compiled
@@ -121,18 +121,18 @@ def principal_stress(values: Array, memory: float, constants: Array, small: bool
         for i in range(3):
             energy += factor * shear * values[i] ** 2
             stress[i] = factor * (2.0 * shear * values[i] + lame * total)
-        return energy + 0.5 * factor * lame * total**2
+        return float(energy + 0.5 * factor * lame * total**2)
     volume = values[0] * values[1] * values[2]
     if constants[KIND] == 0.0:
         for i in range(3):
             energy += factor * shear * (values[i] - 1.0) ** 2
             stress[i] = factor * (2.0 * shear * (values[i] - 1.0) * values[i] + lame * (volume - 1.0) * volume)
-        return energy + 0.5 * factor * lame * (volume - 1.0) ** 2
+        return float(energy + 0.5 * factor * lame * (volume - 1.0) ** 2)
     bulk, scale = lame + 2.0 / 3.0 * shear, abs(volume) ** (-2.0 / 3.0)
     mean = scale * (values[0] ** 2 + values[1] ** 2 + values[2] ** 2) / 3.0
     for i in range(3):
         stress[i] = shear * (scale * values[i] ** 2 - mean) + bulk * (volume - 1.0) * volume
-    return 1.5 * shear * (mean - 1.0) + 0.5 * bulk * (volume - 1.0) ** 2
+    return float(1.5 * shear * (mean - 1.0) + 0.5 * bulk * (volume - 1.0) ** 2)
 
 
 @compiled
