@@ -269,6 +269,19 @@ def on_a_rod() -> Values:
     return found
 
 
+def thrown() -> Values:
+    """Compute F4: pieces and added slaves of a slender bar that is thrown on a rod at 3 m/s."""
+    law = yielding(1.2e6, 0.25, 0.1, 0.75)
+    bar = cubes(law, (24, 3, 3), 0.04, duration=0.3, velocity=[0.0, 0.0, -3.0])
+    simulation = run_to(slave_simulation(dropped(law, 0.58, (-0.48, -0.06), bar, ROD), step=STEP), 0.3)
+    sizes = np.bincount(np.asarray(simulation.particles()[1]["piece"]).astype(int))
+    return {
+        "pieces": float(len(sizes)),
+        "masters of the smaller one": float(sizes.min()),
+        "slaves added": float(simulation.counts()["slaves_added"]),
+    }
+
+
 def without_slaves() -> Values:
     """Compute SP-11: the frame (30 a second) at which a dropped bunny without slaves is twice as long as it was.
 
@@ -427,6 +440,7 @@ CHECKS = {
         _check("slave.F1", partial(against_finite_elements, 0.001, 1, sticks=False), name="block-before-it-yields"),
         _check("slave.F2", partial(against_finite_elements, 0.01, 6, sticks=True), name="upset-block"),
         _check("slave.F3", space, name="time-in-wide-space"),
+        _check("slave.F4", thrown, name="bar-on-a-rod", quick=True),
         _check("slave.E1", printed_gradient, name="printed-gradient", quick=True),
         _check("slave.E3", printed_volumes, name="printed-volumes", quick=True),
     ),
