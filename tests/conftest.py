@@ -22,7 +22,7 @@ from rheotwin.errors import InputFaults
 from rheotwin.loop import Outcome
 from rheotwin.problem import Problem
 from rheotwin.record import open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import Scene, scene_from_data
 
 settings_of_hypothesis.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

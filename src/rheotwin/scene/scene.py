@@ -203,6 +203,22 @@ class Scene(SceneModel):
         """Return where a file named in the scene is: relative names start at the scene's own folder."""
         return self._base / path
 
+    def to_toml(self) -> str:
+        """Return the scene as TOML, in SI units, defaults left out."""
+        from rheotwin.scene.write import scene_text
+
+        return scene_text(self)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the scene to a TOML file and return its path; mesh files beside another one are named absolutely."""
+        from rheotwin.record.atomic import write_text
+        from rheotwin.scene.write import scene_text, with_absolute_files
+
+        file = Path(path)
+        beside = file.parent.absolute() == self._base.absolute()
+        write_text(file, scene_text(self if beside else with_absolute_files(self)))
+        return file
+
     def with_case(self, name: str | None = None) -> Self:
         """Return a variant: bodies and their parts have its laws, solvers its options, and `case` names it.
 
