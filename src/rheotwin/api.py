@@ -81,7 +81,7 @@ def run(
     >>> result
     <A strand pulled and released: truss: complete, 21 nodes, 6 frames>
     >>> round(float(result.probes["probe.tip.displacement_x"].max()), 4)
-    0.0224
+    0.0222
     """
     from rheotwin.running import RunRequest, run_scene
 
@@ -310,7 +310,8 @@ def calibrate(
     own = own.model_copy(update={"solvers": own.solvers | {solver: own.solvers.get(solver, {}) | dict(options or {})}})
     if not own.calibrate:
         raise RheotwinError(
-            'the scene does not say what to find; mark a number: [calibrate] "laws.dough.young" = { low = 1e3, high = 1e4 }'
+            "the scene does not say what to find; mark a number, for example: [calibrate] "
+            '"laws.dough.young" = { low = 100.0, high = 3000.0 }'
         )
     fit = [records] if isinstance(records, str | Path) else records
     folders: dict[Part, Sequence[str | Path]] = {"fit": fit, "validate": validate, "predict": predict}

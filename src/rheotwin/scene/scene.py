@@ -149,8 +149,11 @@ class Scene(SceneModel):
             faults = [_line_error(fault) for fault in scene._case_faults(draft_faults(data))]
             if faults:
                 raise ValidationError.from_exception_data(cls.__name__, faults)
-        scene = scene._filled_in()
-        return scene if scene.case is None else scene.with_case(scene.case)
+        filled = scene._filled_in()
+        filled = filled if filled.case is None else filled.with_case(filled.case)
+        scene.__dict__.update(filled.__dict__)  # in place, as `Scene(..)` keeps the object it began with
+        scene.model_fields_set.update(filled.model_fields_set)
+        return scene
 
     def _case_faults(self, faults: list[Fault]) -> list[Fault]:
         if self.case is None or self.case in self.cases:
@@ -247,6 +250,12 @@ class Scene(SceneModel):
             place = "the scene" if self.source is None else str(self.source)
             raise RheotwinError(f"{place}: no case '{name}'{nearest_name(name, self.cases)}; cases: {known}")
         return self.cases[name]
+
+    def __repr__(self) -> str:
+        said = f"{len(self.bodies)} {'body' if len(self.bodies) == 1 else 'bodies'} in {self.dimension}D"
+        return f"<{self.title or 'a scene'}: {said}, {self.duration:g} s>"
+
+    __str__ = __repr__
 
     def __eq__(self, other: object) -> bool:
         """Scenes are equal when they describe the same simulation, wherever they were read from."""
