@@ -134,7 +134,7 @@ class Scene(SceneModel):
         """Leave out what only scenes of another dimension have: reading it back would refuse it."""
         dump: dict[str, Any] = handler(self)
         if self.axisymmetric:
-            del dump["thickness"]
+            dump.pop("thickness", None)
         return {key: value for key, value in dump.items() if _ONLY_IN.get(key, self.dimension) == self.dimension}
 
     @model_validator(mode="wrap")
