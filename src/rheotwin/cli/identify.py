@@ -76,8 +76,8 @@ def execute(args: argparse.Namespace) -> int:
         terms=args.terms,
         seed=args.seed,
         folder=args.out,
-        columns=_pairs("--columns", args.columns),
-        units=_pairs("--units", args.units),
+        columns=pairs("--columns", args.columns),
+        units=pairs("--units", args.units),
         drive=args.drive,
         mass=args.mass,
         ramp=args.ramp,
@@ -124,7 +124,8 @@ def _factor(factor: float) -> str:
     return f"open by a factor of {factor:.3g}" if factor < 1e6 else "open without bound"
 
 
-def _pairs(option: str, text: str) -> dict[str, str]:
+def pairs(option: str, text: str) -> dict[str, str]:
+    """Return what an option like `time=t,force=F` says."""
     parts = [part.partition("=") for part in text.split(",") if part.strip()]
     for key, equals, value in parts:
         if not (key and equals and value):
