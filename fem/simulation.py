@@ -237,7 +237,7 @@ def _require_ties(problem: Problem, options: FemOptions) -> None:
         if not len(body.hanging):
             continue
         place = f"bodies.{body.name}.finer"
-        for name, value in (("kinematics", "small"), ("order", 1), ("formulation", "displacement")):
+        for name, value in (("order", 1), ("formulation", "displacement")):
             if getattr(options, name) != value:
                 raise RheotwinError(
                     f"{place}: {name} = {getattr(options, name)!r} knows no nodes that hang on edges of coarser cells; "

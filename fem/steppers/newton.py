@@ -81,11 +81,11 @@ class NewtonStepper:
         """Say where and when no equilibrium was found, and what helps."""
         problem, left = self._model.problem, ""
         if isinstance(fault, Inverted):
-            body = next(body for body in problem.bodies if body.name == fault.body)
-            node = body.first_node + fault.node
+            row = self._model.first_rows[[body.name for body in problem.bodies].index(fault.body)] + fault.node
         else:
-            node, left = fault.component // problem.dimension, f" (residual {fault.residual:.3g} N)"
-            body = problem.body_of(node)
+            row, left = fault.component // problem.dimension, f" (residual {fault.residual:.3g} N)"
+        node = int(np.abs(self._model.vertex_rows - row).argmin())
+        body = problem.body_of(node)
         return Diverged(
             time=time,
             body=body.name,
