@@ -133,7 +133,9 @@ class Model:
         found = np.zeros_like(self.points)
         for own, body, first in zip(self.problem.bodies, self.bodies, self.first_rows, strict=True):
             given = self.problem.start_velocities[own.nodes]
-            every = np.concatenate([given[body.space.kept], *(given[group].mean(axis=1) for group in body.space.parents)])
+            every = np.concatenate(
+                [given[body.space.kept], *(given[group].mean(axis=1) for group in body.space.parents)]
+            )
             found[first : first + len(every)] = every
         return np.where(self.held, 0.0, found.ravel())
 
@@ -167,8 +169,8 @@ def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribe
         alone = chosen[body.nodes] & ~(space.follows @ inherited > 1.0 - SAME_SHARE)
         if alone.any():
             raise RheotwinError(
-                f"supports.{item.support}: node {body.first_node + int(np.argmax(alone))} hangs on an edge of a coarser "
-                "cell that is not held as a whole; choose the whole edge, or end `finer` elsewhere"
+                f"supports.{item.support}: node {body.first_node + int(np.argmax(alone))} hangs on an edge of a "
+                "coarser cell that is not held as a whole; choose the whole edge, or end `finer` elsewhere"
             )
     spec = problem.scene.supports.get(item.support)
     convex = spec is not None and spec.where.region is None

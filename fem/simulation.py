@@ -39,7 +39,6 @@ from rheotwin.solver import (
 )
 from rheotwin.tensors import padded, von_mises
 
-
 MIDDLE = 1e-6
 """Distance from the middle of an edge, as a share of its length, that is rounding."""
 

@@ -1,8 +1,9 @@
 """Coarse and fine cells in one mesh: bisected simplices, refinement of a region, and the hanging nodes that leaves.
 
-A hanging node lies inside an edge of a cell it is not a corner of. Finite elements give it the mean motion of the ends,
-so that no crack opens; particles are tied to the dividing point of the edge (particles spec 7). Only the sides of cells that no other cell shares
-can carry hanging nodes. On the square sides of hexahedra the diagonals count as edges, as in their lattice.
+A hanging node lies inside an edge of a cell it is not a corner of. Finite elements give it the motion of that point of
+the edge, u = T u_kept, so that no crack opens; particles are tied to it (particles spec 7). Only sides of cells that no
+other cell shares can carry hanging nodes. On the square sides of hexahedra the diagonals count as edges, as in their
+lattice.
 """
 
 from __future__ import annotations
