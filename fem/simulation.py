@@ -21,7 +21,7 @@ from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
-from rheotwin.fem.steppers.choose import LAWFUL, require_contact
+from rheotwin.fem.steppers.choose import LAWFUL, foreseen_solver, require_contact
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
@@ -277,6 +277,11 @@ class FemSolver:
 
         assert isinstance(options, FemOptions)
         return problem if options.refine is None else refined_problem(problem, options)
+
+    def linear_solver(self, problem: Problem, options: BaseModel) -> str:
+        """Return the linear solver that a run will take, and why."""
+        assert isinstance(options, FemOptions)
+        return foreseen_solver(build_model(problem, options), options)
 
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
         """Assemble and factorise at time zero."""

@@ -280,8 +280,8 @@ def _require_rounds(options: FemOptions) -> None:
             f'solvers.fem.stepper: "{options.stepper}" knows laws with a relaxation function only; choose '
             f"{', '.join(ROUNDS)} for laws that yield, soften or slide"
         )
-    for name, value in (("formulation", "displacement"), ("split", "bulk-shear"), ("linear_solver", "auto")):
-        if getattr(options, name) not in (value, "splu"):
+    for name, value in (("formulation", "displacement"), ("split", "bulk-shear")):
+        if getattr(options, name) != value:
             raise RheotwinError(
                 f'solvers.fem.{name}: laws that yield, soften or slide know "{value}" only; leave {name} out'
             )
