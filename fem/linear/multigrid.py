@@ -6,6 +6,12 @@ coarse matrix P' A P. The rigid body modes are what aggregates interpolate exact
 iterations grows with the size of the mesh. Single precision halves memory and time, and suffices: the levels only
 precondition. Nothing here is random, so that runs repeat bitwise.
 
+The cycle is the program's own because pyamg's costs three times as much. A press of 56,457 unknowns, one thread, CPU s
+of set-up and of one solve to 1e-10 with Chebyshev's smoother of degree 3 (block Gauss-Seidel), rigid motions in both:
+
+    tetrahedra   0.38 + 0.10, 20 iterations     pyamg 1.03 + 0.33, 17 iterations (0.74 + 0.60, 17)
+    hexahedra    0.41 + 0.11, 22                      1.15 + 0.58, 22            (0.91 + 0.81, 16)
+
 Whole nodes are kept together as blocks. Supports may hold single components of a node: its block then keeps a row for
 them, coupled to nothing, so that the blocks stay d x d; nodes held altogether are left out.
 
