@@ -192,9 +192,9 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def _read_json(folder: Path, path: Path) -> dict[str, Any]:
-    if not folder.exists():
-        raise RheotwinError(f"{folder}: there is no such folder; give the folder of a record")
     try:
+        if not folder.exists():
+            raise RheotwinError(f"{folder}: there is no such folder; give the folder of a record")
         data = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RheotwinError(
