@@ -167,19 +167,34 @@ def note_support(node: Indices, component: Indices, force: Array, reaction: Arra
         reaction[node[k], component[k]] -= force[node[k], component[k]]
 
 
-def finish_stages(around: Surroundings, force: Array) -> list[Stage]:
-    """Return the stages that close a step: reactions of supports from the mean `force` (N, 3) [N], and contact.
+@compiled
+def settle(start: Array, free: Array, velocities: Array, h: float, positions: Array) -> None:
+    """Put x = start + h v [m] where contact made v [m/s] another than `free`; the rule's own x stays elsewhere."""
+    for node in range(positions.shape[0]):
+        if (
+            velocities[node, 0] != free[node, 0]
+            or velocities[node, 1] != free[node, 1]
+            or velocities[node, 2] != free[node, 2]
+        ):
+            for c in range(3):
+                positions[node, c] = start[node, c] + h * velocities[node, c]
 
-    Contact moves what has entered a tool. Its rule asks where x + h v ends; seen from x - h v it ends at the x
-    reached, so the same impulse puts a node on the tool's surface and changes its velocity.
+
+def finish_stages(around: Surroundings, force: Array, start: Array) -> list[Stage]:
+    """Return the stages that close a step from `start` (N, 3) [m]: reactions from the mean `force` [N], and contact.
+
+    A node that touches goes where contact lets it, x = start + h v, so that its velocity is the surface's own at every
+    step. With the velocity h F/m that its force alone gives it, the viscous forces of the next step would be those of a
+    node that moves into the tool, an error of h eta/m of the force.
     """
     state, held = around.state, around.boundary.held
     x, v = state.positions, state.velocities
     stages = [Stage(note_support, (held.node, held.component, force, state.reaction))] if len(held.node) else []
     stages += [Stage(copy, (force, state.force))]
     if around.touches:
-        back, forth = Stage(combine, (x, v, -1.0, STEP, x)), Stage(combine, (x, v, 1.0, STEP, x))
-        stages += [back, *around.contact(), forth]
+        there, free = np.zeros_like(x), np.zeros_like(v)
+        stages += [Stage(copy, (x, there)), Stage(copy, (v, free)), Stage(copy, (start, x)), *around.contact()]
+        stages += [Stage(copy, (there, x)), Stage(settle, (start, free, v, STEP, x))]
     return [*stages, *around.last_look()]
 
 
@@ -187,14 +202,15 @@ def euler_steps(system: System, around: Surroundings, h: float) -> Callable[[int
     """Return take(first, count), which takes steps of `h` [s] and returns how many were taken."""
     state, slopes = around.state, empty_slopes(around.state)
     x, v = state.positions, state.velocities
-    arms = zip(arms_of(state), arms_of(slopes), strict=True)
+    start, arms = np.zeros_like(x), zip(arms_of(state), arms_of(slopes), strict=True)
     stages = [
         *around.hold(),
+        Stage(copy, (x, start)),
         *slope_stages(system, around, slopes, after=True),
         Stage(combine, (x, v, 1.0, STEP, x)),
         *(Stage(combine, (arm, rate, 1.0, STEP, arm)) for arm, rate in arms),
         Stage(accelerate, (v, v, slopes.force, around.boundary.nodes, 1.0, STEP)),
-        *finish_stages(around, slopes.force),
+        *finish_stages(around, slopes.force, start),
     ]
     return around.bind(stages, h)
 
@@ -235,4 +251,4 @@ def rk4_steps(system: System, around: Surroundings, h: float) -> Callable[[int, 
     ]
     if forces.size:  # what supports and links exert over the step, as the mean force is
         stages += [Stage(copy, (exerted, forces)), Stage(note_reactions, (system.forces.constraints, state))]
-    return around.bind([*stages, *finish_stages(around, mean.force)], h)
+    return around.bind([*stages, *finish_stages(around, mean.force, x0)], h)

@@ -18,7 +18,7 @@ FUSES = "+fma," in f"{llvmlite.binding.get_host_cpu_features().flatten()},"
 CUBES = SOLID | {"bodies.block.law": "gel", "forces.push.body": "block", "forces.push.total": [3.0, 0.0, -5.0]}
 CUBES["forces.push.where"] = {"side": "top"}
 WALKS: dict[str, tuple[str, Data]] = {
-    "truss": ("truss", {"tools": {}}),
+    "truss": ("truss", {"tools": {}, "gravity": [0.5, -1.0]}),
     "truss under a bar": ("truss", {}),
     "truss of cubes in single precision": ("truss", CUBES | {"solvers.truss.precision": "single"}),
     "shear-volume": ("shear-volume", {}),
