@@ -16,6 +16,7 @@ The classical Runge-Kutta rule, of order 4 between changes of loads and contacts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -168,16 +169,30 @@ def note_support(node: Indices, component: Indices, force: Array, reaction: Arra
 
 
 @compiled
-def settle(start: Array, free: Array, velocities: Array, h: float, positions: Array) -> None:
-    """Put x = start + h v [m] where contact made v [m/s] another than `free`; the rule's own x stays elsewhere."""
+def settle(start: Array, free: Array, velocities: Array, h: float, positions: Array, touching: Array) -> None:
+    """Put x = start + h v [m] where contact made v [m/s] another than `free`, and keep the direction, if asked to."""
     for node in range(positions.shape[0]):
-        if (
-            velocities[node, 0] != free[node, 0]
-            or velocities[node, 1] != free[node, 1]
-            or velocities[node, 2] != free[node, 2]
-        ):
-            for c in range(3):
-                positions[node, c] = start[node, c] + h * velocities[node, c]
+        a = velocities[node, 0] - free[node, 0]
+        b = velocities[node, 1] - free[node, 1]
+        c = velocities[node, 2] - free[node, 2]
+        way = math.sqrt(a * a + b * b + c * c)
+        if way > 0.0:
+            for k in range(3):
+                positions[node, k] = start[node, k] + h * velocities[node, k]
+        if touching.shape[0] > 0:
+            part = 1.0 / way if way > 0.0 else 0.0
+            touching[node, 0], touching[node, 1], touching[node, 2] = part * a, part * b, part * c
+
+
+@compiled
+def keep_touching(velocities: Array, start: Array, touching: Array) -> None:
+    """Let v [m/s] be that of `start` along the directions n of contact: v -= n (n . (v - start))."""
+    for node in range(velocities.shape[0]):
+        along = 0.0
+        for c in range(3):
+            along += touching[node, c] * (velocities[node, c] - start[node, c])
+        for c in range(3):
+            velocities[node, c] -= along * touching[node, c]
 
 
 def finish_stages(around: Surroundings, force: Array, start: Array) -> list[Stage]:
@@ -185,7 +200,8 @@ def finish_stages(around: Surroundings, force: Array, start: Array) -> list[Stag
 
     A node that touches goes where contact lets it, x = start + h v, so that its velocity is the surface's own at every
     step. With the velocity h F/m that its force alone gives it, the viscous forces of the next step would be those of a
-    node that moves into the tool, an error of h eta/m of the force.
+    node that moves into the tool, an error of h eta/m of the force. For the same reason a rule that looks into the step
+    keeps its velocity there along the direction of contact.
     """
     state, held = around.state, around.boundary.held
     x, v = state.positions, state.velocities
@@ -194,7 +210,7 @@ def finish_stages(around: Surroundings, force: Array, start: Array) -> list[Stag
     if around.touches:
         there, free = np.zeros_like(x), np.zeros_like(v)
         stages += [Stage(copy, (x, there)), Stage(copy, (v, free)), Stage(copy, (start, x)), *around.contact()]
-        stages += [Stage(copy, (there, x)), Stage(settle, (start, free, v, STEP, x))]
+        stages += [Stage(copy, (there, x)), Stage(settle, (start, free, v, STEP, x, state.touching))]
     return [*stages, *around.last_look()]
 
 
@@ -242,6 +258,7 @@ def rk4_steps(system: System, around: Surroundings, h: float) -> Callable[[int, 
             stages += [
                 Stage(combine, (x0, v, part, STEP, x)),
                 Stage(accelerate, (v, v0, slopes.force, nodes, part, STEP)),
+                *([Stage(keep_touching, (v, v0, state.touching))] if around.touches else []),
                 *(Stage(combine, (first, rate, part, STEP, arm)) for first, rate, _, arm in arms),
             ]
     stages += [

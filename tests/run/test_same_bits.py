@@ -10,7 +10,7 @@ import pytest
 from rheotwin.errors import EXIT_OK, RheotwinError
 from rheotwin.record import Record, open_record
 from rheotwin.same_bits import reproducible
-from tests.conftest import SOLID, Data, command, scene_file
+from tests.conftest import SOLID, Data, command, cut_off, scene_file
 
 OTHER = {"NUMBA_CPU_NAME": "generic", "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2", "OPENBLAS_CORETYPE": "Nehalem"}
 """Settings by which numba, the C library and BLAS take this processor for a lesser one."""
@@ -57,6 +57,9 @@ def test_processors_that_fuse_and_that_do_not_give_the_same_bits(name: str, monk
     machines = [record.manifest.environment for record in (here, there)]
     assert [machine is not None and machine.reproducible for machine in machines] == [True, True]
     assert [machine and machine.processor for machine in machines] == [llvmlite.binding.get_host_cpu_name(), "generic"]
+    if name in SHORT:
+        cut_off(there.folder)
+        assert command("run", "--resume", there.folder).sentence.endswith("resume it with --reproducible")
     if FUSES and name in SHORT:
         usual = recorded("usual", name)
         assert usual.manifest.environment is not None and not usual.manifest.environment.reproducible
