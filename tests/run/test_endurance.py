@@ -81,6 +81,18 @@ def test_a_circuit_comes_to_rest_and_stays_there(steps: int) -> None:
     assert grown < 1 << 20, f"{grown} bytes"
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("scheme", ["explicit", "semi-implicit"])
+def test_masters_and_slaves_come_to_rest_and_memory_does_not_grow(scheme: str) -> None:
+    """Their transfer damps: energy falls from fifth to fifth of the run until nothing but rounding is left."""
+    block = {"cells": [2, 2, 2], "size": [0.2, 0.2, 0.2], "density": 1e3, "velocity": [0.05, 0.02, 0.0]}
+    scene = box_scene(ELASTIC, **block, supports=FLOOR, duration=1e4)
+    energies, grown = watched(start(scene, "slave", scheme=scheme), 200_000)
+    assert energies[-1] < 1e-3 * energies[0] + 1e-4 * 0.0377  # of the throw [J]
+    assert energies[-40:].max() <= 1.01 * energies[:40].max()
+    assert grown < 1 << 20, f"{grown} bytes"
+
+
 def test_a_clock_that_jumps_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     folder, outcome = run("truss", name="steady")
     days = count()
