@@ -21,7 +21,7 @@ from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
-from rheotwin.fem.steppers.choose import LAWFUL, require_contact
+from rheotwin.fem.steppers.choose import LAWFUL, foreseen_solver, require_contact
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
@@ -38,6 +38,9 @@ from rheotwin.solver import (
     check_same_step,
 )
 from rheotwin.tensors import padded, von_mises
+
+MIDDLE = 1e-6
+"""Distance from the middle of an edge, as a share of its length, that is rounding."""
 
 
 class FemSimulation:
@@ -68,19 +71,15 @@ class FemSimulation:
         """Time reached [s]."""
         return time_of(self._step_fraction, self.step_count)
 
-    def _at_vertices(self, vector: Array) -> Array:
-        """Return the rows (N, d) of a vector that belong to the problem's nodes."""
-        return np.asarray(vector.reshape(-1, self._model.dimension)[self._model.vertex_rows])
-
     @property
     def positions(self) -> Array:
         """Current node positions (N, d) [m]."""
-        return self._problem.points + self._at_vertices(self._state.u)
+        return self._problem.points + self._model.at_vertices(self._state.u)
 
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, d) [m/s]."""
-        return self._at_vertices(self._state.v)
+        return self._model.at_vertices(self._state.v)
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
@@ -189,16 +188,16 @@ class FemSimulation:
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         stress = self._stress(memory_only=False)
-        contact = self._pushes().on_nodes(len(self._model.points))
-        strains = [body.vertex_strain(self._state.u[rows]) for body, rows in self._model.parts()]
+        contact, rows = self._pushes().on_nodes(len(self._model.points)), self._model.vertex_rows
+        strains = [body.vertex_strain(self._state.u[own]) for body, own in self._model.parts()]
         return {
-            "displacement": padded(self._at_vertices(self._state.u)),
+            "displacement": padded(self._model.at_vertices(self._state.u)),
             "velocity": padded(self.velocities),
             "stress": stress,
             "strain": np.concatenate(strains),
             "von_mises_stress": von_mises(stress),
             "memory_stress": self._stress(memory_only=True),
-            "contact_force": contact[self._model.vertex_rows],
+            "contact_force": np.where(rows[:, None] >= 0, contact[rows], 0.0),
         }
 
     def statistics(self) -> dict[str, Any]:
@@ -231,6 +230,27 @@ def _require_no_energies(problem: Problem, options: FemOptions) -> None:
                 )
 
 
+def _require_ties(problem: Problem, options: FemOptions) -> None:
+    """Refuse what does not know nodes that hang on edges of coarser cells."""
+    for body in problem.bodies:
+        if not len(body.hanging):
+            continue
+        place = f"bodies.{body.name}.finer"
+        for name, value in (("order", 1), ("formulation", "displacement")):
+            if getattr(options, name) != value:
+                raise RheotwinError(
+                    f"{place}: {name} = {getattr(options, name)!r} knows no nodes that hang on edges of coarser cells; "
+                    f"choose {value!r}, or leave `finer` out"
+                )
+        if problem.links or (problem.contact is not None and problem.contact.between_bodies):
+            raise RheotwinError(f"{place}: rigid links and bodies that touch know no hanging nodes; leave `finer` out")
+        if problem.dimension == 3 and np.abs(body.hanging.ratio - 0.5).max() > MIDDLE:
+            raise RheotwinError(
+                f"{place}: in space a cell meets cells half its size at the least, or nodes inside its sides would "
+                "open a crack; leave a layer of cells between the levels"
+            )
+
+
 class FemSolver:
     """Plug-in: elements of order 1 and 2 and mixed ones on scikit-fem meshes, all laws, small and large strain."""
 
@@ -243,6 +263,7 @@ class FemSolver:
         laws=ALL_LAWS | LARGE_LAWS | YIELDING_LAWS | EDGE_LAWS - {"tabulated"},
         tools=SOLID_TOOLS,
         planes=frozenset({"strain", "stress", "axisymmetric"}),
+        hanging_nodes=True,
         links=True,
         contact=ALL_CONTACT,
         incompressible=True,
@@ -257,9 +278,15 @@ class FemSolver:
         assert isinstance(options, FemOptions)
         return problem if options.refine is None else refined_problem(problem, options)
 
+    def linear_solver(self, problem: Problem, options: BaseModel) -> str:
+        """Return the linear solver that a run will take, and why."""
+        assert isinstance(options, FemOptions)
+        return foreseen_solver(build_model(problem, options), options)
+
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
         """Assemble and factorise at time zero."""
         assert isinstance(options, FemOptions)
+        _require_ties(problem, options)
         require_contact(problem, options)
         if options.kinematics != "total-lagrangian":
             _require_no_energies(problem, options)

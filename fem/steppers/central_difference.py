@@ -75,8 +75,8 @@ def pack_model_contact(model: Model) -> Contact | None:
     rows, d = model.vertex_rows, model.dimension
     if len(rows) != len(model.points):
         raise RheotwinError(
-            "solvers.fem.order: contact by laws with central differences is between vertices; choose order = 1 or the "
-            'stepper "midpoint"'
+            "solvers.fem.order: contact by laws with central differences is between vertices that hang on no edge; "
+            'choose order = 1 without `finer`, or the stepper "midpoint"'
         )
     free = model.owners[rows] == FREE
     ease = np.zeros((len(rows), 3))

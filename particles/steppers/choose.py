@@ -53,7 +53,7 @@ STEPS_IN_A_RUN = 1000
 """Steps the duration is divided into where no bound sets the step."""
 
 LINEAR_STATE = frozenset(
-    {"positions", "velocities", "edge_arms", "cell_arms", "centre_arms", "force", "reaction", "multipliers"}
+    {"positions", "velocities", "edge_arms", "cell_arms", "centre_arms", "force", "reaction", "multipliers", "touching"}
 )
 """What the state of linear elements and of forces without memory consists of."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rheotwin.api import calibrate, compare, identify, run, sweep
     from rheotwin.errors import RheotwinError
     from rheotwin.record import Record, open_record
+    from rheotwin.same_bits import reproducible
     from rheotwin.scene import Scene, load_scene
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ _HOMES: dict[str, str] = {
     **dict.fromkeys(("Scene", "load_scene"), "rheotwin.scene"),
     **dict.fromkeys(("Record", "open_record"), "rheotwin.record"),
     "RheotwinError": "rheotwin.errors",
+    "reproducible": "rheotwin.same_bits",
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "identify",
     "load_scene",
     "open_record",
+    "reproducible",
     "run",
     "sweep",
 ]

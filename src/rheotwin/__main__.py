@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from rheotwin import __version__
+from rheotwin import __version__, same_bits
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
 VERBS = (
@@ -68,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {words[0]}: say what to do with it first: `rheotwin run {words[0]}`", file=sys.stderr)
         return EXIT_BAD_INPUT
     args = build_parser().parse_args(words)
+    if getattr(args, "reproducible", False) and not same_bits.ON:
+        return same_bits.start_again(arguments)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import BaseModel
 
 import rheotwin
+from rheotwin import same_bits
 from rheotwin.build import build_problem
 from rheotwin.errors import EXIT_OK, RheotwinError, nearest_name
 from rheotwin.loop import Outcome, run_loop
@@ -221,6 +222,9 @@ def resume_run(folder: Path | str, *, observers: Sequence[Observer] = (), announ
         return Outcome("complete", "already complete", EXIT_OK, record.last_time or 0.0, manifest.step.count, 0.0, 0.0)
     if record.checkpoint_path is None:
         raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
+    if manifest.environment is not None and manifest.environment.reproducible != same_bits.ON:
+        how = "without" if same_bits.ON else "with"
+        raise RheotwinError(f"{folder}: its other half has other bits in this mode; resume it {how} --reproducible")
     begin = perf_counter()
     scene = scene_from_data(manifest.scene, base=folder)
     solver = find_solver(manifest.solver.name)

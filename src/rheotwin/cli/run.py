@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("pvd", "vtkhdf"), help="series format; default: pvd")
     add_set_argument(parser)
     parser.add_argument("--resume", type=Path, metavar="FOLDER", help="continue an interrupted record")
+    add_reproducible_argument(parser)
     add_quiet_arguments(parser)
 
 
@@ -64,6 +65,15 @@ def add_quiet_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `--json` and `--quiet`."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no remarks")
+
+
+def add_reproducible_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--reproducible`, which `rheotwin.__main__` acts on before anything is loaded."""
+    parser.add_argument(
+        "--reproducible",
+        action="store_true",
+        help="give the same bits on every processor: slower arithmetic, one thread (docs/reliability.md)",
+    )
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from rheotwin import __version__
+from rheotwin import __version__, same_bits
 from rheotwin.errors import RheotwinError
 from rheotwin.fields import CELL_FIELDS, DEFAULT_FIELDS, FIELDS, PARTICLE_FIELDS
 from rheotwin.record import atomic
@@ -110,10 +110,12 @@ class FieldInfo(_Part):
 
 
 class EnvironmentInfo(_Part):
-    """Interpreter, platform, package versions and threads of the run."""
+    """Interpreter, platform, processor, package versions and threads of the run; whether `--reproducible` was on."""
 
     python: str
     platform: str
+    processor: str = ""
+    reproducible: bool = False
     packages: dict[str, str] = {}
     threads: int = 1
 
@@ -200,9 +202,9 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def _read_json(folder: Path, path: Path) -> dict[str, Any]:
-    if not folder.exists():
-        raise RheotwinError(f"{folder}: there is no such folder; give the folder of a record")
     try:
+        if not folder.exists():
+            raise RheotwinError(f"{folder}: there is no such folder; give the folder of a record")
         data = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RheotwinError(
@@ -228,6 +230,8 @@ def current_environment(*, threads: int | None = None) -> EnvironmentInfo:
     return EnvironmentInfo(
         python=platform.python_version(),
         platform=platform.platform(),
+        processor=same_bits.processor(),
+        reproducible=same_bits.ON,
         packages=packages,
         threads=threads if threads is not None else _available_processors(),
     )
