@@ -9,6 +9,7 @@ import pytest
 
 import rheotwin as rt
 from rheotwin import api, shown
+from rheotwin.running import RunRequest
 from rheotwin.scene import BoxBody, parse_scene
 from rheotwin.validation.calibration.twins import twin
 from rheotwin.validation.experiments.writer import write_experiment
@@ -63,6 +64,7 @@ def test_what_a_run_wrote_goes_with_its_result(aside: Path) -> None:
 
 def test_a_folder_may_be_text_and_is_kept(aside: Path) -> None:
     rt.run(scene(), "truss", folder="kept")
+    assert RunRequest(scene(), "truss", "runs/q").folder == Path("runs/q")  # type: ignore[arg-type]
     assert rt.open_record("kept").manifest.status == "complete"
     with pytest.raises(rt.RheotwinError, match="kept"):
         rt.run(scene(), "truss", folder="kept")
