@@ -23,6 +23,7 @@ from rheotwin.scene.load import changed
 from rheotwin.shown import Shown
 
 if TYPE_CHECKING:
+    from rheotwin.refinements import Refinements
     from rheotwin.sweeping import SweepTable
     from rheotwin.validation import Comparison
     from rheotwin.validation.calibration.result import Result
@@ -158,7 +159,7 @@ def compare(
 
     own = _scene(scene, changes)
     by_solver = refine if isinstance(refine, Mapping) else dict.fromkeys(solvers, refine)
-    meshes = {name: sorted(set(by_solver.get(name, ()))) or [None] for name in solvers}
+    meshes: Refinements = {name: sorted(set(by_solver.get(name, ()))) or (None,) for name in solvers}
     wanted = chosen_reference(reference, solvers, meshes)
     chosen = [own.with_case(name).case for name in cases] or list(own.case_names) or [None]
     settings = {name: dict(table) for name, table in (options or {}).items()}

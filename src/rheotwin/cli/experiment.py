@@ -136,8 +136,8 @@ def _import(args: argparse.Namespace) -> dict[str, Any]:
     said = {"columns": pairs("--columns", args.columns), "units": pairs("--units", args.units)}
     while True:
         try:
-            about = {"geometry": geometry, "flip_force": args.flip_force, "tare": args.tare}
-            test = read_record(args.table, **said, **about)
+            about: dict[str, Any] = {"geometry": geometry, "flip_force": args.flip_force, "tare": args.tare}
+            test = read_record(args.table, columns=said["columns"], units=said["units"], **about)
             break
         except RheotwinError as error:
             kind = next((kind for kind in said if f"--{kind}" in str(error)), None)
