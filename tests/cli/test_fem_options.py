@@ -79,7 +79,7 @@ def test_a_static_analysis_knows_no_path() -> None:
 )
 def test_compare_takes_the_options(monkeypatch: pytest.MonkeyPatch, plane: str, options: Data, words: str) -> None:
     monkeypatch.setattr(write, "draw_pictures", lambda comparison, views: {})
-    solvers = ["--solvers", "fem" if plane == "axisymmetric" else "fem,truss"]
+    solvers = ["--solvers", "fem" if plane == "axisymmetric" else "fem,truss", "--reference", "fem"]
     said = command("compare", scene_file({"plane": plane}), *solvers, "--output", "cmp", *settings(**options))
     assert said.code == EXIT_OK, said.err
     chosen = open_record(Path("cmp/runs/fem")).manifest.solver.options
