@@ -239,6 +239,19 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave pictures of bodies out of comparisons; the report's own tests draw them."""
+    monkeypatch.setattr("rheotwin.validation.report.write.draw_pictures", lambda *_: {})
+
+
+@pytest.fixture
+def nothing_drawn(monkeypatch: pytest.MonkeyPatch, no_pictures: None) -> None:
+    """Leave plots out as well."""
+    for name in ("case_plots", "overview_plots"):
+        monkeypatch.setattr(f"rheotwin.validation.report.write.{name}", lambda *_: ())
+
+
 @pytest.fixture(params=["fem", "truss"])
 def solver(request: pytest.FixtureRequest) -> str:
     return str(request.param)

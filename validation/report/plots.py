@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rheotwin.arrays import Array
 from rheotwin.validation.comparison import CaseComparison, Comparison, CrossCheck, RunComparison
-from rheotwin.validation.report.charts import LineStyle, Plot, chart, legend_columns, line_styles
+from rheotwin.validation.report.charts import LineStyle, PlainTicks, Plot, chart, legend_columns, line_styles
 from rheotwin.validation.report.sentences import cross_check_sentence, settling_sentence
 from rheotwin.validation.run_view import AXES, RunView, bodies_with_volume, force_sources, main_axis, names_with, vector
 from rheotwin.validation.study import error_of, finest_labels, solver_of
