@@ -1,5 +1,6 @@
 """One pressed block for all rooms: its changes, problems, faults and runs, and the command line in this process."""
 
+import gc
 import json
 import resource
 import tomllib
@@ -24,6 +25,16 @@ from rheotwin.problem import Problem
 from rheotwin.record import open_record
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, scene_from_data
+
+gc.disable()  # to look again and again through some million objects of numba and of thousands of tests takes long
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave alone what was there before the tests, and look less often."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
+
 
 settings_of_hypothesis.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings_of_hypothesis.load_profile("patient")  # a busy machine is no fault of an example
