@@ -50,7 +50,7 @@ from skfem import (
 )
 from skfem.helpers import div
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.point_laws import is_yielding
@@ -202,7 +202,7 @@ def mixed_form(
     return MixedForm(formulation, basis, gradient, mass, values)
 
 
-def pressure_functions(basis: Basis, cell: str, formulation: Formulation, cells: Cells = ...) -> tuple[Array, Array]:
+def pressure_functions(basis: Basis, cell: str, formulation: Formulation, cells: Cells = ...) -> tuple[Indices, Array]:
     """Return the pressures (elements, k), numbered from zero, and their functions (points, k) at the quadrature points.
 
     `basis` is the `mixed_basis` of the formulation; of some `cells` alone if given.
@@ -210,7 +210,8 @@ def pressure_functions(basis: Basis, cell: str, formulation: Formulation, cells:
     pressure = Basis(basis.mesh, _pair(formulation, cell).pressure, quadrature=basis.quadrature)
     dofs = pressure.element_dofs.T[cells].astype(np.int64)
     functions = [np.broadcast_to(np.asarray(shape[0]), pressure.dx.shape)[0] for shape in pressure.basis]
-    return np.unique(dofs, return_inverse=True)[1].reshape(dofs.shape), np.stack(functions, axis=1)
+    numbers = np.unique(dofs, return_inverse=True)[1].astype(np.int64)
+    return numbers.reshape(dofs.shape), np.stack(functions, axis=1)
 
 
 def _pair(formulation: Formulation, cell: str) -> Pair:

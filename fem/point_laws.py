@@ -277,7 +277,7 @@ class PlasticPoint:
         if self.law.start == 1.0:  # the moduli change with JP by the factor m
             growth = constants[5] * (old[:, -1] - state[:, -1])
             lost -= 0.5 * (first * np.expm1(growth) - last * np.expm1(-growth))
-        return lost
+        return np.asarray(lost)
 
 
 NOTHING = 1e-30

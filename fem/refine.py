@@ -144,7 +144,10 @@ def _finer(body: ProblemBody, cells: Indices) -> ProblemBody:
     """Return a body with cells in quarters; parts and named nodes go on to them."""
     for _ in range(HALVINGS):
         found = bisected(body.mesh, cells)
-        parts = tuple(part._replace(cells=np.flatnonzero(np.isin(found.parents, part.cells))) for part in body.parts)
+        parts = tuple(
+            part._replace(cells=np.flatnonzero(np.isin(found.parents, np.arange(body.mesh.nelements)[part.cells])))
+            for part in body.parts
+        )
         regions = {name: found.carried(nodes) for name, nodes in body.regions.items()}
         body = replace(body, mesh=found.mesh, parts=parts, regions=regions)
         cells = np.flatnonzero(np.isin(found.parents, cells))

@@ -176,7 +176,7 @@ class Space:
         values, slopes = shapes(self.element, places)
         exact = replace(self.solids, rule=Rule(weights, shapes(linear, places)[1], slopes))
         parts = exact.weights.reshape(-1, len(weights)) @ (values**2).T
-        return np.bincount(exact.nodes.ravel(), weights=parts.ravel(), minlength=self.nodes)
+        return np.asarray(np.bincount(exact.nodes.ravel(), weights=parts.ravel(), minlength=self.nodes), np.float64)
 
     @property
     def element(self) -> Any:

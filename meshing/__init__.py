@@ -2,7 +2,7 @@
 
 from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_grid
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.files import ImportedMesh, read_mesh, read_surface, write_mesh
+from rheotwin.meshing.files import ImportedMesh, holds_surface, read_mesh, read_surface, write_mesh
 from rheotwin.meshing.graded import (
     NO_HANGING_NODES,
     Bisection,
@@ -21,6 +21,7 @@ from rheotwin.meshing.shapes import (
     GridShape,
     LShape,
     ShapeSpec,
+    SolidsShape,
     SphereShape,
     TriangleShape,
     make_shape,
@@ -37,7 +38,7 @@ from rheotwin.meshing.topology import (
     smallest_surface_edge,
     truss_edges,
 )
-from rheotwin.meshing.voxels import voxelised
+from rheotwin.meshing.voxels import Solid, voxelised, voxelised_surface
 
 __all__ = [
     "CELL_DIMENSION",
@@ -55,6 +56,8 @@ __all__ = [
     "QualityReport",
     "Refinement",
     "ShapeSpec",
+    "Solid",
+    "SolidsShape",
     "SphereShape",
     "TriangleShape",
     "ball",
@@ -73,6 +76,7 @@ __all__ = [
     "element_quality",
     "hanging_nodes",
     "hex_grid",
+    "holds_surface",
     "is_mixed",
     "l_shape",
     "lattice_edges",
@@ -92,6 +96,7 @@ __all__ = [
     "triangle_grid",
     "truss_edges",
     "voxelised",
+    "voxelised_surface",
     "with_finer_cells",
     "write_mesh",
 ]

@@ -361,6 +361,13 @@ def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str,
             partial.unlink(missing_ok=True)
 
 
+def holds_surface(path: str | Path) -> bool:
+    """Return whether a file has triangles or quads in space and no cells that fill a volume."""
+    raw = load_file(Path(path))
+    kinds, flat = set(raw.cells_dict), np.ptp(np.asarray(raw.points), axis=0)[2:].max(initial=0.0) == 0.0
+    return bool(kinds & {"triangle", "quad"}) and not kinds & {"tetra", "hexahedron"} and not flat
+
+
 def read_surface(path: str | Path) -> tuple[Array, Indices]:
     """Return vertices (n, 3) [m] and triangles (m, 3) of a file; equal points are one, flat triangles dropped."""
     raw = load_file(Path(path))
@@ -369,7 +376,7 @@ def read_surface(path: str | Path) -> tuple[Array, Indices]:
     parts = [cells[kind] for kind in ("triangle",) if kind in cells]
     parts += [cells["quad"][:, half] for half in QUAD_HALVES if "quad" in cells]
     if not parts or points.shape[1] != 3:
-        raise RheotwinError(f"{path}: holds no triangles in space; export the surface of the tool as triangles")
+        raise RheotwinError(f"{path}: holds no triangles in space; export the surface as triangles")
     faces = np.concatenate(parts).astype(np.int64)
     outside = (faces < 0) | (faces >= len(points))
     if outside.any():
@@ -385,6 +392,6 @@ def read_surface(path: str | Path) -> tuple[Array, Indices]:
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     triangles = triangles[areas > 0.0]
     if len(triangles) == 0:
-        raise RheotwinError(f"{path}: all its triangles are flat; export the surface of the tool again")
+        raise RheotwinError(f"{path}: all its triangles are flat; export the surface again")
     used, compact = np.unique(triangles, return_inverse=True)
     return vertices[used], np.ascontiguousarray(compact.reshape(-1, 3), dtype=np.int64)

@@ -28,7 +28,7 @@ from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix
 
-from rheotwin.arrays import Array, Flags, Integers, Reals
+from rheotwin.arrays import Array, Flags, Indices, Integers, Reals
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 
@@ -272,7 +272,7 @@ def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
 
 
 @compiled
-def _sort_corners(corners: Integers, free: Integers, around: Integers) -> None:
+def _sort_corners(corners: Integers, free: Indices, around: Indices) -> None:
     """Write the places of every node among the corners, node by node; `free` counts up from where each begins."""
     count = corners.shape[1]
     for e in range(len(corners)):
@@ -284,8 +284,8 @@ def _sort_corners(corners: Integers, free: Integers, around: Integers) -> None:
 @compiled
 def _find_places(
     corners: Integers,
-    around: Integers,
-    first: Integers,
+    around: Indices,
+    first: Indices,
     place: Integers,
     indptr: Integers,
     indices: Integers,

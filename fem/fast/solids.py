@@ -64,7 +64,7 @@ class Solids:
     @property
     def linear(self) -> bool:
         """Whether its nodes are its corners."""
-        return self.nodes.shape[1] == self.corners.shape[1]
+        return bool(self.nodes.shape[1] == self.corners.shape[1])
 
     @property
     def points(self) -> int:
@@ -117,7 +117,7 @@ class SolidStiffness:
     @property
     def matrix_free(self) -> bool:
         """Whether it multiplies cell by cell."""
-        return self.cells.nodes.shape[1] == 10
+        return bool(self.cells.nodes.shape[1] == 10)
 
     @property
     def stored(self) -> int:
@@ -245,7 +245,7 @@ def _gradients_at(places: Array, corners: Integers, e: int, rule: Rule, q: int, 
     for n in range(rule.nodes.shape[1]):
         r, s, t = over * rule.nodes[q, n, 0], over * rule.nodes[q, n, 1], over * rule.nodes[q, n, 2]
         g[n, 0], g[n, 1], g[n, 2] = r * x0 + s * y0 + t * z0, r * x1 + s * y1 + t * z1, r * x2 + s * y2 + t * z2
-    return abs(determinant) * rule.weights[q]
+    return float(abs(determinant) * rule.weights[q])
 
 
 @compiled(contract=True, allocates=True)

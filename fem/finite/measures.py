@@ -61,7 +61,7 @@ class SmallStrain:
 
     def volume(self, strain: Array) -> Array:
         """Return tr(eps)."""
-        return strain @ IDENTITY
+        return np.asarray(strain @ IDENTITY)
 
     def shear(self, strain: Array) -> tuple[Array, Array]:
         """Return 2 dev(eps) and the deviator."""

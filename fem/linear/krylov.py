@@ -11,6 +11,7 @@ The V-cycle is of single precision, so a solve is repeated for the residual left
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -67,7 +68,7 @@ def minimal_residual(matrix: csr_matrix, apply: Apply, right: Array, tolerance: 
     """Return x with |b - A x| <= tolerance |b|, in the norm of the preconditioner, and the iterations."""
     x, w, w_old = (np.zeros_like(right) for _ in range(3))
     v_old, v, z = np.zeros_like(right), right.copy(), apply(right)
-    gamma_old, gamma = 1.0, float(np.sqrt(max(z @ v, 0.0)))
+    gamma_old, gamma = 1.0, math.sqrt(max(float(z @ v), 0.0))
     eta, first, cosines, sines = gamma, gamma, (1.0, 1.0), (0.0, 0.0)
     count = 0
     while abs(eta) > tolerance * first and count < MOST:

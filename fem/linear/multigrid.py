@@ -152,7 +152,7 @@ def _inverse_diagonal(matrix: bsr_matrix) -> Single:
     return inverse
 
 
-def _spectral_radius(matrix: BlockRows, inverse: Single) -> float:
+def _spectral_radius(matrix: BlockRows | CellProduct, inverse: Single) -> float:
     """Estimate the largest eigenvalue of D^-1 A by a few Lanczos steps on D^-1/2 A D^-1/2."""
     root = np.sqrt(inverse)
     operator = LinearOperator((root.size, root.size), lambda x: root * (matrix @ (root * x.ravel())), dtype=np.float32)
@@ -254,13 +254,13 @@ def prepare_solids(stiffness: SolidStiffness, points: Array, free: Indices, tole
         return _factor(Multigrid.of(whole.assembled, _free_modes(points, held), tolerance), free)
     vertices = cells.nodes[:, : cells.corners.shape[1]]
     used, compact = np.unique(vertices, return_inverse=True)
-    compact = np.ascontiguousarray(compact.reshape(vertices.shape), dtype=np.int32)
-    spread = _interpolation(cells.nodes, compact, len(points))
+    local: Integers = np.ascontiguousarray(compact.reshape(vertices.shape), dtype=np.int32)
+    spread = _interpolation(cells.nodes, local, len(points))
     diagonal = None
     if stiffness.diagonal is not None:
         diagonal = (spread.T @ stiffness.diagonal.reshape(-1, 3)).ravel()
     rule = cells.rule._replace(nodes=cells.rule.corners)
-    linear = replace(cells, nodes=compact, rule=rule)
+    linear = replace(cells, nodes=local, rule=rule)
     coarse = SolidStiffness(linear, len(used), stiffness.lame, stiffness.shear, diagonal, held[used].ravel())
     lower = build_levels(coarse.assembled, _free_modes(points[used], held[used]))
     matrix = whole.by_cells if stiffness.matrix_free else whole.assembled

@@ -63,7 +63,7 @@ def prepare_petsc(matrix: csr_matrix, nodes: Unknowns | None, kind: Kind, tolera
         gather.scatter(answer, everywhere)
         return np.array(everywhere.array)
 
-    def solve(load: Array, guess: Array | None = None) -> Array:
-        return one(load) if load.ndim == 1 else np.stack([one(column) for column in load.T], axis=1)
+    def solve(right: Array, guess: Array | None = None) -> Array:
+        return one(right) if right.ndim == 1 else np.stack([one(column) for column in right.T], axis=1)
 
     return Factor("petsc", solve, count=count)

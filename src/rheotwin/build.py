@@ -22,11 +22,14 @@ from rheotwin.meshing import (
     check_elements,
     element_measures,
     hanging_nodes,
+    holds_surface,
     is_mixed,
     make_shape,
     read_mesh,
+    read_surface,
     refined,
     voxelised,
+    voxelised_surface,
     with_finer_cells,
 )
 from rheotwin.overlap import moved_apart
@@ -51,21 +54,26 @@ ARC = 0.01
 def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
     """Return the scikit-fem mesh of a body, placed in the scene, and the named node groups of its file."""
     body = scene.bodies[name]
-    place = f"bodies.{name}"
+    place, are_cubes = f"bodies.{name}", body.shape == "solids"
     if body.shape == "file":
         if scene.refinement > 1:
             raise RheotwinError(
                 f"{place}: its mesh comes from a file and has no finer cells; leave `refinement` out, or name a finer "
                 "file"
             )
-        imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
-        mesh, regions = imported.mesh, imported.regions
-        mesh = replace(mesh, doflocs=mesh.p * (body.scale or 1.0))
+        path, scale = scene.resolve(body.path), body.scale or 1.0
+        if body.voxels is not None and scene.dimension == 3 and holds_surface(path):
+            vertices, triangles = read_surface(path)
+            mesh, regions, are_cubes = voxelised_surface(scale * vertices, triangles, body.voxels), {}, True
+        else:
+            imported = read_mesh(path, drop_unused=body.drop_unused)
+            mesh, regions = imported.mesh, imported.regions
+            mesh = replace(mesh, doflocs=mesh.p * scale)
     else:
         mesh, regions = make_shape(with_finer_cells(mesher_shape(body), scene.refinement)), {}
     if mesh.p.shape[0] != scene.dimension:
         raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
-    if body.voxels is not None:
+    if body.voxels is not None and not are_cubes:
         cell, pattern = getattr(body, "cell", None), getattr(body, "pattern", None)
         mesh, regions = voxelised(mesh, body.voxels, cell=cell, pattern=pattern), {}
     moved = body.rotation_matrix(scene.dimension) @ mesh.p + np.asarray(body.placement(scene.dimension))[:, None]

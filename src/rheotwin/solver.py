@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Reals
 from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.fields import CELL_STRESS
@@ -69,6 +69,8 @@ class Capabilities:
     """Whether simulations have a method `cell_stress()` for the stress (C, 6) [Pa] of the cells of all bodies."""
     moving_start: bool = True
     """Whether bodies may start with a velocity or spin."""
+    splits: bool = False
+    """Whether bodies may split: its simulations are `Splitting`, too."""
     contact: frozenset[str] = frozenset()
     """What it does of a scene's `[contact]`, of `ALL_CONTACT`; without a word it refuses such scenes."""
 
@@ -215,6 +217,25 @@ class Simulation(Protocol):
         """Take over a state that `save` returned."""
 
 
+@runtime_checkable
+class Splitting(Protocol):
+    """What a simulation of bodies that may split has beside `Simulation`.
+
+    Its particles have a series of their own, and may change in number. Results on nodes are recorded until the first
+    split. `positions` and `velocities` of nodes stay finite after it.
+    """
+
+    @property
+    def first_split(self) -> float:
+        """Time [s] at which a pair first broke or a node was taken away; infinity before."""
+
+    def particles(self) -> tuple[Array, dict[str, Reals]]:
+        """Return the places (M, 3) [m] of the particles and all `PARTICLE_FIELDS` (M,) or (M, components)."""
+
+    def counts(self) -> dict[str, int]:
+        """Return whole numbers for the probe table: pieces, slaves, what was added, removed or broken since time 0."""
+
+
 class Solver(Protocol):
     """A plug-in: a name, what it does, the options it takes, and how it starts."""
 
@@ -276,6 +297,7 @@ BUILT_IN: dict[str, str] = {
     "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
     "shear-volume": "rheotwin.particles.shear_volume:ShearVolumeSolver",
     "local-shape": "rheotwin.particles.local_shape:LocalShapeSolver",
+    "slave": "rheotwin.particles.slave:SlaveSolver",
 }
 
 

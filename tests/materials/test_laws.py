@@ -33,6 +33,7 @@ from rheotwin.materials import (
     complex_modulus,
     creep_function,
     equal_poisson,
+    flow,
     relaxation_function,
 )
 from rheotwin.particles import TrussSolver
@@ -214,3 +215,21 @@ def test_softening_channels_and_slopes_of_tables() -> None:
     assert shear.tangent == pytest.approx((shear.unsoftened.instantaneous, shear.unsoftened.viscosity))
     assert TABLE.slopes == pytest.approx((4.0, 10.0))
     assert (TABLE.parts[0].young, TABLE.parts[1]) == (pytest.approx(10.0), DASHPOT)
+
+
+def test_moduli_harden_and_soften_e2_fold_at_most_and_jp_is_kept_in_its_bounds() -> None:
+    """Particles-slave spec 2: exponent xi (1 - JP) of at most 2 both ways, JP in [0.05, 20]."""
+    law = Elastoplastic(Moduli.from_young(100.0, 0.2), CriticalStretch(0.1, 0.1, 10.0))
+    assert [flow.hardened(jp, 10.0) for jp in (0.05, 0.9, 1.0, 1.1, 20.0)] == pytest.approx(
+        np.exp([2.0, 1.0, 0.0, -1.0, -2.0])
+    )
+    for stretch, limit, ends in ((0.2, 0.9, 0.05), (5.0, 1.1, 20.0)):
+        jp, stretches = 1.0, np.ones(3)
+        for _ in range(3):
+            jp = flow.yielded(stretches := np.full(3, stretch), jp, law.constants, 0.0, False)
+        assert jp == ends
+        close(stretches, np.full(3, limit))
+    stress, stiffest = np.zeros(3), np.zeros(3)
+    flow.principal_stress(np.full(3, 1.05), 1.0, law.constants, False, stress)
+    flow.principal_stress(np.full(3, 1.05), 0.05, law.constants, False, stiffest)
+    close(stiffest, np.exp(2.0) * stress)

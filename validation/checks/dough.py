@@ -24,6 +24,7 @@ SOFT: Data = STUFF | {
     "series_viscosity": 1000.0, "softening": {"viscosity": 10.0, "from_stress": 0.5, "to_stress": 2.0},
 }  # fmt: skip
 ROLLERS = (("left", "x"), ("front", "y"), ("bottom", "z"))
+QUASI_STATIC: dict[str, Any] = {"step": 0.02, "stepper": "quasi-static"}
 PLANES: dict[int, Data] = {1: {}, 2: {"plane": "stress"}, 3: {}}
 SHAPES = ((1, "line"), (2, "plane stress"), (3, "cube"))
 
@@ -41,7 +42,7 @@ def pulled(law: Data, course: tuple[float, ...], dimension: int = 3, **options: 
     times, rest = [float(n) for n in range(len(course))], [0.0] * (dimension - 1)
     drive = {"pulled": side("right", fix=["x"], motion=path(times, [[x, *rest] for x in course]))}
     scene = cube(law, dimension, duration=times[-1], supports=drive)
-    simulation = start(scene, **({"step": 0.02, "stepper": "quasi-static"} | options))
+    simulation = start(scene, **(QUASI_STATIC | options))
     return [-float(run_to(simulation, time).reactions()["support.pulled"][0]) for time in times[1:]]
 
 
@@ -51,7 +52,7 @@ def sheared(law: Data, strains: tuple[float, ...], times: tuple[float, ...], **o
     scene = box_scene(
         law, cells=[1, 1], duration=times[-1], supports={"floor": side("bottom"), "lid": side("top", motion=turn)}
     )
-    simulation = start(scene, **({"step": 0.02, "stepper": "quasi-static"} | options))
+    simulation = start(scene, **(QUASI_STATIC | options))
     return [-float(run_to(simulation, time).reactions()["support.lid"][0]) for time in times]
 
 
@@ -88,7 +89,7 @@ def stuck() -> Values:
 
 def unloading() -> Values:
     """Compute the stress of a bar pulled to 5 %, let back half the way and all the way."""
-    found = {}
+    found: dict[str, float] = {}
     for dimension, name in SHAPES:
         values = pulled(VON_MISES, (0.0, 0.05, 0.025, 0.0), dimension)
         found |= {

@@ -183,7 +183,7 @@ def torsion(table: Data, cells: int) -> tuple[float, float]:
     flat = points[nodes, 0] + 1j * points[nodes, 1]
     step = flat * np.exp(1j * turn) - flat
     moved = np.stack([step.real, step.imag, 0.0 * turn], axis=1)
-    problem = replace(problem, prescribed=follow(problem, nodes, moved))
+    problem = replace(problem, prescribed=follow(problem, nodes.tolist(), moved))
     reactions = run_to(large(problem, **MEAN), 1.0).reactions()
     ends = points[nodes] + moved
     forces = np.array([reactions[f"support.node-{node}"] for node in nodes])[turn > 0.0]

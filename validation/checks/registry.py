@@ -29,7 +29,7 @@ MODULES = (
     "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "incompressible", "turning",
     "large", "contact", "continuum_particles", "lattices", "edges", "presses", "identification", "fitting",
     "pushed_lattice", "populations", "continuum_twin", "circuit", "parts", "intervals", "cube", "beam", "ecoflex",
-    "bodies", "records", "pieces", "shape", "dough", "repeats",
+    "bodies", "records", "pieces", "shape", "slave", "dough", "repeats",
 )  # fmt: skip
 """Modules that hold `CHECKS` by theme; a new one is one more name here."""
 

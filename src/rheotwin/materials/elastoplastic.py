@@ -17,7 +17,7 @@ from rheotwin.materials.moduli import Moduli, Modulus
 class CriticalStretch:
     """Principal elastic stretches stay in [1 - `compression`, 1 + `stretch`]; what goes beyond is plastic.
 
-    With JP the plastic volume ratio every modulus is exp(`hardening` (1 - JP)) times that at rest.
+    With JP the plastic volume ratio every modulus is exp(`hardening` (1 - JP)) times that at rest, e^2 at most.
     """
 
     compression: float

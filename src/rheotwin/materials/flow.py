@@ -2,7 +2,7 @@
 
 Trial stretches s^ are the singular values of F_E^ = F FP^-1, the last one negative where F_E^ is turned inside out.
 
-Critical stretches (particles-slave spec 3.3, 3.6), fixed-corotated energy, m = exp(xi (1 - JP)):
+Critical stretches (particles-slave spec 3.3, 3.6), fixed-corotated energy, m = exp(xi (1 - JP)), e^2 and e^-2 at most:
 
     s = clip(s^, 1 - theta_c, 1 + theta_s),   JP <- JP prod(s^/s),   tau_i = m (2 mu (s_i - 1) s_i + lambda (J - 1) J)
 
@@ -27,8 +27,8 @@ from rheotwin.kernels.compiled import compiled
 
 KIND, LAME, SHEAR, FIRST, SECOND, THIRD, VISCOSITY, YOUNG = range(8)
 """Places in the constants; the limit's numbers: theta_c, theta_s, xi, or sigma_y, H."""
-LEAST_VOLUME, MOST_VOLUME = 0.1, 2.0
-"""Bounds of JP: where the moduli stop to grow and to fall."""
+LEAST_VOLUME, MOST_VOLUME, MOST_HARDENED = 0.05, 20.0, 2.0
+"""Bounds of JP, and of the exponent xi (1 - JP) both ways: moduli grow or fall e^2 = 7.4 fold at most."""
 SHORTEST = 1e-3
 """What von Mises takes a stretch for that is shorter, or turned inside out."""
 
@@ -68,7 +68,7 @@ def yielded(values: Array, memory: float, constants: Array, h: float, small: boo
 @compiled
 def _resistance(constants: Array, h: float) -> float:
     """Return H + eta/h."""
-    return constants[SECOND] + (constants[VISCOSITY] / h if constants[VISCOSITY] > 0.0 else 0.0)
+    return float(constants[SECOND] + (constants[VISCOSITY] / h if constants[VISCOSITY] > 0.0 else 0.0))
 
 
 @compiled
@@ -102,6 +102,12 @@ def _isochoric(values: Array, memory: float, constants: Array, h: float) -> floa
 
 
 @compiled
+def hardened(memory: float, exponent: float) -> float:
+    """Return by how much moduli have grown, exp(xi (1 - JP)) within its bounds."""
+    return math.exp(min(max(exponent * (1.0 - memory), -MOST_HARDENED), MOST_HARDENED))
+
+
+@compiled
 def principal_stress(values: Array, memory: float, constants: Array, small: bool, stress: Array) -> float:
     """Write the principal Kirchhoff stresses (3,) [Pa] of elastic stretches (or strains); return the energy [J/m3].
 
@@ -109,24 +115,24 @@ def principal_stress(values: Array, memory: float, constants: Array, small: bool
     """
     lame, shear, energy, factor = constants[LAME], constants[SHEAR], 0.0, 1.0
     if constants[KIND] == 0.0:
-        factor = math.exp(constants[THIRD] * (1.0 - memory))
+        factor = hardened(memory, constants[THIRD])
     if small:
         total = values[0] + values[1] + values[2]
         for i in range(3):
             energy += factor * shear * values[i] ** 2
             stress[i] = factor * (2.0 * shear * values[i] + lame * total)
-        return energy + 0.5 * factor * lame * total**2
+        return float(energy + 0.5 * factor * lame * total**2)
     volume = values[0] * values[1] * values[2]
     if constants[KIND] == 0.0:
         for i in range(3):
             energy += factor * shear * (values[i] - 1.0) ** 2
             stress[i] = factor * (2.0 * shear * (values[i] - 1.0) * values[i] + lame * (volume - 1.0) * volume)
-        return energy + 0.5 * factor * lame * (volume - 1.0) ** 2
+        return float(energy + 0.5 * factor * lame * (volume - 1.0) ** 2)
     bulk, scale = lame + 2.0 / 3.0 * shear, abs(volume) ** (-2.0 / 3.0)
     mean = scale * (values[0] ** 2 + values[1] ** 2 + values[2] ** 2) / 3.0
     for i in range(3):
         stress[i] = shear * (scale * values[i] ** 2 - mean) + bulk * (volume - 1.0) * volume
-    return 1.5 * shear * (mean - 1.0) + 0.5 * bulk * (volume - 1.0) ** 2
+    return float(1.5 * shear * (mean - 1.0) + 0.5 * bulk * (volume - 1.0) ** 2)
 
 
 @compiled

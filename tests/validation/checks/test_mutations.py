@@ -130,6 +130,10 @@ MORE: dict[str, tuple[Breaks, str]] = {
         changed("rheotwin.particles.local_shape.elements.constants", lambda found: (1.0001 * found[0], found[1])),
         "shape.S2",
     ),
+    "particles: slaves outside of a body": (
+        changed("rheotwin.particles.slave.cloud.outer_slaves", lambda found: (found[0][1:], found[1][1:])),
+        "slave.counts",
+    ),
     "fixed point: constants to the raw number above": (
         changed(f"{CIRCUIT}.parameters.quantise_constant", lambda raw: raw + 1),
         "circuit.F1",
