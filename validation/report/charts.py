@@ -75,6 +75,7 @@ class PlainTicks(ScalarFormatter):
     """Numbers at the ticks as plain text, a power of ten beside the axis in mathematical: that takes long to set."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of the tick at `x`."""
         return str(super().__call__(x, pos)).removeprefix(r"$\mathdefault{").removesuffix("}$")
 
 

@@ -293,7 +293,7 @@ def test_a_plane_body_comes_back_from_random_places(cell: str) -> None:
 
 
 def test_stiffness_is_the_same_at_any_step() -> None:
-    """A cantilever bent by a quarter of its length, at four steps over a factor of ten: the trap of cousins in games."""
+    """A cantilever bent by a quarter of its length, at four steps over a factor of ten: a trap of games."""
     scene = box_scene(
         ELASTIC,
         cells=[5, 1, 1],
