@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import html
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -23,13 +25,12 @@ from rheotwin.record import atomic
 from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME
 from rheotwin.record.grid import GridTopology, ToolSurface, time_tolerance
 from rheotwin.record.manifest import FieldInfo
+from rheotwin.record.stored import TIME_ARRAY, Grown, Stored, digest_of, read_checked, read_stored
 from rheotwin.record.vtu import (
-    TIME_ARRAY,
     FrameGrid,
     XmlWriter,
     cell_array,
-    quiet_vtk,
-    read_vtu,
+    grid_of,
     shared_array,
     topology_of,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _HEAD = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n  <Collection>\n'
 _TAIL = "  </Collection>\n</VTKFile>\n"
+_FRAME_FILE = re.compile(rf"{FRAMES_FOLDER}/[^/\\\\]+")
 TOOL_ARRAY = "tool"
 TOOL_NAMES = "tool_names"
 BODIES_PART = 0
@@ -62,12 +64,14 @@ class PvdIndex:
     """An index open for appending."""
 
     def __init__(self, path: Path) -> None:
+        self.checksum = Grown(path.read_bytes().removesuffix(_TAIL.encode()))
         self._file = io.FileIO(path, "r+")
 
     def append(self, entries: Sequence[PvdEntry]) -> None:
         """Add the files of one frame."""
-        lines = "".join(entry.xml() for entry in entries)
-        atomic.extend(self._file, lines.encode(), tail=_TAIL.encode())
+        lines = "".join(entry.xml() for entry in entries).encode()
+        atomic.extend(self._file, lines, tail=_TAIL.encode())
+        self.checksum.add(lines)
 
     def close(self) -> None:
         """Close the file; the index needs no ending."""
@@ -79,24 +83,24 @@ def write_pvd(path: Path, entries: Sequence[PvdEntry] = ()) -> None:
     atomic.write_text(path, _HEAD + "".join(entry.xml() for entry in entries) + _TAIL)
 
 
-def read_pvd(path: Path) -> list[PvdEntry]:
-    """Read an index, in the order of the file."""
+def read_pvd(path: Path, checksum: str | None = None) -> list[PvdEntry]:
+    """Read an index, in the order of the file; times increase."""
+    data = read_checked(path, checksum, "the index of the series")
     try:
-        root = ElementTree.fromstring(path.read_bytes())
-        return [
+        found = [
             PvdEntry(
                 time=float(element.attrib["timestep"]),
                 part=int(element.attrib.get("part", "0")),
                 file=element.attrib["file"],
             )
-            for element in root.iter("DataSet")
+            for element in ElementTree.fromstring(data).iter("DataSet")
         ]
-    except FileNotFoundError as error:
-        raise RheotwinError(f"{path}: the index of the series is missing; run the scene again") from error
-    except OSError as error:
-        raise RheotwinError(f"could not read {path}: {atomic.why(error)}; make it readable") from error
+        inside = all(_FRAME_FILE.fullmatch(entry.file) for entry in found)
+        if not inside or any(not a.time <= b.time for a, b in pairwise(found)):
+            raise ValueError("files elsewhere, or times that go back")
     except (ElementTree.ParseError, KeyError, ValueError) as error:
         raise RheotwinError(f"{path}: the index of the series is damaged; run the scene again") from error
+    return found
 
 
 class ToolWriter:
@@ -148,17 +152,22 @@ class ToolWriter:
         self._writer = XmlWriter(data)
 
 
-def read_tools(path: Path) -> pyvista.PolyData:
-    """Read the tools of one frame."""
+def surface_of(stored: Stored) -> pyvista.PolyData:
+    """Return tools that were read as one surface."""
     import pyvista
+    from vtkmodules.vtkCommonDataModel import vtkPolyData
 
-    if not path.is_file():
-        raise RheotwinError(f"{path}: the tools' surface is missing; resume or run the scene again")
-    with quiet_vtk():
-        data: pyvista.PolyData = pyvista.read(path)  # type: ignore[assignment,unused-ignore]
-    if data.n_points == 0:
-        raise RheotwinError(f"{path}: the tools' surface is damaged; resume or run the scene again")
-    return data
+    data = vtkPolyData()
+    data.SetPoints(pyvista.vtk_points(np.array(stored.points, dtype=np.float64)))
+    for part, put in (("Lines", data.SetLines), ("Polys", data.SetPolys)):
+        nodes, ends = stored.cells.get(part, (np.empty(0, dtype=np.int64),) * 2)
+        put(cell_array(np.split(nodes, ends[:-1]) if len(ends) else []))
+    surface: pyvista.PolyData = pyvista.wrap(data)
+    for name, values in stored.on_cells.items():
+        surface.cell_data[name] = values[:, 0] if values.shape[1] == 1 else values
+    surface.field_data[TOOL_NAMES] = list(stored.names)
+    surface.field_data[TIME_ARRAY] = [stored.time or 0.0]
+    return surface
 
 
 def _cells(tool: ToolSurface) -> list[Indices]:
@@ -191,6 +200,7 @@ class PvdSeriesWriter:
         self._bodies = XmlWriter(self._frame.grid)
         self._tools = ToolWriter()
         self._index = PvdIndex(folder / PVD_NAME)
+        self._files: dict[str, str] = {}
 
     @classmethod
     def create(cls, folder: Path, topology: GridTopology, fields: Mapping[str, FieldInfo]) -> PvdSeriesWriter:
@@ -200,17 +210,21 @@ class PvdSeriesWriter:
         return cls(folder, topology, fields, ())
 
     @classmethod
-    def resume(cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float) -> PvdSeriesWriter:
-        """Continue a series after dropping the frames later than `time` [s]."""
+    def resume(
+        cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float, files: Mapping[str, str]
+    ) -> PvdSeriesWriter:
+        """Continue a series, of `files` with these checksums, after dropping the frames later than `time` [s]."""
         kept = [e for e in read_pvd(folder / PVD_NAME) if e.time <= time + time_tolerance(time)]
         frames = [entry for entry in kept if entry.part == BODIES_PART]
         if not frames:
             raise RheotwinError(f"{folder}: no frame up to t = {time:.6g} s to resume from; run the scene again")
-        topology = topology_of(read_vtu(folder / frames[0].file))
+        topology = topology_of(read_stored(folder / frames[0].file, files.get(frames[0].file), "the frame"))
         with atomic.writing(folder / PVD_NAME, record=folder):
             write_pvd(folder / PVD_NAME, kept)
             _remove_unlisted(folder, {entry.file for entry in kept})
-            return cls(folder, topology, fields, [entry.time for entry in frames])
+            writer = cls(folder, topology, fields, [entry.time for entry in frames])
+        writer._files = {entry.file: files[entry.file] for entry in kept if entry.file in files}
+        return writer
 
     @property
     def last_time(self) -> float | None:
@@ -228,9 +242,15 @@ class PvdSeriesWriter:
             with atomic.writing(self._folder / entries[1].file, record=self._folder):
                 self._tools.write(self._folder / entries[1].file, time, tools)
         with atomic.writing(self._folder / PVD_NAME, record=self._folder):
+            self._files |= {entry.file: digest_of((self._folder / entry.file).read_bytes()) for entry in entries}
             self._index.append(entries)
         self._count += 1
         self._last_time = time
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """Checksums of all files so far."""
+        return {**self._files, PVD_NAME: str(self._index.checksum)}
 
     def close(self) -> None:
         """Close the index."""
@@ -240,20 +260,25 @@ class PvdSeriesWriter:
 class PvdSeriesReader:
     """Reads the frames listed when it was opened; a running record may have grown since."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        entries = read_pvd(folder / PVD_NAME)
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
+        self._folder, self._files = folder, files
+        entries = read_pvd(folder / PVD_NAME, files.get(PVD_NAME))
         self._frames = [entry for entry in entries if entry.part == BODIES_PART]
-        self._tools = {entry.time: entry.file for entry in entries if entry.part == TOOLS_PART}
+        self._tools = {entry.time: entry for entry in entries if entry.part == TOOLS_PART}
 
     @property
     def times(self) -> Array:
         """Times of the frames [s]."""
         return np.array([entry.time for entry in self._frames], dtype=np.float64)
 
+    def files_until(self, time: float) -> set[str]:
+        """Return the files of the frames up to `time` [s]."""
+        frames = (*self._frames, *self._tools.values())
+        return {entry.file for entry in frames if entry.time <= time + time_tolerance(time)}
+
     @cached_property
     def _topology(self) -> GridTopology:
-        return topology_of(self.grid(0))
+        return topology_of(self._read(self._frames[0], "the frame"))
 
     def topology(self) -> GridTopology:
         """Return the cells, nodes in scikit-fem's order."""
@@ -261,27 +286,39 @@ class PvdSeriesReader:
 
     def positions(self, index: int) -> Array:
         """Return the current positions (N, 3) [m] of one frame."""
-        return np.array(read_vtu(self._path(index), only="").points, dtype=np.float64)
+        return np.array(self._frame(index).points, dtype=np.float64)
 
     def values(self, index: int, name: str) -> Array:
         """Return one field (N, components) of one frame, a row for each node or cell."""
-        grid = read_vtu(self._path(index), only=name)
-        for data, rows in ((grid.point_data, grid.n_points), (grid.cell_data, grid.n_cells)):
-            if name in data:
-                return np.array(data[name], dtype=np.float64).reshape(rows, -1)
-        raise RheotwinError(f"{self._path(index)}: the frame lacks the field '{name}'; run the scene again")
+        stored = self._frame(index)
+        for arrays in (stored.on_points, stored.on_cells):
+            if name in arrays:
+                return np.array(arrays[name], dtype=np.float64)
+        place = self._folder / self._frames[index].file
+        raise RheotwinError(f"{place}: the frame lacks the field '{name}'; run the scene again")
 
     def grid(self, index: int) -> pyvista.UnstructuredGrid:
         """Return one frame with everything on it."""
-        return read_vtu(self._path(index))
+        return grid_of(self._frame(index))
 
     def tools(self, index: int) -> pyvista.PolyData | None:
         """Return the tools' surfaces of one frame, None where there are none."""
-        file = self._tools.get(self._frames[index].time)
-        return None if file is None else read_tools(self._folder / file)
+        entry = self._tools.get(self._frames[index].time)
+        return None if entry is None else surface_of(self._read(entry, "the tools' surface"))
 
-    def _path(self, index: int) -> Path:
-        return self._folder / self._frames[index].file
+    def _frame(self, index: int) -> Stored:
+        return self._read(self._frames[index], "the frame")
+
+    def _read(self, entry: PvdEntry, what: str) -> Stored:
+        """Return the content of a file of the index, which must be of its time."""
+        path = self._folder / entry.file
+        stored = read_stored(path, self._files.get(entry.file), what)
+        if stored.time is not None and stored.time != entry.time:
+            raise RheotwinError(
+                f"{path}: {what} is of t = {stored.time!r} s where the index says {entry.time!r} s: one of them is "
+                "damaged; run the scene again"
+            )
+        return stored
 
 
 def _remove_unlisted(folder: Path, listed: set[str]) -> None:

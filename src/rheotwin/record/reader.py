@@ -14,13 +14,19 @@ from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.record.checkpoint import load_checkpoint, newest_checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME
 from rheotwin.record.grid import GridTopology
-from rheotwin.record.manifest import Manifest, load_manifest
-from rheotwin.record.probes import ProbeTable, read_probes
+from rheotwin.record.manifest import Manifest, SeriesFormat, load_manifest
+from rheotwin.record.probes import TIME_COLUMN, TIME_UNIT, ProbeTable, read_probes
 from rheotwin.record.pvd import PvdSeriesReader
 from rheotwin.record.vtkhdf import HdfSeriesReader
 
 if TYPE_CHECKING:
     import pyvista
+
+
+SERIES_READERS: dict[SeriesFormat, type[PvdSeriesReader | HdfSeriesReader]] = {
+    "pvd": PvdSeriesReader,
+    "vtkhdf": HdfSeriesReader,
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ class Record:
     @property
     def checkpoint_path(self) -> Path | None:
         """The newest checkpoint that can be read, None if there is none."""
-        return newest_checkpoint(self.folder / CHECKPOINTS_FOLDER)
+        return newest_checkpoint(self.folder / CHECKPOINTS_FOLDER, self.manifest.files)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the state of the newest readable checkpoint."""
@@ -110,7 +116,11 @@ class Record:
 
     @cached_property
     def _table(self) -> ProbeTable:
-        return read_probes(self.folder / PROBES_NAME)
+        path = self.folder / PROBES_NAME
+        table = read_probes(path, self.manifest.files.get(PROBES_NAME))
+        if {TIME_COLUMN: TIME_UNIT} | table.units != {TIME_COLUMN: TIME_UNIT} | self.manifest.probes:
+            raise RheotwinError(f"{path}: its columns are not those of the manifest; run the scene again")
+        return table
 
     def _checked(self, index: int) -> int:
         count = len(self.times)
@@ -123,5 +133,4 @@ def open_record(folder: Path | str) -> Record:
     """Open the record in `folder` for reading; it may still be running."""
     folder = Path(folder)
     manifest = load_manifest(folder)
-    read = PvdSeriesReader if manifest.format == "pvd" else HdfSeriesReader
-    return Record(folder=folder, manifest=manifest, series=read(folder))
+    return Record(folder=folder, manifest=manifest, series=SERIES_READERS[manifest.format](folder, manifest.files))

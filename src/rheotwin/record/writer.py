@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic, checkpoint
-from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME, new_record_folder
+from rheotwin.record.folder import CHECKPOINTS_FOLDER, GEOMETRY, PROBES_NAME, Lock, geometry_file, new_record_folder
 from rheotwin.record.grid import GridTopology, ToolSurface, checked_frame, is_repeated
 from rheotwin.record.manifest import MANIFEST_NAME, Manifest, SeriesFormat, load_manifest, save_manifest
-from rheotwin.record.probes import ProbeWriter
+from rheotwin.record.probes import ProbeWriter, read_probes
 from rheotwin.record.pvd import PvdSeriesWriter
+from rheotwin.record.reader import SERIES_READERS
+from rheotwin.record.stored import digest_of
 from rheotwin.record.vtkhdf import HdfSeriesWriter
 
 SeriesWriter = PvdSeriesWriter | HdfSeriesWriter
 _SERIES_WRITERS: dict[SeriesFormat, type[SeriesWriter]] = {"pvd": PvdSeriesWriter, "vtkhdf": HdfSeriesWriter}
+_OTHERS = (CHECKPOINTS_FOLDER, GEOMETRY)
+"""Begins of the names of files that are neither series nor probes."""
 
 
 class RecordWriter:
@@ -25,11 +31,13 @@ class RecordWriter:
     A system error (full disk, vanished folder) becomes one sentence; what was written before stays.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, series: SeriesWriter, probes: ProbeWriter) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, series: SeriesWriter, probes: ProbeWriter, lock: Lock) -> None:
         self._folder = folder
+        self._lock = lock
         self._manifest = manifest
         self._series = series
         self._probes = probes
+        self._files = {name: own for name, own in manifest.files.items() if name.startswith(_OTHERS)}
 
     @classmethod
     def create(
@@ -37,20 +45,31 @@ class RecordWriter:
     ) -> RecordWriter:
         """Start a record in a new or empty folder, or in place of an old record if `overwrite`."""
         manifest = manifest.changed(format=format)
-        with new_record_folder(folder, overwrite=overwrite):
+        with new_record_folder(folder, overwrite=overwrite) as lock:
             save_manifest(manifest, folder)
             series = _SERIES_WRITERS[format].create(folder, grid, manifest.fields)
             probes = ProbeWriter.create(folder / PROBES_NAME, manifest.probes)
-        return cls(folder, manifest, series, probes)
+        return cls(folder, manifest, series, probes, lock)
 
     @classmethod
-    def resume(cls, folder: Path, *, time: float) -> RecordWriter:
-        """Continue a record from `time` [s]: frames and probe rows later than that are dropped."""
+    def resume(cls, folder: Path, *, time: float, lock: Lock | None = None) -> RecordWriter:
+        """Continue a record from `time` [s]: frames and probe rows later than that are dropped.
+
+        Files are checked before anything is changed; checksums of what is dropped or rewritten go first, so that a
+        record that is killed meanwhile is whole.
+        """
+        lock = lock or Lock(folder)
         manifest = load_manifest(folder)
-        series = _SERIES_WRITERS[manifest.format].resume(folder, manifest.fields, time=time)
+        read_probes(folder / PROBES_NAME, manifest.files.get(PROBES_NAME))
+        kept = SERIES_READERS[manifest.format](folder, manifest.files).files_until(time)
+        fixed = {name: own for name, own in manifest.files.items() if name in kept or name.startswith(_OTHERS)}
+        manifest = manifest.changed(files=fixed)
+        with atomic.writing(folder / MANIFEST_NAME, record=folder):
+            save_manifest(manifest, folder)
+        series = _SERIES_WRITERS[manifest.format].resume(folder, manifest.fields, time=time, files=fixed)
         with atomic.writing(folder / PROBES_NAME, record=folder):
             probes = ProbeWriter.resume(folder / PROBES_NAME, time=time)
-        return cls(folder, manifest, series, probes)
+        return cls(folder, manifest, series, probes, lock)
 
     @property
     def folder(self) -> Path:
@@ -75,6 +94,14 @@ class RecordWriter:
         place, values = checked_frame(positions, fields, points=mesh.points, cells=mesh.cells, expected=expected)
         self._series.write(float(time), place, values, tools)
 
+    def keep_geometry(self, name: str, mesh: bytes) -> None:
+        """Keep a mesh (.msh) that a geometry script made."""
+        path = self._folder / geometry_file(name)
+        with atomic.writing(path, record=self._folder):
+            path.write_bytes(mesh)
+        self._files[path.name] = digest_of(mesh)
+        self.update()
+
     def write_probe_row(self, time: float, values: Mapping[str, float]) -> None:
         """Add the probes at `time` [s], one value for each column; a repeated time is ignored."""
         with atomic.writing(self._folder / PROBES_NAME, record=self._folder):
@@ -85,22 +112,28 @@ class RecordWriter:
         folder = self._folder / CHECKPOINTS_FOLDER
         with atomic.writing(folder, record=self._folder):
             path = checkpoint.save_checkpoint(folder, step, state)
+            self._files[f"{CHECKPOINTS_FOLDER}/{path.name}"] = digest_of(path.read_bytes())
         self.update(step=self._manifest.step.model_copy(update={"count": step}))
         return path
 
     def update(self, **changes: Any) -> None:
         """Replace entries of the manifest (status, message, statistics, timings, ...) and write it."""
-        manifest = self._manifest.changed(**changes)
+        own = {name: found for name, found in self._files.items() if (self._folder / name).exists()}
+        files = own | self._series.checksums | {PROBES_NAME: str(self._probes.checksum)}
+        manifest = self._manifest.changed(files=files, **changes)
         with atomic.writing(self._folder / MANIFEST_NAME, record=self._folder):
             save_manifest(manifest, self._folder)
         self._manifest = manifest
 
     def close(self) -> None:
-        """Close all files; the status in the manifest stays as it is."""
+        """Close all files and note their checksums; the status in the manifest stays as it is."""
         try:
             self._series.close()
+            with suppress(RheotwinError):  # a record that could not be written has said so
+                self.update()
         finally:
             self._probes.close()
+            self._lock.release()
 
     def __enter__(self) -> RecordWriter:
         return self
