@@ -46,6 +46,8 @@ MIXED_FORMATS = (".vtu", ".vtk", ".mesh")
 UNSUPPORTED = (".xdmf", ".xmf")
 TRUST = "RHEOTWIN_TRUST_GEOMETRY"
 """Environment variable by which `--trust-geometry` reaches the processes of a command."""
+GMSH_SECONDS = 1200.0
+"""Processor time a geometry script may take [s]."""
 FLAT = 1e-9
 """A coordinate that varies by less than this fraction of the size of the mesh counts as constant."""
 NAMED_POINTS = 5
@@ -171,7 +173,7 @@ def geometry_mesh(path: Path) -> bytes:
             mesh_geometry(path, Path(folder) / "geometry.msh")
             return {"mesh": np.frombuffer((Path(folder) / "geometry.msh").read_bytes(), dtype=np.uint8)}
 
-    return guarded(path, meshed)["mesh"].tobytes()
+    return guarded(path, meshed, seconds=GMSH_SECONDS)["mesh"].tobytes()
 
 
 def _read(path: Path, formats: Sequence[str]) -> Any:

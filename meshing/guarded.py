@@ -23,21 +23,24 @@ import numpy.typing as npt
 from rheotwin.errors import RheotwinError
 
 Arrays = dict[str, npt.NDArray[np.generic]]
-SECONDS, SECONDS_PER_MB = 20, 5.0
+SECONDS, SECONDS_PER_MB = 2.0, 5.0
 """Processor time a reader may take [s], for any file and beyond that for its size."""
-WALL = 30
+WALL = 60
 """A reader may take so many times its processor time by the clock: a machine may be busy."""
 MEMORY, MEMORY_PER_BYTE = 1 << 30, 100
 """Memory a reader may take beyond what is in use [bytes], for any file and beyond that for its size."""
 _REFUSED, _FULL = 3, 4
 
 
-def guarded(path: Path, read: Callable[[], Arrays]) -> Arrays:
-    """Return the arrays that `read` makes of the file `path`; whatever happens to it there is one sentence here."""
+def guarded(path: Path, read: Callable[[], Arrays], *, seconds: float = 0.0) -> Arrays:
+    """Return the arrays that `read` makes of the file `path`; whatever happens to it there is one sentence here.
+
+    `seconds` [s] of processor time come on top of what a file of that size may take.
+    """
     if not hasattr(os, "fork"):
         return read()
     size = path.stat().st_size
-    seconds = SECONDS + int(SECONDS_PER_MB * size / 1e6)
+    seconds += SECONDS + SECONDS_PER_MB * size / 1e6
     sys.stdout.flush(), sys.stderr.flush()
     source, sink = os.pipe()
     with warnings.catch_warnings():
@@ -60,8 +63,8 @@ def guarded(path: Path, read: Callable[[], Arrays]) -> Arrays:
     if status == _REFUSED and answer:
         said = answer.decode(errors="replace")
         raise RheotwinError(said if said.startswith(str(path)) else f"{path}: {said}")
-    if answer is None or status == -signal.SIGXCPU:
-        raise RheotwinError(f"{path}: its reader does not come to an end within {seconds} s: export the file again")
+    if answer is None or status == -signal.SIGPROF:
+        raise RheotwinError(f"{path}: its reader does not come to an end within {seconds:.3g} s: export the file again")
     if status == _FULL:
         raise RheotwinError(f"{path}: its reader asks for more memory than so small a file needs: export it again")
     said = signal.Signals(-status).name if status < 0 else f"exit code {status}"
@@ -79,7 +82,7 @@ def _received(source: int, deadline: float) -> bytes | None:
     return None
 
 
-def _answer(sink: int, read: Callable[[], Arrays], seconds: int, memory: int) -> None:
+def _answer(sink: int, read: Callable[[], Arrays], seconds: float, memory: int) -> None:
     """Read within the limits, say the result and leave: nothing of the parent's clean-up happens here."""
     code = 1
     try:
@@ -104,12 +107,13 @@ def _answer(sink: int, read: Callable[[], Arrays], seconds: int, memory: int) ->
         os._exit(code)
 
 
-def _limit(seconds: int, memory: int) -> None:
+def _limit(seconds: float, memory: int) -> None:
     """Limit the processor time [s] and the memory [bytes] beyond what is in use; leave no core file."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     with suppress(OSError, ValueError):  # only Linux says what is in use
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))

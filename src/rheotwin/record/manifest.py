@@ -58,6 +58,15 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _shown(value: Any) -> Any:
+    """Return JSON with nothing in its words that a terminal would obey."""
+    if isinstance(value, dict):
+        return {visible(key): _shown(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_shown(item) for item in value]
+    return visible(value) if isinstance(value, str) else value
+
+
 PlainDict = Annotated[dict[str, Any], BeforeValidator(_plain)]
 
 
@@ -204,9 +213,8 @@ def load_manifest(folder: Path) -> Manifest:
         )
     _check_sum(path, text)
     try:
-        manifest = Manifest.model_validate(data)
-        said = {"title": visible(manifest.title), "message": visible(manifest.message), "checksum": ""}
-        return manifest.model_copy(update=said)
+        shown = {name: value if name == "scene" else _shown(value) for name, value in data.items()}
+        return Manifest.model_validate(shown).model_copy(update={"checksum": ""})
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(str(part) for part in fault["loc"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rheotwin.arrays import Array
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import RheotwinError, table_cell
 from rheotwin.record import atomic
 from rheotwin.record.grid import is_repeated, time_tolerance
 from rheotwin.record.stored import Grown, read_checked
@@ -44,7 +44,7 @@ class ProbeWriter:
     def create(cls, path: Path, units: Mapping[str, str]) -> ProbeWriter:
         """Start a table with the header "time [s],name [unit],..."."""
         units = {TIME_COLUMN: TIME_UNIT, **{name: unit for name, unit in units.items() if name != TIME_COLUMN}}
-        atomic.write_text(path, _row([f"{name} [{unit}]" for name, unit in units.items()]))
+        atomic.write_text(path, _row([table_cell(f"{name} [{unit}]") for name, unit in units.items()]))
         return cls(path, tuple(units)[1:], None)
 
     @classmethod
@@ -110,7 +110,7 @@ def _parse(path: Path, rows: Sequence[str]) -> ProbeTable:
 
 
 def _name_and_unit(cell: str) -> tuple[str, str]:
-    name, bracket, unit = cell.rpartition(" [")
+    name, bracket, unit = cell.removeprefix("'").rpartition(" [")
     if not bracket or not unit.endswith("]"):
         raise ValueError(f"column '{cell}' has no unit")
     return name, unit[:-1]

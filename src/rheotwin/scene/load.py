@@ -17,6 +17,7 @@ from rheotwin.scene.faults import field_faults
 from rheotwin.scene.laws import LawSpec
 from rheotwin.scene.scene import Scene, draft_faults
 from rheotwin.scene.tools import MeshTool
+from rheotwin.texts import read_toml
 
 if TYPE_CHECKING:
     from rheotwin.materials import Law
@@ -109,7 +110,7 @@ def parse_scene(
     `base` is the folder its mesh files are relative to.
     """
     try:
-        data = tomllib.loads(text)
+        data = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         said = str(error)
         raise RheotwinError(
