@@ -22,10 +22,10 @@ import numpy as np
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
-from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME
+from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME, SUMS_NAME
 from rheotwin.record.grid import GridTopology, ToolSurface, time_tolerance
 from rheotwin.record.manifest import FieldInfo
-from rheotwin.record.stored import TIME_ARRAY, Grown, Stored, digest_of, read_checked, read_stored
+from rheotwin.record.stored import TIME_ARRAY, Grown, Stored, read_checked, read_stored, read_sums, sum_line
 from rheotwin.record.vtu import (
     FrameGrid,
     XmlWriter,
@@ -200,31 +200,32 @@ class PvdSeriesWriter:
         self._bodies = XmlWriter(self._frame.grid)
         self._tools = ToolWriter()
         self._index = PvdIndex(folder / PVD_NAME)
-        self._files: dict[str, str] = {}
+        sums = folder / SUMS_NAME
+        self._sums, self._sums_so_far = io.FileIO(sums, "r+"), Grown(sums.read_bytes())
 
     @classmethod
     def create(cls, folder: Path, topology: GridTopology, fields: Mapping[str, FieldInfo]) -> PvdSeriesWriter:
         """Start an empty series in the folder of a record."""
         (folder / FRAMES_FOLDER).mkdir(exist_ok=True)
+        atomic.write_text(folder / SUMS_NAME, "")
         write_pvd(folder / PVD_NAME)
         return cls(folder, topology, fields, ())
 
     @classmethod
-    def resume(
-        cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float, files: Mapping[str, str]
-    ) -> PvdSeriesWriter:
-        """Continue a series, of `files` with these checksums, after dropping the frames later than `time` [s]."""
+    def resume(cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float) -> PvdSeriesWriter:
+        """Continue a series after dropping the frames later than `time` [s]."""
         kept = [e for e in read_pvd(folder / PVD_NAME) if e.time <= time + time_tolerance(time)]
         frames = [entry for entry in kept if entry.part == BODIES_PART]
         if not frames:
             raise RheotwinError(f"{folder}: no frame up to t = {time:.6g} s to resume from; run the scene again")
-        topology = topology_of(read_stored(folder / frames[0].file, files.get(frames[0].file), "the frame"))
+        sums = read_sums(folder / SUMS_NAME, None)
+        topology = topology_of(read_stored(folder / frames[0].file, sums.get(frames[0].file), "the frame"))
+        known = "".join(f"{sums[e.file].removeprefix('sha256:')}  {e.file}\n" for e in kept if e.file in sums)
         with atomic.writing(folder / PVD_NAME, record=folder):
             write_pvd(folder / PVD_NAME, kept)
+            atomic.write_text(folder / SUMS_NAME, known)
             _remove_unlisted(folder, {entry.file for entry in kept})
-            writer = cls(folder, topology, fields, [entry.time for entry in frames])
-        writer._files = {entry.file: files[entry.file] for entry in kept if entry.file in files}
-        return writer
+            return cls(folder, topology, fields, [entry.time for entry in frames])
 
     @property
     def last_time(self) -> float | None:
@@ -241,27 +242,31 @@ class PvdSeriesWriter:
             entries.append(PvdEntry(time, TOOLS_PART, f"{FRAMES_FOLDER}/tools-{self._count:06d}.vtp"))
             with atomic.writing(self._folder / entries[1].file, record=self._folder):
                 self._tools.write(self._folder / entries[1].file, time, tools)
+        with atomic.writing(self._folder / SUMS_NAME, record=self._folder):
+            lines = b"".join(sum_line(entry.file, (self._folder / entry.file).read_bytes()) for entry in entries)
+            atomic.extend(self._sums, lines)
+            self._sums_so_far.add(lines)
         with atomic.writing(self._folder / PVD_NAME, record=self._folder):
-            self._files |= {entry.file: digest_of((self._folder / entry.file).read_bytes()) for entry in entries}
             self._index.append(entries)
         self._count += 1
         self._last_time = time
 
     @property
     def checksums(self) -> dict[str, str]:
-        """Checksums of all files so far."""
-        return {**self._files, PVD_NAME: str(self._index.checksum)}
+        """Checksums of the index and of the list of checksums so far."""
+        return {PVD_NAME: str(self._index.checksum), SUMS_NAME: str(self._sums_so_far)}
 
     def close(self) -> None:
         """Close the index."""
         self._index.close()
+        self._sums.close()
 
 
 class PvdSeriesReader:
     """Reads the frames listed when it was opened; a running record may have grown since."""
 
     def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
-        self._folder, self._files = folder, files
+        self._folder, self._sums = folder, read_sums(folder / SUMS_NAME, files.get(SUMS_NAME))
         entries = read_pvd(folder / PVD_NAME, files.get(PVD_NAME))
         self._frames = [entry for entry in entries if entry.part == BODIES_PART]
         self._tools = {entry.time: entry for entry in entries if entry.part == TOOLS_PART}
@@ -270,11 +275,6 @@ class PvdSeriesReader:
     def times(self) -> Array:
         """Times of the frames [s]."""
         return np.array([entry.time for entry in self._frames], dtype=np.float64)
-
-    def files_until(self, time: float) -> set[str]:
-        """Return the files of the frames up to `time` [s]."""
-        frames = (*self._frames, *self._tools.values())
-        return {entry.file for entry in frames if entry.time <= time + time_tolerance(time)}
 
     @cached_property
     def _topology(self) -> GridTopology:
@@ -312,7 +312,7 @@ class PvdSeriesReader:
     def _read(self, entry: PvdEntry, what: str) -> Stored:
         """Return the content of a file of the index, which must be of its time."""
         path = self._folder / entry.file
-        stored = read_stored(path, self._files.get(entry.file), what)
+        stored = read_stored(path, self._sums.get(entry.file), what)
         if stored.time is not None and stored.time != entry.time:
             raise RheotwinError(
                 f"{path}: {what} is of t = {stored.time!r} s where the index says {entry.time!r} s: one of them is "

@@ -50,6 +50,19 @@ def digest_of(data: bytes) -> str:
     return f"sha256:{sha256(data).hexdigest()}"
 
 
+def sum_line(name: str, data: bytes) -> bytes:
+    """Return the line of a file in the list of checksums."""
+    return f"{sha256(data).hexdigest()}  {name}\n".encode()
+
+
+def read_sums(path: Path, checksum: str | None) -> dict[str, str]:
+    """Return the checksums of a list by the names of their files; records of earlier versions have none."""
+    if checksum is None and not path.exists():
+        return {}
+    lines = read_checked(path, checksum, "the list of checksums").decode(errors="replace").split("\n")[:-1]
+    return {name: f"sha256:{digest}" for digest, _, name in (line.partition("  ") for line in lines)}
+
+
 class Grown:
     """The checksum of a file that grows: "BYTES:sha256:..." is that of its first bytes."""
 

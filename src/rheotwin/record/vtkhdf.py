@@ -66,11 +66,9 @@ class HdfSeriesWriter:
         return cls(folder, _open(folder / HDF_NAME, "r+"), fields)
 
     @classmethod
-    def resume(
-        cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float, files: Mapping[str, str]
-    ) -> HdfSeriesWriter:
-        """Continue a file, of `files` with these checksums, after dropping the frames later than `time` [s]."""
-        times = HdfSeriesReader(folder, files).times
+    def resume(cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float) -> HdfSeriesWriter:
+        """Continue a file after dropping the frames later than `time` [s]."""
+        times = HdfSeriesReader(folder, {}).times
         kept = int(np.count_nonzero(times <= time + time_tolerance(time)))
         with atomic.writing(folder / HDF_NAME, record=folder):
             atomic.reserve(folder / HDF_NAME, (folder / HDF_NAME).stat().st_size, _MARGIN)
@@ -156,10 +154,6 @@ class HdfSeriesReader:
     def times(self) -> Array:
         """Times of the frames [s]."""
         return self._times
-
-    def files_until(self, time: float) -> set[str]:
-        """Return nothing: the one file of the series grows."""
-        return set()
 
     @cached_property
     def _topology(self) -> GridTopology:

@@ -61,12 +61,12 @@ class RecordWriter:
         lock = lock or Lock(folder)
         manifest = load_manifest(folder)
         read_probes(folder / PROBES_NAME, manifest.files.get(PROBES_NAME))
-        kept = SERIES_READERS[manifest.format](folder, manifest.files).files_until(time)
-        fixed = {name: own for name, own in manifest.files.items() if name in kept or name.startswith(_OTHERS)}
-        manifest = manifest.changed(files=fixed)
+        SERIES_READERS[manifest.format](folder, manifest.files)
+        files = manifest.files
+        manifest = manifest.changed(files={name: own for name, own in files.items() if name.startswith(_OTHERS)})
         with atomic.writing(folder / MANIFEST_NAME, record=folder):
             save_manifest(manifest, folder)
-        series = _SERIES_WRITERS[manifest.format].resume(folder, manifest.fields, time=time, files=fixed)
+        series = _SERIES_WRITERS[manifest.format].resume(folder, manifest.fields, time=time)
         with atomic.writing(folder / PROBES_NAME, record=folder):
             probes = ProbeWriter.resume(folder / PROBES_NAME, time=time)
         return cls(folder, manifest, series, probes, lock)
