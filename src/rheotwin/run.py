@@ -44,7 +44,15 @@ from rheotwin.record.folder import Lock, geometry_file
 from rheotwin.record.stored import read_checked
 from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
 from rheotwin.schedule import plan
-from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options, find_solver, solver_names
+from rheotwin.solver import (
+    Simulation,
+    Solver,
+    answering_for,
+    check_capabilities,
+    checked_options,
+    find_solver,
+    solver_names,
+)
 
 Announce = Callable[[Problem, Simulation, Mapping[str, BodyFacts]], None]
 """Told what is about to run and what the numbers of its bodies amount to."""
@@ -174,6 +182,11 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
 
     `announce` is called once everything is set up and nothing has been written yet.
     """
+    with answering_for(find_solver(request.solver)):
+        return _run_scene(request, observers, announce)
+
+
+def _run_scene(request: RunRequest, observers: Sequence[Observer], announce: Announce | None) -> Outcome:
     begin = perf_counter()
     problem, solver, options = check_request(request)
     simulation = start_simulation(solver, problem, options)
@@ -229,7 +242,12 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     """
     lock = Lock(folder) if folder.is_dir() else None
     record = open_record(folder)
-    manifest = record.manifest
+    with answering_for(find_solver(record.manifest.solver.name)):
+        return _resume(record, lock, observers, announce)
+
+
+def _resume(record: Record, lock: Lock | None, observers: Sequence[Observer], announce: Announce | None) -> Outcome:
+    folder, manifest = record.folder, record.manifest
     if manifest.status == "complete":
         return Outcome("complete", "already complete", EXIT_OK, float(record.times[-1]), manifest.step.count, 0.0, 0.0)
     checkpoint = record.checkpoint_path
