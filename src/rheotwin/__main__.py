@@ -95,6 +95,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe went away: not our fault, and nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BAD_INPUT
+    except OSError as error:
+        if error.filename is None:
+            return _unexpected(f"the system says: {error.strerror or error}")
+        return _unexpected(f"{error.filename}: {error.strerror}; name another path, or make this one usable")
     except Exception as error:
         text = " ".join(str(error).split())
         return _unexpected(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 
@@ -18,6 +19,14 @@ def read_toml(text: str) -> dict[str, Any]:
     except ValueError as error:  # Python reads no whole number of more than 4300 digits, no date of month 13
         said = "A whole number has too many digits" if "digits" in str(error) else str(error)
         raise tomllib.TOMLDecodeError(said) from None
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_json(text: str) -> Any:

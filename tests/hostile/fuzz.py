@@ -194,7 +194,7 @@ def hunt(
         start = 0
         while done < most and time.monotonic() < end:
             for target in targets:
-                size = min(BATCH, most - done)
+                size = min(BATCH, most - done, max(1, most // len(targets)))
                 for number, said in batch(
                     target, range(start, start + size), seed, wholes[target.name], Path(place) / "case"
                 ):
@@ -205,7 +205,7 @@ def hunt(
                 done += size
                 if done >= most or time.monotonic() >= end:
                     break
-            start += BATCH
+            start += min(BATCH, max(1, most // len(targets)))
     return done, finds
 
 

@@ -17,7 +17,7 @@ import pyvista
 from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import BoxShape, make_shape, write_mesh
-from rheotwin.meshing.files import load_file, read_mesh, read_surface, readable_suffixes
+from rheotwin.meshing.files import read_mesh, read_surface, readable_suffixes
 from rheotwin.record import load_checkpoint, load_manifest, open_record, save_manifest
 from rheotwin.run import RunRequest, resume_run, run_scene
 from rheotwin.scene import load_scene
@@ -31,9 +31,16 @@ MOST_CELLS = 2000
 """A damaged scene of more cells is read but not built: that would be slow, not wrong."""
 
 
-def make_targets(folder: Path) -> list[Target]:
+def make_targets(folder: Path, *, meshes: bool = True) -> list[Target]:
     """Make all seeds in a folder and return the targets."""
-    return [*_scenes(folder), *_meshes(folder), *_records(folder), *_experiments(folder), *_rest(folder)]
+    folder.mkdir(exist_ok=True)
+    return [
+        *_scenes(folder),
+        *(_meshes(folder) if meshes else ()),
+        *_records(folder),
+        *_experiments(folder),
+        *_rest(folder),
+    ]
 
 
 def _scenes(folder: Path) -> Iterator[Target]:
@@ -50,13 +57,19 @@ def _scenes(folder: Path) -> Iterator[Target]:
         return scene.title
 
     yield Target("scene", folder / "scene", read)
+    (folder / "scene-files").mkdir()
+    write_mesh(folder / "scene-files" / "body.inp", make_shape(BoxShape((0.2, 0.1), (4, 2))))
+    block = {"shape": "file", "path": "body.inp", "law": "dough", "density": 1000.0}
+    text = "".join(f"{key} = {toml(value)}\n" for key, value in data(QUICK, {"bodies.block": block}).items())
+    (folder / "scene-files" / "a.toml").write_text(text)
+    yield Target("scene-files", folder / "scene-files", read)
 
 
 def _meshes(folder: Path) -> Iterator[Target]:
     def read(place: Path) -> Any:
         path = min(item for item in place.iterdir() if item.suffix != ".ele")
         try:
-            mesh = read_mesh(path)
+            mesh = read_mesh(path, drop_unused=True)
         except RheotwinError as error:
             if "surface in space" in str(error):
                 return read_surface(path)
@@ -75,7 +88,7 @@ def _meshes(folder: Path) -> Iterator[Target]:
             place.mkdir()
             with suppress(Exception, SystemExit):
                 meshio.write(place / f"body{suffix}", raw)
-                load_file(place / f"body{suffix}")
+                read(place)
                 yield Target(f"mesh{suffix}-{name}", place, read)
     (folder / "mesh.msh4").mkdir()
     write_mesh(folder / "mesh.msh4" / "body.msh", tet)
