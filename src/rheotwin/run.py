@@ -267,14 +267,13 @@ def _resume(record: Record, lock: Lock | None, observers: Sequence[Observer], an
             f"{checkpoint}: the solver misses {error} in it; resume with the version that wrote it "
             f"({manifest.rheotwin_version}), or run the scene again with --overwrite"
         ) from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        said = " ".join(str(error).split())
+    sensible = np.isfinite(simulation.positions).all() and np.isfinite(simulation.velocities).all()
+    at, last = simulation.time, problem.scene.duration
+    if not sensible or not 0.0 <= at <= last * (1.0 + 1e-9) or checkpoint.stem != f"step-{simulation.step_count:09d}":
         raise RheotwinError(
-            f"{checkpoint}: it is no state of this simulation ({type(error).__name__}: {said[:120]}); run the scene "
-            "again with --overwrite"
-        ) from error
-    if not np.isfinite(simulation.positions).all():
-        raise RheotwinError(f"{checkpoint}: holds positions that are no finite numbers; run the scene again")
+            f"{checkpoint}: it is no state of this run (step {simulation.step_count}, t = {at:.6g} s, "
+            f"{'finite' if sensible else 'not finite'}); run the scene again with --overwrite"
+        )
     if announce is not None:
         announce(problem, simulation, facts(problem))
     last = _last_frame(record, simulation.time) if scene.output.adaptive is not None else None

@@ -32,7 +32,7 @@ import numpy as np
 from rheotwin.errors import RheotwinError
 from rheotwin.meshing import guarded
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds by the clock after which a child counts as hanging: the machine may be busy."""
 BATCH = 10
 NASTY = (
@@ -63,7 +63,8 @@ def _wounded(data: bytes, chance: Random) -> bytes:
     size = len(data)
     if size == 0:
         return chance.choice(NASTY)
-    place, end = sorted((chance.randrange(size), min(size, chance.randrange(size) + 1)))
+    place = chance.randrange(size)
+    end = chance.randrange(place, size) + 1
     kind = chance.randrange(10)
     if kind < 2:  # one bit
         return data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
@@ -215,11 +216,7 @@ def _whole(target: Target, folder: Path) -> str:
     shutil.copytree(target.seed, folder)
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        try:
-            return digest(target.read(folder))
-        except RheotwinError:
-            assert target.name == "plug-in"
-            return ""
+        return "" if target.files == "seed" else digest(target.read(folder))
 
 
 def main() -> int:

@@ -19,24 +19,26 @@ from rheotwin.errors import RheotwinError
 from rheotwin.meshing import BoxShape, make_shape, write_mesh
 from rheotwin.meshing.files import read_mesh, read_surface, readable_suffixes
 from rheotwin.record import load_checkpoint, load_manifest, open_record, save_manifest
+from rheotwin.record.checkpoint import save_checkpoint
+from rheotwin.record.stored import digest_of
 from rheotwin.run import RunRequest, resume_run, run_scene
 from rheotwin.scene import load_scene
 from rheotwin.validation.baselines.files import load_baseline
 from rheotwin.validation.experiments.reader import read_experiment
 from rheotwin.validation.experiments.writer import write_experiment
-from tests.conftest import QUICK, data, scene_with, toml
+from tests.conftest import QUICK, TWIN, data, scene_with, toml
 from tests.hostile.fuzz import Target
 
 MOST_CELLS = 2000
 """A damaged scene of more cells is read but not built: that would be slow, not wrong."""
 
 
-def make_targets(folder: Path, *, meshes: bool = True) -> list[Target]:
+def make_targets(folder: Path, *, quick: bool = False) -> list[Target]:
     """Make all seeds in a folder and return the targets."""
     folder.mkdir(exist_ok=True)
     return [
         *_scenes(folder),
-        *(_meshes(folder) if meshes else ()),
+        *(() if quick else (*_meshes(folder), *_states(folder))),
         *_records(folder),
         *_experiments(folder),
         *_rest(folder),
@@ -184,7 +186,51 @@ def _rest(folder: Path) -> Iterator[Target]:
     yield Target("baseline", folder / "baseline", lambda place: _plain(load_baseline(place / "a.toml")))
     (folder / "plug-in").mkdir()
     (folder / "plug-in" / "seed").write_bytes(b"0123456789")
-    yield Target("plug-in", folder / "plug-in", _misbehaving)
+    yield Target("plug-in", folder / "plug-in", _misbehaving, files="seed")
+
+
+def _states(folder: Path) -> Iterator[Target]:
+    """Yield resumed runs whose checkpoints are valid files of wrong states, with the checksums to match."""
+    contact = {"contact": {"law": "penalty", "stiffness": 1e4, "friction": 0.3, "bodies": True}, "bodies.twin": TWIN}
+    for solver, changes in (("truss", contact), ("fem", {}), ("fem", contact), ("local-shape", contact)):
+        place = folder / f"state-{solver}{'-contact' if changes else ''}"
+        (place / "run").parent.mkdir(parents=True)
+        output = {"output": {"interval": 0.1, "checkpoint_interval": 0.05}}
+        run_scene(RunRequest(scene_with(QUICK, changes, output), solver, place / "run"))
+        save_manifest(load_manifest(place / "run").changed(status="running"), place / "run")
+        newest = open_record(place / "run").checkpoint_path
+        assert newest is not None
+        newest.unlink()
+        (place / "seed").write_bytes(b"0123456789")
+        yield Target(place.name, place, _resumed_wrong, files="seed")
+
+
+def _resumed_wrong(place: Path) -> Any:
+    """Resume from a state one array of which has other values, another shape or type, or is gone."""
+    chance, path = Random((place / "seed").read_bytes()), open_record(place / "run").checkpoint_path
+    assert path is not None
+    state = load_checkpoint(path)
+    name = chance.choice(sorted(state))
+    value = np.array(state[name])
+    kind = chance.randrange(7)
+    if kind == 0:
+        del state[name]
+    elif kind == 1:
+        state[name] = value.ravel()[: chance.randrange(value.size + 1)]
+    elif kind == 2:
+        state[name] = np.array(["text"])
+    elif kind == 3:
+        state[name] = np.concatenate([value.ravel(), value.ravel()])
+    elif value.size:
+        worst = (-1, 100, 10**6, 2**31, -(2**62)) if value.dtype.kind in "iu" else (np.nan, np.inf, -1e300, 1e-300)
+        if value.dtype.kind in "iuf":
+            value.flat[chance.randrange(value.size)] = np.array(chance.choice(worst)).astype(value.dtype)
+        state[name] = value
+    save_checkpoint(path.parent, int(path.stem[5:]), state)
+    manifest = load_manifest(place / "run")
+    files = {**manifest.files, f"checkpoints/{path.name}": digest_of(path.read_bytes())}
+    save_manifest(manifest.changed(files=files), place / "run")
+    return resume_run(place / "run").status
 
 
 TROUBLE: tuple[Any, ...] = (None, "text", -1, float("nan"), [], {}, np.zeros((2, 2)), object(), 10**400)

@@ -231,6 +231,6 @@ def test_a_short_hunt_finds_nothing(tmp_path: Path) -> None:
     """`make fuzz` does the same for longer; what it finds is put right and gets a line in a test here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        targets = make_targets(tmp_path / "seeds", meshes=False)
+        targets = make_targets(tmp_path / "seeds", quick=True)
         done, finds = hunt(targets, seed=7, seconds=60.0, most=5 * len(targets))
     assert done == 5 * len(targets) and finds == []
