@@ -11,7 +11,8 @@ from importlib import import_module
 from pathlib import Path
 
 ALL = (
-    *("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "contact", "fixed_point"),
+    *("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "slave", "contact"),
+    "fixed_point",
     "calibration",
 )
 ASKED = ("mutations",)

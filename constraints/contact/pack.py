@@ -19,6 +19,7 @@ from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.surface import slot_count, surface_of
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
 from rheotwin.constraints.tools import RigidTool, pack_tools
+from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 

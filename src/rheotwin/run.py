@@ -37,6 +37,7 @@ from rheotwin.record import (
     check_output_folder,
     current_environment,
     describe_fields,
+    describe_particles,
     load_checkpoint,
     open_record,
 )
@@ -47,6 +48,7 @@ from rheotwin.schedule import plan
 from rheotwin.solver import (
     Simulation,
     Solver,
+    Splitting,
     answering_for,
     check_capabilities,
     checked_options,
@@ -111,6 +113,7 @@ def scene_as_run(scene: Scene) -> dict[str, Any]:
 
 
 def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: Simulation) -> Manifest:
+    splitting = simulation if isinstance(simulation, Splitting) else None
     stable, version = simulation.stable_step, str(getattr(solver, "version", rheotwin.__version__))
     return Manifest(
         title=problem.scene.title,
@@ -122,7 +125,8 @@ def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: 
         statistics=simulation.statistics(),
         environment=current_environment(),
         fields=describe_fields(problem.scene.output.fields),
-        probes=probe_columns(problem, simulation.energy()),
+        particles={} if splitting is None else describe_particles(),
+        probes=probe_columns(problem, simulation.energy(), () if splitting is None else splitting.counts()),
     )
 
 
@@ -136,7 +140,13 @@ def check_request(request: RunRequest) -> tuple[Problem, Solver, BaseModel]:
     _warn_of_edge_numbers(scene, solver)
     problem = build_problem(scene)
     check_capabilities(solver, problem)
-    return problem, solver, options
+    return _adapted(problem, solver, options), solver, options
+
+
+def _adapted(problem: Problem, solver: Solver, options: BaseModel) -> Problem:
+    """Return the problem on the meshes that a solver makes of the scene's, if it does (`adapted`); always the same."""
+    adapt = getattr(solver, "adapted", None)
+    return problem if adapt is None else cast(Problem, adapt(problem, options))
 
 
 def _warn_of_strangers(scene: Scene) -> None:
@@ -249,17 +259,18 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
 def _resume(record: Record, lock: Lock | None, observers: Sequence[Observer], announce: Announce | None) -> Outcome:
     folder, manifest = record.folder, record.manifest
     if manifest.status == "complete":
-        return Outcome("complete", "already complete", EXIT_OK, float(record.times[-1]), manifest.step.count, 0.0, 0.0)
+        return Outcome("complete", "already complete", EXIT_OK, record.last_time or 0.0, manifest.step.count, 0.0, 0.0)
     checkpoint = record.checkpoint_path
     if checkpoint is None:
         raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
     begin = perf_counter()
     scene = _without_scripts(scene_from_data(manifest.scene, base=folder), folder, manifest.files)
-    problem = build_problem(scene, None)
+    solver = find_solver(manifest.solver.name)
+    options = checked_options(solver, manifest.solver.options)
+    problem = _adapted(build_problem(scene, None), solver, options)
     if _mesh_info(problem).hash != manifest.mesh.hash:
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
-    solver = find_solver(manifest.solver.name)
-    simulation = start_simulation(solver, problem, checked_options(solver, manifest.solver.options))
+    simulation = start_simulation(solver, problem, options)
     try:
         simulation.restore(load_checkpoint(checkpoint))
     except KeyError as error:
@@ -284,8 +295,13 @@ def _resume(record: Record, lock: Lock | None, observers: Sequence[Observer], an
 
 def _last_frame(record: Record, time: float) -> LastFrame | None:
     """Return the last frame up to `time` [s]: what adaptive output compares with."""
-    kept = np.flatnonzero(record.times <= time * (1.0 + 1e-12))
-    return LastFrame(float(record.times[kept[-1]]), record.positions(int(kept[-1]))) if kept.size else None
+    times = record.times if record.particles is None else record.particles.times
+    kept = np.flatnonzero(times <= time * (1.0 + 1e-12))
+    if not kept.size:
+        return None
+    last = int(kept[-1])
+    shown = record.positions(last) if record.particles is None else np.asarray(record.particles.cloud(last).points)
+    return LastFrame(float(times[last]), shown)
 
 
 def _carry_out(

@@ -66,7 +66,7 @@ def flipped(data: bytes) -> bytes:
         ("frames/tools-000001.vtp", flipped, "the tools' surface is damaged"),
         ("frames/frame-000001.vtu", lambda data: data[:-900], "the frame is damaged"),
         ("series.pvd", lambda data: data.replace(b"0.05", b"0.06"), "the index of the series is damaged"),
-        ("checksums.txt", flipped, "the list of checksums is damaged"),
+        ("series.sha256", flipped, "the list of checksums is damaged"),
         ("manifest.json", lambda data: data.replace(b'"young": 10000.0', b'"young": 10001.0'), "it is damaged or was"),
         ("series.vtkhdf", flipped, "the series is damaged"),
     ],

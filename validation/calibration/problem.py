@@ -27,7 +27,7 @@ from rheotwin.run import scene_as_run, solver_options
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.scene.load import law_from_data, put_at
 from rheotwin.solver import RUNAWAY, check_capabilities, checked_options, find_solver
-from rheotwin.validation.calibration.measured import Measured, Score, scene_of, sigma_of
+from rheotwin.validation.calibration.measured import Measured, Score, scene_of, set_up, sigma_of
 from rheotwin.validation.calibration.registration import Registration, registered
 from rheotwin.validation.experiments.record import ExperimentRecord
 from rheotwin.validation.metrics.meshes import NOISE
@@ -178,6 +178,7 @@ class CalibrationProblem:
 
     def _run(self, record: ExperimentRecord, start: Scene, lanes: bool) -> _Run:
         """Return the runs of a record: its scene, what is compared, and how sets are run."""
+        start = set_up(record, start)
         registration = registered(record, build_problem(start))
         scene = scene_of(record, start, registration)
         solver = find_solver(self.solver)
@@ -221,14 +222,19 @@ class CalibrationProblem:
 
         Distances are positive outside of the body; a term of weight w counts by its square root.
         """
-        found: list[Array | None] = []
-        for scores in self._scores(self._sets(thetas), part):
-            if any(score.reason is not None for score in scores):
-                found.append(None)
-                continue
-            weighted = [(getattr(self.costs, term), part) for s in scores for term, part in (s.residuals or {}).items()]
-            found.append(np.concatenate([np.sqrt(weight) * part for weight, part in weighted if weight > 0.0]))
-        return found
+        return [None if own is None else np.concatenate(own) for own in self.by_record(thetas, part)]
+
+    def by_record(self, thetas: ArrayLike, part: Part = "fit") -> list[list[Array] | None]:
+        """Return `residuals` record by record."""
+
+        def weighted(score: Score) -> Array:
+            terms = [(getattr(self.costs, term), own) for term, own in (score.residuals or {}).items()]
+            return np.concatenate([np.sqrt(weight) * own for weight, own in terms if weight > 0.0] or [np.zeros(0)])
+
+        return [
+            None if any(score.reason is not None for score in scores) else [weighted(score) for score in scores]
+            for scores in self._scores(self._sets(thetas), part)
+        ]
 
     def cloud_errors(self, theta: ArrayLike, part: Part = "fit") -> list[CloudError]:
         """Return how far every point of every cloud is from the surface of a set (n,); nothing without a result."""

@@ -15,17 +15,16 @@ from rheotwin.texts import read_json
 
 PVD_NAME = "series.pvd"
 HDF_NAME = "series.vtkhdf"
+PARTICLES_NAME = "particles.pvd"
 PROBES_NAME = "probes.csv"
-SUMS_NAME = "checksums.txt"
-"""Checksums of the frames, as `sha256sum -c` takes them; the manifest has those of all other files."""
 FRAMES_FOLDER = "frames"
 CHECKPOINTS_FOLDER = "checkpoints"
 GEOMETRY = "geometry-"
 """Begin of the names of meshes that geometry scripts made: a record never runs the script again."""
 
-_OWN_FILES = (PVD_NAME, HDF_NAME, PROBES_NAME, SUMS_NAME)
+_OWN_FILES = (PVD_NAME, HDF_NAME, PARTICLES_NAME, PROBES_NAME, "series.sha256", "particles.sha256")
 _OWN_FOLDERS = {
-    FRAMES_FOLDER: ("frame-*.vtu", "tools-*.vtp"),
+    FRAMES_FOLDER: ("frame-*.vtu", "tools-*.vtp", "particles-*.vtp", "surface-*.vtp"),
     CHECKPOINTS_FOLDER: ("step-*.npz", f"step-*.npz{PARTIAL_SUFFIX}"),
 }
 

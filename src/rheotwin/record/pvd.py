@@ -22,7 +22,7 @@ import numpy as np
 from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
-from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME, SUMS_NAME
+from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME
 from rheotwin.record.grid import GridTopology, ToolSurface, time_tolerance
 from rheotwin.record.manifest import FieldInfo
 from rheotwin.record.stored import TIME_ARRAY, Grown, Stored, read_checked, read_stored, read_sums, sum_line
@@ -31,6 +31,7 @@ from rheotwin.record.vtu import (
     XmlWriter,
     cell_array,
     grid_of,
+    set_unit,
     shared_array,
     topology_of,
 )
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 _HEAD = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n  <Collection>\n'
 _TAIL = "  </Collection>\n</VTKFile>\n"
+SUMS = ".sha256"
+"""Suffix of the list of checksums beside an index, as `sha256sum -c` takes it."""
 _FRAME_FILE = re.compile(rf"{FRAMES_FOLDER}/[^/\\\\]+")
 TOOL_ARRAY = "tool"
 TOOL_NAMES = "tool_names"
@@ -61,21 +64,64 @@ class PvdEntry:
 
 
 class PvdIndex:
-    """An index open for appending."""
+    """An index open for appending, and beside it the list of checksums of its files."""
 
     def __init__(self, path: Path) -> None:
-        self.checksum = Grown(path.read_bytes().removesuffix(_TAIL.encode()))
-        self._file = io.FileIO(path, "r+")
+        self._path, sums = path, path.with_suffix(SUMS)
+        sums.touch()
+        self._grown = {
+            path.name: Grown(path.read_bytes().removesuffix(_TAIL.encode())),
+            sums.name: Grown(sums.read_bytes()),
+        }
+        self._file, self._sums = io.FileIO(path, "r+"), io.FileIO(sums, "r+")
 
     def append(self, entries: Sequence[PvdEntry]) -> None:
-        """Add the files of one frame."""
+        """Add the files of one frame, their checksums first."""
+        files = ((entry.file, self._path.parent / entry.file) for entry in entries)
+        sums = b"".join(sum_line(name, path.read_bytes()) for name, path in files if path.exists())
+        atomic.extend(self._sums, sums)
+        self._grown[self._path.with_suffix(SUMS).name].add(sums)
         lines = "".join(entry.xml() for entry in entries).encode()
         atomic.extend(self._file, lines, tail=_TAIL.encode())
-        self.checksum.add(lines)
+        self._grown[self._path.name].add(lines)
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """Checksums of the index and of its list of checksums so far."""
+        return {name: str(grown) for name, grown in self._grown.items()}
 
     def close(self) -> None:
-        """Close the file; the index needs no ending."""
+        """Close the files; the index needs no ending."""
         self._file.close()
+        self._sums.close()
+
+
+class Listed:
+    """The files of an index, to be read: each is checked against its checksum and its time."""
+
+    def __init__(self, path: Path, files: Mapping[str, str]) -> None:
+        sums = path.with_suffix(SUMS)
+        self._folder, self._sums = path.parent, read_sums(sums, files.get(sums.name))
+        self.entries = read_pvd(path, files.get(path.name))
+
+    def read(self, entry: PvdEntry, what: str) -> Stored:
+        """Return the content of a file, which must be of its time."""
+        path = self._folder / entry.file
+        stored = read_stored(path, self._sums.get(entry.file), what)
+        if stored.time is not None and stored.time != entry.time:
+            raise RheotwinError(
+                f"{path}: {what} is of t = {stored.time!r} s where the index says {entry.time!r} s: one of them is "
+                "damaged; run the scene again"
+            )
+        return stored
+
+
+def cut_index(path: Path, kept: Sequence[PvdEntry]) -> None:
+    """Write an index anew with these entries, and the checksums of their files."""
+    sums = read_sums(path.with_suffix(SUMS), None)
+    write_pvd(path, kept)
+    known = "".join(f"{sums[e.file].removeprefix('sha256:')}  {e.file}\n" for e in kept if e.file in sums)
+    atomic.write_text(path.with_suffix(SUMS), known)
 
 
 def write_pvd(path: Path, entries: Sequence[PvdEntry] = ()) -> None:
@@ -153,19 +199,23 @@ class ToolWriter:
 
 
 def surface_of(stored: Stored) -> pyvista.PolyData:
-    """Return tools that were read as one surface."""
+    """Return tools or particles that were read as one surface."""
     import pyvista
     from vtkmodules.vtkCommonDataModel import vtkPolyData
 
     data = vtkPolyData()
     data.SetPoints(pyvista.vtk_points(np.array(stored.points, dtype=np.float64)))
-    for part, put in (("Lines", data.SetLines), ("Polys", data.SetPolys)):
+    for part, put in (("Verts", data.SetVerts), ("Lines", data.SetLines), ("Polys", data.SetPolys)):
         nodes, ends = stored.cells.get(part, (np.empty(0, dtype=np.int64),) * 2)
         put(cell_array(np.split(nodes, ends[:-1]) if len(ends) else []))
     surface: pyvista.PolyData = pyvista.wrap(data)
-    for name, values in stored.on_cells.items():
-        surface.cell_data[name] = values[:, 0] if values.shape[1] == 1 else values
-    surface.field_data[TOOL_NAMES] = list(stored.names)
+    for arrays, target in ((stored.on_points, surface.point_data), (stored.on_cells, surface.cell_data)):
+        for name, values in arrays.items():
+            target[name] = values[:, 0] if values.shape[1] == 1 else values
+            if name in stored.units:
+                set_unit(target.GetArray(name), stored.units[name])
+    if stored.names:
+        surface.field_data[TOOL_NAMES] = list(stored.names)
     surface.field_data[TIME_ARRAY] = [stored.time or 0.0]
     return surface
 
@@ -200,14 +250,11 @@ class PvdSeriesWriter:
         self._bodies = XmlWriter(self._frame.grid)
         self._tools = ToolWriter()
         self._index = PvdIndex(folder / PVD_NAME)
-        sums = folder / SUMS_NAME
-        self._sums, self._sums_so_far = io.FileIO(sums, "r+"), Grown(sums.read_bytes())
 
     @classmethod
     def create(cls, folder: Path, topology: GridTopology, fields: Mapping[str, FieldInfo]) -> PvdSeriesWriter:
         """Start an empty series in the folder of a record."""
         (folder / FRAMES_FOLDER).mkdir(exist_ok=True)
-        atomic.write_text(folder / SUMS_NAME, "")
         write_pvd(folder / PVD_NAME)
         return cls(folder, topology, fields, ())
 
@@ -218,13 +265,10 @@ class PvdSeriesWriter:
         frames = [entry for entry in kept if entry.part == BODIES_PART]
         if not frames:
             raise RheotwinError(f"{folder}: no frame up to t = {time:.6g} s to resume from; run the scene again")
-        sums = read_sums(folder / SUMS_NAME, None)
-        topology = topology_of(read_stored(folder / frames[0].file, sums.get(frames[0].file), "the frame"))
-        known = "".join(f"{sums[e.file].removeprefix('sha256:')}  {e.file}\n" for e in kept if e.file in sums)
+        topology = topology_of(Listed(folder / PVD_NAME, {}).read(frames[0], "the frame"))
         with atomic.writing(folder / PVD_NAME, record=folder):
-            write_pvd(folder / PVD_NAME, kept)
-            atomic.write_text(folder / SUMS_NAME, known)
-            _remove_unlisted(folder, {entry.file for entry in kept})
+            cut_index(folder / PVD_NAME, kept)
+            remove_unlisted(folder, {entry.file for entry in kept}, ("frame-*.vtu", "tools-*.vtp"))
             return cls(folder, topology, fields, [entry.time for entry in frames])
 
     @property
@@ -242,10 +286,6 @@ class PvdSeriesWriter:
             entries.append(PvdEntry(time, TOOLS_PART, f"{FRAMES_FOLDER}/tools-{self._count:06d}.vtp"))
             with atomic.writing(self._folder / entries[1].file, record=self._folder):
                 self._tools.write(self._folder / entries[1].file, time, tools)
-        with atomic.writing(self._folder / SUMS_NAME, record=self._folder):
-            lines = b"".join(sum_line(entry.file, (self._folder / entry.file).read_bytes()) for entry in entries)
-            atomic.extend(self._sums, lines)
-            self._sums_so_far.add(lines)
         with atomic.writing(self._folder / PVD_NAME, record=self._folder):
             self._index.append(entries)
         self._count += 1
@@ -254,20 +294,19 @@ class PvdSeriesWriter:
     @property
     def checksums(self) -> dict[str, str]:
         """Checksums of the index and of the list of checksums so far."""
-        return {PVD_NAME: str(self._index.checksum), SUMS_NAME: str(self._sums_so_far)}
+        return self._index.checksums
 
     def close(self) -> None:
         """Close the index."""
         self._index.close()
-        self._sums.close()
 
 
 class PvdSeriesReader:
     """Reads the frames listed when it was opened; a running record may have grown since."""
 
     def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
-        self._folder, self._sums = folder, read_sums(folder / SUMS_NAME, files.get(SUMS_NAME))
-        entries = read_pvd(folder / PVD_NAME, files.get(PVD_NAME))
+        self._folder, self._listed = folder, Listed(folder / PVD_NAME, files)
+        entries = self._listed.entries
         self._frames = [entry for entry in entries if entry.part == BODIES_PART]
         self._tools = {entry.time: entry for entry in entries if entry.part == TOOLS_PART}
 
@@ -278,7 +317,7 @@ class PvdSeriesReader:
 
     @cached_property
     def _topology(self) -> GridTopology:
-        return topology_of(self._read(self._frames[0], "the frame"))
+        return topology_of(self._listed.read(self._frames[0], "the frame"))
 
     def topology(self) -> GridTopology:
         """Return the cells, nodes in scikit-fem's order."""
@@ -304,26 +343,15 @@ class PvdSeriesReader:
     def tools(self, index: int) -> pyvista.PolyData | None:
         """Return the tools' surfaces of one frame, None where there are none."""
         entry = self._tools.get(self._frames[index].time)
-        return None if entry is None else surface_of(self._read(entry, "the tools' surface"))
+        return None if entry is None else surface_of(self._listed.read(entry, "the tools' surface"))
 
     def _frame(self, index: int) -> Stored:
-        return self._read(self._frames[index], "the frame")
-
-    def _read(self, entry: PvdEntry, what: str) -> Stored:
-        """Return the content of a file of the index, which must be of its time."""
-        path = self._folder / entry.file
-        stored = read_stored(path, self._sums.get(entry.file), what)
-        if stored.time is not None and stored.time != entry.time:
-            raise RheotwinError(
-                f"{path}: {what} is of t = {stored.time!r} s where the index says {entry.time!r} s: one of them is "
-                "damaged; run the scene again"
-            )
-        return stored
+        return self._listed.read(self._frames[index], "the frame")
 
 
-def _remove_unlisted(folder: Path, listed: set[str]) -> None:
+def remove_unlisted(folder: Path, listed: set[str], patterns: Sequence[str]) -> None:
     """Remove the frames that the index does not list: dropped ones, and one cut off before its entry."""
-    for pattern in ("frame-*.vtu", "tools-*.vtp"):
+    for pattern in patterns:
         for path in (folder / FRAMES_FOLDER).glob(pattern):
             if path.relative_to(folder).as_posix() not in listed:
                 path.unlink()

@@ -23,7 +23,7 @@ from rheotwin.record import atomic
 _NUMBERS = {"Float64": "f8", "Float32": "f4", "Int64": "i8", "Int32": "i4", "UInt8": "u1"}
 _ORDERS = {"LittleEndian": "<", "BigEndian": ">"}
 _HEAP = re.compile(rb'<AppendedData encoding="raw">\s*_')
-_PARTS = ("Cells", "Lines", "Polys")
+_PARTS = ("Cells", "Verts", "Lines", "Polys")
 TIME_ARRAY = "TimeValue"
 """The name under which VTK looks for the time [s] of a file."""
 

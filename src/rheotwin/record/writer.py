@@ -8,11 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic, checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, GEOMETRY, PROBES_NAME, Lock, geometry_file, new_record_folder
 from rheotwin.record.grid import GridTopology, ToolSurface, checked_frame, is_repeated
 from rheotwin.record.manifest import MANIFEST_NAME, Manifest, SeriesFormat, load_manifest, save_manifest
+from rheotwin.record.particles import ParticleReader, ParticleWriter
 from rheotwin.record.probes import ProbeWriter, read_probes
 from rheotwin.record.pvd import PvdSeriesWriter
 from rheotwin.record.reader import SERIES_READERS
@@ -31,13 +33,22 @@ class RecordWriter:
     A system error (full disk, vanished folder) becomes one sentence; what was written before stays.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, series: SeriesWriter, probes: ProbeWriter, lock: Lock) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        series: SeriesWriter,
+        probes: ProbeWriter,
+        particles: ParticleWriter | None,
+        lock: Lock,
+    ) -> None:
         self._folder = folder
         self._lock = lock
         self._manifest = manifest
         self._series = series
         self._probes = probes
         self._files = {name: own for name, own in manifest.files.items() if name.startswith(_OTHERS)}
+        self._particles = particles
 
     @classmethod
     def create(
@@ -49,7 +60,8 @@ class RecordWriter:
             save_manifest(manifest, folder)
             series = _SERIES_WRITERS[format].create(folder, grid, manifest.fields)
             probes = ProbeWriter.create(folder / PROBES_NAME, manifest.probes)
-        return cls(folder, manifest, series, probes, lock)
+            particles = ParticleWriter.create(folder, manifest.particles) if manifest.particles else None
+        return cls(folder, manifest, series, probes, particles, lock)
 
     @classmethod
     def resume(cls, folder: Path, *, time: float, lock: Lock | None = None) -> RecordWriter:
@@ -62,6 +74,8 @@ class RecordWriter:
         manifest = load_manifest(folder)
         read_probes(folder / PROBES_NAME, manifest.files.get(PROBES_NAME))
         SERIES_READERS[manifest.format](folder, manifest.files)
+        if manifest.particles:
+            ParticleReader(folder, manifest.files)
         files = manifest.files
         manifest = manifest.changed(files={name: own for name, own in files.items() if name.startswith(_OTHERS)})
         with atomic.writing(folder / MANIFEST_NAME, record=folder):
@@ -69,7 +83,8 @@ class RecordWriter:
         series = _SERIES_WRITERS[manifest.format].resume(folder, manifest.fields, time=time)
         with atomic.writing(folder / PROBES_NAME, record=folder):
             probes = ProbeWriter.resume(folder / PROBES_NAME, time=time)
-        return cls(folder, manifest, series, probes, lock)
+        particles = ParticleWriter.resume(folder, manifest.particles, time=time) if manifest.particles else None
+        return cls(folder, manifest, series, probes, particles, lock)
 
     @property
     def folder(self) -> Path:
@@ -102,6 +117,20 @@ class RecordWriter:
         self._files[path.name] = digest_of(mesh)
         self.update()
 
+    def write_particles(
+        self,
+        time: float,
+        points: Array,
+        fields: Mapping[str, Array],
+        tools: Sequence[ToolSurface] = (),
+        *,
+        surface: bool = False,
+    ) -> None:
+        """Add a frame of particles at `points` (M, 3) [m], any number of them; a repeated time is ignored."""
+        assert self._particles is not None
+        if not is_repeated(time, self._particles.last_time):
+            self._particles.write(float(time), points, fields, tools, surface)
+
     def write_probe_row(self, time: float, values: Mapping[str, float]) -> None:
         """Add the probes at `time` [s], one value for each column; a repeated time is ignored."""
         with atomic.writing(self._folder / PROBES_NAME, record=self._folder):
@@ -119,6 +148,8 @@ class RecordWriter:
     def update(self, **changes: Any) -> None:
         """Replace entries of the manifest (status, message, statistics, timings, ...) and write it."""
         own = {name: found for name, found in self._files.items() if (self._folder / name).exists()}
+        if self._particles is not None:
+            own |= self._particles.checksums
         files = own | self._series.checksums | {PROBES_NAME: str(self._probes.checksum)}
         manifest = self._manifest.changed(files=files, **changes)
         with atomic.writing(self._folder / MANIFEST_NAME, record=self._folder):
@@ -133,6 +164,8 @@ class RecordWriter:
                 self.update()
         finally:
             self._probes.close()
+            if self._particles is not None:
+                self._particles.close()
             self._lock.release()
 
     def __enter__(self) -> RecordWriter:
