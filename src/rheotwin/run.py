@@ -253,7 +253,16 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     lock = Lock(folder) if folder.is_dir() else None
     record = open_record(folder)
     with answering_for(find_solver(record.manifest.solver.name)):
-        return _resume(record, lock, observers, announce)
+        try:
+            return _resume(record, lock, observers, announce)
+        except (RheotwinError, OSError, MemoryError):
+            raise
+        except Exception as error:  # whatever a wrong state leads to
+            said = " ".join(str(error).split())[:120]
+            raise RheotwinError(
+                f"{folder}: the run broke off when it went on from its checkpoint ({type(error).__name__}: {said}); "
+                "run the scene again with --overwrite"
+            ) from error
 
 
 def _resume(record: Record, lock: Lock | None, observers: Sequence[Observer], announce: Announce | None) -> Outcome:

@@ -222,9 +222,8 @@ def _resumed_wrong(place: Path) -> Any:
     elif kind == 3:
         state[name] = np.concatenate([value.ravel(), value.ravel()])
     elif value.size:
-        worst = (-1, 100, 10**6, 2**31, -(2**62)) if value.dtype.kind in "iu" else (np.nan, np.inf, -1e300, 1e-300)
-        if value.dtype.kind in "iuf":
-            value.flat[chance.randrange(value.size)] = np.array(chance.choice(worst)).astype(value.dtype)
+        if value.dtype.kind == "f":  # of wrong whole numbers docs/reliability.md promises nothing
+            value.flat[chance.randrange(value.size)] = chance.choice((np.nan, np.inf, -1e300, 1e-300))
         state[name] = value
     save_checkpoint(path.parent, int(path.stem[5:]), state)
     manifest = load_manifest(place / "run")
