@@ -216,7 +216,7 @@ def test_a_file_that_was_cut_off_is_read_to_its_end_only(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers of these formats wait for lines that never come: whatever is missing, there is an answer."""
-    monkeypatch.setattr(guarded, "SECONDS", 0.3)
+    monkeypatch.setattr(guarded, "SECONDS", 1.0)
     whole = save(tmp_path, [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [("triangle", [[0, 1, 2]])], f"whole{suffix}")
     assert len(load_file(whole).points) == 3
     text, answers = whole.read_bytes(), list[str]()
