@@ -14,7 +14,7 @@ DEMO_OUTPUT ?= runs/demo
 # Without compiled Python files every worker and every process of the tests reads all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all peers check quality wheel-check bench clean
+.PHONY: demo test test-all fuzz peers check quality wheel-check bench clean
 
 # `make demo SMALL=1` compares one coarse mesh, to see that all of it works.
 ifdef SMALL
@@ -33,6 +33,11 @@ test: $(VENV)/.ready-test
 # Long grids of options, studies and circuits as well, which take an hour more.
 test-all: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m ""
+
+# Damaged inputs over all readers for FUZZ_SECONDS (default: 600); finds are kept in fuzz-finds (docs/reliability.md).
+FUZZ_SECONDS ?= 600
+fuzz: $(VENV)/.ready-test
+	$(BIN)/python -m tests.hostile.fuzz --seconds $(FUZZ_SECONDS)
 
 # The same problems in other programs. FElupe and SfePy come with pip; CalculiX is a program of the system.
 peers: $(VENV)/.ready-peers

@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from rheotwin.errors import Fault, RheotwinError, nearest_name
-from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
+from rheotwin.scene.base import Count, Dimension, Line, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
 from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
 from rheotwin.scene.calibrate import CalibratedSpec, Place
@@ -61,7 +61,7 @@ class Scene(SceneModel):
 
     schema_version: SchemaVersion = Field(alias="schema")
     """Version of this format."""
-    title: str = ""
+    title: Line = ""
     """One line for reports and progress."""
     dimension: Dimension
     """1, 2 or 3."""
