@@ -20,7 +20,7 @@ from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError
 
 VERBS = (
     *("run", "compare", "sweep", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit"),
-    *("experiment", "identify", "calibrate", "cache"),
+    *("experiment", "identify", "calibrate", "cache", "touch"),
 )
 RENAMED = {"verify": "validate"}
 """Verbs of earlier versions and what they are called now."""

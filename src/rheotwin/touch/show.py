@@ -1,0 +1,239 @@
+"""What a front end shows of a session: the scene once, then pictures and numbers, and what its hand may do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rheotwin.arrays import Array
+from rheotwin.errors import RheotwinError
+from rheotwin.touch.beside import Beside
+from rheotwin.touch.hand import Live
+from rheotwin.touch.loop import Loop, Wanted
+from rheotwin.touch.session import forces_of, save_session
+from rheotwin.touch.surface import Surface, tool_triangles
+
+NUMBERS = ("time", "pace", "met", "work", "clamped", "held", "indentation", "remains", "beside")
+"""What every picture tells first; then hand and point (3 each) [m], forces, and those of the second body."""
+SLIDERS = ("young", "viscosity", "voigt_viscosity", "series_viscosity")
+"""Numbers of a law that can be changed on the way."""
+
+
+class Show:
+    """A session as others see and lead it; all but `Wanted` is done in the thread of the loop."""
+
+    def __init__(self, live: Live, folder: Path, *, pace: float, beside: Beside | None = None) -> None:
+        if live.problem.dimension == 1:
+            raise RheotwinError("touch: a line of particles has no surface to see; lead it by --script")
+        self.folder, self.beside, self.saved = folder, beside, ""
+        self.wanted = Wanted(live.period)
+        self.loop = Loop(live, self.wanted, pace=pace)
+        self.surface = Surface.of(live.simplices)
+        self.parts, self.grip = 1, None
+        self.names = list(forces_of(live.problem, live.simulation))
+        self.numbers = np.zeros(len(NUMBERS) + 6 + 2 * len(self.names))
+        self.version, self._picture = 0, b""
+        self.touched: Array | None = None
+        self._rest = np.zeros(3)
+        self.loop.watchers.append(self.look)
+        self.look()
+
+    @property
+    def live(self) -> Live:
+        """The simulation as it is; a change of law exchanges it."""
+        return self.loop.live
+
+    def scene(self) -> dict[str, Any]:
+        """Return what a front end must know once."""
+        live, scene = self.live, self.live.scene
+        laws = {
+            name: {key: getattr(law, key) for key in SLIDERS if isinstance(getattr(law, key, None), float)}
+            for name, law in scene.laws.items()
+            if any(body.law == name for body in scene.bodies.values())
+        }
+        movable = {tool.name for tool in live.tools}
+        return {
+            "title": scene.title or "A body to touch",
+            "dimension": live.problem.dimension,
+            "solver": live.solver.name,
+            "kernel": live.simulation.statistics().get("kernel", ""),
+            "beside": None if self.beside is None else self.beside.name,
+            "legend": self.legend(),
+            "nodes": len(self.surface.nodes),
+            "triangles": self.surface.triangles.ravel().tolist(),
+            "owner": [self._owner(node) for node in self.surface.nodes],
+            "extent": live.problem.extent,
+            "centre": _centre(live.problem.points),
+            "tools": [
+                {
+                    "name": tool.name,
+                    "movable": tool.name in movable,
+                    "plane": scene.tools[tool.name].shape == "plane",
+                    "centre": tool.geometry[:3].tolist(),
+                    "axis": tool.geometry[3:6].tolist(),
+                    "points": np.round(points, 9).ravel().tolist(),
+                    "triangles": triangles.ravel().tolist(),
+                }
+                for tool, (points, triangles) in zip(live.problem.tools, tool_triangles(live.problem), strict=True)
+            ],
+            "laws": laws,
+            "numbers": [*NUMBERS, *(f"{of}.{axis}" for of in ("hand", "point") for axis in "xyz")],
+            "forces": self.names,
+            "springs": live.simulation.stable_step,
+            "period": live.period,
+        }
+
+    def _owner(self, node: int) -> int:
+        bodies = self.live.problem.bodies
+        return bodies.index(self.live.problem.body_of(int(node)))
+
+    def legend(self) -> list[str]:
+        """Say what is to be seen, a sentence each."""
+        live = self.live
+        lines = [
+            f"{name}: {body.mesh.p.shape[1]} nodes of {live.scene.bodies[name].law} "
+            f"({live.scene.laws[live.scene.bodies[name].law].model})"
+            for name, body in ((body.name, body) for body in live.problem.bodies)
+        ]
+        lines += [f"{live.solver.name}: {live.steps} steps of {live.simulation.step_size:.3g} s a period of the hand"]
+        if self.beside is not None:
+            lines += [f"the second body is {self.beside.name} under the same hand, at its own pace"]
+        return [*lines, "the orange line is the spring of the hand; grey bodies are tools, drag those with a handle"]
+
+    def look(self) -> None:
+        """Take the numbers and the picture of this moment."""
+        live, loop = self.live, self.loop
+        forces, held = loop.forces[-1][1] if loop.forces else dict.fromkeys(self.names, 0.0), live.held
+        x, dimension = live.simulation.positions, live.problem.dimension
+        hand, point, remains, deep = np.zeros(3), np.zeros(3), 0.0, 0.0
+        if held is not None:
+            self.touched = held.nodes
+            point[:dimension] = held.weights @ x[held.nodes]
+            hand[:dimension] = live.path_of(held)[-2] if len(live.path_of(held)) > 1 else point[:dimension]
+            deep = float(np.linalg.norm(point[:dimension] - held.at))
+        elif self.touched is not None:
+            remains = float(np.linalg.norm((x - live.problem.points)[self.touched].mean(axis=0)))
+        for tool in live.tools if held is None else ():
+            deep = max(deep, float(np.linalg.norm(live.poses(tool)[-2][:3])))
+        kept, behind = loop.kept, 0.0 if self.beside is None else self.beside.time
+        told = [live.time, loop.pace or 0.0, kept.met / max(1, kept.periods), kept.work / max(1, kept.periods)]
+        told += [float(live.clamped), float(held is not None), deep, remains, behind]
+        second = [] if self.beside is None else [self.beside.forces.get(name, 0.0) for name in self.names]
+        numbers = np.array([*told, *hand, *point, *forces.values(), *(second or [0.0] * len(self.names))])
+        poses = _poses(live).reshape(-1, 4)
+        pictures = [self.surface.picture(x)]
+        if self.beside is not None:
+            pictures += [self.surface.picture(self.beside.positions)]
+        head = np.array([self.version + 1, len(numbers), len(poses), len(pictures)], np.float64)
+        parts = [head.tobytes(), numbers.astype(np.float64).tobytes(), poses.tobytes(), *pictures]
+        self.numbers, self._picture = numbers, b"".join(parts)
+        self.version += 1
+
+    def picture(self) -> bytes:
+        """Return the newest picture: head, numbers and poses as 64-bit numbers, then places and normals."""
+        return self._picture
+
+    # -- what a hand may do -------------------------------------------------------------------------------------------
+
+    def press_body(self, face: int, hit: Array) -> None:
+        """Take hold of a point of a triangle of the surface."""
+        dimension, simplices = self.live.problem.dimension, self.live.simplices
+        if not (0 <= face < len(simplices) and np.isfinite(hit).all()):
+            return
+
+        def order(live: Live) -> None:
+            from rheotwin.build_grabs import nearest_weights
+
+            found = nearest_weights(live.simulation.positions, simplices[face : face + 1], hit[:dimension])
+            self.wanted.hand = live.pick(*found)
+
+        self.wanted.orders.append(order)
+
+    def lead(self, place: Array) -> None:
+        """Bring the hand to a place (3,) [m]."""
+        if np.isfinite(place).all() and self.wanted.hand is not None:
+            self.wanted.hand = place[: self.live.problem.dimension]
+
+    def lead_tool(self, row: int, moved: Array) -> None:
+        """Bring a tool to a displacement (3,) [m] from where it was at rest."""
+        names = {tool.row: tool.name for tool in self.live.tools}
+        if row in names and np.isfinite(moved).all():
+            pose = np.append(moved, 0.0)
+            pose[self.live.problem.dimension : 3] = 0.0
+            self.wanted.tools[names[row]] = pose
+
+    def release(self) -> None:
+        """Let go."""
+        self.wanted.hand = None
+        self.wanted.release()
+
+    def do(self, order: str, value: Any = None) -> None:
+        """Carry out an order of a front end: reset, pause, go, pace, save, law."""
+        loop = self.loop
+        if order == "reset":
+            loop.orders.append(self._reset)
+        elif order in ("pause", "go"):
+            loop.paused = order == "pause"
+        elif order == "pace" and isinstance(value, int | float) and 0.001 <= value <= 10.0:
+            loop.pace = float(value)
+        elif order == "save":
+            loop.orders.append(self.save)
+        elif order == "law" and isinstance(value, list) and len(value) == 3:
+            loop.orders.append(lambda: self._change(*value))
+
+    def _reset(self) -> None:
+        self.wanted.tools.clear()
+        self.wanted.hand, self.touched = None, None
+        self.wanted.orders.clear()
+        self.loop.begin_again()
+        if self.beside is not None:
+            self.beside.begin_again(self.live)
+        self.look()
+
+    def save(self) -> None:
+        """Keep the session up to now."""
+        if self.live.row:
+            save_session(self.live, self.folder, self.loop.forces, {"kept": self.loop.kept.to_data()})
+            self.saved = str(self.folder)
+
+    def _change(self, law: str, key: str, value: float) -> None:
+        """Give a law another number; what was before is a session of its own."""
+        known = self.live.scene.laws.get(law)
+        if known is None or key not in SLIDERS or not isinstance(getattr(known, key, None), float):
+            return
+        if not (isinstance(value, int | float) and np.isfinite(value) and value > 0.0):
+            return
+        try:
+            changed = self.live.changed(law, key, float(value))
+        except RheotwinError as error:
+            self.loop.message = f"{law}.{key} = {value:g} is not taken: {error}"
+            return
+        if self.live.row:
+            self.parts += 1
+            before = self.folder.with_name(f"{self.folder.name}-{self.parts - 1}")
+            save_session(self.live, before, self.loop.forces, {"kept": self.loop.kept.to_data()})
+        with self.loop.lock:
+            self.loop.live = changed
+            self.loop.forces.clear()
+        if self.beside is not None:
+            self.beside.change(law, key, float(value), self.live)
+        self.loop.message = f"{law}.{key} is now {value:g}"
+
+
+def _poses(live: Live) -> Array:
+    from rheotwin.solver import tool_poses
+
+    return tool_poses(live.problem, live.simulation)
+
+
+def _centre(points: Array) -> list[float]:
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return [*middle.tolist(), *[0.0] * (3 - len(middle))]
+
+
+def text(show: Show) -> str:
+    """Return the scene for a front end as JSON."""
+    return json.dumps({"scene": show.scene()})
