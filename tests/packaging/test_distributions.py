@@ -20,7 +20,7 @@ pytestmark = pytest.mark.packaging
 ROOT = Path(__file__).parents[2]
 ROOMS = ("constraints", "fem", "meshing", "particles", "validation")
 LEFT_OUT = shutil.ignore_patterns(
-    ".*cache", ".git", ".hypothesis", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "runs"
+    ".*cache", ".git", ".hypothesis", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "node_modules", "runs"
 )
 ABOUT = f"rheotwin-{rheotwin.__version__}.dist-info"
 

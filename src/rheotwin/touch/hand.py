@@ -143,8 +143,7 @@ class Live:
         """Return the same bodies where they are, of a law with another number; a replay then needs the state."""
         data = scene_as_run(self.scene)
         data["laws"][law][key] = value
-        step = {"step": self.simulation.step_size}
-        given = self.options.model_dump(mode="json", exclude_unset=True) | step
+        given = self.options.model_dump(mode="json", exclude_unset=True)
         other = Live(scene_from_data(data), self.solver.name, given, period=self.period, case=self.scene.case)
         for mine, theirs in zip(self.simulation.live_arrays(), other.simulation.live_arrays(), strict=True):  # type: ignore[attr-defined]
             for name, array in mine._asdict().items():
@@ -152,7 +151,9 @@ class Live:
                     getattr(theirs, name)[...] = array
         hand, into = (live.simulation.live_arrays()[0].tables.values for live in (self, other))  # type: ignore[attr-defined]
         into[...] = hand
-        other.began = self.simulation.save()
+        step = other.simulation.step_size
+        at = {"step_size": np.array(step), "step_count": np.array(self.row * other.steps)}
+        other.began = {**self.simulation.save(), **at}
         other.simulation.restore(other.began)
         other.row, other.held, other.grabs, other.clamped = self.row, self.held, list(self.grabs), self.clamped
         return other

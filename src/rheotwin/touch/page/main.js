@@ -18,7 +18,7 @@ world.add(new HemisphereLight(0xffffff, 0x9aa3ad, 2.2));
 const raycaster = new Raycaster();
 let scene, camera, controls, bodies = [], tools = [], spring, point, socket, socketOpen = false;
 let drag = null, dirty = true, drawn = 0, pictures = 0, latest = null;
-export const state = { pictures: 0, drawn: 0, numbers: {}, ready: false }; // what tests look at
+export const state = { pictures: 0, drawn: 0, numbers: {}, seen: [], ready: false }; // what tests look at
 window.touch = state;
 
 const sun = new DirectionalLight(0xffffff, 1.6);
@@ -31,7 +31,7 @@ function fit() {
   const wide = innerWidth / innerHeight;
   if (camera.isPerspectiveCamera) camera.aspect = wide;
   else {
-    const half = 0.75 * scene.extent * Math.max(1, 1 / wide);
+    const half = 0.75 * scene.extent * Math.max(1, (scene.beside ? 1.6 : 1) / wide);
     Object.assign(camera, { left: -half * wide, right: half * wide, top: half, bottom: -half });
   }
   camera.updateProjectionMatrix();
@@ -40,9 +40,10 @@ function fit() {
 
 function look() { // where the whole scene is seen; panels beside it on a wide screen
   const size = scene.extent, centre = new Vector3(...scene.centre), flat = scene.dimension === 2;
+  if (scene.beside) centre.x += 0.55 * size;
   camera = flat ? new OrthographicCamera() : new PerspectiveCamera(40, 1, size / 100, size * 50);
   camera.up.set(0, flat ? 1 : 0, flat ? 0 : 1);
-  const away = innerWidth < innerHeight ? 2.6 : 1.8;
+  const away = ((scene.beside ? 1.9 : 1.3) / Math.min(1, innerWidth / innerHeight)) * 1.35;
   camera.position.copy(centre).add(flat ? new Vector3(0, 0, 5 * size) : new Vector3(0.7, -1.3, 0.75).setLength(away * size));
   camera.near = size / 100; camera.far = 50 * size;
   controls = new OrbitControls(camera, canvas);
@@ -108,9 +109,10 @@ export function build(given) {
   bodies = [body(null, new Vector3())];
   if (scene.beside) bodies.push(body(SECOND, apart));
   tools = scene.tools.map(toolMesh);
-  spring = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial({ color: HAND }));
-  point = new Mesh(new SphereGeometry(scene.extent / 70, 12, 8), new MeshBasicMaterial({ color: HAND }));
+  spring = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial({ color: HAND, depthTest: false }));
+  point = new Mesh(new SphereGeometry(scene.extent / 70, 12, 8), new MeshBasicMaterial({ color: HAND, depthTest: false }));
   spring.frustumCulled = false;
+  spring.renderOrder = point.renderOrder = 1;
   world.add(spring, point);
   sun.position.set(-0.4, -0.8, 1.2).setLength(scene.extent * 5);
   look();
@@ -151,6 +153,8 @@ export function show(version, numbers, placed) {
   }
   pictures++;
   Object.assign(state, { pictures, version, numbers: told, ready: true });
+  state.seen.push([told.time, told.forces]);
+  if (state.seen.length > 500) state.seen.shift();
   latest = told;
   dirty = true;
 }
@@ -185,7 +189,7 @@ function panel() {
     }));
   }
   const rows = [["time", `${latest.time.toFixed(2)} s`], ...[...mine].map(([name, size]) => [`force on ${name}`, `${tidy(size)} N`]),
-    ["indentation", `${tidy(1e3 * latest.indentation)} mm`], ["remains after letting go", `${tidy(1e3 * latest.remains)} mm`]];
+    ["indentation", `${tidy(1e3 * latest.indentation)} mm`], ["remains", `${tidy(1e3 * latest.remains)} mm`]];
   if (socket) rows.push(["rate", `${(1 / scene.period).toFixed(0)} Hz, ${(100 * latest.met).toFixed(1)} % met`],
     ["work of a period", `${tidy(1e3 * latest.work)} ms of ${tidy(1e3 * scene.period)}`], ["pictures", `${drawn} a second`]);
   if (latest.clamped) rows.push(["hand held back", `${latest.clamped} times`]);
@@ -272,8 +276,8 @@ const toggle = (made) => { const on = made.getAttribute("aria-pressed") !== "tru
 function orders() {
   button("Begin again", () => { order("reset"); plots.force.clear(); plots.depth.clear(); });
   button("Pause", (made) => order(toggle(made) ? "pause" : "go"), false);
-  button("Slow motion", (made) => order("pace", toggle(made) ? 0.1 : 1), false);
-  button("Keep session", () => order("save"));
+  button("Slow", (made) => order("pace", toggle(made) ? 0.1 : 1), false);
+  button("Keep", () => order("save"));
 }
 
 function sliders() { // from a tenth to ten times of what the scene says, on a logarithmic scale
