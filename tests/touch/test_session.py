@@ -1,7 +1,9 @@
 """A hand in the physics: grabs of a scene, live rows, and sessions that repeat bit for bit."""
 
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
+from zlib import decompress
 
 import numpy as np
 import pytest
@@ -10,10 +12,13 @@ from rheotwin.build_grabs import nearest_weights
 from rheotwin.errors import RheotwinError
 from rheotwin.scene import scene_from_data
 from rheotwin.solver import check_capabilities, find_solver
+from rheotwin.touch.desktop import Window
 from rheotwin.touch.hand import FASTEST, Live
 from rheotwin.touch.loop import Loop, Wanted
+from rheotwin.touch.recorded import packed_places
 from rheotwin.touch.script import read_script
 from rheotwin.touch.session import save_session
+from rheotwin.touch.show import Show
 from rheotwin.validation.checks.running import FLOOR, Data, box_scene, problem_of, row, run_to, start
 from tests.conftest import command, write_scene
 
@@ -226,3 +231,43 @@ def test_what_cannot_be_touched_says_why() -> None:
     ):
         said = command("touch", path, *words)
         assert said.code == 2 and sentence in said.err, said
+
+
+def test_places_of_a_page_come_back_to_a_step_of_sixteen_bits() -> None:
+    """As the page unpacks them: differences that wrap, added up."""
+    places = np.random.default_rng(1).normal(size=(7, 30, 3))
+    text, low, unit = packed_places(places)
+    steps = np.cumsum(
+        np.frombuffer(decompress(b64decode(text)), np.int16).reshape(places.shape), axis=0, dtype=np.int16
+    )
+    assert np.abs(low + unit * (steps.astype(float) + 32767) - places).max() <= 0.5000001 * unit
+    assert unit == np.ptp(places, axis=(0, 1)).max() / 65534
+
+
+def test_a_window_takes_hold_of_the_body_and_of_a_tool() -> None:
+    show = Show(live(), Path("session"), pace=1.0)
+    window = Window(show, off_screen=True)
+    window.plotter.camera_position = [(0.05, -1.0, 0.03), (0.05, 0.05, 0.03), (0.0, 0.0, 1.0)]
+    window.plotter.render()
+    wide, high = window.plotter.window_size
+    assert not window.press(5.0, 5.0) and window.press(0.5 * wide, 0.5 * high)
+    show.loop.period()
+    assert show.live.held is not None
+    window.drag(0.5 * wide + 40, 0.5 * high)
+    for _ in range(60):
+        show.loop.period()
+    window.refresh()
+    assert show.live.simulation.reactions()["grab.hand"][0] < 0.0
+    assert np.ptp(window.bodies[0].points[:, 0]) > 0.1005
+    window.release()
+    show.loop.period()
+    show.loop.period()
+    assert show.live.held is None
+    window.plotter.camera_position = [(0.05, -1.0, 0.085), (0.05, 0.05, 0.085), (0.0, 0.0, 1.0)]
+    window.plotter.render()
+    assert window.press(0.5 * wide, 0.5 * high)
+    window.drag(0.5 * wide, 0.5 * high - 20)
+    for _ in range(60):
+        show.loop.period()
+    assert show.live.simulation.reactions()["tool.finger"][2] > 0.0
+    window.plotter.close()

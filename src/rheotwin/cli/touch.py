@@ -39,14 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8765, help="port of the page; default: %(default)s")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="session folder; default: runs/touch-SCENE")
-    parser.add_argument("--page", type=Path, metavar="HTML", help="write the session as one page to look at later")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="HTML",
+        help="write a session that was kept or scripted as one page to look at offline",
+    )
     add_set_argument(parser)
     add_quiet_arguments(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Touch, or repeat what was touched."""
-    if args.replay and args.script is None:
+    if (args.replay or (args.page is not None and args.scene.is_dir())) and args.script is None:
         folder = args.scene if args.scene.is_dir() else args.scene.parent
         return _replay(folder, args)
     live = _live(args)
@@ -150,7 +155,7 @@ def _by_script(live: Live, folder: Path, args: argparse.Namespace) -> int:
     if loop.message:
         print(loop.message, file=sys.stderr)
         return EXIT_DIVERGED
-    return _replay(folder, args) if args.replay else EXIT_OK
+    return _replay(folder, args) if args.replay or args.page is not None else EXIT_OK
 
 
 def keep(loop: Loop, folder: Path, args: argparse.Namespace) -> None:
@@ -167,7 +172,16 @@ def _replay(folder: Path, args: argparse.Namespace) -> int:
     """Repeat a session and say whether it is the same."""
     from rheotwin.touch.session import replay
 
-    found = replay(folder, folder / "record")
+    record = folder / "record"
+    found = replay(folder, record)
+    if args.page is not None:
+        from rheotwin.record import open_record
+        from rheotwin.touch.recorded import write_page
+
+        if not (record / "manifest.json").exists():
+            raise RheotwinError("--page: a session whose law was changed on the way leaves no record; it is not drawn")
+        write_page(open_record(record), args.page)
+        print(args.page)
     if args.json:
         print(json.dumps(found.__dict__))
     elif found.same:

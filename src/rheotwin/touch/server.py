@@ -11,7 +11,6 @@ import json
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.resources import files
 from struct import unpack
 from typing import Any
 
@@ -19,10 +18,10 @@ import numpy as np
 from aiohttp import WSMsgType, web
 
 from rheotwin.errors import RheotwinError
+from rheotwin.touch.page_files import BUNDLE, page_file
 from rheotwin.touch.show import Show, text
 
 COOKIE = "rheotwin-touch"
-BUNDLE = "bundle.js"
 MOST_CLIENTS, MOST_BYTES, MOST_A_SECOND = 20, 2048, 400
 """Viewers of a session; bytes of a message and messages a second beyond which a front end is sent away."""
 PICTURES_A_SECOND = 60.0
@@ -35,17 +34,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-
-
-def page_file(name: str) -> bytes:
-    """Return a file of the page; without its bundle one sentence says how to make it."""
-    try:
-        return (files("rheotwin.touch") / "page" / name).read_bytes()
-    except OSError:
-        raise RheotwinError(
-            "touch: this installation has no page; build it with node: `make page` in the sources, then install them "
-            "again (or use --desktop or --script)"
-        ) from None
 
 
 class Viewer:

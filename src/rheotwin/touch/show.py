@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.build_grabs import nearest_weights
 from rheotwin.errors import RheotwinError
+from rheotwin.problem import Problem
+from rheotwin.solver import tool_poses
+from rheotwin.tensors import padded
 from rheotwin.touch.beside import Beside
 from rheotwin.touch.hand import Live
 from rheotwin.touch.loop import Loop, Wanted
@@ -48,60 +53,16 @@ class Show:
 
     def scene(self) -> dict[str, Any]:
         """Return what a front end must know once."""
-        live, scene = self.live, self.live.scene
-        laws = {
-            name: {key: getattr(law, key) for key in SLIDERS if isinstance(getattr(law, key, None), float)}
-            for name, law in scene.laws.items()
-            if any(body.law == name for body in scene.bodies.values())
-        }
-        movable = {tool.name for tool in live.tools}
-        return {
-            "title": scene.title or "A body to touch",
-            "dimension": live.problem.dimension,
-            "solver": live.solver.name,
+        live = self.live
+        about = [f"{live.solver.name}: {live.steps} steps of {live.simulation.step_size:.3g} s a period of the hand"]
+        if self.beside is not None:
+            about += [f"the second body is {self.beside.name} under the same hand, at its own pace"]
+        return described(live.problem, self.surface, live.solver.name, self.names, about) | {
             "kernel": live.simulation.statistics().get("kernel", ""),
             "beside": None if self.beside is None else self.beside.name,
-            "legend": self.legend(),
-            "nodes": len(self.surface.nodes),
-            "triangles": self.surface.triangles.ravel().tolist(),
-            "owner": [self._owner(node) for node in self.surface.nodes],
-            "extent": live.problem.extent,
-            "centre": _centre(live.problem.points),
-            "tools": [
-                {
-                    "name": tool.name,
-                    "movable": tool.name in movable,
-                    "plane": scene.tools[tool.name].shape == "plane",
-                    "centre": tool.geometry[:3].tolist(),
-                    "axis": tool.geometry[3:6].tolist(),
-                    "points": np.round(points, 9).ravel().tolist(),
-                    "triangles": triangles.ravel().tolist(),
-                }
-                for tool, (points, triangles) in zip(live.problem.tools, tool_triangles(live.problem), strict=True)
-            ],
-            "laws": laws,
-            "numbers": [*NUMBERS, *(f"{of}.{axis}" for of in ("hand", "point") for axis in "xyz")],
-            "forces": self.names,
-            "springs": live.simulation.stable_step,
+            "movable": [tool.row for tool in live.tools],
             "period": live.period,
         }
-
-    def _owner(self, node: int) -> int:
-        bodies = self.live.problem.bodies
-        return bodies.index(self.live.problem.body_of(int(node)))
-
-    def legend(self) -> list[str]:
-        """Say what is to be seen, a sentence each."""
-        live = self.live
-        lines = [
-            f"{name}: {body.mesh.p.shape[1]} nodes of {live.scene.bodies[name].law} "
-            f"({live.scene.laws[live.scene.bodies[name].law].model})"
-            for name, body in ((body.name, body) for body in live.problem.bodies)
-        ]
-        lines += [f"{live.solver.name}: {live.steps} steps of {live.simulation.step_size:.3g} s a period of the hand"]
-        if self.beside is not None:
-            lines += [f"the second body is {self.beside.name} under the same hand, at its own pace"]
-        return [*lines, "the orange line is the spring of the hand; grey bodies are tools, drag those with a handle"]
 
     def look(self) -> None:
         """Take the numbers and the picture of this moment."""
@@ -123,7 +84,7 @@ class Show:
         told += [float(live.clamped), float(held is not None), deep, remains, behind]
         second = [] if self.beside is None else [self.beside.forces.get(name, 0.0) for name in self.names]
         numbers = np.array([*told, *hand, *point, *forces.values(), *(second or [0.0] * len(self.names))])
-        poses = _poses(live).reshape(-1, 4)
+        poses = tool_poses(live.problem, live.simulation).reshape(-1, 4)
         pictures = [self.surface.picture(x)]
         if self.beside is not None:
             pictures += [self.surface.picture(self.beside.positions)]
@@ -145,8 +106,6 @@ class Show:
             return
 
         def order(live: Live) -> None:
-            from rheotwin.build_grabs import nearest_weights
-
             found = nearest_weights(live.simulation.positions, simplices[face : face + 1], hit[:dimension])
             self.wanted.hand = live.pick(*found)
 
@@ -223,15 +182,48 @@ class Show:
         self.loop.message = f"{law}.{key} is now {value:g}"
 
 
-def _poses(live: Live) -> Array:
-    from rheotwin.solver import tool_poses
-
-    return tool_poses(live.problem, live.simulation)
-
-
-def _centre(points: Array) -> list[float]:
-    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return [*middle.tolist(), *[0.0] * (3 - len(middle))]
+def described(
+    problem: Problem, surface: Surface, solver: str, forces: Sequence[str], about: Sequence[str]
+) -> dict[str, Any]:
+    """Return what a front end must know of a problem to draw it, and the sentences of its legend."""
+    scene, specs = problem.scene, problem.scene.bodies
+    laws = {
+        name: {key: getattr(law, key) for key in SLIDERS if isinstance(getattr(law, key, None), float)}
+        for name, law in scene.laws.items()
+        if any(name in (body.law, *(part.law for part in body.parts.values())) for body in specs.values())
+    }
+    made = {body.name: scene.laws[specs[body.name].law] for body in problem.bodies}
+    bodies = [
+        f"{b.name}: {b.mesh.p.shape[1]} nodes of {specs[b.name].law} ({made[b.name].model})" for b in problem.bodies
+    ]
+    middle = 0.5 * (problem.points.min(axis=0) + problem.points.max(axis=0))
+    first = [body.first_node for body in problem.bodies]
+    return {
+        "title": scene.title or "A body to touch",
+        "dimension": problem.dimension,
+        "solver": solver,
+        "legend": [*bodies, *about, "orange: the hand; tools that a hand can move are ochre, all others grey"],
+        "nodes": len(surface.nodes),
+        "triangles": surface.triangles.ravel().tolist(),
+        "owner": (np.searchsorted(first, surface.nodes, side="right") - 1).tolist(),
+        "extent": problem.extent,
+        "centre": padded(middle[None])[0].tolist(),
+        "tools": [
+            {
+                "name": tool.name,
+                "plane": scene.tools[tool.name].shape == "plane",
+                "centre": tool.geometry[:3].tolist(),
+                "axis": tool.geometry[3:6].tolist(),
+                "points": np.round(points, 9).ravel().tolist(),
+                "triangles": triangles.ravel().tolist(),
+            }
+            for tool, (points, triangles) in zip(problem.tools, tool_triangles(problem), strict=True)
+        ],
+        "laws": laws,
+        "movable": [],
+        "numbers": [*NUMBERS, *(f"{of}.{axis}" for of in ("hand", "point") for axis in "xyz")],
+        "forces": list(forces),
+    }
 
 
 def text(show: Show) -> str:

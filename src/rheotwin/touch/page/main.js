@@ -108,6 +108,7 @@ export function build(given) {
   const apart = new Vector3(1.1 * scene.extent, 0, 0);
   bodies = [body(null, new Vector3())];
   if (scene.beside) bodies.push(body(SECOND, apart));
+  scene.tools.forEach((tool, row) => { tool.movable = scene.movable.includes(row); });
   tools = scene.tools.map(toolMesh);
   spring = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial({ color: HAND, depthTest: false }));
   point = new Mesh(new SphereGeometry(scene.extent / 70, 12, 8), new MeshBasicMaterial({ color: HAND, depthTest: false }));
@@ -212,7 +213,7 @@ function frame(now) {
   frames++;
   state.drawn++;
   if (now - second > 1000) { drawn = Math.round((1000 * frames) / (now - second)); state.rate = drawn; frames = 0; second = now; }
-  if (state.drawn % 4 === 0) panel();
+  if (!socket || state.drawn % 4 === 0) panel();
 }
 requestAnimationFrame(frame);
 
