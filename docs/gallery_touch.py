@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.touch.browser import Browser  # noqa: E402
 
-SIZE, EVERY, SECONDS = (760, 430), 2, 0.08
+SIZE, EVERY, SECONDS, SHOWN = (960, 500), 3, 0.12, (720, 375)
 SCRIPT = """time,what,x,y,z
 0,tool.thumb,0,0,0
 0,tool.finger,0,0,0
@@ -30,8 +30,8 @@ SCRIPT = """time,what,x,y,z
 1.1,tool.thumb,-0.01,0,0
 1.1,tool.finger,0.01,0,0
 1.4,grab,0.1,0,0.06
-2.0,move,0.135,-0.03,0.085
-2.5,move,0.12,-0.01,0.1
+2.0,move,0.12,-0.01,0.075
+2.5,move,0.11,0.0,0.085
 2.6,release
 3.6,release
 """
@@ -60,7 +60,9 @@ def main() -> None:
         words = ["--script", folder / "path.csv", "--output", folder / "session", "--page", page]
         subprocess.run([sys.executable, "-m", "rheotwin", "touch", scene, *words], check=True)
         drawn = asyncio.run(frames(page, folder))
-    few = [image.quantize(48, dither=Image.Dither.NONE) for image in drawn]
+    small = [image.resize(SHOWN) for image in drawn]
+    colours = small[len(small) // 2].quantize(64, dither=Image.Dither.NONE)
+    few = [image.quantize(palette=colours, dither=Image.Dither.NONE) for image in small]
     target = ROOT / "docs" / "images" / "touch.gif"
     few[0].save(target, save_all=True, append_images=few[1:], duration=int(1e3 * SECONDS), loop=0, optimize=True)
     print(target, target.stat().st_size)

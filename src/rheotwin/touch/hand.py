@@ -35,6 +35,8 @@ ROWS = ceil(600 / 1e-3) + 3
 """Rows of a live table: ten minutes at 1 kHz."""
 FASTEST = 0.5
 """Share of the smallest distance of nodes by which a hand may move in a period: more would pass a feature unseen."""
+SAFETY = 0.25
+"""Share of the stable step at rest, unless the scene says otherwise: elements that a hand draws out are stiffer."""
 LIVE = ("truss", "shear-volume", "local-shape", "fem")
 """Solvers that can be live; `fem` by its explicit stepper."""
 
@@ -81,6 +83,8 @@ class Live:
         given = {**self.scene.solvers.get(solver, {}), **options}
         if solver == "fem":
             given = {"stepper": "central-difference"} | given
+        elif "safety" in self.solver.options.model_fields:
+            given = {"safety": SAFETY} | given
         self.options = checked_options(self.solver, given)
         self.problem = self._live_problem(build_problem(live_scene(self.scene, period)))
         check_capabilities(self.solver, self.problem)

@@ -144,7 +144,7 @@ class Loop:
                     deadline = perf_counter()
                     continue
                 begin = perf_counter()
-                if not self.period():
+                if not self.period() and self.pace is None:
                     return
                 if self.pace is None:
                     continue
@@ -167,8 +167,10 @@ class Loop:
             hand, tools, follow = self.guide.guide(live)
             live.period_begins(hand, tools, follow)
             if not live.advance():
-                self.message = f"the run diverged at t = {live.time:.6g} s: reduce the step (--set SOLVER.step=..)"
-                self.ended = self.diverged = True
+                self.message = (
+                    f"the body was torn at t = {live.time:.6g} s: begin again, or --set SOLVER.step=.. shorter"
+                )
+                self.paused = self.diverged = True
                 return False
             if live.row % self.sample == 0:
                 self.forces.append((live.time, forces_of(live.problem, live.simulation)))
@@ -181,4 +183,4 @@ class Loop:
         with self.lock:
             self.live.begin_again()
             self.forces.clear()
-            self.message = ""
+            self.message, self.paused, self.diverged = "", False, False

@@ -34,6 +34,8 @@ function fit() {
     const half = 0.75 * scene.extent * Math.max(1, (scene.beside ? 1.6 : 1) / wide);
     Object.assign(camera, { left: -half * wide, right: half * wide, top: half, bottom: -half });
   }
+  if (innerWidth < 600) camera.clearViewOffset();
+  else camera.setViewOffset(innerWidth, innerHeight, 165, 0, innerWidth, innerHeight); // beside the panels
   camera.updateProjectionMatrix();
   dirty = true;
 }
