@@ -12,7 +12,7 @@ from pathlib import Path
 
 ALL = (
     *("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "contact", "fixed_point"),
-    "calibration",
+    *("calibration", "touch"),
 )
 ASKED = ("mutations",)
 """What takes very long and runs only when it is named."""

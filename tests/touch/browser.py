@@ -82,7 +82,8 @@ class Browser:
 
     async def value(self, expression: str) -> Any:
         """Return what an expression is in the page."""
-        told = await self.call("Runtime.evaluate", expression=f"JSON.stringify({expression})", awaitPromise=True)
+        whole = f"Promise.resolve({expression}).then((found) => JSON.stringify(found))"
+        told = await self.call("Runtime.evaluate", expression=whole, awaitPromise=True)
         text = told["result"].get("value")
         return None if text is None else json.loads(text)
 

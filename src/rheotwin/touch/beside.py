@@ -63,7 +63,7 @@ class Beside:
                 live.release()
             elif live.held is None:
                 live.pick(*point)
-        grabs, tables = first.simulation.live_arrays()  # type: ignore[attr-defined]
+        grabs, tables = first.simulation.live_arrays()
         hand = grabs.tables.values[row + 2, : live.problem.dimension].copy()
         tools = {tool.name: tables.values[tables.offset[tool.row] + row + 2].copy() for tool in first.tools}
         live.period_begins(hand, tools)

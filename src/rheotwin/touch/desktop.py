@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.solver import tool_poses
 from rheotwin.tensors import padded
 from rheotwin.tool_surface import drawn_tools
 from rheotwin.touch.show import Show
@@ -27,12 +28,14 @@ class Window:
         import pyvista
 
         self.show, self.plotter = show, pyvista.Plotter(off_screen=off_screen, title=show.scene()["title"])
-        self.surface, self._plane, self._tool = show.surface, None, -1
+        self.surface, self._tool, self._start = show.surface, -1, np.zeros(3)
+        self._plane: tuple[Array, Array] | None = None
         triangles = np.insert(self.surface.triangles, 0, 3, axis=1).ravel()
         self.bodies = [pyvista.PolyData(self._places(self._body(k)), triangles) for k in range(self._count)]
         for mesh, colour in zip(self.bodies, (BODY, SECOND), strict=False):
             self.plotter.add_mesh(mesh, color=colour, show_edges=True, edge_opacity=0.3)
-        self.tools, movable = [], {tool.row for tool in show.live.tools}
+        self.tools: list[tuple[Any, Any, Any]] = []
+        movable = {tool.row for tool in show.live.tools}
         for row, drawn in enumerate(drawn_tools(show.live.problem)):
             posed = drawn.posed(np.zeros(4), padded(show.live.problem.points))
             mesh = pyvista.PolyData(np.asarray(posed.points, float), np.asarray(posed.faces))
@@ -58,8 +61,6 @@ class Window:
         for k, mesh in enumerate(self.bodies):
             mesh.points = self._places(self._body(k)) + np.array([1.1 * self.show.live.problem.extent * k, 0.0, 0.0])
         live = self.show.live
-        from rheotwin.solver import tool_poses
-
         for (drawn, mesh, _), pose in zip(self.tools, tool_poses(live.problem, live.simulation), strict=True):
             mesh.points = np.asarray(drawn.posed(pose, padded(live.simulation.positions)).points, float)
         size = dict.fromkeys(("hand", *(tool.name for tool in live.problem.tools)), 0.0)

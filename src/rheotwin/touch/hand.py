@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.build import build_problem
 from rheotwin.build_grabs import hand_springs, nearest_weights, touchable
 from rheotwin.constraints.contact.pack import smallest_spacing
-from rheotwin.constraints.grabs import Grab
-from rheotwin.constraints.motion import Motion
+from rheotwin.constraints.grabs import Grab, Grabs
+from rheotwin.constraints.motion import Motion, Tables
 from rheotwin.constraints.tools import PLANE
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
@@ -39,6 +39,13 @@ SAFETY = 0.25
 """Share of the stable step at rest, unless the scene says otherwise: elements that a hand draws out are stiffer."""
 LIVE = ("truss", "shear-volume", "local-shape", "fem")
 """Solvers that can be live; `fem` by its explicit stepper."""
+
+
+class LiveSimulation(Simulation, Protocol):
+    """A simulation that a hand can write into."""
+
+    def live_arrays(self) -> tuple[Grabs, Tables]:
+        """Return the points hands hold and the motions of tools, as the next step will read them."""
 
 
 @dataclass
@@ -88,9 +95,10 @@ class Live:
         self.options = checked_options(self.solver, given)
         self.problem = self._live_problem(build_problem(live_scene(self.scene, period)))
         check_capabilities(self.solver, self.problem)
-        self.simulation: Simulation = self.solver.start(self.problem, self.options)
-        if not hasattr(self.simulation, "live_arrays"):
+        started = self.solver.start(self.problem, self.options)
+        if not hasattr(started, "live_arrays"):
             raise RheotwinError(f"--solver {solver}: it cannot be live; choose one of {', '.join(LIVE)}")
+        self.simulation = cast(LiveSimulation, started)
         self.steps = round(period / self.simulation.step_size)
         self.spacing = smallest_spacing(self.problem)
         self.most_step = FASTEST * self.spacing
@@ -131,7 +139,7 @@ class Live:
     def begin_again(self) -> None:
         """Go back to the start, and forget the session."""
         self.simulation.restore(self._start)
-        grabs, tables = self.simulation.live_arrays()  # type: ignore[attr-defined]
+        grabs, tables = self.simulation.live_arrays()
         grabs.times[:] = np.inf
         grabs.tables.values[:] = 0.0
         for tool in self.tools:
@@ -149,11 +157,11 @@ class Live:
         data["laws"][law][key] = value
         given = self.options.model_dump(mode="json", exclude_unset=True)
         other = Live(scene_from_data(data), self.solver.name, given, period=self.period, case=self.scene.case)
-        for mine, theirs in zip(self.simulation.live_arrays(), other.simulation.live_arrays(), strict=True):  # type: ignore[attr-defined]
+        for mine, theirs in zip(self.simulation.live_arrays(), other.simulation.live_arrays(), strict=True):
             for name, array in mine._asdict().items():
                 if name in ("node", "weight", "times", "spring", "values"):
                     getattr(theirs, name)[...] = array
-        hand, into = (live.simulation.live_arrays()[0].tables.values for live in (self, other))  # type: ignore[attr-defined]
+        hand, into = (live.simulation.live_arrays()[0].tables.values for live in (self, other))
         into[...] = hand
         step = other.simulation.step_size
         at = {"step_size": np.array(step), "step_count": np.array(self.row * other.steps)}
@@ -184,7 +192,7 @@ class Live:
         at = weights @ self.problem.points[nodes]
         own = np.concatenate([touchable(body)])
         nodes, weights = nearest_weights(self.problem.points, own, at)  # as a scene will find it
-        grabs, _ = self.simulation.live_arrays()  # type: ignore[attr-defined]
+        grabs, _ = self.simulation.live_arrays()
         springs = hand_springs(float(self.problem.masses[body.nodes].sum()), self.problem.extent)
         grabs.node[0], grabs.weight[0] = nodes[0], 0.0
         grabs.node[0, : len(nodes)], grabs.weight[0, : len(nodes)] = nodes, weights
@@ -201,18 +209,18 @@ class Live:
         if self.held is not None and self.held.end is None:
             self.events[self.row] = None
             self.held.end = max(self.row + 1, self.held.begin + 1)
-            self.simulation.live_arrays()[0].times[0, 1] = self.grid[self.held.end]  # type: ignore[attr-defined]
+            self.simulation.live_arrays()[0].times[0, 1] = self.grid[self.held.end]
 
     def path_of(self, held: Held) -> Array:
         """Return where the hand is at each row of a grab (n, d) [m]."""
         if len(held.path):
             return held.path
-        values = self.simulation.live_arrays()[0].tables.values  # type: ignore[attr-defined]
+        values = self.simulation.live_arrays()[0].tables.values
         return np.array(values[held.first : self.row + 2, : self.problem.dimension])
 
     def poses(self, tool: LiveTool) -> Array:
         """Return the poses (n, 4) [m, m, m, rad] of a tool at each row so far."""
-        tables = self.simulation.live_arrays()[1]  # type: ignore[attr-defined]
+        tables = self.simulation.live_arrays()[1]
         return np.array(tables.values[tables.offset[tool.row] :][: self.row + 2])
 
     def period_begins(self, hand: Array | None, tools: Mapping[str, Array], follow: float = 1.0) -> None:
@@ -220,7 +228,7 @@ class Live:
 
         Nothing goes further in a period than `most_step`; what wanted to is counted.
         """
-        grabs, tables = self.simulation.live_arrays()  # type: ignore[attr-defined]
+        grabs, tables = self.simulation.live_arrays()
         row, held = self.row + 2, self.held
         if held is not None:
             path = grabs.tables.values[:, : self.problem.dimension]

@@ -71,7 +71,7 @@ class Kept:
     periods: int = 0
     met: int = 0
     work: float = 0.0
-    late: Array = field(default_factory=lambda: np.zeros(len(LATE), np.int64).astype(float))
+    late: Array = field(default_factory=lambda: np.zeros(len(LATE)))
     raised: bool = False
 
     def note(self, lateness: float, spent: float) -> None:

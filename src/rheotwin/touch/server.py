@@ -154,10 +154,9 @@ class Server:
                 version = self.show.version
                 if version > viewer.sent and viewer.acknowledged >= viewer.sent:
                     viewer.sent = int(version)
-                    data = self.show.picture()
                     self.pictures += 1
+                    await asyncio.wait_for(viewer.socket.send_bytes(self.show.picture()), PATIENCE)
                     self.seconds += clock() - begin
-                    await asyncio.wait_for(viewer.socket.send_bytes(data), PATIENCE)
                 now = (self.show.loop.message, self.show.saved)
                 if now != told or self.show.live is not live:
                     told, live = now, self.show.live

@@ -37,12 +37,11 @@ class Show:
         self.wanted = Wanted(live.period)
         self.loop = Loop(live, self.wanted, pace=pace)
         self.surface = Surface.of(live.simplices)
-        self.parts, self.grip = 1, None
+        self.parts = 1
         self.names = list(forces_of(live.problem, live.simulation))
         self.numbers = np.zeros(len(NUMBERS) + 6 + 2 * len(self.names))
         self.version, self._picture = 0, b""
         self.touched: Array | None = None
-        self._rest = np.zeros(3)
         self.loop.watchers.append(self.look)
         self.look()
 
